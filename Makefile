@@ -1,0 +1,93 @@
+# make demo   builds, replays the bundled SQLite traces over several designs, writes reports/demo.html
+# make test   every test, Rust and Python
+# make help   the other targets
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates profiles -name '*.rs' -o -name '*.toml')
+PYTHON_SOURCES := $(shell find python/nandlab -name '*.py' -o -name '*.css')
+# cargo builds for the interpreter of the virtual environment.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+DESIGNS := $(addprefix experiments/,page-op7.toml page-op14.toml page-op28.toml \
+	page-2k.toml page-8k.toml page-16k.toml block.toml)
+TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
+
+# Random power cuts of `make powercut`, and seconds for each target of `make fuzz`.
+CUTS ?= 100000
+FUZZ_SECONDS ?= 600
+FUZZ_VERSION := 0.13.1
+
+.PHONY: demo test build bench lint powercut fuzz test-long clean help prerequisites
+
+demo: build
+	@mkdir -p reports
+	@$(BIN)/nandlab compare $(DESIGNS) --vary 'workload.trace.path=$(TRACES)' --report reports/demo.html
+
+test: build
+	cargo test --workspace --exclude nandlab-py
+	$(BIN)/python -m pytest
+
+build: $(VENV)/.extension $(VENV)/.bytecode
+
+bench: build
+	$(BIN)/nandlab bench
+
+lint: build
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# A quick form of each of these three is part of `make test`.
+powercut:
+	NANDLAB_CUTS=$(CUTS) cargo test --release --package nandlab-proof --test power_cut
+
+fuzz:
+	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked --version $(FUZZ_VERSION)
+	@# The sanitizers are unstable options; the stable compiler takes them when it is asked like this.
+	cd fuzz && export RUSTC_BOOTSTRAP=1 && for target in $$(cargo fuzz list); do \
+		cargo fuzz run --release $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+
+test-long:
+	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) cargo test --release --workspace --exclude nandlab-py
+
+clean:
+	rm -rf $(VENV) reports target fuzz/target python/nandlab/_native*.so
+	find python -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:
+	@echo 'make demo       build, compare designs on the SQLite traces, write reports/demo.html'
+	@echo 'make test       every test, Rust and Python'
+	@echo 'make bench      how fast the simulator is on this machine'
+	@echo 'make lint       formatting and lints, Rust and Python'
+	@echo 'make powercut   CUTS=$(CUTS) random power cuts'
+	@echo 'make fuzz       every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
+	@echo 'make test-long  the Rust tests with long random runs'
+	@echo 'make clean      remove what the build made'
+
+prerequisites:
+	@command -v cargo >/dev/null || { \
+		echo 'nandlab is built with Rust: install Rust 1.85 or newer, so that cargo is found' >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
+		echo 'nandlab needs Python 3.10 or newer; make PYTHON=/path/to/python3 takes another one' >&2; exit 1; }
+
+$(VENV)/.tools: python/requirements.txt | prerequisites
+	@$(PYTHON) -m venv $(VENV) >/dev/null || { \
+		echo '$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu install python3-venv' >&2; exit 1; }
+	@echo 'installing tools into $(VENV)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(VENV)/.extension: $(VENV)/.tools $(RUST_SOURCES) pyproject.toml
+	@echo 'building the extension'
+	@$(BIN)/maturin develop --release --quiet >/dev/null
+	@$(BIN)/python -m nandlab.stubs
+	@touch $@
+
+# Where the environment forbids Python to keep bytecode, every start would parse every source again.
+$(VENV)/.bytecode: $(VENV)/.tools $(PYTHON_SOURCES)
+	@$(BIN)/python -m compileall -q python/nandlab
+	@touch $@

@@ -1,0 +1,90 @@
+//! The seam between whatever issues requests (a workload, a file system, an index) and whatever stores
+//! sectors (a buffer, an FTL on a NAND device).
+//!
+//! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch of requests.
+
+mod clock;
+mod request;
+
+pub use clock::HostClock;
+pub use request::{Op, Request};
+
+use nandlab_nand::Time;
+
+/// Bytes that go with a request.
+#[derive(Debug)]
+pub enum Payload<'a> {
+    /// No bytes: a trim, a flush, or a run that only counts.
+    None,
+    /// Filled by a read, 512 bytes a sector.
+    Read(&'a mut [u8]),
+    /// Taken by a write, 512 bytes a sector.
+    Write(&'a [u8]),
+}
+
+/// What a request cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Completion {
+    /// When it came, in simulated nanoseconds.
+    pub arrival: Time,
+    /// When it was done; equal to `arrival` on a device that keeps no time.
+    pub done: Time,
+}
+
+/// Why a request failed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Error {
+    /// The request reaches past the end of the device.
+    #[error("sectors {sector} to {} are beyond the device of {capacity} sectors", sector + u64::from(*sectors))]
+    OutOfRange {
+        /// First sector of the request.
+        sector: u64,
+        /// Sectors of the request.
+        sectors: u32,
+        /// Sectors of the device.
+        capacity: u64,
+    },
+    /// The data is lost to bit errors.
+    #[error("sector {sector} cannot be read: more bit errors than the ECC corrects")]
+    Unreadable {
+        /// First sector of the page that is lost.
+        sector: u64,
+    },
+    /// Too few good blocks are left to take another write.
+    #[error("the device is worn out: {0}")]
+    WornOut(String),
+    /// Power is gone.
+    #[error("power lost")]
+    PowerLost,
+}
+
+/// A device that stores sectors of 512 bytes.
+pub trait BlockDevice {
+    /// Carries out one request that came at `request.time`.
+    ///
+    /// # Errors
+    /// See [`Error`]; a request that failed may have been carried out in part, page by page.
+    fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
+
+    /// Carries out `requests` in order, without bytes; arrival times come from `clock`, completions go to `done`.
+    ///
+    /// # Errors
+    /// As [`Self::submit`]; `done` then holds the completions of the requests before the one that failed.
+    fn submit_batch(
+        &mut self,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        for request in requests {
+            let arrival = clock.arrival(request);
+            let completion = self.submit(&Request { time: arrival, ..*request }, Payload::None)?;
+            clock.complete(completion.done);
+            done.push(completion);
+        }
+        Ok(())
+    }
+
+    /// Sectors of the device.
+    fn sectors(&self) -> u64;
+}

@@ -1,0 +1,42 @@
+use nandlab_nand::{Origin, Time};
+
+/// What a request asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// Return sectors.
+    Read,
+    /// Store sectors.
+    Write,
+    /// The contents of these sectors are no longer needed; a trimmed page reads as zeros.
+    Trim,
+    /// Make everything acknowledged so far survive a power cut.
+    Flush,
+}
+
+/// One request of the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// When it comes, in nanoseconds from the start; a closed loop ignores it.
+    pub time: Time,
+    /// First 512-byte sector.
+    pub sector: u64,
+    /// Number of sectors; 0 for a flush.
+    pub sectors: u32,
+    /// What is asked.
+    pub op: Op,
+    /// Which part of the host asks.
+    pub origin: Origin,
+}
+
+impl Request {
+    /// A request of the host as a whole at time 0.
+    pub fn new(op: Op, sector: u64, sectors: u32) -> Self {
+        Self { time: 0, sector, sectors, op, origin: Origin::HOST }
+    }
+
+    /// The first sector after the request.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.sector + u64::from(self.sectors)
+    }
+}

@@ -1,0 +1,126 @@
+//! How far each block is programmed, and which of its pages the chip still takes.
+
+use super::page_bits::PageBits;
+use crate::parts::frontier::RESUMED;
+use nandlab_nand::{BlockId, Geometry, ProgramOrder};
+
+/// Set in the word of a block whose next page must carry the resumed mark.
+const RESUME: u16 = 0x8000;
+
+/// The programmed pages of the data and replacement blocks.
+#[derive(Clone, Debug)]
+pub(super) struct Fill {
+    /// Pages up to the last programmed one, beside [`RESUME`].
+    words: Vec<u16>,
+    /// The programmed pages themselves, on a chip that programs in any order.
+    programmed: Option<PageBits>,
+    pages_per_block: u32,
+}
+
+impl Fill {
+    /// All blocks erased.
+    pub(super) fn new(geometry: &Geometry, order: ProgramOrder) -> Self {
+        Self {
+            words: vec![0; geometry.blocks() as usize],
+            programmed: (order == ProgramOrder::Any).then(|| PageBits::new(geometry)),
+            pages_per_block: geometry.pages_per_block(),
+        }
+    }
+
+    /// Pages of `block` up to the last programmed one.
+    #[inline]
+    pub(super) fn high_water(&self, block: BlockId) -> u32 {
+        (self.words[block.index()] & !RESUME).into()
+    }
+
+    /// Whether `page` of `block` is erased and its turn has not passed; on a dense chip those below it come first.
+    #[inline]
+    pub(super) fn takes(&self, block: BlockId, page: u32) -> bool {
+        match &self.programmed {
+            None => page >= self.high_water(block),
+            Some(programmed) => !programmed.has(block, page),
+        }
+    }
+
+    /// Whether `block` takes all the pages that `wanted` has of the block `from`.
+    pub(super) fn takes_all(&self, block: BlockId, wanted: &PageBits, from: BlockId) -> bool {
+        match &self.programmed {
+            None => !wanted.any_below(from, self.high_water(block)),
+            Some(programmed) => !programmed.meets(block, wanted, from),
+        }
+    }
+
+    /// Takes note of a program; returns the `aux` that the page must carry.
+    #[inline]
+    pub(super) fn program(&mut self, block: BlockId, page: u32) -> u16 {
+        let word = &mut self.words[block.index()];
+        let mark = if *word & RESUME == 0 { 0 } else { RESUMED };
+        *word = (*word & !RESUME).max(page as u16 + 1);
+        if let Some(programmed) = &mut self.programmed {
+            programmed.insert(block, page);
+        }
+        mark
+    }
+
+    pub(super) fn erased(&mut self, block: BlockId) {
+        self.set(block, 0);
+    }
+
+    /// A block of which a mount found the first `pages` pages programmed is filled further.
+    pub(super) fn resume(&mut self, block: BlockId, pages: u32) {
+        self.set(block, pages);
+        self.words[block.index()] |= RESUME;
+    }
+
+    /// No page of `block` is programmed before its next erase.
+    pub(super) fn close(&mut self, block: BlockId) {
+        self.set(block, self.pages_per_block);
+    }
+
+    fn set(&mut self, block: BlockId, pages: u32) {
+        self.words[block.index()] = pages as u16;
+        if let Some(programmed) = &mut self.programmed {
+            programmed.set_first(block, pages);
+        }
+    }
+
+    /// Bytes of memory for how far blocks are filled, and for the programmed pages.
+    pub(super) fn bytes(&self) -> (u64, Option<u64>) {
+        (2 * self.words.len() as u64, self.programmed.as_ref().map(PageBits::bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_the_chip_decides_what_a_block_takes() {
+        let geometry = Geometry::single_die(2, 8, 512).unwrap();
+        let (a, b) = (BlockId(0), BlockId(1));
+        for (order, earlier_page) in [(ProgramOrder::Ascending, false), (ProgramOrder::Any, true)] {
+            let mut fill = Fill::new(&geometry, order);
+            assert_eq!(fill.program(a, 4), 0);
+            assert_eq!((fill.takes(a, 2), fill.takes(a, 4), fill.takes(a, 5)), (earlier_page, false, true));
+            let mut wanted = PageBits::new(&geometry);
+            wanted.insert(b, 2);
+            assert_eq!(fill.takes_all(a, &wanted, b), earlier_page);
+            wanted.remove(b, 2);
+            wanted.insert(b, 6);
+            assert!(fill.takes_all(a, &wanted, b));
+            fill.close(a);
+            assert!((0..8).all(|page| !fill.takes(a, page)));
+            fill.erased(a);
+            assert!(fill.takes(a, 0));
+        }
+    }
+
+    #[test]
+    fn the_first_page_after_a_mount_carries_the_mark_and_no_other() {
+        let geometry = Geometry::single_die(2, 8, 512).unwrap();
+        let mut fill = Fill::new(&geometry, ProgramOrder::Ascending);
+        fill.resume(BlockId(1), 3);
+        assert_eq!((fill.high_water(BlockId(1)), fill.takes(BlockId(1), 2)), (3, false));
+        assert_eq!((fill.program(BlockId(1), 3), fill.program(BlockId(1), 4)), (RESUMED, 0));
+    }
+}

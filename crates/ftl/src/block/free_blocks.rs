@@ -1,0 +1,108 @@
+//! Blocks that hold nothing, by die, and blocks that are out of use.
+
+use nandlab_nand::{BlockId, Geometry};
+use std::collections::{BTreeSet, VecDeque};
+
+/// A block that holds nothing that counts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FreeBlock {
+    pub(super) block: BlockId,
+    /// Whether it is known to be erased.
+    pub(super) erased: bool,
+}
+
+/// The free blocks of every die, first freed, first used.
+#[derive(Debug)]
+pub(super) struct FreeBlocks {
+    geometry: Geometry,
+    dies: Vec<VecDeque<FreeBlock>>,
+    /// The die that gave a block last.
+    turn: usize,
+    count: u32,
+    bad: BTreeSet<BlockId>,
+}
+
+impl FreeBlocks {
+    /// None free, none bad.
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let dies = geometry.dies() as usize;
+        Self { geometry: *geometry, dies: vec![VecDeque::new(); dies], turn: dies - 1, count: 0, bad: BTreeSet::new() }
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// Blocks of the device that are not bad.
+    pub(super) fn good(&self) -> u32 {
+        self.geometry.blocks() - self.bad.len() as u32
+    }
+
+    /// Blocks that are neither free nor bad.
+    pub(super) fn in_use(&self) -> u32 {
+        self.good() - self.count
+    }
+
+    pub(super) fn add(&mut self, block: BlockId, erased: bool) {
+        self.dies[self.geometry.die_of(block) as usize].push_back(FreeBlock { block, erased });
+        self.count += 1;
+    }
+
+    /// Takes a free block: from the die of `near` if there is one, else from the dies in turn.
+    pub(super) fn take(&mut self, near: BlockId) -> Option<FreeBlock> {
+        if near.is_some() {
+            if let Some(free) = self.dies[self.geometry.die_of(near) as usize].pop_front() {
+                self.count -= 1;
+                return Some(free);
+            }
+        }
+        for _ in 0..self.dies.len() {
+            self.turn = (self.turn + 1) % self.dies.len();
+            if let Some(free) = self.dies[self.turn].pop_front() {
+                self.count -= 1;
+                return Some(free);
+            }
+        }
+        None
+    }
+
+    pub(super) fn set_bad(&mut self, block: BlockId) {
+        self.bad.insert(block);
+    }
+
+    pub(super) fn is_bad(&self, block: BlockId) -> bool {
+        self.bad.contains(&block)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &FreeBlock> {
+        self.dies.iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nandlab_nand::Shape;
+
+    #[test]
+    fn dies_take_turns_but_for_a_block_with_a_die_of_its_own() {
+        let shape = Shape {
+            channels: 2,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 3,
+            pages_per_block: 2,
+            page_bytes: 512,
+            spare_bytes: 16,
+        };
+        let mut free = FreeBlocks::new(&Geometry::new(shape).unwrap());
+        (0..6).for_each(|block| free.add(BlockId(block), true));
+        let mut take = |near| free.take(near).map(|free| free.block.0);
+        assert_eq!([take(BlockId::NONE), take(BlockId::NONE)], [Some(0), Some(3)]);
+        assert_eq!([take(BlockId(4)), take(BlockId(3))], [Some(4), Some(5)]);
+        assert_eq!(take(BlockId(3)), Some(1), "another die helps out");
+        assert_eq!([take(BlockId::NONE), take(BlockId::NONE)], [Some(2), None]);
+        free.set_bad(BlockId(5));
+        assert_eq!((free.good(), free.in_use(), free.count()), (5, 5, 0));
+    }
+}

@@ -1,0 +1,272 @@
+use super::{BlockMap, Config};
+use crate::{Disk, Ftl, FtlError};
+use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
+use nandlab_nand::random::Random;
+use nandlab_nand::{Cause, Cell, Counting, Geometry, Nand, Origin, ProgramOrder, Rules};
+
+type Lab = Disk<BlockMap, Counting>;
+
+const PAGES: u64 = 8;
+
+fn rules(program_order: ProgramOrder) -> Rules {
+    Rules { program_order, ..Rules::default() }
+}
+
+/// A disk of `logical_blocks` blocks of [`PAGES`] pages of one sector, all written once, in order.
+fn filled(program_order: ProgramOrder, logical_blocks: u32, config: &Config) -> Lab {
+    let geometry = Geometry::single_die(logical_blocks + 12, PAGES as u32, 512).unwrap();
+    let pages = logical_blocks * PAGES as u32;
+    let mut lab = Disk::mount(Counting::new(geometry, rules(program_order)), pages, config).unwrap();
+    write(&mut lab, 0..pages.into());
+    lab
+}
+
+fn write<N: Nand>(disk: &mut Disk<BlockMap, N>, pages: impl IntoIterator<Item = u64>) {
+    for page in pages {
+        disk.submit(&Request::new(Op::Write, page, 1), Payload::None).unwrap();
+    }
+}
+
+fn submit<N: Nand>(disk: &mut Disk<BlockMap, N>, op: Op, first: u64, pages: u32) {
+    disk.submit(&Request::new(op, first, pages), Payload::None).unwrap();
+}
+
+/// What `work` costs.
+fn cost(lab: &mut Lab, work: impl FnOnce(&mut Lab)) -> Cell {
+    let before = lab.nand_mut().ctx().matrix().clone();
+    work(lab);
+    lab.check();
+    lab.nand_mut().ctx().matrix().since(&before).total()
+}
+
+fn merges(lab: &Lab) -> (u64, u64, u64) {
+    let events = lab.ftl().events();
+    (events.switch_merges, events.partial_merges, events.full_merges)
+}
+
+#[test]
+fn rewriting_in_order_switches_and_copies_nothing() {
+    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::AscendingDense] {
+        let mut lab = filled(order, 10, &Config::default());
+        let cost = cost(&mut lab, |lab| (0..3).for_each(|_| write(lab, 0..10 * PAGES)));
+        assert_eq!((cost.programs(), cost.copies), (30 * PAGES, 0));
+        let unmerged = lab.ftl().replaced.len() as u64;
+        assert_eq!(merges(&lab), (30 - unmerged, 0, 0), "{order:?}");
+    }
+}
+
+#[test]
+fn a_prefix_is_completed() {
+    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::AscendingDense] {
+        let mut lab = filled(order, 3, &Config::default());
+        let cost = cost(&mut lab, |lab| write(lab, [8, 9, 10, 8]));
+        assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (4, PAGES - 3, 1), "{order:?}");
+        assert_eq!(merges(&lab), (0, 1, 0), "{order:?}");
+    }
+}
+
+#[test]
+fn the_order_of_the_chip_decides_when_a_block_is_gathered() {
+    // Any order: both pages find their place. Ascending: the second comes too late, and is gathered with the rest.
+    // Dense: the pages below the first are copied ahead of it, so that the block is completed, and again for the second.
+    for (order, copies, erases, expected) in [
+        (ProgramOrder::Any, 0, 0, (0, 0, 0)),
+        (ProgramOrder::Ascending, PAGES - 1, 2, (0, 0, 1)),
+        (ProgramOrder::AscendingDense, 5 + 2 + 3, 1, (0, 1, 0)),
+    ] {
+        let mut lab = filled(order, 3, &Config::default());
+        let cost = cost(&mut lab, |lab| write(lab, [5, 3]));
+        assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (2, copies, erases), "{order:?}");
+        assert_eq!(merges(&lab), expected, "{order:?}");
+    }
+}
+
+#[test]
+fn gaps_are_padded_where_the_chip_forbids_them() {
+    for (order, padding) in [(ProgramOrder::Ascending, 0), (ProgramOrder::AscendingDense, 3)] {
+        let geometry = Geometry::single_die(10, PAGES as u32, 512).unwrap();
+        let mut lab = Disk::mount(Counting::new(geometry, rules(order)), 24, &Config::default()).unwrap();
+        let cost = cost(&mut lab, |lab| write(lab, [3]));
+        assert_eq!(cost.page_programs, 1 + padding, "{order:?}");
+        let by_ftl = lab.nand_mut().ctx().matrix().cell(Origin::FTL, Cause::PartialMerge).page_programs;
+        assert_eq!(by_ftl, padding);
+        // A padding page is no copy: after a mount the pages are still unmapped.
+        let mut lab = Lab::mount(lab.into_nand(), 24, &Config::default()).unwrap();
+        lab.check();
+        assert!((0..3).all(|page| lab.ftl().lookup(nandlab_nand::Lpn(page)).is_none()));
+    }
+}
+
+#[test]
+fn the_cheapest_logical_block_is_merged_when_the_pool_is_full() {
+    let config = Config { replacement_blocks: 3, ..Config::default() };
+    let mut lab = filled(ProgramOrder::Ascending, 5, &config);
+    // A prefix of 2 costs 6 copies, a prefix of 5 costs 3, twice; the lower number goes first.
+    write(&mut lab, (0..2).chain(8..13).chain(16..21));
+    let cost = cost(&mut lab, |lab| write(lab, [24]));
+    assert_eq!((cost.copies, merges(&lab), lab.ftl().events().gc_runs), (3, (0, 1, 0), 1));
+    assert_eq!(lab.ftl().replaced, [0, 2, 3]);
+}
+
+#[test]
+fn without_replacement_blocks_every_page_written_again_gathers_its_block() {
+    let config = Config { replacement_blocks: 0, ..Config::default() };
+    let mut lab = filled(ProgramOrder::Ascending, 3, &config);
+    let cost = cost(&mut lab, |lab| write(lab, [5, 20, 5]));
+    assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (3, 3 * (PAGES - 1), 3));
+    assert_eq!(merges(&lab), (0, 0, 3));
+}
+
+#[test]
+fn a_trimmed_logical_block_is_freed_without_a_copy_but_for_the_last() {
+    let mut lab = filled(ProgramOrder::Ascending, 2, &Config::default());
+    write(&mut lab, [3]);
+    let free = lab.ftl().free.count();
+    let cost = cost(&mut lab, |lab| submit(lab, Op::Trim, 0, PAGES as u32));
+    assert_eq!((cost.programs(), cost.erases() as u64, lab.ftl().free.count()), (0, 2, free + 2));
+    submit(&mut lab, Op::Trim, PAGES, PAGES as u32);
+    lab.check();
+    assert_eq!(lab.ftl().free.in_use(), 1, "flash that was written does not look blank");
+    submit(&mut lab, Op::Flush, 0, 0);
+    let mut lab = Lab::mount(lab.into_nand(), 16, &Config::default()).unwrap();
+    lab.check();
+    assert_eq!(lab.ftl().free.in_use(), 1, "the block of the note is left");
+}
+
+/// Programs per page written when single pages of one logical block are written at random.
+fn random_waf(order: ProgramOrder, pages_per_block: u32) -> f64 {
+    let geometry = Geometry::single_die(8, pages_per_block, 4096).unwrap();
+    let mut disk =
+        Disk::<BlockMap, Counting>::mount(Counting::new(geometry, rules(order)), pages_per_block, &Config::default())
+            .unwrap();
+    let mut random = Random::new(5);
+    let sectors = 8;
+    let mut write = |page: u64| {
+        disk.submit(&Request::new(Op::Write, page * sectors, sectors as u32), Payload::None).unwrap();
+    };
+    (0..pages_per_block.into()).for_each(&mut write);
+    let writes = 200_000;
+    (0..writes).for_each(|_| write(random.below(pages_per_block.into())));
+    let total = disk.nand_mut().ctx().matrix().total();
+    (total.programs() - u64::from(pages_per_block)) as f64 / writes as f64
+}
+
+#[test]
+fn random_writes_cost_what_the_first_repeat_says() {
+    // Any order: a replacement block takes random places until the first repeat, after Q(b) draws on average
+    // (Ramanujan's function; Knuth, The Art of Computer Programming 1, 1.2.11.3), and then costs b programs in all.
+    for b in [16, 64] {
+        let draws = f64::from(b);
+        let (mut term, mut q) = (1.0, 0.0);
+        for k in 1..=b {
+            q += term;
+            term *= 1.0 - f64::from(k) / draws;
+        }
+        let waf = random_waf(ProgramOrder::Any, b);
+        assert!((waf / (draws / q) - 1.0).abs() < 0.01, "b = {b}: {waf} against {}", draws / q);
+    }
+}
+
+#[test]
+fn random_writes_on_ascending_chips_cost_what_the_first_descent_says() {
+    // A replacement block takes random places while they ascend: of k draws all ascend with the probability
+    // C(b, k) / b^k, so it takes (1 + 1/b)^b - 1 on average; one more is gathered with b - 1 copies. That a
+    // block holds a bare prefix, and is completed instead, is rarer than 1 / b^2.
+    for b in [16, 64] {
+        let pages = f64::from(b);
+        let taken = (1.0 + 1.0 / pages).powi(b as i32) - 1.0;
+        let expected = (taken + pages) / (taken + 1.0);
+        let waf = random_waf(ProgramOrder::Ascending, b);
+        assert!((waf / expected - 1.0).abs() < 0.01, "b = {b}: {waf} against {expected}");
+    }
+}
+
+#[test]
+fn notes_of_many_segments_stay_within_their_blocks() {
+    // 512-byte pages: a note for 4096 logical pages, so that 5 segments need 3 blocks of 4 pages.
+    let geometry = Geometry::single_die(4700, 4, 512).unwrap();
+    let pages = 4 * 4096 + 100;
+    let config = Config::default();
+    let mut disk = Lab::mount(Counting::new(geometry, Rules::default()), pages, &config).unwrap();
+    assert_eq!(disk.ftl().notes.most_blocks(), 3);
+    write(&mut disk, 0..pages.into());
+    let mut random = Random::new(8);
+    let mut trimmed = std::collections::BTreeSet::new();
+    for round in 0..60 {
+        for _ in 0..=random.below(3) {
+            let page = random.below(5) * 4096 + random.below(90);
+            trimmed.insert(page);
+            submit(&mut disk, Op::Trim, page, 1);
+        }
+        submit(&mut disk, Op::Flush, 0, 0);
+        assert!(disk.ftl().notes.blocks().len() <= 3, "round {round}");
+        if round % 5 == 0 {
+            disk = Lab::mount(disk.into_nand(), pages, &config).unwrap();
+        }
+    }
+    disk.check();
+    for page in 0..pages {
+        let mapped = disk.ftl().lookup(nandlab_nand::Lpn(page)).is_some();
+        assert_eq!(mapped, !trimmed.contains(&page.into()), "page {page}");
+    }
+}
+
+#[test]
+fn a_page_lost_in_a_merge_reads_as_an_error_for_good() {
+    let errors = BitErrors { rber: 2e-3, growth: 0, ecc_bits: 12, codeword_bytes: 512 };
+    let faults = Faults { bit_errors: Some(errors), seed: 1, ..Faults::default() };
+    let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
+    let nand = Faulty::new(Backed::ram(geometry, Rules::default()), faults).unwrap();
+    let mut disk = Disk::<BlockMap, _>::mount(nand, 64, &Config::default()).unwrap();
+    let write = |disk: &mut Disk<BlockMap, _>, page: u64| {
+        disk.submit(&Request::new(Op::Write, page, 1), Payload::Write(&[page as u8; 512])).unwrap();
+    };
+    (0..64).for_each(|page| write(&mut disk, page));
+    let readable = |disk: &mut Disk<BlockMap, _>, page: u64| {
+        let mut bytes = [0; 512];
+        match disk.submit(&Request::new(Op::Read, page, 1), Payload::Read(&mut bytes)) {
+            Ok(_) => {
+                assert_eq!(bytes, [page as u8; 512], "page {page}");
+                true
+            }
+            Err(error) => {
+                assert_eq!(error, Error::Unreadable { sector: page });
+                false
+            }
+        }
+    };
+    let lost: Vec<u64> = (0..64).filter(|&page| !readable(&mut disk, page)).collect();
+    // The pages below the written one are gathered with it.
+    (0..8).for_each(|block| [7, 6].into_iter().for_each(|place| write(&mut disk, 8 * block + place)));
+    let moved = lost.iter().filter(|&&page| page % 8 < 6).count() as u64;
+    assert_eq!(disk.ftl().events().lost_pages, moved);
+    assert!(moved > 0 && moved < 48, "{moved} pages were lost");
+    disk.check();
+    for page in lost.iter().copied().filter(|page| page % 8 < 6) {
+        assert!(!readable(&mut disk, page), "page {page} was lost");
+    }
+    write(&mut disk, lost[0]);
+    let mut disk = Disk::<BlockMap, _>::mount(disk.into_nand(), 64, &Config::default()).unwrap();
+    disk.check();
+    for page in lost.iter().copied().filter(|page| page % 8 < 6).skip(1) {
+        assert!(!readable(&mut disk, page), "page {page} was lost before the mount");
+    }
+}
+
+#[test]
+fn configurations_that_would_deadlock_are_refused_with_the_value() {
+    let geometry = Geometry::single_die(5, 4, 512).unwrap();
+    let most = |config: &Config| BlockMap::max_logical_pages(&geometry, &Rules::default(), config);
+    assert_eq!(most(&Config::default()), Ok(4));
+    assert_eq!(most(&Config { durable_trim: false, ..Config::default() }), Ok(8));
+    assert_eq!(most(&Config { replacement_blocks: 0, ..Config::default() }), Ok(8));
+    for reserve_blocks in [0, 3, u32::MAX] {
+        let error = most(&Config { reserve_blocks, ..Config::default() }).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("ftl.block.reserve_blocks = {reserve_blocks} would deadlock")), "{error}");
+    }
+    let nand: Counting = Counting::new(geometry, Rules::default());
+    let error = Lab::mount(nand, 5, &Config::default()).unwrap_err();
+    assert!(matches!(error, FtlError::Config(text) if text.starts_with("5 logical pages are more")));
+}

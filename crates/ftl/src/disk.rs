@@ -1,0 +1,184 @@
+//! An FTL on a device as a disk of 512-byte sectors.
+
+use crate::{Ftl, FtlError};
+use nandlab_block::{BlockDevice, Completion, Error, HostClock, Op, Payload, Request};
+use nandlab_nand::{Lpn, Nand, NandError, PageBuf, SectorMask, SECTOR_BYTES};
+
+/// How many requests ahead map entries are prefetched.
+const LOOKAHEAD: usize = 16;
+
+/// An FTL and its device.
+#[derive(Debug)]
+pub struct Disk<F, N: Nand> {
+    ftl: F,
+    nand: N,
+    page: N::Buf,
+    sectors: u64,
+    /// log2 of the sectors of a page.
+    page_shift: u32,
+}
+
+/// A part of a request that lies in one page.
+struct Piece {
+    at: Lpn,
+    first: u32,
+    count: u32,
+}
+
+impl<F: Ftl, N: Nand> Disk<F, N> {
+    /// Mounts an FTL on `nand`.
+    ///
+    /// # Errors
+    /// As [`Ftl::mount`].
+    pub fn mount(mut nand: N, logical_pages: u32, config: &F::Config) -> Result<Self, FtlError> {
+        let ftl =
+            nandlab_nand::scoped(&mut nand, nandlab_nand::Cause::Mount, |nand| F::mount(nand, logical_pages, config))?;
+        Ok(Self::assemble(ftl, nand))
+    }
+
+    /// A disk of an FTL that was mounted on `nand` before.
+    pub fn assemble(ftl: F, nand: N) -> Self {
+        let geometry = *nand.geometry();
+        Self {
+            sectors: u64::from(ftl.logical_pages()) * u64::from(geometry.sectors_per_page()),
+            page_shift: geometry.sectors_per_page().trailing_zeros(),
+            page: N::Buf::zeroed(geometry.page_bytes()),
+            ftl,
+            nand,
+        }
+    }
+
+    /// The FTL.
+    pub fn ftl(&self) -> &F {
+        &self.ftl
+    }
+
+    /// The device.
+    pub fn nand(&self) -> &N {
+        &self.nand
+    }
+
+    /// The device, to be read or changed.
+    pub fn nand_mut(&mut self) -> &mut N {
+        &mut self.nand
+    }
+
+    /// Derives every invariant of the FTL anew from flash.
+    pub fn check(&mut self) {
+        self.ftl.check(&mut self.nand);
+    }
+
+    /// Drops the RAM state, as a power cut does, and keeps the flash.
+    pub fn into_nand(self) -> N {
+        self.nand
+    }
+
+    /// Carries out `request` at its time; the end is in the device's context.
+    #[inline]
+    fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), FtlError> {
+        self.nand.ctx().begin(request.origin, request.time);
+        self.ftl.begin(&mut self.nand, request);
+        if request.op == Op::Flush {
+            return self.ftl.flush(&mut self.nand);
+        }
+        let mut sector = request.sector;
+        let end = request.end();
+        while sector < end {
+            let piece = self.piece(sector, end);
+            match request.op {
+                Op::Write => self.write(&piece, request, &data)?,
+                Op::Read => self.read(&piece, request, &mut data)?,
+                Op::Trim => {
+                    let mask = SectorMask::run(piece.first, piece.count);
+                    self.ftl.trim(&mut self.nand, piece.at, mask)?;
+                }
+                Op::Flush => {}
+            }
+            sector += u64::from(piece.count);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn piece(&self, sector: u64, end: u64) -> Piece {
+        let first = (sector & ((1 << self.page_shift) - 1)) as u32;
+        let count = u64::from((1 << self.page_shift) - first).min(end - sector) as u32;
+        Piece { at: Lpn((sector >> self.page_shift) as u32), first, count }
+    }
+
+    #[inline]
+    fn write(&mut self, piece: &Piece, request: &Request, data: &Payload<'_>) -> Result<(), FtlError> {
+        if let (Payload::Write(bytes), Some(page)) = (data, self.page.bytes_mut()) {
+            page[in_page(piece)].copy_from_slice(&bytes[in_payload(piece, request, self.page_shift)]);
+        }
+        self.ftl.write(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count), &self.page)
+    }
+
+    #[inline]
+    fn read(&mut self, piece: &Piece, request: &Request, data: &mut Payload<'_>) -> Result<(), FtlError> {
+        self.ftl.read(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count), &mut self.page)?;
+        if let (Payload::Read(bytes), Some(page)) = (data, self.page.bytes()) {
+            bytes[in_payload(piece, request, self.page_shift)].copy_from_slice(&page[in_page(piece)]);
+        }
+        Ok(())
+    }
+
+    fn refuse_outside(&self, request: &Request) -> Result<(), Error> {
+        if request.end() > self.sectors {
+            let (sector, sectors, capacity) = (request.sector, request.sectors, self.sectors);
+            return Err(Error::OutOfRange { sector, sectors, capacity });
+        }
+        Ok(())
+    }
+
+    fn error(&self, error: FtlError, request: &Request) -> Error {
+        match error {
+            FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
+            FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector: request.sector },
+            other => Error::WornOut(other.to_string()),
+        }
+    }
+}
+
+/// Bytes of `piece` in its page.
+fn in_page(piece: &Piece) -> std::ops::Range<usize> {
+    let start = (piece.first * SECTOR_BYTES) as usize;
+    start..start + (piece.count * SECTOR_BYTES) as usize
+}
+
+/// Bytes of `piece` in the payload of its request.
+fn in_payload(piece: &Piece, request: &Request, page_shift: u32) -> std::ops::Range<usize> {
+    let sector = (u64::from(piece.at.0) << page_shift) + u64::from(piece.first);
+    let start = (sector - request.sector) as usize * SECTOR_BYTES as usize;
+    start..start + (piece.count * SECTOR_BYTES) as usize
+}
+
+impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
+    fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        self.refuse_outside(request)?;
+        self.carry_out(request, data).map_err(|error| self.error(error, request))?;
+        Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
+    }
+
+    fn submit_batch(
+        &mut self,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        for (at, request) in requests.iter().enumerate() {
+            if let Some(ahead) = requests.get(at + LOOKAHEAD) {
+                self.ftl.prefetch(Lpn((ahead.sector >> self.page_shift) as u32));
+            }
+            let time = clock.arrival(request);
+            let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
+            clock.complete(completion.done);
+            done.push(completion);
+        }
+        Ok(())
+    }
+
+    fn sectors(&self) -> u64 {
+        self.sectors
+    }
+}

@@ -1,0 +1,199 @@
+//! Flash translation layers.
+//!
+//! Read this file first: [`Ftl`] is the contract, and [`ftls!`] is the list. A new FTL is one new file and
+//! one line of that list; the configuration, `nandlab list`, the Python class, the docs page and the
+//! conformance, power-cut, golden-count and benchmark runs follow from it.
+
+pub mod block;
+mod disk;
+mod error;
+pub mod page;
+pub mod parts;
+
+pub use disk::Disk;
+pub use error::FtlError;
+
+use nandlab_block::Request;
+use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
+use std::collections::BTreeMap;
+
+/// A flash translation layer: the RAM state. The flash is a separate value.
+///
+/// `drop` is the power cut, [`Ftl::mount`] is recovery. After [`Ftl::flush`] everything acknowledged
+/// survives; before it, a write may be lost with the power, but a page is never torn: each sector is what
+/// it was at the last flush or what one of the writes since then made it.
+pub trait Ftl: Sized {
+    /// The options of a `[ftl.<name>]` table.
+    type Config: Clone + std::fmt::Debug;
+
+    /// Logical pages that this FTL can export on a device without bad blocks; more would deadlock.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] where the device is too small, or an option cannot work on it.
+    fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Self::Config) -> Result<u32, FtlError>;
+
+    /// The only constructor: formats an erased device, else recovers from flash alone.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] where `logical_pages` is over [`Self::max_logical_pages`];
+    /// [`FtlError::WornOut`] where bad blocks leave too little; [`FtlError::Nand`].
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Self::Config) -> Result<Self, FtlError>;
+
+    /// Tells of a host request before its pages come one by one.
+    #[inline]
+    fn begin<N: Nand>(&mut self, _nand: &mut N, _request: &Request) {}
+
+    /// Stores the sectors of `sectors` from `page` in logical page `at`.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError>;
+
+    /// Fills at least the sectors of `sectors` in `page`; what was never written, or trimmed, is zero.
+    ///
+    /// # Errors
+    /// [`FtlError::Nand`].
+    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError>;
+
+    /// The contents of these sectors are no longer needed. A page trimmed as a whole reads as zeros from
+    /// now on; an FTL may leave parts of pages as they are.
+    ///
+    /// # Errors
+    /// [`FtlError::Nand`].
+    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError>;
+
+    /// Makes everything acknowledged survive a power cut; ends in a fence.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError>;
+
+    /// Nothing is asked until `until`: time for work in the background.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn idle<N: Nand>(&mut self, _nand: &mut N, _until: Time) -> Result<(), FtlError> {
+        Ok(())
+    }
+
+    /// Starts loading the map entry of `at` into the processor's cache; changes nothing.
+    #[inline]
+    fn prefetch(&self, _at: Lpn) {}
+
+    /// Logical pages exported.
+    fn logical_pages(&self) -> u32;
+
+    /// Memory that firmware would need.
+    fn ram(&self) -> RamUse;
+
+    /// What the FTL did since it was mounted.
+    fn events(&self) -> Events;
+
+    /// Derives every invariant anew from flash and compares.
+    ///
+    /// # Panics
+    /// With the invariant and the address that broke it.
+    fn check<N: Nand>(&self, nand: &mut N);
+}
+
+/// Bytes of memory that firmware would need, by structure.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RamUse {
+    /// Fast memory on the controller.
+    pub sram: BTreeMap<&'static str, u64>,
+    /// Memory beside it.
+    pub dram: BTreeMap<&'static str, u64>,
+}
+
+impl RamUse {
+    /// Bytes in all.
+    pub fn total(&self) -> u64 {
+        self.sram.values().chain(self.dram.values()).sum()
+    }
+}
+
+/// What an FTL did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Events {
+    /// Victim blocks collected.
+    pub gc_runs: u64,
+    /// Log blocks that became data blocks as they were.
+    pub switch_merges: u64,
+    /// Log blocks that were completed.
+    pub partial_merges: u64,
+    /// Data blocks gathered anew.
+    pub full_merges: u64,
+    /// Log blocks renewed by moving their valid pages.
+    pub migrations: u64,
+    /// Blocks taken out of use after a failure.
+    pub retired_blocks: u64,
+    /// Pages whose contents were lost to bit errors while they were moved.
+    pub lost_pages: u64,
+}
+
+/// An entry of the list of FTLs.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name in `[ftl.<name>]`.
+    pub name: &'static str,
+    /// The source file, whose head comment is the docs page.
+    pub source: &'static str,
+    /// The paper or book it comes from, short.
+    pub paper: &'static str,
+    /// The schema of its options.
+    pub options: fn() -> schemars::Schema,
+}
+
+/// Something to do with an FTL whose type is known only at run time.
+pub trait Visitor {
+    /// What comes out.
+    type Out;
+    /// Does it.
+    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out;
+}
+
+/// Makes the configuration, the list and the dispatch of every FTL from one line each.
+macro_rules! ftls {
+    ($($(#[$doc:meta])* $variant:ident($module:ident :: $ftl:ident), $file:literal, $paper:literal;)*) => {
+        /// The `[ftl.<name>]` table of an experiment: which FTL, with its options.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum FtlConfig {
+            $($(#[$doc])* $variant($module::Config),)*
+        }
+
+        impl FtlConfig {
+            /// Calls `visitor` with the type and the options of the chosen FTL.
+            pub fn dispatch<V: Visitor>(&self, visitor: V) -> V::Out {
+                match self { $(Self::$variant(config) => visitor.visit::<$module::$ftl>(config),)* }
+            }
+
+            /// Every FTL with its default options, in the order of [`LIST`].
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant($module::Config::default()),)*]
+            }
+
+            /// The name of the chosen FTL.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => stringify!($module),)* }
+            }
+        }
+
+        /// Every FTL.
+        pub const LIST: &[Entry] = &[
+            $(Entry {
+                name: stringify!($module),
+                source: include_str!($file),
+                paper: $paper,
+                options: || schemars::schema_for!($module::Config),
+            },)*
+        ];
+    };
+}
+
+ftls! {
+    /// A map entry for every page.
+    Page(page::PageMap), "page.rs", "Gal & Toledo 2005 (survey); Desnoyers 2014";
+    /// A map entry for every block.
+    Block(block::BlockMap), "block.rs", "Ban 1995, US 5,404,485";
+}

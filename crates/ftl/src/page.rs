@@ -1,0 +1,354 @@
+//! Page map: a map entry for every logical page.
+//!
+//! ## Idea
+//! A write goes to the next free page of the device, wherever the page was before; the old copy becomes
+//! invalid. When erased blocks run short, the block with the fewest valid pages is emptied and erased.
+//!
+//! ## Write path
+//! Host writes fill one block a die (the host frontier), dies in turn; relocated pages fill another (the
+//! GC frontier). A page that the host writes in part is read first, merged and written whole. Once no more
+//! than `reserve_blocks` blocks of a die are free, every host page to that die pays for a share of the
+//! next victim: `valid / invalid` relocations, so that the victim is empty when it is needed and no write
+//! waits for a whole block. A die that holds more than its share of valid pages takes no new host block.
+//!
+//! ## Recovery
+//! Mount reads every spare area; of several copies of a page the one with the highest sequence number
+//! wins. The page programmed last in a block may be torn, so it is read in full, and so is the page below
+//! one that carries the resumed mark or cannot be read. Blocks in use before the power went are filled
+//! further. A block that looks erased on a device in use is erased again before its first page: its erase
+//! may have been cut. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
+//! one segment of the address space; the newest note of a segment replaces the older ones.
+//!
+//! ## Invariants
+//! Every mapped page is the newest copy on flash; valid bits are set for exactly the mapped pages and the
+//! live notes; each block is free, a frontier, closed, failing or bad; a host block is opened only while
+//! `reserve_blocks` others stay free, so relocation always finds room.
+//!
+//! ## Differences
+//! Textbook page maps have a reverse map, in memory or from nowhere. Here relocation learns the logical page
+//! from the metadata that passes through the controller with the copy, and which pages are valid from a bitmap
+//! that counts as memory, or from reads of all spare areas of the victim, which are charged.
+//!
+//! ## References
+//! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.
+//! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014.
+
+mod check;
+mod collect;
+mod mount;
+mod trim_notes;
+
+use crate::parts::block_table::BlockTable;
+use crate::parts::frontier::Frontier;
+use crate::parts::prefetch::prefetch;
+use crate::parts::victim::{Victim, VictimPolicy};
+use crate::{Events, Ftl, FtlError, RamUse};
+use nandlab_nand::{
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask, Seq,
+};
+use std::collections::VecDeque;
+use std::ops::Range;
+use trim_notes::TrimNotes;
+
+/// Options of the page map.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Which block garbage collection empties next.
+    pub victim: Victim,
+    /// Blocks of each die that stay free for relocation; at least 1. With 1 a program failure or a torn page
+    /// during relocation may leave no room; 2 is safe.
+    pub reserve_blocks: u32,
+    /// How garbage collection tells the valid pages of a victim.
+    pub valid_pages: ValidPages,
+    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
+    /// address space that was trimmed.
+    pub durable_trim: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { victim: Victim::Greedy, reserve_blocks: 2, valid_pages: ValidPages::Bitmap, durable_trim: true }
+    }
+}
+
+/// How garbage collection tells the valid pages of a victim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ValidPages {
+    /// By a bitmap in memory, one bit a physical page.
+    #[default]
+    Bitmap,
+    /// By reading all spare areas of the victim and comparing them with the map; each read is charged.
+    Spare,
+}
+
+/// State of one die.
+#[derive(Debug)]
+struct Die {
+    blocks: Range<u32>,
+    host: Frontier,
+    gc: Frontier,
+    free: VecDeque<FreeBlock>,
+    relocation: Option<collect::Relocation>,
+    /// Blocks with a failed program, to be emptied and retired.
+    failing: VecDeque<BlockId>,
+    bad: u32,
+}
+
+/// A block without valid pages.
+#[derive(Clone, Copy, Debug)]
+struct FreeBlock {
+    block: BlockId,
+    /// Whether it is known to be erased.
+    erased: bool,
+}
+
+/// The RAM state of the page map.
+#[derive(Debug)]
+pub struct PageMap {
+    map: Vec<Ppa>,
+    table: BlockTable,
+    dies: Vec<Die>,
+    /// The die of the next host page.
+    turn: usize,
+    seq: u64,
+    geometry: Geometry,
+    full: SectorMask,
+    reserve: usize,
+    valid_pages: ValidPages,
+    policy: Box<dyn VictimPolicy>,
+    notes: TrimNotes,
+    events: Events,
+}
+
+impl PageMap {
+    #[inline]
+    fn next_seq(&mut self) -> Seq {
+        let seq = Seq(self.seq);
+        self.seq += 1;
+        seq
+    }
+
+    /// Writes a page of the host and maps it.
+    #[inline]
+    fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        let die = self.next_die();
+        let to = self.program(nand, die, page, &[], (at, Kind::Data))?;
+        let old = std::mem::replace(&mut self.map[at.index()], to);
+        if old.is_some() {
+            self.table.set_invalid(old);
+        }
+        self.table.set_valid(to);
+        self.collect(nand, die)
+    }
+
+    /// Reads the rest of a page that the host writes in part, merges and writes it.
+    fn store_part<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let mut whole = N::Buf::zeroed(self.geometry.page_bytes());
+        let old = self.map[at.index()];
+        let read = scoped(nand, Cause::ReadModifyWrite, |nand| nand.read(old, &mut whole))?;
+        refuse_lost(old, read)?;
+        whole.merge(page, sectors);
+        let end = nand.ctx().last();
+        let before = nand.ctx().after(end);
+        let stored = self.store(nand, at, &whole);
+        nand.ctx().set_ready(before);
+        stored
+    }
+
+    /// Programs the next page of a die's host frontier; a block where a program fails is left behind.
+    #[inline]
+    fn program<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        page: &N::Buf,
+        tail: &[u8],
+        (at, kind): (Lpn, Kind),
+    ) -> Result<Ppa, FtlError> {
+        loop {
+            if self.dies[die].host.is_full() {
+                self.open_host_block(nand, die)?;
+            }
+            // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
+            let (to, mark) = self.dies[die].host.take();
+            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
+            match nand.program(to, page, tail, oob) {
+                Ok(_) => return Ok(to),
+                Err(NandError::ProgramFailed(_)) => {
+                    let failed = std::mem::replace(&mut self.dies[die].host, Frontier::none());
+                    self.dies[die].failing.push_back(failed.block);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The die that takes the next host page: in turn, but for dies that hold more than their share.
+    #[inline]
+    fn next_die(&mut self) -> usize {
+        if self.dies.len() == 1 {
+            return 0;
+        }
+        for _ in 0..self.dies.len() {
+            self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
+            if !self.dies[self.turn].host.is_full() || self.valid_in(self.turn) <= self.share(self.turn) {
+                return self.turn;
+            }
+        }
+        self.emptiest_die()
+    }
+
+    #[cold]
+    fn emptiest_die(&self) -> usize {
+        (0..self.dies.len()).min_by_key(|&die| self.valid_in(die)).expect("a device has a die")
+    }
+
+    fn valid_in(&self, die: usize) -> u32 {
+        self.table.valid_pages_in(self.dies[die].blocks.clone())
+    }
+
+    /// Valid pages above which a die takes no new host block: its part of the logical pages and half of its spare ones.
+    fn share(&self, die: usize) -> u32 {
+        let part = self.map.len() as u32 / self.dies.len() as u32;
+        let usable = usable_pages(&self.geometry, self.good_blocks(die), self.reserve as u32);
+        let most = usable.saturating_sub(self.geometry.pages_per_block());
+        part.max(part / 2 + most / 2).min(most)
+    }
+
+    fn good_blocks(&self, die: usize) -> u32 {
+        self.dies[die].blocks.len() as u32 - self.dies[die].bad
+    }
+
+    /// Fails where bad blocks leave a die too little for its part of what is exported.
+    fn refuse_worn_out(&self, die: usize) -> Result<(), FtlError> {
+        let good = self.good_blocks(die);
+        let part = (self.map.len() as u32 + self.notes.most_pages()).div_ceil(self.dies.len() as u32);
+        let needed = part / self.geometry.pages_per_block() + 1 + self.reserve as u32 + 2;
+        if good < needed {
+            return Err(FtlError::WornOut { good, needed });
+        }
+        Ok(())
+    }
+}
+
+/// Pages of a die that may be valid while garbage collection still finds one that is not.
+fn usable_pages(geometry: &Geometry, good_blocks: u32, reserve: u32) -> u32 {
+    (good_blocks.saturating_sub(reserve + 2) * geometry.pages_per_block()).saturating_sub(1)
+}
+
+/// A page that stands for lost data reads as an error, never as other bytes.
+#[inline]
+fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
+    if oob.kind == Kind::Lost {
+        return Err(NandError::Uncorrectable(at).into());
+    }
+    Ok(())
+}
+
+impl Ftl for PageMap {
+    type Config = Config;
+
+    fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+        let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die());
+        if reserve == 0 {
+            return Err(FtlError::Config(
+                "ftl.page.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block on each die".into(),
+            ));
+        }
+        if blocks < reserve.saturating_add(4) {
+            return Err(FtlError::Config(format!(
+                "ftl.page.reserve_blocks = {reserve} would deadlock: a die of this device has {blocks} blocks, and \
+                 the reserve, two frontiers, one block of data and one to collect need {}",
+                reserve.saturating_add(4)
+            )));
+        }
+        let dies = geometry.dies();
+        let balance = if dies > 1 { geometry.pages_per_block() } else { 0 };
+        let pages = dies * (usable_pages(geometry, blocks, reserve) - balance);
+        Ok(pages - TrimNotes::most_pages_for(geometry, pages, config.durable_trim))
+    }
+
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
+        mount::mount(nand, logical_pages, config)
+    }
+
+    #[inline]
+    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        if sectors != self.full && self.map[at.index()].is_some() {
+            return self.store_part(nand, at, sectors, page);
+        }
+        if sectors == self.full {
+            return self.store(nand, at, page);
+        }
+        let mut padded = page.clone();
+        padded.clear(SectorMask(self.full.0 & !sectors.0));
+        self.store(nand, at, &padded)
+    }
+
+    #[inline]
+    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+        let from = self.map[at.index()];
+        if !from.is_some() {
+            page.clear(sectors);
+            return Ok(());
+        }
+        refuse_lost(from, nand.read(from, page)?)
+    }
+
+    fn trim<N: Nand>(&mut self, _nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        let old = self.map[at.index()];
+        if sectors == self.full && old.is_some() {
+            self.map[at.index()] = Ppa::NONE;
+            self.table.set_invalid(old);
+            self.notes.trimmed(at);
+        }
+        Ok(())
+    }
+
+    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        while let Some(segment) = self.notes.pending() {
+            self.write_note(nand, segment)?;
+        }
+        nand.ctx().fence();
+        let end = nand.ctx().horizon();
+        nand.ctx().wait_until(end);
+        Ok(())
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Lpn) {
+        prefetch(&self.map, at.index());
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.map.len() as u32
+    }
+
+    fn ram(&self) -> RamUse {
+        let mut ram = RamUse::default();
+        let (counts, bits) = self.table.bytes();
+        ram.sram.insert("valid_counts", counts);
+        ram.dram.insert("map", 4 * self.map.len() as u64);
+        if self.valid_pages == ValidPages::Bitmap {
+            ram.dram.insert("valid_bits", bits);
+        }
+        ram.sram.insert("trim_notes", self.notes.bytes());
+        ram
+    }
+
+    fn events(&self) -> Events {
+        self.events
+    }
+
+    fn check<N: Nand>(&self, nand: &mut N) {
+        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    }
+}

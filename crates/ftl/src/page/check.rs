@@ -1,0 +1,102 @@
+//! The invariants of the page map, derived anew from flash.
+
+use super::PageMap;
+use crate::parts::block_table::BlockUse;
+use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, PageBuf, Ppa};
+use std::collections::BTreeSet;
+
+pub(super) fn check<N: Nand>(ftl: &PageMap, nand: &mut N) {
+    blocks_have_one_use(ftl);
+    pages_have_one_owner(ftl);
+    let newest = newest_on_flash(ftl, nand);
+    for (lpn, &page) in (0..).map(Lpn).zip(&ftl.map) {
+        if page.is_some() {
+            let newest_seq = newest[lpn.index()].map_or(0, |(seq, _)| seq);
+            match nand.read_spare(page) {
+                Ok(Some(oob)) => {
+                    assert_eq!(oob.lpn, lpn, "page {page} is mapped to logical page {lpn} and holds another");
+                    assert!(oob.seq.0 >= newest_seq, "logical page {lpn} is mapped to {page}, flash has a newer copy");
+                    assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
+                }
+                other => panic!("logical page {lpn} is mapped to {page}: {other:?}"),
+            }
+        }
+    }
+    for (segment, page) in ftl.notes.live() {
+        let oob = nand.read_spare(page).expect("a note can be read").expect("a note is programmed");
+        assert_eq!((oob.kind, oob.lpn), (Kind::TrimNote, Lpn(segment)), "page {page} is a live note");
+    }
+}
+
+/// Every block is in exactly one place, and its use in the table says so.
+fn blocks_have_one_use(ftl: &PageMap) {
+    for die in &ftl.dies {
+        let mut places = vec![0; die.blocks.len()];
+        let mut place = |block: BlockId, usage: BlockUse| {
+            if block.is_some() {
+                assert!(die.blocks.contains(&block.0), "block {block} is used by another die");
+                assert_eq!(ftl.table.usage(block), usage, "use of block {block}");
+                places[(block.0 - die.blocks.start) as usize] += 1;
+            }
+        };
+        place(die.host.block, BlockUse::Open);
+        place(die.gc.block, BlockUse::Open);
+        die.free.iter().for_each(|free| place(free.block, BlockUse::Free));
+        die.failing.iter().for_each(|&block| place(block, BlockUse::Open));
+        if let Some(block) = die.relocation.as_ref().map(super::collect::Relocation::block) {
+            place(block, BlockUse::Open);
+        }
+        let bad = die.blocks.clone().filter(|&b| ftl.table.usage(BlockId(b)) == BlockUse::Bad).count();
+        assert_eq!(bad, die.bad as usize, "bad blocks of a die");
+        for (block, places) in die.blocks.clone().map(BlockId).zip(places) {
+            let expected = usize::from(!matches!(ftl.table.usage(block), BlockUse::Closed | BlockUse::Bad));
+            assert_eq!(places, expected, "places where block {block} ({:?}) is listed", ftl.table.usage(block));
+        }
+    }
+}
+
+/// No page has two owners, and the valid bits are set for the owned pages and no others.
+fn pages_have_one_owner(ftl: &PageMap) {
+    let mut owners = BTreeSet::new();
+    for (segment, page) in ftl.notes.live() {
+        assert!(owners.insert(page), "page {page} is the note of segment {segment} and something else");
+    }
+    for (lpn, &page) in ftl.map.iter().enumerate().filter(|(_, page)| page.is_some()) {
+        assert!(owners.insert(page), "page {page} belongs to logical page {lpn} and something else");
+    }
+    for block in (0..ftl.geometry.blocks()).map(BlockId) {
+        let mut valid = 0;
+        for page in (0..ftl.geometry.pages_per_block()).map(|page| ftl.geometry.page(block, page)) {
+            assert_eq!(ftl.table.is_valid(page), owners.contains(&page), "valid bit of page {page}");
+            valid += u32::from(ftl.table.is_valid(page));
+        }
+        assert_eq!(ftl.table.valid_pages(block), valid, "valid pages of block {block}");
+    }
+}
+
+/// Sequence and place of the newest copy of each logical page; a page that cannot be read does not count.
+fn newest_on_flash<N: Nand>(ftl: &PageMap, nand: &mut N) -> Vec<Option<(u64, Ppa)>> {
+    let mut newest = vec![None; ftl.map.len()];
+    let unmapped: BTreeSet<Ppa> =
+        ftl.dies.iter().flat_map(|die| &die.relocation).flat_map(super::collect::Relocation::unmapped).collect();
+    for page in (0..ftl.geometry.pages()).map(Ppa).filter(|page| !unmapped.contains(page)) {
+        match nand.read_spare(page) {
+            Ok(Some(oob)) if matches!(oob.kind, Kind::Data | Kind::Lost) => {
+                assert!(oob.seq.0 < ftl.seq, "page {page} carries a sequence number that was not given out yet");
+                let slot = &mut newest[oob.lpn.index()];
+                // A torn page can look newer than the one it was to replace; only a page that reads counts.
+                if slot.is_none_or(|(seq, _)| oob.seq.0 > seq) && is_whole(nand, page) {
+                    *slot = Some((oob.seq.0, page));
+                }
+            }
+            Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => {}
+            Err(error) => panic!("page {page}: {error}"),
+        }
+    }
+    newest
+}
+
+fn is_whole<N: Nand>(nand: &mut N, page: Ppa) -> bool {
+    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
+    nand.read(page, &mut contents).is_ok()
+}

@@ -1,0 +1,367 @@
+//! Garbage collection of the page map: opening blocks, choosing victims, relocating pages, erasing.
+
+use super::{FreeBlock, PageMap, ValidPages};
+use crate::parts::frontier::Frontier;
+use crate::parts::prefetch::prefetch;
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
+use std::collections::VecDeque;
+
+/// Copies that wait for their map entries to arrive in the processor's cache.
+const MOVES: usize = 8;
+
+/// A block that is being emptied.
+#[derive(Debug)]
+pub(super) struct Relocation {
+    block: BlockId,
+    /// Pages from here on were not looked at yet.
+    next: u32,
+    end: u32,
+    moves: VecDeque<Move>,
+    /// Each host page pays `valid` and a relocation costs `invalid`.
+    valid: u32,
+    invalid: u32,
+    credit: u32,
+    /// The block has failed: it is retired when it is empty.
+    retire: bool,
+}
+
+/// A copy that was made and is not mapped yet.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    from: Ppa,
+    to: Ppa,
+    at: Lpn,
+    kind: Kind,
+}
+
+/// Where the contents of a relocated page come from.
+enum Source {
+    /// Another page, which keeps its metadata.
+    Page(Ppa),
+    /// Nowhere: the old page cannot be read any more.
+    Blank,
+    /// Memory.
+    Tail(Vec<u8>),
+}
+
+impl Source {
+    #[inline]
+    fn program<N: Nand>(&self, nand: &mut N, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
+        let tail: &[u8] = match self {
+            Self::Page(from) => return nand.copy(*from, to, oob),
+            Self::Blank => &[],
+            Self::Tail(tail) => tail,
+        };
+        let blank = N::Buf::zeroed(nand.geometry().page_bytes());
+        nand.program(to, &blank, tail, oob).map(|_| oob)
+    }
+}
+
+impl Relocation {
+    pub(super) fn block(&self) -> BlockId {
+        self.block
+    }
+
+    /// Copies that are not mapped yet.
+    pub(super) fn unmapped(&self) -> impl Iterator<Item = Ppa> + '_ {
+        self.moves.iter().map(|copy| copy.to)
+    }
+
+    fn cause(&self) -> Cause {
+        if self.retire {
+            Cause::BadBlock
+        } else {
+            Cause::Gc
+        }
+    }
+}
+
+impl PageMap {
+    /// Lets the last host page of `die` pay its share of garbage collection.
+    #[inline]
+    pub(super) fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        let state = &self.dies[die];
+        if state.free.len() > self.reserve && state.relocation.is_none() && state.failing.is_empty() {
+            return Ok(());
+        }
+        self.pay(nand, die)
+    }
+
+    fn pay<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+            return Ok(());
+        }
+        let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
+        relocation.credit += relocation.valid;
+        let mut pages = 0;
+        while relocation.credit >= relocation.invalid {
+            relocation.credit -= relocation.invalid;
+            pages += 1;
+        }
+        let cause = relocation.cause();
+        scoped(nand, cause, |nand| self.relocate(nand, die, pages))
+    }
+
+    /// Chooses a block to empty; false where nothing would be gained.
+    fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+        let (block, retire) = match self.dies[die].failing.pop_front() {
+            Some(block) => (block, true),
+            None => {
+                let range = self.table.range(self.dies[die].blocks.clone());
+                let Some(block) = self.policy.pick(range, self.seq) else { return Ok(false) };
+                (block, false)
+            }
+        };
+        let pages = self.geometry.pages_per_block();
+        let valid = self.table.valid_pages(block);
+        if valid == pages && !retire {
+            return Ok(false);
+        }
+        if self.valid_pages == ValidPages::Spare {
+            scoped(nand, Cause::Gc, |nand| self.read_spares(nand, block))?;
+        }
+        self.table.set_closed(block, false);
+        let next = self.geometry.page(block, 0).0;
+        self.dies[die].relocation = Some(Relocation {
+            block,
+            next,
+            end: next + pages,
+            moves: VecDeque::with_capacity(MOVES),
+            valid,
+            invalid: (pages - valid).max(1),
+            credit: 0,
+            retire,
+        });
+        Ok(true)
+    }
+
+    /// Reads every spare area of a block, as firmware without a bitmap must to learn which pages are valid.
+    fn read_spares<N: Nand>(&self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        for page in 0..self.geometry.pages_per_block() {
+            match nand.read_spare(self.geometry.page(block, page)) {
+                Ok(_) | Err(NandError::Uncorrectable(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves up to `pages` pages of the block that is being emptied; ends with the block when none is left.
+    fn relocate<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
+        let mut left = pages;
+        while let Some(relocation) = &mut self.dies[die].relocation {
+            let Some(from) = self.table.next_valid(relocation.next..relocation.end) else {
+                return self.finish(nand, die);
+            };
+            if left == 0 {
+                return Ok(());
+            }
+            left -= 1;
+            relocation.next = from.0 + 1;
+            self.copy_page(nand, die, from)?;
+        }
+        Ok(())
+    }
+
+    /// Copies a valid page to the GC frontier. The map follows a few copies later, when its entry has arrived
+    /// in the cache.
+    #[inline]
+    fn copy_page<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
+        let (to, oob) = match self.program_gc(nand, die, &Source::Page(from), (Lpn::NONE, Kind::Data)) {
+            Ok(copied) => copied,
+            Err(FtlError::Nand(NandError::Uncorrectable(page))) if page == from => {
+                return self.replace_lost(nand, die, from);
+            }
+            Err(error) => return Err(error),
+        };
+        prefetch(&self.map, oob.lpn.index());
+        let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
+        relocation.moves.push_back(Move { from, to, at: oob.lpn, kind: oob.kind });
+        if relocation.moves.len() == MOVES {
+            self.map_oldest_move(die);
+        }
+        Ok(())
+    }
+
+    /// Maps the copy that has waited longest; false where none waits.
+    #[inline]
+    fn map_oldest_move(&mut self, die: usize) -> bool {
+        let Some(relocation) = &mut self.dies[die].relocation else { return false };
+        let Some(Move { from, to, at, kind }) = relocation.moves.pop_front() else { return false };
+        let entry = match kind {
+            Kind::TrimNote => self.notes.entry(at),
+            _ => &mut self.map[at.index()],
+        };
+        // The host may have written or trimmed the page since it was copied.
+        if *entry == from {
+            *entry = to;
+            self.table.set_invalid(from);
+            self.table.set_valid(to);
+        }
+        true
+    }
+
+    /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does
+    /// not bring back an older copy; a note is written anew.
+    #[cold]
+    fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
+        if let Some(segment) = self.notes.segment_at(from) {
+            return self.renew_note(nand, die, segment);
+        }
+        let at = self.map.iter().position(|&page| page == from).expect("a valid page is a note or mapped");
+        self.events.lost_pages += 1;
+        let (to, _) = self.program_gc(nand, die, &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
+        self.map[at] = to;
+        self.table.set_invalid(from);
+        self.table.set_valid(to);
+        Ok(())
+    }
+
+    /// Writes the note of `segment` anew at the GC frontier.
+    fn renew_note<N: Nand>(&mut self, nand: &mut N, die: usize, segment: u32) -> Result<(), FtlError> {
+        let note = self.note(segment);
+        let (to, _) = self.program_gc(nand, die, &Source::Tail(note), (Lpn(segment), Kind::TrimNote))?;
+        self.adopt_note(segment, to);
+        Ok(())
+    }
+
+    /// Programs the next page of a die's GC frontier; a block where a program fails is left behind.
+    #[inline]
+    fn program_gc<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        source: &Source,
+        (at, kind): (Lpn, Kind),
+    ) -> Result<(Ppa, Oob), FtlError> {
+        loop {
+            if self.dies[die].gc.is_full() {
+                self.open_gc_block(nand, die)?;
+            }
+            let (to, mark) = self.dies[die].gc.take();
+            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
+            match source.program(nand, to, oob) {
+                Ok(stored) => return Ok((to, stored)),
+                Err(NandError::ProgramFailed(_)) => {
+                    let failed = std::mem::replace(&mut self.dies[die].gc, Frontier::none());
+                    self.dies[die].failing.push_back(failed.block);
+                }
+                Err(error) => {
+                    if matches!(error, NandError::Uncorrectable(_)) {
+                        self.dies[die].gc.give_back(mark);
+                    }
+                    return Err(error.into());
+                }
+            }
+        }
+    }
+
+    /// Erases or retires the block that has been emptied.
+    fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        while self.map_oldest_move(die) {}
+        // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the
+        // newest goes, or a mount would bring back an older one.
+        scoped(nand, Cause::Trim, |nand| {
+            while let Some(segment) = self.notes.pending() {
+                self.renew_note(nand, die, segment)?;
+            }
+            Ok::<(), FtlError>(())
+        })?;
+        let Some(relocation) = self.dies[die].relocation.take() else { return Ok(()) };
+        let block = relocation.block;
+        if relocation.retire {
+            return self.retire(nand, die, block);
+        }
+        self.events.gc_runs += 1;
+        if self.erase(nand, die, block)? {
+            self.table.set_free(block);
+            self.dies[die].free.push_back(FreeBlock { block, erased: true });
+        }
+        Ok(())
+    }
+
+    /// Erases a block; false where the erase failed and the block was retired.
+    fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<bool, FtlError> {
+        // What replaced the pages of this block must be on flash before they go.
+        let before = nand.ctx().fence();
+        let erased = nand.erase(block);
+        nand.ctx().set_ready(before);
+        match erased {
+            Ok(_) => Ok(true),
+            Err(NandError::EraseFailed(_)) => self.retire(nand, die, block).map(|()| false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn retire<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
+        scoped(nand, Cause::BadBlock, |nand| {
+            let before = nand.ctx().fence();
+            let retired = nand.retire(block);
+            nand.ctx().set_ready(before);
+            retired
+        })?;
+        self.table.set_bad(block);
+        self.dies[die].bad += 1;
+        self.events.retired_blocks += 1;
+        Ok(())
+    }
+
+    /// Replaces the full host frontier of `die`, emptying victims until the reserve stays whole.
+    #[cold]
+    pub(super) fn open_host_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        self.refuse_worn_out(die)?;
+        let full = std::mem::replace(&mut self.dies[die].host, Frontier::none());
+        self.close(full.block);
+        loop {
+            while self.dies[die].free.len() <= self.reserve {
+                if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+                    let good = self.good_blocks(die);
+                    return Err(FtlError::WornOut { good, needed: good + 1 });
+                }
+                let cause = self.dies[die].relocation.as_ref().map_or(Cause::Gc, Relocation::cause);
+                scoped(nand, cause, |nand| self.relocate(nand, die, u32::MAX))?;
+            }
+            if let Some(block) = self.take_free(nand, die)? {
+                self.dies[die].host = Frontier::at_start(&self.geometry, block);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Replaces the full GC frontier of `die`.
+    #[cold]
+    fn open_gc_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        let full = std::mem::replace(&mut self.dies[die].gc, Frontier::none());
+        self.close(full.block);
+        while !self.dies[die].free.is_empty() {
+            if let Some(block) = self.take_free(nand, die)? {
+                self.dies[die].gc = Frontier::at_start(&self.geometry, block);
+                return Ok(());
+            }
+        }
+        // Failures have used up the reserve; what the host frontier has left is room as well.
+        self.dies[die].gc = std::mem::replace(&mut self.dies[die].host, Frontier::none());
+        if self.dies[die].gc.is_full() {
+            let good = self.good_blocks(die);
+            return Err(FtlError::WornOut { good, needed: good + 1 });
+        }
+        Ok(())
+    }
+
+    /// Opens the next free block, erased; `None` where its erase failed.
+    fn take_free<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<Option<BlockId>, FtlError> {
+        let Some(FreeBlock { block, erased }) = self.dies[die].free.pop_front() else { return Ok(None) };
+        if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block))? {
+            return Ok(None);
+        }
+        self.table.open(block);
+        Ok(Some(block))
+    }
+
+    fn close(&mut self, block: BlockId) {
+        if block.is_some() {
+            self.table.set_closed(block, true);
+        }
+    }
+}

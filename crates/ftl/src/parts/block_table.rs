@@ -1,0 +1,192 @@
+//! Which pages are valid, how many in each block, and what each block is used for.
+
+use nandlab_nand::{BlockId, Geometry, Ppa};
+use std::ops::Range;
+
+/// What a block is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockUse {
+    /// Erased, or to be erased before its next use; holds nothing.
+    Free,
+    /// Being filled, or otherwise not to be chosen as a victim.
+    Open,
+    /// Filled; a victim if a policy picks it.
+    Closed,
+    /// Out of use.
+    Bad,
+}
+
+/// Valid bits and counts. One signed word a block, so that a victim scan compares words and nothing else:
+/// a closed block is its number of valid pages; an open one the same with [`OPEN`] set; free and bad ones are larger still.
+#[derive(Clone, Debug)]
+pub struct BlockTable {
+    geometry: Geometry,
+    words: Vec<i16>,
+    bits: Vec<u64>,
+}
+
+/// Set in the word of an open block.
+const OPEN: i16 = 0x4000;
+const FREE: i16 = i16::MAX;
+const BAD: i16 = i16::MAX - 1;
+
+impl BlockTable {
+    /// All blocks free.
+    pub fn new(geometry: &Geometry) -> Self {
+        Self {
+            geometry: *geometry,
+            words: vec![FREE; geometry.blocks() as usize],
+            bits: vec![0; geometry.pages().div_ceil(64) as usize],
+        }
+    }
+
+    /// What `block` is used for.
+    pub fn usage(&self, block: BlockId) -> BlockUse {
+        match self.words[block.index()] {
+            FREE => BlockUse::Free,
+            BAD => BlockUse::Bad,
+            word if word & OPEN != 0 => BlockUse::Open,
+            _ => BlockUse::Closed,
+        }
+    }
+
+    /// Valid pages of `block`.
+    #[inline]
+    pub fn valid_pages(&self, block: BlockId) -> u32 {
+        match self.words[block.index()] {
+            FREE | BAD => 0,
+            word => (word & !OPEN) as u32,
+        }
+    }
+
+    /// Valid pages of `blocks`.
+    pub fn valid_pages_in(&self, blocks: Range<u32>) -> u32 {
+        blocks.map(|block| self.valid_pages(BlockId(block))).sum()
+    }
+
+    /// Whether `page` is valid.
+    #[inline]
+    pub fn is_valid(&self, page: Ppa) -> bool {
+        self.bits[page.index() / 64] >> (page.0 % 64) & 1 == 1
+    }
+
+    /// Marks a page of an open or closed block valid; it was not.
+    #[inline]
+    pub fn set_valid(&mut self, page: Ppa) {
+        self.bits[page.index() / 64] |= 1 << (page.0 % 64);
+        self.words[self.geometry.block_of(page).index()] += 1;
+    }
+
+    /// Marks a valid page invalid.
+    #[inline]
+    pub fn set_invalid(&mut self, page: Ppa) {
+        debug_assert!(self.is_valid(page), "page {page} is invalidated twice");
+        self.bits[page.index() / 64] &= !(1 << (page.0 % 64));
+        self.words[self.geometry.block_of(page).index()] -= 1;
+    }
+
+    /// The first valid page in `pages`.
+    #[inline]
+    pub fn next_valid(&self, pages: Range<u32>) -> Option<Ppa> {
+        let mut at = pages.start;
+        while at < pages.end {
+            let word = self.bits[at as usize / 64] >> (at % 64);
+            if word != 0 {
+                at += word.trailing_zeros();
+                return (at < pages.end).then_some(Ppa(at));
+            }
+            at = (at / 64 + 1) * 64;
+        }
+        None
+    }
+
+    /// A free block starts to be filled.
+    pub fn open(&mut self, block: BlockId) {
+        debug_assert_eq!(self.usage(block), BlockUse::Free, "block {block} is opened");
+        self.words[block.index()] = OPEN;
+    }
+
+    /// A block found in use at mount; its valid pages are set one by one.
+    pub fn found(&mut self, block: BlockId) {
+        self.words[block.index()] = 0;
+    }
+
+    /// A filled block may be picked as a victim, or not any more.
+    pub fn set_closed(&mut self, block: BlockId, closed: bool) {
+        let word = &mut self.words[block.index()];
+        *word = if closed { *word & !OPEN } else { *word | OPEN };
+    }
+
+    /// A block without valid pages is free.
+    pub fn set_free(&mut self, block: BlockId) {
+        assert_eq!(self.valid_pages(block), 0, "block {block} is freed with valid pages");
+        self.words[block.index()] = FREE;
+    }
+
+    /// A block without valid pages is out of use.
+    pub fn set_bad(&mut self, block: BlockId) {
+        assert_eq!(self.valid_pages(block), 0, "block {block} is retired with valid pages");
+        self.words[block.index()] = BAD;
+    }
+
+    /// A read-only view of `blocks` for a victim policy.
+    #[inline]
+    pub fn range(&self, blocks: Range<u32>) -> BlockRange<'_> {
+        BlockRange { first: blocks.start, words: &self.words[blocks.start as usize..blocks.end as usize] }
+    }
+
+    /// Bytes of memory: two a block for the counts, a bit a page.
+    pub fn bytes(&self) -> (u64, u64) {
+        (2 * self.words.len() as u64, u64::from(self.geometry.pages()).div_ceil(8))
+    }
+}
+
+/// What a victim policy sees of a range of blocks.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockRange<'a> {
+    first: u32,
+    words: &'a [i16],
+}
+
+impl BlockRange<'_> {
+    /// The closed block with the fewest valid pages, the lowest number among equals.
+    #[inline]
+    pub fn fewest_valid(&self) -> Option<BlockId> {
+        let at = super::scan::first_minimum(self.words)?;
+        (self.words[at] < OPEN).then_some(BlockId(self.first + at as u32))
+    }
+
+    /// The closed blocks with their valid pages.
+    pub fn closed(&self) -> impl Iterator<Item = (BlockId, u32)> + '_ {
+        (self.first..).zip(self.words).filter(|(_, &word)| word < OPEN).map(|(at, &word)| (BlockId(at), word as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_follow_bits_and_victims_follow_counts() {
+        let geometry = Geometry::single_die(5, 7, 512).unwrap();
+        let mut table = BlockTable::new(&geometry);
+        for block in 0..3 {
+            table.open(BlockId(block));
+            for page in 0..7 {
+                table.set_valid(geometry.page(BlockId(block), page));
+            }
+        }
+        assert_eq!(table.range(0..5).fewest_valid(), None, "no block is closed");
+        table.set_closed(BlockId(1), true);
+        table.set_closed(BlockId(2), true);
+        for page in [14, 16, 20] {
+            table.set_invalid(Ppa(page));
+        }
+        assert_eq!(table.range(0..5).fewest_valid(), Some(BlockId(2)));
+        assert_eq!(table.range(0..2).fewest_valid(), Some(BlockId(1)));
+        assert_eq!((table.valid_pages(BlockId(2)), table.valid_pages_in(0..5)), (4, 18));
+        assert_eq!(table.next_valid(14..21), Some(Ppa(15)));
+        assert_eq!(table.next_valid(20..21), None);
+        assert_eq!(table.range(0..5).closed().collect::<Vec<_>>(), [(BlockId(1), 7), (BlockId(2), 4)]);
+    }
+}

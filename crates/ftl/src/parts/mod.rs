@@ -1,0 +1,7 @@
+//! Mechanism that FTLs share; decisions are in the FTLs and in victim policies.
+
+pub mod block_table;
+pub mod frontier;
+pub mod prefetch;
+mod scan;
+pub mod victim;

@@ -1,0 +1,57 @@
+//! The scan over block words that greedy makes for every victim.
+//!
+//! On x86-64 the same code is compiled a second time for AVX2 and chosen at run time, so that one portable
+//! build is fast everywhere.
+
+/// Words of which the minimum is taken at once; the first of equals is then found inside one group.
+const GROUP: usize = 128;
+
+/// Index of the first smallest word.
+#[inline]
+pub fn first_minimum(words: &[i16]) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        #[allow(unsafe_code)]
+        // SAFETY: the processor has AVX2, it was asked just now.
+        return unsafe { first_minimum_avx2(words) };
+    }
+    scan(words)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn first_minimum_avx2(words: &[i16]) -> Option<usize> {
+    scan(words)
+}
+
+#[inline(always)]
+fn scan(words: &[i16]) -> Option<usize> {
+    let mut least = i16::MAX;
+    let mut group = 0;
+    for (at, words) in words.chunks(GROUP).enumerate() {
+        let here = words.iter().fold(i16::MAX, |least, &word| least.min(word));
+        if here < least {
+            least = here;
+            group = at;
+        }
+    }
+    let start = group * GROUP;
+    words[start.min(words.len())..].iter().position(|&word| word == least).map(|at| start + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_first_of_equals() {
+        let mut random = nandlab_nand::random::Random::new(3);
+        for length in [0, 1, 2, 127, 128, 129, 1000] {
+            let words: Vec<i16> = (0..length).map(|_| random.below(40) as i16).collect();
+            let least = words.iter().min();
+            let expected = words.iter().position(|word| Some(word) == least);
+            assert_eq!(first_minimum(&words), expected);
+            assert_eq!(scan(&words), expected);
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! How fast the simulator is, and how fast the machine lets it be.
+//!
+//! Every figure is the median of several repetitions, per second of processor time of one core, and names the
+//! state it was measured with. A hot loop that is bound by memory is also given as a share of what the
+//! machine does when nothing but the unavoidable access is left of it, so that figures compare across machines.
+
+mod hot_loops;
+mod machine;
+mod traces;
+
+use crate::error::{ConfigError, LabError};
+use nandlab_workload::nearest;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// A measured figure.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figure {
+    /// The bench.
+    pub name: &'static str,
+    /// Unit of the value.
+    pub unit: &'static str,
+    /// Median over the repetitions.
+    pub value: f64,
+    /// Smallest of the repetitions.
+    pub lowest: f64,
+    /// Largest of the repetitions.
+    pub highest: f64,
+    /// Bytes of the tables that the loop works on.
+    pub state_bytes: u64,
+    /// Share of the machine's limit, where the bench has one: value / value of the bench that `limit` names.
+    pub of_limit: Option<f64>,
+    /// The bench that measures the limit.
+    pub limit: Option<&'static str>,
+    /// Capacity, over-provisioning, workload and what else belongs beside the number.
+    pub params: BTreeMap<&'static str, String>,
+}
+
+/// What a bench gives back.
+struct Measured {
+    unit: &'static str,
+    values: Vec<f64>,
+    state_bytes: u64,
+    params: BTreeMap<&'static str, String>,
+}
+
+/// One bench of the list.
+struct Bench {
+    name: &'static str,
+    /// The bench whose value is the limit of this one; it comes before on the list.
+    limit: Option<&'static str>,
+    measure: fn(quick: bool) -> Result<Measured, LabError>,
+}
+
+const BENCHES: &[Bench] = &[
+    Bench { name: "machine_streaming", limit: None, measure: machine::streaming },
+    Bench { name: "machine_random_small", limit: None, measure: |quick| machine::random(quick, Scale::Small) },
+    Bench { name: "machine_random_large", limit: None, measure: |quick| machine::random(quick, Scale::Large) },
+    Bench { name: "machine_latency_small", limit: None, measure: |quick| machine::dependent(quick, Scale::Small) },
+    Bench { name: "machine_latency_large", limit: None, measure: |quick| machine::dependent(quick, Scale::Large) },
+    Bench {
+        name: "page_small",
+        limit: Some("machine_random_small"),
+        measure: |quick| hot_loops::untimed(quick, Scale::Small),
+    },
+    Bench {
+        name: "page_large",
+        limit: Some("machine_random_large"),
+        measure: |quick| hot_loops::untimed(quick, Scale::Large),
+    },
+    Bench { name: "timed_small", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Small) },
+    Bench { name: "timed_large", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Large) },
+    Bench { name: "trace_plain", limit: None, measure: |quick| traces::parse(quick, false) },
+    Bench { name: "trace_gzip", limit: None, measure: |quick| traces::parse(quick, true) },
+    Bench { name: "trace_replay", limit: None, measure: traces::replay },
+];
+
+/// Two sizes of device: one whose map is in the processor's caches, one whose map is not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Scale {
+    Small,
+    Large,
+}
+
+impl Scale {
+    /// Exported GiB, or 64th of GiB where it has to be quick.
+    fn capacity_bytes(self, quick: bool) -> u64 {
+        let gib: u64 = if self == Self::Small { 1 } else { 16 };
+        gib << if quick { 24 } else { 30 }
+    }
+}
+
+/// Bytes of a page in every bench.
+const PAGE_BYTES: u64 = 4096;
+
+/// The names of all benches.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    BENCHES.iter().map(|bench| bench.name)
+}
+
+/// Measures the benches in `wanted`, all where it is empty; `quick` makes states and repetitions small.
+///
+/// `tell` gets a line before each measurement; where it returns false the bench ends with what it has.
+///
+/// # Errors
+/// [`LabError::Config`] for an unknown name; [`LabError::Io`] where a trace cannot be written for the benches
+/// that read one.
+pub fn run(wanted: &[String], quick: bool, tell: &mut dyn FnMut(&str) -> bool) -> Result<Vec<Figure>, LabError> {
+    for name in wanted {
+        if !names().any(|known| known == name) {
+            let hint = nearest(name, names()).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let known = names().collect::<Vec<_>>().join(", ");
+            let message = format!("there is no bench `{name}`{hint} (known: {known})");
+            return Err(ConfigError { message, ..Default::default() }.into());
+        }
+    }
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
+    // A figure with a limit needs the bench of the limit as well.
+    let is_limit = |name: &str| BENCHES.iter().any(|bench| bench.limit == Some(name) && is_wanted(bench.name));
+    let mut figures: Vec<Figure> = Vec::new();
+    for bench in BENCHES.iter().filter(|bench| is_wanted(bench.name) || is_limit(bench.name)) {
+        if !tell(bench.name) {
+            break;
+        }
+        let measured = (bench.measure)(quick)?;
+        let limit = bench.limit.and_then(|limit| figures.iter().find(|figure| figure.name == limit));
+        figures.push(figure(bench, measured, limit.map(|limit| limit.value)));
+    }
+    Ok(figures)
+}
+
+/// `figures` as one JSON document.
+pub fn to_json(figures: &[Figure]) -> String {
+    serde_json::to_string(figures).expect("figures have text keys and finite numbers only")
+}
+
+fn figure(bench: &Bench, measured: Measured, limit: Option<f64>) -> Figure {
+    let Measured { unit, mut values, state_bytes, params } = measured;
+    values.sort_by(f64::total_cmp);
+    let value = values[values.len() / 2];
+    Figure {
+        name: bench.name,
+        unit,
+        value,
+        lowest: values[0],
+        highest: values[values.len() - 1],
+        state_bytes,
+        of_limit: limit.map(|limit| value / limit),
+        limit: bench.limit,
+        params,
+    }
+}
+
+fn repetitions(quick: bool) -> usize {
+    if quick {
+        3
+    } else {
+        7
+    }
+}
+
+/// Runs `work`, which returns how many of something it did; the result is million a second of processor time.
+fn million_per_s<E>(work: impl FnOnce() -> Result<u64, E>) -> Result<f64, E> {
+    let (wall, before) = (Instant::now(), cpu_ns());
+    let done = work()?;
+    let seconds = match (before, cpu_ns()) {
+        (Some(before), Some(after)) if after > before => (after - before) as f64 / 1e9,
+        _ => wall.elapsed().as_secs_f64(),
+    };
+    Ok(done as f64 / seconds / 1e6)
+}
+
+/// Processor time of this thread, where the system tells it. Other programs on the machine do not count.
+fn cpu_ns() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_comes_before_what_it_limits() {
+        for (at, bench) in BENCHES.iter().enumerate() {
+            if let Some(limit) = bench.limit {
+                assert!(BENCHES[..at].iter().any(|earlier| earlier.name == limit), "{}", bench.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_gets_a_suggestion() {
+        let error = run(&["page_smal".to_owned()], true, &mut |_| true).unwrap_err().to_string();
+        assert!(error.contains("did you mean `page_small`?"), "{error}");
+    }
+
+    #[test]
+    fn a_figure_brings_its_limit_along_and_can_be_stopped() {
+        let mut told = Vec::new();
+        let wanted = ["page_small".to_owned()];
+        let figures = run(&wanted, true, &mut |name| {
+            told.push(name.to_owned());
+            true
+        });
+        let figures = figures.unwrap();
+        assert_eq!(told, ["machine_random_small", "page_small"]);
+        assert!(figures[1].value > 0.0 && figures[1].of_limit.unwrap() > 0.0, "{figures:?}");
+        assert!(figures[1].lowest <= figures[1].value && figures[1].value <= figures[1].highest);
+        assert!(run(&[], true, &mut |_| false).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,92 @@
+//! From an experiment to an FTL on a device.
+
+use crate::config::{Device, Experiment, Model, Sizing};
+use crate::engine::{self, Bare, Engine, Stack};
+use crate::error::{ConfigError, LabError};
+use crate::oplog::OpLog;
+use crate::verify::Oracle;
+use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::counting::Lean;
+use nandlab_nand::faulty::{self, Faulty};
+use nandlab_nand::plain::WithContent;
+use nandlab_nand::timed::Timed;
+use nandlab_nand::traced::Traced;
+use nandlab_nand::{Counting, NandError};
+
+/// Assembles what `experiment` asks for and hands it to `work`.
+///
+/// One of three stacks: lean counting, timed counting, and a boxed one for bytes, faults and operation logs.
+pub(crate) fn with_engine<R>(
+    experiment: &Experiment,
+    sizing: &Sizing,
+    log: Option<&OpLog>,
+    work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
+) -> Result<R, LabError> {
+    experiment.ftl.dispatch(Assembly { device: &experiment.device, sizing, log, work })
+}
+
+struct Assembly<'a, W> {
+    device: &'a Device,
+    sizing: &'a Sizing,
+    log: Option<&'a OpLog>,
+    work: W,
+}
+
+impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<'_, W> {
+    type Out = Result<R, LabError>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
+        let Self { device, sizing, log, work } = self;
+        let boxed = log.is_some() || device.faults.is_some() || device.model == Model::Bytes;
+        let (geometry, rules) = (sizing.geometry, device.profile.rules);
+        let pages = sizing.logical_pages;
+        if boxed {
+            let nand = boxed_device(device, sizing, log)?;
+            let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
+            if device.model == Model::Bytes {
+                return work(&mut Stack::new(disk, Oracle::new(sizing.sectors())));
+            }
+            return work(&mut Stack::new(disk, Bare));
+        }
+        let counting = Counting::<Lean>::new(geometry, rules);
+        if device.model == Model::Counting {
+            let disk = Disk::<F, _>::mount(counting, pages, config).map_err(mount_error)?;
+            return work(&mut Stack::new(disk, Bare));
+        }
+        let timed = Timed::new(counting, &device.profile.timing);
+        let disk = Disk::<F, _>::mount(timed, pages, config).map_err(mount_error)?;
+        work(&mut Stack::new(disk, Bare))
+    }
+}
+
+/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, operation log.
+fn boxed_device(device: &Device, sizing: &Sizing, log: Option<&OpLog>) -> Result<Box<dyn engine::Device>, LabError> {
+    let (geometry, rules) = (sizing.geometry, device.profile.rules);
+    let timing = &device.profile.timing;
+    let mut nand: Box<dyn engine::Device> = match device.model {
+        Model::Bytes => Box::new(Timed::new(Backed::ram(geometry, rules), timing)),
+        Model::Timed => Box::new(Timed::new(WithContent::new(Counting::<Lean>::new(geometry, rules)), timing)),
+        Model::Counting => Box::new(WithContent::new(Counting::<Lean>::new(geometry, rules))),
+    };
+    if let Some(faults) = &device.faults {
+        nand = Box::new(Faulty::new(nand, faults.clone()).map_err(|error| fault_error(&error))?);
+    }
+    if let Some(log) = log {
+        nand = Box::new(Traced::new(nand, log.sink()));
+    }
+    Ok(nand)
+}
+
+fn fault_error(error: &faulty::ConfigError) -> LabError {
+    let key = Some(format!("device.faults.{}", error.key));
+    ConfigError { message: format!("device.faults.{error}"), key, ..Default::default() }.into()
+}
+
+fn mount_error(error: FtlError) -> LabError {
+    match error {
+        FtlError::Config(message) => ConfigError { message, ..Default::default() }.into(),
+        FtlError::Nand(NandError::PowerLost) => LabError::PowerLost,
+        worn => LabError::DeviceFull(format!("the device cannot be used: {worn}")),
+    }
+}

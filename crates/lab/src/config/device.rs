@@ -1,0 +1,378 @@
+//! The `[device]` table: a profile, overrides of it, and how large the device is.
+
+use super::tree::{Format, Part, Tree};
+use super::typed::typed;
+use super::Experiment;
+use crate::error::ConfigError;
+use crate::profiles;
+use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_nand::faulty;
+use nandlab_nand::profile::Profile;
+use nandlab_nand::{Geometry, Rules, Shape};
+use nandlab_workload::{nearest, ByteCount};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// How the device is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    /// Counts and time.
+    #[default]
+    Timed,
+    /// Counts only: the fastest.
+    Counting,
+    /// Counts, time and real bytes, each read compared with what was written.
+    Bytes,
+}
+
+/// The `[device]` table as it is written.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeviceTable {
+    #[serde(default = "default_profile")]
+    profile: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capacity: Option<ByteCount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    over_provisioning: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocks_per_plane: Option<u32>,
+    #[serde(default)]
+    model: Model,
+    #[serde(default)]
+    shape: Map<String, Value>,
+    #[serde(default)]
+    rules: Map<String, Value>,
+    #[serde(default)]
+    timing: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    faults: Option<faulty::Config>,
+}
+
+impl Default for DeviceTable {
+    fn default() -> Self {
+        Self {
+            profile: default_profile(),
+            capacity: None,
+            over_provisioning: None,
+            blocks_per_plane: None,
+            model: Model::default(),
+            shape: Map::new(),
+            rules: Map::new(),
+            timing: Map::new(),
+            energy: None,
+            faults: None,
+        }
+    }
+}
+
+fn default_profile() -> String {
+    "generic".to_owned()
+}
+
+/// The device of an experiment, its profile with the overrides applied.
+#[derive(Clone, Debug)]
+pub struct Device {
+    /// The profile as it was named: a bundled one, or the path of a TOML file.
+    pub named: String,
+    /// The profile with the overrides of the experiment.
+    pub profile: Profile,
+    /// Exported bytes.
+    pub capacity: Option<ByteCount>,
+    /// Physical over logical size, minus 1.
+    pub over_provisioning: Option<f64>,
+    /// Blocks of a plane, where they are fixed.
+    pub blocks_per_plane: Option<u32>,
+    /// How the device is simulated.
+    pub model: Model,
+    /// What fails.
+    pub faults: Option<faulty::Config>,
+}
+
+const DEFAULT_OVER_PROVISIONING: f64 = 0.07;
+const COMBINATIONS: &str = "give capacity with over_provisioning, capacity with blocks_per_plane, or one of \
+                            capacity and over_provisioning alone";
+
+impl Device {
+    pub(super) fn from_table(tree: &Tree, table: DeviceTable, base: &Path) -> Result<Self, ConfigError> {
+        let refuse = |key: &str, message: String| Err(tree.error(key, Part::Key, message));
+        let mut over_provisioning = table.over_provisioning;
+        match (table.capacity, over_provisioning, table.blocks_per_plane) {
+            (_, None, None) => over_provisioning = Some(DEFAULT_OVER_PROVISIONING),
+            (Some(_), Some(_), Some(_)) | (None, _, Some(_)) => {
+                let message = format!("device.blocks_per_plane does not go with what else is given: {COMBINATIONS}");
+                return refuse("device.blocks_per_plane", message);
+            }
+            _ => {}
+        }
+        if table.capacity.is_some() && table.shape.contains_key("blocks_per_plane") {
+            let message = "device.shape.blocks_per_plane contradicts device.capacity, from which the number of blocks \
+                           follows; for a fixed number set device.blocks_per_plane";
+            return refuse("device.shape.blocks_per_plane", message.to_owned());
+        }
+        let profile = load(tree, &table, base)?;
+        Ok(Self {
+            named: table.profile,
+            profile,
+            capacity: table.capacity,
+            over_provisioning,
+            blocks_per_plane: table.blocks_per_plane,
+            model: table.model,
+            faults: table.faults,
+        })
+    }
+
+    /// The device as a table in which nothing is left to defaults.
+    fn to_table(&self) -> DeviceTable {
+        let object = |value: Result<Value, serde_json::Error>| match value {
+            Ok(Value::Object(map)) => map,
+            _ => Map::new(),
+        };
+        let Profile { shape, rules, timing, energy, .. } = &self.profile;
+        let mut shape = object(serde_json::to_value(shape));
+        if self.capacity.is_some() {
+            shape.shift_remove("blocks_per_plane");
+        }
+        DeviceTable {
+            profile: self.named.clone(),
+            capacity: self.capacity,
+            over_provisioning: self.over_provisioning,
+            blocks_per_plane: self.blocks_per_plane,
+            model: self.model,
+            shape,
+            rules: object(serde_json::to_value(rules)),
+            timing: object(serde_json::to_value(timing)),
+            energy: energy.map(|energy| object(serde_json::to_value(energy))),
+            faults: self.faults.clone(),
+        }
+    }
+}
+
+pub(super) fn serialize<S: Serializer>(device: &Device, serializer: S) -> Result<S::Ok, S::Error> {
+    device.to_table().serialize(serializer)
+}
+
+/// The profile that `table` names, with its overrides.
+fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<Profile, ConfigError> {
+    let (text, source) = find(tree, &table.profile, base)?;
+    let own = Tree::parse(&text, Format::Toml, &source)?;
+    // By itself first: what is wrong in the profile is an error of that file.
+    typed::<Profile>(&own, "", &own.root)?;
+    let mut merged = own.root;
+    let empty = Map::new();
+    for (name, overrides) in [
+        ("shape", &table.shape),
+        ("rules", &table.rules),
+        ("timing", &table.timing),
+        ("energy", table.energy.as_ref().unwrap_or(&empty)),
+    ] {
+        if overrides.is_empty() {
+            continue;
+        }
+        let entry = merged.as_object_mut().expect("a profile is a table").entry(name);
+        let part = entry.or_insert_with(|| Value::Object(Map::new()));
+        part.as_object_mut().expect("the profile was read before").extend(overrides.clone());
+    }
+    typed(tree, "device", &merged)
+}
+
+/// The text of the profile `named` and the name for its errors.
+fn find(tree: &Tree, named: &str, base: &Path) -> Result<(String, String), ConfigError> {
+    let refuse = |message: String| Err(tree.error("device.profile", Part::Value, message));
+    if named.contains('/') || named.contains('\\') || named.ends_with(".toml") {
+        let path = base.join(named);
+        return match std::fs::read_to_string(&path) {
+            Ok(text) => Ok((text, path.display().to_string())),
+            Err(error) => refuse(format!("device.profile: {} cannot be read: {error}", path.display())),
+        };
+    }
+    if let Some(profile) = profiles::LIST.iter().find(|profile| profile.name == named) {
+        return Ok((profile.text.to_owned(), format!("profile {named}")));
+    }
+    let names: Vec<&str> = profiles::LIST.iter().map(|profile| profile.name).collect();
+    let hint = nearest(named, names.iter().copied());
+    let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    let names = names.join(", ");
+    refuse(format!("device.profile: there is no profile `{named}`{hint} (known: {names}; or the path of a .toml file)"))
+}
+
+/// Counts of a device: physical and exported.
+#[derive(Clone, Debug)]
+pub struct Sizing {
+    /// The physical device.
+    pub geometry: Geometry,
+    /// Pages that the FTL exports.
+    pub logical_pages: u32,
+    /// What was rounded, in sentences.
+    pub notices: Vec<String>,
+}
+
+/// A key and what is wrong with it.
+type Fault = (String, String);
+
+impl Sizing {
+    /// Physical over logical size, minus 1.
+    pub fn over_provisioning(&self) -> f64 {
+        f64::from(self.geometry.pages()) / f64::from(self.logical_pages) - 1.0
+    }
+
+    /// Bytes exported.
+    pub fn logical_bytes(&self) -> u64 {
+        u64::from(self.logical_pages) * u64::from(self.geometry.page_bytes())
+    }
+
+    /// Sectors exported.
+    pub fn sectors(&self) -> u64 {
+        u64::from(self.logical_pages) * u64::from(self.geometry.sectors_per_page())
+    }
+
+    pub(super) fn of(experiment: &Experiment) -> Result<Self, Fault> {
+        let device = &experiment.device;
+        let mut notices = Vec::new();
+        if let Some(op) = device.over_provisioning {
+            if !(op > 0.0 && op <= 100.0) {
+                let key = "device.over_provisioning";
+                return Err((
+                    key.into(),
+                    format!("{key} = {op} cannot work: it is a ratio above 0 and up to 100, such as 0.07"),
+                ));
+            }
+        }
+        let (geometry, logical_pages) = match device.capacity {
+            Some(capacity) => from_capacity(device, capacity, &mut notices)?,
+            None => from_blocks(device)?,
+        };
+        let sizing = Self { geometry, logical_pages, notices };
+        sizing.fits(experiment)?;
+        Ok(sizing)
+    }
+
+    /// Whether the FTL can export so much.
+    fn fits(&self, experiment: &Experiment) -> Result<(), Fault> {
+        let rules = &experiment.device.profile.rules;
+        let most = most_pages(&experiment.ftl, &self.geometry, rules)?;
+        if self.logical_pages <= most {
+            return Ok(());
+        }
+        let page = u64::from(self.geometry.page_bytes());
+        let bytes = |pages: u32| ByteCount(u64::from(pages) * page);
+        let ftl = experiment.ftl.name();
+        let way_out = match experiment.device.capacity {
+            Some(_) => self.enough_over_provisioning(&experiment.ftl, rules),
+            None if most > 0 => {
+                let needed = f64::from(self.geometry.pages()) / f64::from(most) - 1.0;
+                Some((needed * 1000.0).ceil() / 1000.0)
+            }
+            None => None,
+        };
+        let more = way_out.map(|op| format!("device.over_provisioning = {op}, ")).unwrap_or_default();
+        let key = if experiment.device.capacity.is_some() { "device.capacity" } else { "device.over_provisioning" };
+        let message = format!(
+            "{} ({} pages) are to be exported from {} blocks of {} pages, and ftl.{ftl} can export {} ({most} pages) of \
+             them: give it {more}more blocks, or a capacity of at most {}",
+            bytes(self.logical_pages).rounded(),
+            self.logical_pages,
+            self.geometry.blocks(),
+            self.geometry.pages_per_block(),
+            bytes(most).rounded(),
+            bytes(most),
+        );
+        Err((key.into(), message))
+    }
+
+    /// The over-provisioning, in thousandths, from which on the FTL can export the capacity.
+    fn enough_over_provisioning(&self, ftl: &FtlConfig, rules: &Rules) -> Option<f64> {
+        let shape = *self.geometry.shape();
+        let fits = |blocks_per_plane: u32| {
+            let geometry = Geometry::new(Shape { blocks_per_plane, ..shape }).ok()?;
+            let most = most_pages(ftl, &geometry, rules).ok()?;
+            (most >= self.logical_pages).then_some(geometry)
+        };
+        let largest = shape.blocks_per_plane.saturating_mul(4).max(64);
+        fits(largest)?;
+        let (mut low, mut high) = (shape.blocks_per_plane, largest);
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            if fits(middle).is_some() {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        let physical = f64::from(fits(high)?.pages());
+        Some(((physical / f64::from(self.logical_pages) - 1.0) * 1000.0).ceil() / 1000.0)
+    }
+}
+
+/// Geometry and exported pages where the exported bytes are given.
+fn from_capacity(device: &Device, capacity: ByteCount, notices: &mut Vec<String>) -> Result<(Geometry, u32), Fault> {
+    let key = "device.capacity";
+    let shape = device.profile.shape;
+    // A shape of one block a plane is checked before anything is divided by it.
+    geometry(Shape { blocks_per_plane: 1, ..shape })?;
+    let page = u64::from(shape.page_bytes);
+    let pages = capacity.0 / page;
+    let refuse = |why: String| Err((key.to_owned(), format!("{key} = {capacity} cannot work: {why}")));
+    if pages == 0 {
+        return refuse(format!("a page of this device has {page} B, and at least one is exported"));
+    }
+    let Ok(logical_pages) = u32::try_from(pages) else {
+        return refuse(format!("{pages} pages are more than a 32-bit page address can name"));
+    };
+    if capacity.0 % page != 0 {
+        notices.push(format!(
+            "{key} = {capacity} is no whole number of pages of {page} B and was rounded down to {}",
+            ByteCount(pages * page)
+        ));
+    }
+    if let Some(blocks_per_plane) = device.blocks_per_plane {
+        let geometry = geometry(Shape { blocks_per_plane, ..shape })?;
+        if geometry.pages() < logical_pages {
+            let physical = ByteCount(u64::from(geometry.pages()) * page);
+            return refuse(format!("device.blocks_per_plane = {blocks_per_plane} gives the device {physical} in all"));
+        }
+        return Ok((geometry, logical_pages));
+    }
+    let over_provisioning = device.over_provisioning.unwrap_or(DEFAULT_OVER_PROVISIONING);
+    let blocks = f64::from(logical_pages) * (1.0 + over_provisioning) / f64::from(shape.pages_per_block);
+    let planes = shape.channels * shape.dies_per_channel * shape.planes_per_die;
+    // 1.07 x 100 blocks are 107 blocks, not 108 because 1.07 is none of the numbers that a computer has.
+    let blocks_per_plane = (blocks / f64::from(planes) - 1e-6).ceil();
+    if blocks_per_plane > f64::from(u32::MAX) {
+        return refuse("the device would have more blocks than a 32-bit address can name".into());
+    }
+    Ok((geometry(Shape { blocks_per_plane: (blocks_per_plane as u32).max(1), ..shape })?, logical_pages))
+}
+
+/// Geometry and exported pages where the physical size is that of the profile.
+fn from_blocks(device: &Device) -> Result<(Geometry, u32), Fault> {
+    let geometry = geometry(device.profile.shape)?;
+    let over_provisioning = device.over_provisioning.unwrap_or(DEFAULT_OVER_PROVISIONING);
+    let logical_pages = (f64::from(geometry.pages()) / (1.0 + over_provisioning) + 1e-6) as u32;
+    Ok((geometry, logical_pages.max(1)))
+}
+
+fn geometry(shape: Shape) -> Result<Geometry, Fault> {
+    Geometry::new(shape).map_err(|error| (format!("device.shape.{}", error.key), format!("device.shape.{error}")))
+}
+
+/// Pages that `ftl` can export.
+fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) -> Result<u32, Fault> {
+    struct Most<'a>(&'a Geometry, &'a Rules);
+    impl Visitor for Most<'_> {
+        type Out = Result<u32, FtlError>;
+        fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
+            F::max_logical_pages(self.0, self.1, config)
+        }
+    }
+    ftl.dispatch(Most(geometry, rules)).map_err(|error| {
+        let message = error.to_string();
+        // The sentence of an FTL starts with the key at fault, if there is one.
+        let key = message.split(" = ").next().filter(|key| key.starts_with("ftl.") && !key.contains(' '));
+        (key.unwrap_or("ftl").to_owned(), message)
+    })
+}

@@ -1,0 +1,193 @@
+//! The whole of an experiment, as one TOML file holds it.
+//!
+//! [`Experiment::parse`] reads TOML or JSON, applies overrides, fills in every default and checks what can
+//! be checked without running: ranges, combinations, the size of the device, and whether the FTL can export
+//! what is asked. Every error names its place in the text.
+
+mod device;
+mod tree;
+mod typed;
+
+pub use device::{Device, Model, Sizing};
+pub use tree::Format;
+
+use crate::error::{ConfigError, LabError};
+use device::DeviceTable;
+use nandlab_ftl::FtlConfig;
+use nandlab_workload::WorkloadConfig;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use tree::{Part, Tree};
+
+/// An experiment with every default filled in.
+#[derive(Clone, Debug, Serialize)]
+pub struct Experiment {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What the host asks.
+    pub workload: WorkloadConfig,
+    /// When it asks.
+    pub host: Host,
+    /// What is written before the measurement.
+    pub precondition: Precondition,
+    /// The flash translation layer.
+    pub ftl: FtlConfig,
+    /// The NAND device.
+    #[serde(serialize_with = "device::serialize")]
+    pub device: Device,
+    /// What was rounded or set aside, in sentences.
+    #[serde(skip)]
+    pub notices: Vec<String>,
+}
+
+/// An experiment as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename = "experiment")]
+struct Table {
+    #[serde(default = "default_seed")]
+    seed: u64,
+    workload: WorkloadConfig,
+    #[serde(default)]
+    host: Host,
+    #[serde(default)]
+    precondition: Precondition,
+    ftl: FtlConfig,
+    #[serde(default)]
+    device: DeviceTable,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+/// When requests come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Host {
+    /// `closed`: the next request comes when one of the outstanding ones is done; `recorded`: at its own time.
+    pub arrival: Arrival,
+    /// Requests outstanding at a time in a closed loop.
+    pub queue_depth: u32,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self { arrival: Arrival::Closed, queue_depth: 1 }
+    }
+}
+
+/// When requests come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// When an earlier one is done.
+    #[default]
+    Closed,
+    /// At the times of the workload.
+    Recorded,
+}
+
+/// What is written before the measurement; its counts are kept apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Precondition {
+    /// Whether every logical page is written once, and in which order.
+    pub fill: Fill,
+    /// Uniformly random page writes after that, as a multiple of the exported capacity.
+    pub overwrites: f64,
+}
+
+/// How the device is filled before the measurement.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// Not at all: the run starts on an erased device.
+    #[default]
+    None,
+    /// Every page once, in ascending order.
+    Sequential,
+    /// Every page once, in random order.
+    Random,
+}
+
+/// Requests that a host may keep outstanding: more than any interface has.
+const MAX_QUEUE_DEPTH: u32 = 65_536;
+const MAX_OVERWRITES: f64 = 10_000.0;
+
+impl Experiment {
+    /// Reads an experiment.
+    ///
+    /// `source` names the text in errors, `base` is the folder that relative paths start from, and `sets`
+    /// are overrides such as `device.capacity=64MiB`.
+    ///
+    /// # Errors
+    /// [`LabError::Config`].
+    pub fn parse(text: &str, format: Format, source: &str, base: &Path, sets: &[String]) -> Result<Self, LabError> {
+        let mut tree = Tree::parse(text, format, source)?;
+        for set in sets {
+            tree.set(set)?;
+        }
+        Ok(Self::from_tree(&tree, base)?)
+    }
+
+    fn from_tree(tree: &Tree, base: &Path) -> Result<Self, ConfigError> {
+        let table: Table = typed::typed(tree, "", &tree.root)?;
+        let device = Device::from_table(tree, table.device, base)?;
+        let mut experiment = Self {
+            seed: table.seed,
+            workload: table.workload,
+            host: table.host,
+            precondition: table.precondition,
+            ftl: table.ftl,
+            device,
+            notices: Vec::new(),
+        };
+        experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
+        let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
+        experiment.notices = sizing.notices;
+        Ok(experiment)
+    }
+
+    /// The experiment as JSON, every default explicit; read again it gives the same experiment.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("an experiment has text keys and finite numbers only")
+    }
+
+    /// Counts of blocks and pages.
+    ///
+    /// # Errors
+    /// [`LabError::Config`]; not for an experiment that was parsed and left as it is.
+    pub fn sizing(&self) -> Result<Sizing, LabError> {
+        let located = |(key, message)| ConfigError { message, key: Some(key), ..Default::default() };
+        Ok(Sizing::of(self).map_err(located)?)
+    }
+
+    fn check_ranges(&self) -> Result<(), (String, String)> {
+        let refuse = |key: &str, given: &dyn std::fmt::Display, why: &str| {
+            Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
+        };
+        let workload = self.workload.name();
+        self.workload.options().check().map_err(|error| match LabError::from_workload(error, workload) {
+            LabError::Config(error) => (error.key.clone().unwrap_or_default(), error.message.clone()),
+            other => ("workload".to_owned(), other.to_string()),
+        })?;
+        let Host { arrival, queue_depth } = self.host;
+        if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
+            return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
+        }
+        if arrival == Arrival::Recorded && queue_depth != 1 {
+            let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
+            return refuse("host.queue_depth", &queue_depth, why);
+        }
+        if arrival == Arrival::Recorded && !self.workload.options().has_times() {
+            let key = format!("workload.{workload}.requests_per_s");
+            let why = format!("the requests have no times of their own: set {key}, or play a trace");
+            return refuse("host.arrival", &"\"recorded\"", &why);
+        }
+        if !(0.0..=MAX_OVERWRITES).contains(&self.precondition.overwrites) {
+            let why = "it is a multiple of the capacity from 0 to 10000";
+            return refuse("precondition.overwrites", &self.precondition.overwrites, why);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,333 @@
+//! A configuration as text: a tree of values, where each of them stands, and overrides of single keys.
+
+use crate::error::ConfigError;
+use serde_json::{Map, Number, Value};
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// How a configuration is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// TOML.
+    Toml,
+    /// JSON with the same keys.
+    Json,
+}
+
+/// A parsed text that still knows its places. Paths are written `workload.uniform.size[0].weight`.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) root: Value,
+    source: String,
+    text: String,
+    places: BTreeMap<String, Place>,
+    /// Paths that were overridden, with the text of the override.
+    sets: Vec<(String, String)>,
+}
+
+/// Offsets into the text.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    key: usize,
+    value: usize,
+}
+
+/// Which part of an entry an error is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    Key,
+    Value,
+}
+
+impl Tree {
+    /// Parses `text`; `source` names it in errors.
+    pub(crate) fn parse(text: &str, format: Format, source: &str) -> Result<Self, ConfigError> {
+        let mut tree = Self {
+            root: Value::Null,
+            source: source.to_owned(),
+            text: text.to_owned(),
+            places: BTreeMap::new(),
+            sets: Vec::new(),
+        };
+        match format {
+            Format::Toml => tree.parse_toml(text)?,
+            Format::Json => tree.parse_json(text)?,
+        }
+        Ok(tree)
+    }
+
+    fn parse_toml(&mut self, text: &str) -> Result<(), ConfigError> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let at = error.span().map(|span| span.start);
+            self.error_at(at, error.message().trim().replace('\n', ", "), None)
+        })?;
+        self.root = self.toml_table(table.get_ref(), "")?;
+        Ok(())
+    }
+
+    fn toml_table(&mut self, table: &DeTable<'_>, path: &str) -> Result<Value, ConfigError> {
+        // The document keeps no order between tables of one level; the order of the text is what people know.
+        let mut entries: Vec<_> = table.iter().collect();
+        entries.sort_by_key(|(key, _)| key.span().start);
+        let mut map = Map::new();
+        for (key, value) in entries {
+            let path = join(path, key.get_ref());
+            self.places.insert(path.clone(), Place { key: key.span().start, value: value.span().start });
+            map.insert(key.get_ref().to_string(), self.toml_value(value.get_ref(), &path)?);
+        }
+        Ok(Value::Object(map))
+    }
+
+    fn toml_value(&mut self, value: &DeValue<'_>, path: &str) -> Result<Value, ConfigError> {
+        let refuse = |why: &str| Err(self.error(path, Part::Value, format!("{path}: {why}")));
+        Ok(match value {
+            DeValue::String(text) => Value::String(text.to_string()),
+            DeValue::Boolean(truth) => Value::Bool(*truth),
+            DeValue::Integer(digits) => match i64::from_str_radix(digits.as_str(), digits.radix()) {
+                Ok(whole) if whole >= 0 => Value::Number((whole as u64).into()),
+                Ok(whole) => Value::Number(whole.into()),
+                Err(_) => return refuse("the number has more than 64 bits"),
+            },
+            DeValue::Float(digits) => match digits.as_str().parse().ok().and_then(Number::from_f64) {
+                Some(number) => Value::Number(number),
+                None => return refuse("expected a finite number"),
+            },
+            DeValue::Datetime(_) => return refuse("expected no date or time"),
+            DeValue::Array(values) => {
+                let mut list = Vec::with_capacity(values.len());
+                for (at, value) in values.iter().enumerate() {
+                    let path = format!("{path}[{at}]");
+                    self.places.insert(path.clone(), Place { key: value.span().start, value: value.span().start });
+                    list.push(self.toml_value(value.get_ref(), &path)?);
+                }
+                Value::Array(list)
+            }
+            DeValue::Table(table) => self.toml_table(table, path)?,
+        })
+    }
+
+    fn parse_json(&mut self, text: &str) -> Result<(), ConfigError> {
+        self.root = serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            // The place stands in front of the message like everywhere else.
+            let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            ConfigError {
+                message,
+                file: Some(self.source.clone()),
+                line: Some(error.line()),
+                column: Some(error.column()),
+                key: None,
+            }
+        })?;
+        if !self.root.is_object() {
+            return Err(self.error_at(Some(0), "expected an object, { ... }".into(), None));
+        }
+        JsonPlaces { text, at: 0, places: &mut self.places }.value("");
+        Ok(())
+    }
+
+    /// Overrides one key: `set` is `a.b=c`, `c` a TOML value or else plain text.
+    pub(crate) fn set(&mut self, set: &str) -> Result<(), ConfigError> {
+        let refuse =
+            |message: String| ConfigError { message, file: Some(format!("--set {set}")), ..Default::default() };
+        let Some((path, text)) = set.split_once('=').map(|(path, text)| (path.trim(), text.trim())) else {
+            return Err(refuse("expected KEY=VALUE, such as device.capacity=64MiB".into()));
+        };
+        if path.split('.').any(str::is_empty) {
+            return Err(refuse(format!("`{path}` is no key; expected one such as device.capacity")));
+        }
+        let value = match DeValue::parse(text) {
+            Ok(value) => {
+                let mut side = Self { places: BTreeMap::new(), ..self.clone() };
+                side.toml_value(value.get_ref(), path).map_err(|error| refuse(error.message))?
+            }
+            Err(_) => Value::String(text.to_owned()),
+        };
+        let mut at = &mut self.root;
+        let mut steps: Vec<&str> = path.split('.').collect();
+        let last = steps.pop().expect("split has at least one part");
+        for step in steps {
+            let table = at.as_object_mut().expect("only tables are walked");
+            let next = table.entry(step).or_insert_with(|| Value::Object(Map::new()));
+            // `ftl = "page"` stands for the table [ftl.page] without keys.
+            if let Value::String(name) = next {
+                *next = Value::Object(Map::from_iter([(name.clone(), Value::Object(Map::new()))]));
+            }
+            if !next.is_object() {
+                return Err(refuse(format!("`{step}` is not a table, so it has no key `{last}`")));
+            }
+            at = next;
+        }
+        at.as_object_mut().expect("only tables are walked").insert(last.to_owned(), value);
+        self.sets.push((path.to_owned(), set.to_owned()));
+        Ok(())
+    }
+
+    /// An error about `path`, with its place.
+    pub(crate) fn error(&self, path: &str, part: Part, message: String) -> ConfigError {
+        let key = (!path.is_empty()).then(|| path.to_owned());
+        let below =
+            |set: &str| path == set || path.starts_with(&format!("{set}.")) || path.starts_with(&format!("{set}["));
+        if let Some((_, set)) = self.sets.iter().rev().find(|(set, _)| below(set)) {
+            return ConfigError { message, file: Some(format!("--set {set}")), key, ..Default::default() };
+        }
+        self.error_at(self.place(path, part), message, key)
+    }
+
+    /// Where `path`, or what is nearest above it, stands.
+    fn place(&self, path: &str, part: Part) -> Option<usize> {
+        if let Some(place) = self.places.get(path) {
+            return Some(if part == Part::Key { place.key } else { place.value });
+        }
+        let parent = &path[..path.rfind(['.', '['])?];
+        self.place(parent, Part::Key)
+    }
+
+    fn error_at(&self, offset: Option<usize>, message: String, key: Option<String>) -> ConfigError {
+        let place = offset.map(|offset| {
+            let before = self.text.get(..offset).unwrap_or(&self.text);
+            let start = before.rfind('\n').map_or(0, |at| at + 1);
+            (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+        });
+        let (line, column) = place.unzip();
+        ConfigError { message, file: Some(self.source.clone()), line, column, key }
+    }
+}
+
+/// `path.key`
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+/// Finds the places in a JSON text that is known to be valid.
+struct JsonPlaces<'a> {
+    text: &'a str,
+    at: usize,
+    places: &'a mut BTreeMap<String, Place>,
+}
+
+impl JsonPlaces<'_> {
+    fn peek(&mut self) -> u8 {
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at).is_some_and(u8::is_ascii_whitespace) {
+            self.at += 1;
+        }
+        bytes.get(self.at).copied().unwrap_or(b'}')
+    }
+
+    fn value(&mut self, path: &str) {
+        match self.peek() {
+            b'{' => self.members(|json, _| {
+                let key_at = json.at;
+                let text = json.string();
+                let key: String = serde_json::from_str(text).expect("the text was parsed before");
+                json.peek();
+                json.at += 1;
+                json.peek();
+                let path = join(path, &key);
+                json.places.insert(path.clone(), Place { key: key_at, value: json.at });
+                json.value(&path);
+            }),
+            b'[' => self.members(|json, number| {
+                let path = format!("{path}[{number}]");
+                json.places.insert(path.clone(), Place { key: json.at, value: json.at });
+                json.value(&path);
+            }),
+            b'"' => {
+                self.string();
+            }
+            _ => {
+                let rest = &self.text[self.at..];
+                self.at += rest.find([',', '}', ']']).unwrap_or(rest.len());
+            }
+        }
+    }
+
+    /// Calls `member` at the start of each member between brackets.
+    fn members(&mut self, mut member: impl FnMut(&mut Self, usize)) {
+        self.at += 1;
+        let mut number = 0;
+        while !matches!(self.peek(), b'}' | b']') {
+            member(self, number);
+            number += 1;
+            if self.peek() == b',' {
+                self.at += 1;
+            }
+        }
+        self.at += 1;
+    }
+
+    /// The string that starts here, with its quotes.
+    fn string(&mut self) -> &str {
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        self.at += 1;
+        while bytes.get(self.at).is_some_and(|&byte| byte != b'"') {
+            self.at += if bytes[self.at] == b'\\' { 2 } else { 1 };
+        }
+        self.at += 1;
+        &self.text[start..self.at]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toml_and_json_give_one_tree_and_both_know_their_places() {
+        let toml = "a = 1\n[b.c]\nd = [{ e = 2.5 }, { e = \"x\" }]\nt = true\n";
+        let json = "{\"a\": 1,\n \"b\": {\"c\":\n {\"d\": [{\"e\": 2.5},\n  {\"e\": \"x\"}], \"t\": true}}}";
+        let toml = Tree::parse(toml, Format::Toml, "a.toml").unwrap();
+        let json = Tree::parse(json, Format::Json, "a.json").unwrap();
+        assert_eq!(toml.root, json.root);
+        let place = |tree: &Tree, path: &str, part| {
+            let error = tree.error(path, part, String::new());
+            (error.line.unwrap(), error.column.unwrap())
+        };
+        assert_eq!(place(&toml, "b.c.d[1].e", Part::Key), (3, 21));
+        assert_eq!(place(&toml, "b.c.d[1].e", Part::Value), (3, 25));
+        assert_eq!(place(&toml, "b.c", Part::Key), (2, 4));
+        assert_eq!(place(&toml, "b.c.missing", Part::Value), (2, 4));
+        assert_eq!(place(&json, "b.c.d[1].e", Part::Key), (4, 4));
+        assert_eq!(place(&json, "b.c.d[1].e", Part::Value), (4, 9));
+        assert_eq!(place(&json, "b.c", Part::Key), (2, 8));
+    }
+
+    #[test]
+    fn syntax_errors_have_a_place() {
+        let error = Tree::parse("a = 1\nb = = 2\n", Format::Toml, "a.toml").unwrap_err();
+        assert_eq!((error.line, error.column), (Some(2), Some(5)), "{error}");
+        let error = Tree::parse("{\"a\": 1,\n \"b\" 2}", Format::Json, "a.json").unwrap_err();
+        assert_eq!((error.line, error.column), (Some(2), Some(6)), "{error}");
+        let error = Tree::parse("[1]", Format::Json, "a.json").unwrap_err();
+        assert!(error.to_string().contains("expected an object"), "{error}");
+        for text in ["a = 2020-01-01", "a = nan", "a = 99999999999999999999"] {
+            let error = Tree::parse(text, Format::Toml, "a.toml").unwrap_err();
+            assert!(error.to_string().starts_with("a.toml, line 1, column 5: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn sets_replace_and_add() {
+        let mut tree = Tree::parse("ftl = \"page\"\n[device]\ncapacity = 5\n", Format::Toml, "a.toml").unwrap();
+        for set in ["device.capacity=64 MiB", "ftl.page.reserve=3", "host.list=[1, 2]", "seed = 7", "x.y='a=b'"] {
+            tree.set(set).unwrap();
+        }
+        let expected =
+            "[ftl.page]\nreserve = 3\n[device]\ncapacity = \"64 MiB\"\n[host]\nlist = [1, 2]\n[x]\ny = \"a=b\"\n";
+        let expected = Tree::parse(&format!("seed = 7\n{expected}"), Format::Toml, "").unwrap();
+        assert_eq!(tree.root, expected.root);
+        let error = tree.error("device.capacity", Part::Value, "too small".into());
+        assert_eq!(error.to_string(), "--set device.capacity=64 MiB: too small");
+        for (set, message) in
+            [("novalue", "expected KEY=VALUE"), ("a..b=1", "is no key"), ("seed.x=1", "is not a table")]
+        {
+            assert!(tree.set(set).unwrap_err().to_string().contains(message));
+        }
+    }
+}

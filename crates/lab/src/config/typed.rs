@@ -1,0 +1,412 @@
+//! From a tree of values to typed options, with errors that say where and what was expected.
+
+use super::tree::{join, Part, Tree};
+use crate::error::ConfigError;
+use nandlab_workload::nearest;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected, Unexpected, Visitor};
+use serde_json::{Map, Value};
+use std::fmt::Display;
+
+/// Reads `value`, which stands at `path` of `tree`.
+pub(crate) fn typed<T: DeserializeOwned>(tree: &Tree, path: &str, value: &Value) -> Result<T, ConfigError> {
+    T::deserialize(Reader(value)).map_err(|mut wrong| {
+        // Steps were noted from the inside out.
+        wrong.steps.reverse();
+        let path = wrong.steps.iter().fold(path.to_owned(), |path, step| match step {
+            Step::Key(key) => join(&path, key),
+            Step::Index(at) => format!("{path}[{at}]"),
+        });
+        let (part, message) = wrong.what.message(&path);
+        tree.error(&path, part, message)
+    })
+}
+
+#[derive(Debug)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// What does not fit, with the way to it.
+#[derive(Debug)]
+struct Wrong {
+    what: What,
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+enum What {
+    /// A sentence of the type itself.
+    Sentence(String),
+    Given {
+        given: String,
+        expected: String,
+    },
+    Unknown {
+        expected: &'static [&'static str],
+    },
+    Missing {
+        key: &'static str,
+    },
+    Choice {
+        given: Vec<String>,
+        expected: &'static [&'static str],
+    },
+}
+
+impl What {
+    fn message(self, path: &str) -> (Part, String) {
+        let of = |path: &str| if path.is_empty() { "the experiment".to_owned() } else { format!("[{path}]") };
+        match self {
+            Self::Sentence(sentence) => (Part::Value, format!("{path}: {sentence}")),
+            Self::Given { given, expected } => (Part::Value, format!("{path}: expected {expected}, given {given}")),
+            Self::Missing { key } => (Part::Key, format!("{} needs the key `{key}`", of(path))),
+            Self::Choice { given, expected } => {
+                let found = if given.is_empty() { "none".to_owned() } else { given.join(", ") };
+                (Part::Key, format!("{path}: expected exactly one of {}; found {found}", expected.join(", ")))
+            }
+            Self::Unknown { expected } => {
+                let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+                let hint = nearest(key, expected.iter().copied());
+                let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+                let known = if expected.is_empty() { "none".to_owned() } else { expected.join(", ") };
+                (Part::Key, format!("{} has no key `{key}`{hint} (known: {known})", of(table)))
+            }
+        }
+    }
+}
+
+impl Wrong {
+    fn new(what: What) -> Self {
+        Self { what, steps: Vec::new() }
+    }
+
+    fn at(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+}
+
+impl Display for Wrong {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.what)
+    }
+}
+
+impl std::error::Error for Wrong {}
+
+impl de::Error for Wrong {
+    fn custom<T: Display>(sentence: T) -> Self {
+        Self::new(What::Sentence(sentence.to_string()))
+    }
+
+    fn invalid_type(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        let given = match given {
+            Unexpected::Str(text) => format!("\"{text}\""),
+            Unexpected::Bool(truth) => truth.to_string(),
+            Unexpected::Unsigned(number) => number.to_string(),
+            Unexpected::Signed(number) => number.to_string(),
+            Unexpected::Float(number) => number.to_string(),
+            Unexpected::Map => "a table".to_owned(),
+            Unexpected::Seq => "a list".to_owned(),
+            Unexpected::Unit | Unexpected::Option => "nothing".to_owned(),
+            other => other.to_string(),
+        };
+        Self::new(What::Given { given, expected: in_words(&expected.to_string()) })
+    }
+
+    fn invalid_value(given: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(given, expected)
+    }
+
+    fn unknown_field(_: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(What::Unknown { expected })
+    }
+
+    fn unknown_variant(given: &str, expected: &'static [&'static str]) -> Self {
+        let hint = nearest(given, expected.iter().copied());
+        let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+        Self::new(What::Given {
+            given: format!("`{given}`{hint}"),
+            expected: format!("one of {}", expected.join(", ")),
+        })
+    }
+
+    fn missing_field(key: &'static str) -> Self {
+        Self::new(What::Missing { key })
+    }
+}
+
+/// What serde expects, for people.
+fn in_words(expected: &str) -> String {
+    match expected {
+        "u8" => "a whole number from 0 to 255",
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "text in quotes",
+        "a sequence" => "a list",
+        "a map" => "a table",
+        _ if expected.starts_with("struct ") => "a table",
+        other => other,
+    }
+    .to_owned()
+}
+
+/// A value that serde reads from.
+#[derive(Clone, Copy)]
+struct Reader<'a>(&'a Value);
+
+impl Reader<'_> {
+    /// A number that is written with a fraction or an exponent and is whole all the same, such as 1e6.
+    fn whole(self) -> Option<u64> {
+        const EXACT: f64 = 9_007_199_254_740_992.0;
+        let number = self.0.as_f64().filter(|_| self.0.is_f64())?;
+        ((0.0..=EXACT).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+    }
+}
+
+macro_rules! integers {
+    ($($method:ident)*) => {$(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+            match self.whole() {
+                Some(number) => visitor.visit_u64(number),
+                None => self.deserialize_any(visitor),
+            }
+        }
+    )*};
+}
+
+impl<'de> Deserializer<'de> for Reader<'_> {
+    type Error = Wrong;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        match self.0 {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(truth) => visitor.visit_bool(*truth),
+            Value::String(text) => visitor.visit_str(text),
+            Value::Array(values) => visitor.visit_seq(Items { values, at: 0 }),
+            Value::Object(map) => visitor.visit_map(Entries { entries: map.iter().collect(), at: 0 }),
+            Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+                (Some(number), ..) => visitor.visit_u64(number),
+                (None, Some(number), _) => visitor.visit_i64(number),
+                (None, None, number) => visitor.visit_f64(number.unwrap_or(f64::NAN)),
+            },
+        }
+    }
+
+    integers! {
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Wrong> {
+        if self.0.is_null() {
+            visitor.visit_none()
+        } else {
+            visitor.visit_some(self)
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Wrong> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    /// One of several tables: a table with one entry, or the name alone for its defaults.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Wrong> {
+        match self.0 {
+            Value::String(name) => visitor.visit_enum(Variant { name, content: None }),
+            Value::Object(map) if map.len() == 1 => {
+                let (name, content) = map.iter().next().expect("the table has one entry");
+                visitor.visit_enum(Variant { name, content: Some(content) })
+            }
+            Value::Object(map) => {
+                let given = map.keys().cloned().collect();
+                Err(Wrong::new(What::Choice { given, expected: variants }))
+            }
+            _ => {
+                let expected = format!("one of {}", variants.join(", "));
+                self.deserialize_any(Nothing(&expected)).map(|never| match never {})
+            }
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+/// Accepts no value: makes the error that names what was given.
+struct Nothing<'a>(&'a str);
+
+enum Never {}
+
+impl Visitor<'_> for Nothing<'_> {
+    type Value = Never;
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+struct Items<'a> {
+    values: &'a [Value],
+    at: usize,
+}
+
+impl<'de> de::SeqAccess<'de> for Items<'_> {
+    type Error = Wrong;
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Wrong> {
+        let Some(value) = self.values.get(self.at) else { return Ok(None) };
+        let item = seed.deserialize(Reader(value)).map_err(|wrong| wrong.at(Step::Index(self.at)))?;
+        self.at += 1;
+        Ok(Some(item))
+    }
+}
+
+struct Entries<'a> {
+    entries: Vec<(&'a String, &'a Value)>,
+    at: usize,
+}
+
+impl<'de> de::MapAccess<'de> for Entries<'_> {
+    type Error = Wrong;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Wrong> {
+        let Some((key, _)) = self.entries.get(self.at) else { return Ok(None) };
+        let name = de::value::StrDeserializer::new(key.as_str());
+        seed.deserialize(name).map(Some).map_err(|wrong: Wrong| wrong.at(Step::Key((*key).clone())))
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, Wrong> {
+        let (key, value) = self.entries[self.at];
+        self.at += 1;
+        seed.deserialize(Reader(value)).map_err(|wrong| wrong.at(Step::Key(key.clone())))
+    }
+}
+
+struct Variant<'a> {
+    name: &'a str,
+    content: Option<&'a Value>,
+}
+
+impl<'de> de::EnumAccess<'de> for Variant<'_> {
+    type Error = Wrong;
+    type Variant = Self;
+    fn variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<(T::Value, Self), Wrong> {
+        let variant = seed.deserialize(de::value::StrDeserializer::new(self.name))?;
+        Ok((variant, self))
+    }
+}
+
+impl<'de> de::VariantAccess<'de> for Variant<'_> {
+    type Error = Wrong;
+
+    fn unit_variant(self) -> Result<(), Wrong> {
+        match self.content {
+            None => Ok(()),
+            Some(_) => Err(Wrong::new(What::Sentence(format!("`{}` has no options; write it in quotes", self.name)))),
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Wrong> {
+        let none = Value::Object(Map::new());
+        let content = self.content.unwrap_or(&none);
+        seed.deserialize(Reader(content)).map_err(|wrong| wrong.at(Step::Key(self.name.to_owned())))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Wrong> {
+        self.newtype_variant_seed(Through(visitor))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Wrong> {
+        self.newtype_variant_seed(Through(visitor))
+    }
+}
+
+/// Hands a value to a visitor.
+struct Through<V>(V);
+
+impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Through<V> {
+    type Value = V::Value;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
+        deserializer.deserialize_any(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tree::Format;
+    use super::*;
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Root {
+        number: u32,
+        #[serde(default)]
+        share: f64,
+        #[serde(default)]
+        choice: Option<Choice>,
+        #[serde(default)]
+        list: Vec<Inner>,
+    }
+
+    #[derive(Debug, PartialEq, serde::Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Choice {
+        Plain,
+        WithOptions(Inner),
+    }
+
+    #[derive(Debug, Default, PartialEq, serde::Deserialize)]
+    #[serde(deny_unknown_fields, default)]
+    struct Inner {
+        depth: u8,
+        wanted: bool,
+    }
+
+    fn read(text: &str) -> Result<Root, ConfigError> {
+        let tree = Tree::parse(text, Format::Toml, "x.toml")?;
+        typed(&tree, "", &tree.root)
+    }
+
+    #[test]
+    fn names_alone_and_whole_numbers_with_exponents_are_read() {
+        let root = read("number = 1e6\nshare = 1\nchoice = \"with_options\"").unwrap();
+        assert_eq!((root.number, root.share), (1_000_000, 1.0));
+        assert_eq!(root.choice, Some(Choice::WithOptions(Inner::default())));
+        assert_eq!(read("number = 1\nchoice = \"plain\"").unwrap().choice, Some(Choice::Plain));
+    }
+
+    #[test]
+    fn every_error_names_place_key_given_and_expected() {
+        for (text, expected) in [
+            ("", "x.toml: the experiment needs the key `number`"),
+            ("number = 1\nnubmer = 2", "line 2, column 1: the experiment has no key `nubmer`; did you mean `number`? (known: number, share, choice, list)"),
+            ("number = \"1\"", "line 1, column 10: number: expected a whole number from 0 to 4294967295, given \"1\""),
+            ("number = 5_000_000_000", "number: expected a whole number from 0 to 4294967295, given 5000000000"),
+            ("number = 1.5", "number: expected a whole number from 0 to 4294967295, given 1.5"),
+            ("number = -1", "number: expected a whole number from 0 to 4294967295, given -1"),
+            ("number = 1\nshare = true", "share: expected a number, given true"),
+            ("number = 1\nchoice = 3", "choice: expected one of plain, with_options, given 3"),
+            ("number = 1\nchoice = \"plian\"", "given `plian`; did you mean `plain`?"),
+            ("number = 1\n[choice]\n[list]", "line 2, column 2: choice: expected exactly one of plain, with_options; found none"),
+            ("number = 1\n[choice.with_options]\ndepht = 3", "line 3, column 1: [choice.with_options] has no key `depht`; did you mean `depth`?"),
+            ("number = 1\n[choice.with_options]\ndepth = 300", "line 3, column 9: choice.with_options.depth: expected a whole number from 0 to 255, given 300"),
+            ("number = 1\n[[list]]\n[[list]]\nwanted = 1", "line 4, column 10: list[1].wanted: expected true or false, given 1"),
+            ("number = 1\nlist = 1", "line 2, column 8: list: expected a list, given 1"),
+            ("number = 1\nchoice = { plain = {} }", "`plain` has no options"),
+        ] {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! An FTL on a device, behind one object: crossed once a batch.
+
+use crate::verify::Oracle;
+use nandlab_block::{BlockDevice, Completion, Error, HostClock, Request};
+use nandlab_ftl::{Disk, Events, Ftl, RamUse};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::counting::SpareStore;
+use nandlab_nand::faulty::{FaultCounts, Faulty};
+use nandlab_nand::plain::WithContent;
+use nandlab_nand::timed::Timed;
+use nandlab_nand::traced::Traced;
+use nandlab_nand::{Content, Counting, Matrix, Nand, Time, ERASE_SHARE};
+
+/// What an experiment runs on.
+pub(crate) trait Engine {
+    /// Carries out a batch; completions go to `done`, one a request. Requests whose data is lost to bit errors
+    /// are counted and passed over.
+    fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error>;
+
+    /// The counts by origin and cause.
+    fn matrix(&mut self) -> &Matrix;
+
+    /// Latest end of any operation, in simulated nanoseconds.
+    fn now(&mut self) -> Time;
+
+    /// Memory that firmware would need.
+    fn ram(&self) -> RamUse;
+
+    /// What the FTL did.
+    fn events(&self) -> Events;
+
+    /// The device below.
+    fn chip(&self) -> &dyn Chip;
+
+    /// Requests whose data was lost to bit errors.
+    fn unreadable(&self) -> u64;
+}
+
+/// What is known of a device beside its operations.
+pub(crate) trait Chip {
+    /// P/E cycles of each block.
+    fn pe_cycles(&self) -> &[u32];
+    /// Pages that are programmed, those of retired blocks included.
+    fn programmed_pages(&self) -> u64;
+    /// Pages that were not programmed when their block was erased.
+    fn unused_at_erase(&self) -> u64;
+    /// What went wrong so far.
+    fn faults(&self) -> Option<FaultCounts> {
+        None
+    }
+}
+
+impl<S: SpareStore> Chip for Counting<S> {
+    fn pe_cycles(&self) -> &[u32] {
+        self.pe_cycles()
+    }
+    fn programmed_pages(&self) -> u64 {
+        self.programmed_pages()
+    }
+    fn unused_at_erase(&self) -> u64 {
+        self.unused_at_erase()
+    }
+}
+
+/// A wrapper knows what the device inside knows.
+macro_rules! chip_of_inner {
+    ($(<$($param:ident: $bound:path),*> $shape:ty, $inner:ident $(, $faults:item)?;)*) => {$(
+        impl<$($param: $bound + Chip),*> Chip for $shape {
+            fn pe_cycles(&self) -> &[u32] { Chip::pe_cycles(self.$inner()) }
+            fn programmed_pages(&self) -> u64 { Chip::programmed_pages(self.$inner()) }
+            fn unused_at_erase(&self) -> u64 { Chip::unused_at_erase(self.$inner()) }
+            $($faults)?
+        }
+    )*};
+}
+
+chip_of_inner! {
+    <> Backed, counting;
+    <N: Nand> Timed<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> Faulty<N>, inner, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
+    <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+}
+
+impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
+    fn pe_cycles(&self) -> &[u32] {
+        self.inner().pe_cycles()
+    }
+    fn programmed_pages(&self) -> u64 {
+        self.inner().programmed_pages()
+    }
+    fn unused_at_erase(&self) -> u64 {
+        self.inner().unused_at_erase()
+    }
+}
+
+/// A device of the boxed stack: with bytes, faults or an operation log.
+pub(crate) trait Device: Nand<Buf = Content> + Chip {}
+
+impl<N: Nand<Buf = Content> + Chip> Device for N {}
+
+impl Chip for Box<dyn Device> {
+    fn pe_cycles(&self) -> &[u32] {
+        (**self).pe_cycles()
+    }
+    fn programmed_pages(&self) -> u64 {
+        (**self).programmed_pages()
+    }
+    fn unused_at_erase(&self) -> u64 {
+        (**self).unused_at_erase()
+    }
+    fn faults(&self) -> Option<FaultCounts> {
+        (**self).faults()
+    }
+}
+
+/// How a stack carries out requests.
+pub(crate) trait Carry<F: Ftl, N: Nand> {
+    /// Carries out `requests` until one fails; `done` holds the completions of those before it.
+    fn carry(
+        &mut self,
+        disk: &mut Disk<F, N>,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error>;
+}
+
+/// Requests without bytes.
+pub(crate) struct Bare;
+
+impl<F: Ftl, N: Nand> Carry<F, N> for Bare {
+    #[inline]
+    fn carry(
+        &mut self,
+        disk: &mut Disk<F, N>,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        disk.submit_batch(requests, clock, done)
+    }
+}
+
+impl<F: Ftl, N: Nand> Carry<F, N> for Oracle {
+    fn carry(
+        &mut self,
+        disk: &mut Disk<F, N>,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        for request in requests {
+            let time = clock.arrival(request);
+            let completion = self.submit(disk, &Request { time, ..*request })?;
+            clock.complete(completion.done);
+            done.push(completion);
+        }
+        Ok(())
+    }
+}
+
+/// An FTL on a device.
+pub(crate) struct Stack<F, N: Nand, C> {
+    disk: Disk<F, N>,
+    carry: C,
+    unreadable: u64,
+}
+
+impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
+    pub(crate) fn new(disk: Disk<F, N>, carry: C) -> Self {
+        Self { disk, carry, unreadable: 0 }
+    }
+}
+
+impl<F: Ftl, N: Nand + Chip, C: Carry<F, N>> Engine for Stack<F, N, C> {
+    fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error> {
+        let first = done.len();
+        while done.len() - first < requests.len() {
+            let left = &requests[done.len() - first..];
+            match self.carry.carry(&mut self.disk, left, clock, done) {
+                Ok(()) => {}
+                Err(Error::Unreadable { .. }) => {
+                    self.unreadable += 1;
+                    let arrival = clock.arrival(&requests[done.len() - first]);
+                    let end = self.disk.nand_mut().ctx().finish().max(arrival);
+                    clock.complete(end);
+                    done.push(Completion { arrival, done: end });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn matrix(&mut self) -> &Matrix {
+        self.disk.nand_mut().ctx().matrix()
+    }
+
+    fn now(&mut self) -> Time {
+        self.disk.nand_mut().ctx().horizon()
+    }
+
+    fn ram(&self) -> RamUse {
+        self.disk.ftl().ram()
+    }
+
+    fn events(&self) -> Events {
+        self.disk.ftl().events()
+    }
+
+    fn chip(&self) -> &dyn Chip {
+        self.disk.nand()
+    }
+
+    fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+}
+
+/// Asserts that what the device counted agrees with what it holds, over its whole life.
+///
+/// Every program is in a page that was erased since, or is programmed now; every erase is a P/E cycle of one
+/// block; the counts by origin and cause are those of the operations. A run that broke this would report
+/// numbers that cannot be, so it stops.
+pub(crate) fn assert_conservation(engine: &mut dyn Engine, pages_per_block: u32) {
+    let total = engine.matrix().total();
+    let chip = engine.chip();
+    let erases: u64 = chip.pe_cycles().iter().map(|&cycles| u64::from(cycles)).sum();
+    assert_eq!(total.erase_shares, erases * ERASE_SHARE, "the erases by origin and cause sum to those of the blocks");
+    let in_pages = (u64::from(pages_per_block) * erases + chip.programmed_pages()).checked_sub(chip.unused_at_erase());
+    assert_eq!(
+        Some(total.programs()),
+        in_pages,
+        "programs = pages per block x erases + programmed pages - pages unused at their erase"
+    );
+}

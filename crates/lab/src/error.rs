@@ -1,0 +1,103 @@
+use nandlab_workload::WorkloadError;
+use std::fmt;
+
+/// Why an experiment cannot be run, or stopped.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LabError {
+    /// The configuration is wrong.
+    #[error("{0}")]
+    Config(Box<ConfigError>),
+    /// A trace is wrong or cannot be read.
+    #[error("{0}")]
+    Trace(Box<TraceError>),
+    /// Bad blocks have used up the spare ones.
+    #[error("{0}")]
+    DeviceFull(String),
+    /// Power is gone.
+    #[error("power was lost during the run")]
+    PowerLost,
+    /// A file of the caller's cannot be written.
+    #[error("{0}")]
+    Io(String),
+}
+
+/// What is wrong in a configuration, and where.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ConfigError {
+    /// What is wrong and what is allowed, a sentence.
+    pub message: String,
+    /// The file or other source of the text.
+    pub file: Option<String>,
+    /// Line, from 1.
+    pub line: Option<usize>,
+    /// Character of the line, from 1.
+    pub column: Option<usize>,
+    /// The key at fault, such as `device.capacity`.
+    pub key: Option<String>,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        place(f, self.file.as_deref(), self.line, self.column)?;
+        f.write_str(&self.message)
+    }
+}
+
+/// What is wrong with a trace, and where.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TraceError {
+    /// What was found and what was expected, a sentence.
+    pub message: String,
+    /// The trace.
+    pub file: Option<String>,
+    /// Line, from 1.
+    pub line: Option<usize>,
+    /// Byte of the line, from 1.
+    pub column: Option<usize>,
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        place(f, self.file.as_deref(), self.line, self.column)?;
+        f.write_str(&self.message)
+    }
+}
+
+fn place(f: &mut fmt::Formatter<'_>, file: Option<&str>, line: Option<usize>, column: Option<usize>) -> fmt::Result {
+    match (file, line, column) {
+        (Some(file), Some(line), Some(column)) => write!(f, "{file}, line {line}, column {column}: "),
+        (Some(file), Some(line), None) => write!(f, "{file}, line {line}: "),
+        (Some(file), None, _) => write!(f, "{file}: "),
+        (None, ..) => Ok(()),
+    }
+}
+
+impl From<ConfigError> for LabError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(Box::new(error))
+    }
+}
+
+impl LabError {
+    /// What a workload says, as an error about the experiment; `name` is the name of the workload.
+    pub(crate) fn from_workload(error: WorkloadError, name: &str) -> Self {
+        match error {
+            WorkloadError::Option { ref key, .. } => {
+                let message = format!("workload.{name}.{error}");
+                ConfigError { message, key: Some(format!("workload.{name}.{key}")), ..Default::default() }.into()
+            }
+            WorkloadError::TooSmall { .. } => {
+                let key = Some(format!("workload.{name}.addresses"));
+                ConfigError { message: error.to_string(), key, ..Default::default() }.into()
+            }
+            WorkloadError::Record { file, line, column, message } => {
+                let (line, column) = (Some(line as usize), Some(column));
+                Self::Trace(Box::new(TraceError { message, file: Some(file), line, column }))
+            }
+            WorkloadError::File { file, message } => {
+                Self::Trace(Box::new(TraceError { message, file: Some(file), ..Default::default() }))
+            }
+            WorkloadError::Stopped => Self::Io(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The laboratory: an experiment is read, checked, assembled, run and measured.
+//!
+//! [`config::Experiment`] is the whole TOML; [`run`] turns it into a [`record::Record`].
+
+pub mod bench;
+mod build;
+pub mod config;
+mod control;
+mod engine;
+mod error;
+mod inspect;
+mod latency;
+pub mod lists;
+mod oplog;
+mod precondition;
+pub mod profiles;
+pub mod record;
+mod run;
+mod series;
+mod verify;
+
+pub use control::{Control, Phase};
+pub use error::{ConfigError, LabError, TraceError};
+pub use inspect::inspect;
+pub use run::{device_record, run};

@@ -1,0 +1,176 @@
+//! What there is to choose from: everything on the lists of the crates below, as JSON.
+
+use crate::profiles;
+use nandlab_ftl::parts::victim::Victim;
+use nandlab_nand::profile::Profile;
+use nandlab_workload::trace;
+use serde::Serialize;
+
+/// Every list.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lists {
+    /// Flash translation layers.
+    pub ftls: Vec<Choice>,
+    /// Write buffers.
+    pub buffers: Vec<Choice>,
+    /// File systems.
+    pub file_systems: Vec<Choice>,
+    /// Workloads.
+    pub workloads: Vec<Choice>,
+    /// Trace formats.
+    pub traces: Vec<Choice>,
+    /// Device profiles.
+    pub devices: Vec<DeviceChoice>,
+    /// Victim policies.
+    pub victims: Vec<Choice>,
+}
+
+/// Something to choose by name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Choice {
+    /// The name in an experiment.
+    pub name: &'static str,
+    /// One line.
+    pub summary: String,
+    /// All there is to say, Markdown.
+    pub doc: String,
+    /// The paper or book it comes from, short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paper: Option<&'static str>,
+    /// JSON schema of its options.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub options: Option<schemars::Schema>,
+}
+
+/// A device profile.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceChoice {
+    /// The name in `device.profile`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: String,
+    /// Where the figures come from.
+    pub source: String,
+    /// Channels.
+    pub channels: u32,
+    /// Dies of all channels.
+    pub dies: u32,
+    /// Blocks of the device.
+    pub blocks: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Bytes of the device.
+    pub physical_bytes: u64,
+    /// Read of a page, us.
+    pub read_us: f64,
+    /// Program of a page, us.
+    pub program_us: f64,
+    /// Erase of a block, us.
+    pub erase_us: f64,
+    /// P/E cycles that the data sheet guarantees.
+    pub endurance: u32,
+    /// The profile itself, TOML.
+    pub doc: &'static str,
+}
+
+/// Everything there is to choose from.
+pub fn lists() -> Lists {
+    let ftls = nandlab_ftl::LIST.iter();
+    let workloads = nandlab_workload::LIST.iter();
+    Lists {
+        ftls: ftls.map(|ftl| choice(ftl.name, ftl.source, Some(ftl.paper), Some((ftl.options)()))).collect(),
+        buffers: Vec::new(),
+        file_systems: Vec::new(),
+        workloads: workloads.map(|one| choice(one.name, one.source, None, Some((one.options)()))).collect(),
+        traces: trace::FORMATS.iter().map(|format| choice(format.name, format.source, None, None)).collect(),
+        devices: profiles::LIST.iter().map(device).collect(),
+        victims: Victim::LIST.iter().map(|&(name, doc)| plain(name, doc)).collect(),
+    }
+}
+
+/// [`lists`] as one JSON document.
+pub fn to_json() -> String {
+    serde_json::to_string(&lists()).expect("lists have text keys and finite numbers only")
+}
+
+/// An entry whose source file says what it is.
+fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options: Option<schemars::Schema>) -> Choice {
+    let doc = head_comment(source);
+    let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
+    // "Page map: a map entry for every page." is headed by the name.
+    let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
+    Choice { name, summary, doc, paper, options }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn plain(name: &'static str, doc: &str) -> Choice {
+    Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, options: None }
+}
+
+/// The comment at the head of a source file, as Markdown.
+fn head_comment(source: &str) -> String {
+    let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn device(bundled: &profiles::Bundled) -> DeviceChoice {
+    let profile: Profile = toml::from_str(bundled.text).expect("a test reads every bundled profile");
+    let geometry = profile.geometry().expect("a test reads every bundled profile");
+    DeviceChoice {
+        name: bundled.name,
+        summary: profile.description,
+        source: profile.source,
+        channels: profile.shape.channels,
+        dies: geometry.dies(),
+        blocks: geometry.blocks(),
+        pages_per_block: geometry.pages_per_block(),
+        page_bytes: geometry.page_bytes(),
+        physical_bytes: u64::from(geometry.pages()) * u64::from(geometry.page_bytes()),
+        read_us: profile.timing.read_us,
+        program_us: profile.timing.program_us,
+        erase_us: profile.timing.erase_us,
+        endurance: profile.rules.endurance,
+        doc: bundled.text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_listed_has_a_summary_and_a_page() {
+        let lists = lists();
+        let all = [&lists.ftls, &lists.workloads, &lists.traces, &lists.victims];
+        for choice in all.into_iter().flatten() {
+            assert!(!choice.summary.is_empty() && !choice.doc.is_empty(), "{}", choice.name);
+            assert!(choice.summary.len() < 160, "{}: {}", choice.name, choice.summary);
+        }
+        for choice in lists.ftls.iter().chain(&lists.workloads) {
+            assert!(choice.doc.contains("## Idea"), "{}", choice.name);
+            assert!(choice.options.is_some(), "{}", choice.name);
+        }
+        assert!(lists.devices.iter().all(|device| !device.summary.is_empty()));
+        assert_eq!(lists.ftls[0].summary, "A map entry for every logical page.");
+    }
+
+    #[test]
+    fn every_option_says_what_it_is() {
+        let lists = lists();
+        for choice in lists.ftls.iter().chain(&lists.workloads) {
+            let schema = serde_json::to_value(&choice.options).unwrap();
+            let options = schema["properties"].as_object().cloned().unwrap_or_default();
+            for (name, option) in options {
+                let own = option.get("description").is_some();
+                let referred = option.to_string().contains("$ref");
+                assert!(own || referred, "{}.{name}: {option}", choice.name);
+            }
+        }
+    }
+}

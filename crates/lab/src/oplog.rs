@@ -1,0 +1,210 @@
+//! The operation log: every operation of a device as a line of CSV.
+
+use crate::error::LabError;
+use flate2::write::GzEncoder;
+use flate2::Compression;
+use nandlab_nand::traced::{OpRecord, OpSink};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// A log being written; shared between the device, which reports, and the run, which closes it.
+///
+/// The lines go to a file beside the target, which takes its name at the end; a log that is dropped before
+/// leaves nothing behind.
+#[derive(Clone)]
+pub(crate) struct OpLog(Rc<RefCell<State>>);
+
+struct State {
+    target: PathBuf,
+    part: PathBuf,
+    writer: Option<Box<dyn Finish>>,
+    /// The first error; nothing is written after it.
+    failed: Option<io::Error>,
+}
+
+/// A writer with an end.
+trait Finish: Write {
+    fn finish(self: Box<Self>) -> io::Result<()>;
+}
+
+impl Finish for BufWriter<File> {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    }
+}
+
+impl Finish for BufWriter<GzEncoder<File>> {
+    fn finish(self: Box<Self>) -> io::Result<()> {
+        self.into_inner().map_err(io::IntoInnerError::into_error)?.finish()?.sync_all()
+    }
+}
+
+impl OpLog {
+    /// Starts a log that will be `target`; compressed where that ends in `.gz`.
+    pub(crate) fn create(target: &Path) -> Result<Self, LabError> {
+        let mut name = target.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.part", std::process::id()));
+        let part = target.with_file_name(name);
+        if target.file_name().is_none() || target.is_dir() {
+            return Err(LabError::Io(format!("{}: this is a folder, expected the name of a file", target.display())));
+        }
+        let file = File::create_new(&part).map_err(|error| cannot_write(target, &error))?;
+        let is_gzip = target.extension().is_some_and(|extension| extension == "gz");
+        let mut writer: Box<dyn Finish> = if is_gzip {
+            Box::new(BufWriter::with_capacity(1 << 16, GzEncoder::new(file, Compression::fast())))
+        } else {
+            Box::new(BufWriter::with_capacity(1 << 16, file))
+        };
+        let failed = writeln!(writer, "{}", OpRecord::CSV_HEADER).err();
+        let state = State { target: target.to_owned(), part, writer: Some(writer), failed };
+        Ok(Self(Rc::new(RefCell::new(state))))
+    }
+
+    /// A sink for a device.
+    pub(crate) fn sink(&self) -> Box<dyn OpSink> {
+        Box::new(self.clone())
+    }
+
+    /// Whether lines could be written so far.
+    pub(crate) fn state(&self) -> Result<(), LabError> {
+        let state = self.0.borrow();
+        state.failed.as_ref().map_or(Ok(()), |error| Err(cannot_write(&state.target, error)))
+    }
+
+    /// Ends the log and gives it its name.
+    pub(crate) fn close(&self) -> Result<(), LabError> {
+        self.state()?;
+        let mut state = self.0.borrow_mut();
+        let Some(writer) = state.writer.take() else { return Ok(()) };
+        let ended = writer.finish().and_then(|()| std::fs::rename(&state.part, &state.target));
+        ended.map_err(|error| {
+            let _ = std::fs::remove_file(&state.part);
+            cannot_write(&state.target, &error)
+        })
+    }
+}
+
+impl OpSink for OpLog {
+    fn record(&mut self, record: &OpRecord) {
+        let mut state = self.0.borrow_mut();
+        if state.failed.is_some() {
+            return;
+        }
+        let Some(writer) = &mut state.writer else { return };
+        if let Err(error) = writeln!(writer, "{record}") {
+            state.failed = Some(error);
+        }
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            drop(writer);
+            let _ = std::fs::remove_file(&self.part);
+        }
+    }
+}
+
+fn cannot_write(target: &Path, error: &io::Error) -> LabError {
+    let why = match error.kind() {
+        io::ErrorKind::NotFound => "the folder does not exist".to_owned(),
+        io::ErrorKind::PermissionDenied => "you may not write there".to_owned(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "the disk is full".to_owned(),
+        _ => error.to_string(),
+    };
+    LabError::Io(format!("{} cannot be written: {why}", target.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nandlab_nand::operation::Operation;
+    use nandlab_nand::{BlockId, Cause, Origin};
+    use std::io::Read;
+
+    fn record() -> OpRecord {
+        OpRecord {
+            ready_ns: 1,
+            end_ns: 2,
+            operation: Operation::Erase,
+            die: 0,
+            block: BlockId(3),
+            page: None,
+            from: None,
+            lpn: None,
+            origin: Origin::HOST,
+            cause: Cause::Gc,
+            result: Ok(()),
+        }
+    }
+
+    /// A folder of its own, removed at the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("nandlab-oplog-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn files(&self) -> Vec<String> {
+            let names = std::fs::read_dir(&self.0).unwrap();
+            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_closed_log_is_whole_and_has_its_name() {
+        let folder = Folder::new("whole");
+        for name in ["ops.csv", "ops.csv.gz"] {
+            let target = folder.0.join(name);
+            let log = OpLog::create(&target).unwrap();
+            let mut sink = log.sink();
+            (0..1000).for_each(|_| sink.record(&record()));
+            assert!(!target.exists());
+            log.close().unwrap();
+            let bytes = std::fs::read(&target).unwrap();
+            let mut text = String::new();
+            if name.ends_with("gz") {
+                flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).unwrap();
+            } else {
+                text = String::from_utf8(bytes).unwrap();
+            }
+            assert_eq!(text.lines().count(), 1001);
+            assert!(text.ends_with("1,2,erase,0,3,,,,host,gc,ok\n"), "{text}");
+        }
+        assert_eq!(folder.files().len(), 2);
+    }
+
+    #[test]
+    fn a_log_that_is_not_closed_leaves_nothing() {
+        let folder = Folder::new("dropped");
+        let log = OpLog::create(&folder.0.join("ops.csv")).unwrap();
+        let mut sink = log.sink();
+        sink.record(&record());
+        assert_eq!(folder.files().len(), 1);
+        drop((log, sink));
+        assert!(folder.files().is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_written_gets_a_sentence() {
+        let folder = Folder::new("refused");
+        let error = |path: PathBuf| OpLog::create(&path).map(|_| ()).unwrap_err().to_string();
+        assert!(error(folder.0.join("no/such/ops.csv")).ends_with("cannot be written: the folder does not exist"));
+        assert!(error(folder.0.clone()).ends_with("expected the name of a file"));
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert_eq!(cannot_write(Path::new("a.csv"), &full).to_string(), "a.csv cannot be written: the disk is full");
+    }
+}

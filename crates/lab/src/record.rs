@@ -1,0 +1,397 @@
+//! The result of a run: stable names, each with its unit. Serialized as JSON.
+
+use crate::config::Experiment;
+use nandlab_nand::{Cell, Matrix};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a run cost, and what would make it again.
+///
+/// Everything but `speed` is the same for the same experiment on every machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// Version of the program.
+    pub version: &'static str,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The experiment with every default explicit.
+    pub experiment: Experiment,
+    /// Whether the run was stopped before its end; all counts are those up to then.
+    pub partial: bool,
+    /// What the host asked.
+    pub host: HostCounts,
+    /// What the flash did for it.
+    pub flash: FlashCounts,
+    /// Write amplification: programs x sectors per page / sectors written by the host; null where none were.
+    pub waf: Option<f64>,
+    /// Merges of log blocks.
+    pub merges: Merges,
+    /// Log blocks renewed by moving their valid pages.
+    pub migrations: u64,
+    /// Garbage collection.
+    pub gc: Gc,
+    /// Who asked for what, and why; sums to `flash`.
+    pub matrix: Vec<MatrixRow>,
+    /// What the preconditioning cost; null where there was none.
+    pub precondition: Option<PreconditionRecord>,
+    /// What opening the device cost.
+    pub mount: MountRecord,
+    /// Simulated time from the start of the workload to the end of its last operation, us; null without time.
+    pub time_us: Option<f64>,
+    /// Latencies of requests, us; null without time.
+    pub latency_us: Option<Latencies>,
+    /// Latencies as histograms; null without time.
+    pub latency_histogram: Option<LatencyHistograms>,
+    /// Simulated throughput; null without time.
+    pub throughput: Option<Throughput>,
+    /// Energy of the flash, J; null where the profile states none.
+    pub energy_j: Option<EnergyRecord>,
+    /// Memory that firmware would need, bytes.
+    pub ram: RamRecord,
+    /// P/E cycles of the blocks at the end, preconditioning included.
+    pub wear: Wear,
+    /// What failed, where faults were asked for.
+    pub faults: Option<FaultRecord>,
+    /// The run in the course of its requests; at most 200 samples.
+    pub series: Vec<Sample>,
+    /// The device.
+    pub device: DeviceRecord,
+    /// How fast the simulation ran; not a result.
+    pub speed: Speed,
+    /// What was rounded or set aside, in sentences.
+    pub notices: Vec<String>,
+}
+
+/// What the host asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HostCounts {
+    /// Requests of every kind.
+    pub requests: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// 512-byte sectors read.
+    pub read_sectors: u64,
+    /// 512-byte sectors written.
+    pub written_sectors: u64,
+    /// 512-byte sectors trimmed.
+    pub trimmed_sectors: u64,
+    /// Requests that failed because data was lost to bit errors.
+    pub unreadable: u64,
+}
+
+/// What the flash did. Reads and programs include the halves of copies and metadata pages, and not operations
+/// on a spare area alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FlashCounts {
+    /// Page reads.
+    pub reads: u64,
+    /// Page programs.
+    pub programs: u64,
+    /// Copies, each of which is also a read and a program.
+    pub copies: u64,
+    /// Block erases.
+    pub erases: u64,
+    /// Reads of a spare area alone.
+    pub spare_reads: u64,
+    /// Programs of a spare area alone.
+    pub spare_programs: u64,
+    /// Reads of metadata pages, a part of `reads`.
+    pub meta_reads: u64,
+    /// Programs of metadata pages, a part of `programs`.
+    pub meta_programs: u64,
+}
+
+impl FlashCounts {
+    pub(crate) fn of(cell: &Cell) -> Self {
+        Self {
+            reads: cell.reads(),
+            programs: cell.programs(),
+            copies: cell.copies,
+            erases: cell.erase_shares / nandlab_nand::ERASE_SHARE,
+            spare_reads: cell.spare_reads,
+            spare_programs: cell.spare_programs,
+            meta_reads: cell.meta_reads,
+            meta_programs: cell.meta_programs,
+        }
+    }
+}
+
+/// Merges of log blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Merges {
+    /// Log blocks that became data blocks as they were.
+    pub switch: u64,
+    /// Log blocks that were completed.
+    pub partial: u64,
+    /// Data blocks gathered anew.
+    pub full: u64,
+}
+
+/// Garbage collection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Gc {
+    /// Victim blocks collected.
+    pub runs: u64,
+}
+
+/// Counts of one origin and one cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MatrixRow {
+    /// The author of the page.
+    pub origin: String,
+    /// Why the flash was asked.
+    pub cause: &'static str,
+    /// Page reads.
+    pub reads: u64,
+    /// Page programs.
+    pub programs: u64,
+    /// Copies.
+    pub copies: u64,
+    /// Block erases; one is shared by the origins whose pages were invalid in the block.
+    pub erases: f64,
+    /// Reads of a spare area alone.
+    pub spare_reads: u64,
+    /// Programs of a spare area alone.
+    pub spare_programs: u64,
+    /// Reads of metadata pages.
+    pub meta_reads: u64,
+    /// Programs of metadata pages.
+    pub meta_programs: u64,
+}
+
+impl MatrixRow {
+    pub(crate) fn all(matrix: &Matrix) -> Vec<Self> {
+        let row = |(origin, cause, cell): (nandlab_nand::Origin, nandlab_nand::Cause, &Cell)| {
+            let FlashCounts { reads, programs, copies, spare_reads, spare_programs, meta_reads, meta_programs, .. } =
+                FlashCounts::of(cell);
+            Self {
+                origin: origin.name(),
+                cause: cause.name(),
+                reads,
+                programs,
+                copies,
+                erases: cell.erases(),
+                spare_reads,
+                spare_programs,
+                meta_reads,
+                meta_programs,
+            }
+        };
+        matrix.nonzero().map(row).collect()
+    }
+}
+
+/// What the preconditioning cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PreconditionRecord {
+    /// Page writes.
+    pub requests: u64,
+    /// What the flash did for them.
+    pub flash: FlashCounts,
+    /// Write amplification; null where nothing was written.
+    pub waf: Option<f64>,
+    /// Simulated time, us; null without time.
+    pub time_us: Option<f64>,
+}
+
+/// What opening the device cost.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MountRecord {
+    /// Page reads.
+    pub page_reads: u64,
+    /// Reads of a spare area alone.
+    pub spare_reads: u64,
+    /// Simulated time, us; null without time.
+    pub time_us: Option<f64>,
+}
+
+/// Latencies by kind of request; null where there was none of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latencies {
+    /// Reads.
+    pub read: Option<LatencySummary>,
+    /// Writes.
+    pub write: Option<LatencySummary>,
+    /// Trims.
+    pub trim: Option<LatencySummary>,
+    /// Flushes.
+    pub flush: Option<LatencySummary>,
+}
+
+/// From the arrival of a request to its end, us; percentiles to three significant digits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90 % were no longer.
+    pub p90: f64,
+    /// 99 % were no longer.
+    pub p99: f64,
+    /// 99.9 % were no longer.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+    /// Requests.
+    pub count: u64,
+}
+
+/// Buckets of latencies: upper bound in us (four an octave), requests above the bound before and up to this one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LatencyHistograms {
+    /// Reads.
+    pub read: Vec<(f64, u64)>,
+    /// Writes.
+    pub write: Vec<(f64, u64)>,
+    /// Trims.
+    pub trim: Vec<(f64, u64)>,
+    /// Flushes.
+    pub flush: Vec<(f64, u64)>,
+}
+
+/// Throughput in simulated time; MB are 1,000,000 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Throughput {
+    /// Requests a second.
+    pub requests_per_s: f64,
+    /// Megabytes read a second.
+    pub read_mb_per_s: f64,
+    /// Megabytes written a second.
+    pub written_mb_per_s: f64,
+}
+
+/// Energy of the flash, J; a copy is a read and a program.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct EnergyRecord {
+    /// Reads.
+    pub read: f64,
+    /// Programs.
+    pub program: f64,
+    /// Erases.
+    pub erase: f64,
+    /// All of it.
+    pub total: f64,
+}
+
+/// Memory that firmware would need, bytes by structure.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RamRecord {
+    /// Fast memory on the controller.
+    pub sram: BTreeMap<&'static str, u64>,
+    /// Memory beside it.
+    pub dram: BTreeMap<&'static str, u64>,
+    /// Both together.
+    pub total_bytes: u64,
+}
+
+/// P/E cycles over the blocks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wear {
+    /// Fewest of a block.
+    pub min: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Most of a block.
+    pub max: u32,
+    /// Standard deviation.
+    pub stddev: f64,
+    /// Cycles, and the number of blocks with so many; ascending.
+    pub histogram: Vec<(u32, u64)>,
+}
+
+impl Wear {
+    pub(crate) fn of(pe_cycles: &[u32]) -> Self {
+        let mut counts = BTreeMap::new();
+        for &cycles in pe_cycles {
+            *counts.entry(cycles).or_insert(0u64) += 1;
+        }
+        let blocks = pe_cycles.len() as f64;
+        let mean = counts.iter().map(|(&cycles, &n)| f64::from(cycles) * n as f64).sum::<f64>() / blocks;
+        let squares = counts.iter().map(|(&cycles, &n)| (f64::from(cycles) - mean).powi(2) * n as f64).sum::<f64>();
+        Self {
+            min: counts.keys().next().copied().unwrap_or(0),
+            mean,
+            max: counts.keys().next_back().copied().unwrap_or(0),
+            stddev: (squares / blocks).sqrt(),
+            histogram: counts.into_iter().collect(),
+        }
+    }
+}
+
+/// What failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FaultRecord {
+    /// Programs, copies and spare programs that failed.
+    pub failed_programs: u64,
+    /// Erases that failed.
+    pub failed_erases: u64,
+    /// Bits that the ECC corrected, at every read anew.
+    pub corrected_bits: u64,
+    /// Reads, copies included, of pages with more errors than the ECC corrects.
+    pub uncorrectable_reads: u64,
+    /// Blocks taken out of use after a failure.
+    pub retired_blocks: u64,
+    /// Pages whose contents were lost to bit errors while they were moved.
+    pub lost_pages: u64,
+}
+
+/// The state of a run after some of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Requests so far.
+    pub requests: u64,
+    /// Simulated time so far, us; null without time.
+    pub time_us: Option<f64>,
+    /// Write amplification since the sample before; null where nothing was written.
+    pub waf: Option<f64>,
+    /// Sectors written so far.
+    pub written_sectors: u64,
+    /// Erases so far.
+    pub erases: u64,
+}
+
+/// The device of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DeviceRecord {
+    /// Name of the profile.
+    pub name: String,
+    /// Blocks.
+    pub blocks: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Bytes of the flash.
+    pub physical_bytes: u64,
+    /// Bytes exported.
+    pub logical_bytes: u64,
+    /// Physical over logical size, minus 1.
+    pub over_provisioning: f64,
+    /// Dies.
+    pub dies: u32,
+}
+
+/// How fast the simulation ran, in real time; preconditioning and mount left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Speed {
+    /// Seconds.
+    pub wall_s: f64,
+    /// Requests a second.
+    pub requests_per_s: f64,
+    /// Page programs a second.
+    pub programs_per_s: f64,
+}
+
+impl Record {
+    /// The record as one JSON document.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a record has text keys and finite numbers only")
+    }
+}

@@ -1,0 +1,402 @@
+//! Runs an experiment and measures it.
+
+use crate::build::with_engine;
+use crate::config::{Arrival, Experiment, Model, Sizing};
+use crate::control::{Control, Phase};
+use crate::engine::{assert_conservation, Engine};
+use crate::error::LabError;
+use crate::latency::LatencyMeter;
+use crate::oplog::OpLog;
+use crate::precondition::Preconditioning;
+use crate::record::{
+    DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
+    PreconditionRecord, RamRecord, Record, Speed, Throughput, Wear,
+};
+use crate::series::Series;
+use nandlab_block::{Completion, Error, HostClock, Op, Request};
+use nandlab_ftl::Events;
+use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
+use nandlab_workload::{Setting, Workload, WorkloadError};
+use std::path::Path;
+use std::time::Instant;
+
+/// Requests that are issued between two looks at the clock of the caller.
+const BATCH: u64 = 1024;
+
+/// Runs `experiment`; relative paths start at `base`, `op_log` names a file for every operation of the device.
+///
+/// A run that [`Control::cancel`] stops gives a record all the same, marked partial.
+///
+/// # Errors
+/// [`LabError`]; nothing half-written is left behind.
+///
+/// # Panics
+/// Where the FTL or the simulator is wrong: with the invariant that broke.
+pub fn run(experiment: &Experiment, base: &Path, control: &Control, op_log: Option<&Path>) -> Result<Record, LabError> {
+    control.enter(Phase::Opening, 0);
+    let sizing = experiment.sizing()?;
+    let log = op_log.map(OpLog::create).transpose()?;
+    let mut workload = open(experiment, &sizing, base, control)?;
+    let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
+        Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut *workload)
+    });
+    control.enter(Phase::Done, 0);
+    record
+}
+
+/// Opens the workload; a stop while a trace is looked through leaves one without requests.
+fn open(
+    experiment: &Experiment,
+    sizing: &Sizing,
+    base: &Path,
+    control: &Control,
+) -> Result<Box<dyn Workload>, LabError> {
+    let watch = |_| !control.is_cancelled();
+    let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
+    match experiment.workload.options().open(&setting) {
+        Err(WorkloadError::Stopped) => Ok(Box::new(Nothing)),
+        opened => opened.map_err(|error| LabError::from_workload(error, experiment.workload.name())),
+    }
+}
+
+struct Nothing;
+
+impl Workload for Nothing {
+    fn fill(&mut self, _: &mut Vec<Request>, _: usize) -> Result<usize, WorkloadError> {
+        Ok(0)
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        Some(0)
+    }
+}
+
+/// An experiment on its engine.
+pub(crate) struct Run<'a> {
+    experiment: &'a Experiment,
+    sizing: &'a Sizing,
+    control: &'a Control,
+    log: Option<&'a OpLog>,
+    engine: &'a mut dyn Engine,
+}
+
+/// The counters of an engine at one moment.
+pub(crate) struct Mark {
+    pub(crate) matrix: Matrix,
+    time: Time,
+    events: Events,
+    unreadable: u64,
+}
+
+/// What is measured while requests run.
+pub(crate) struct Meter {
+    host: HostCounts,
+    latency: Option<LatencyMeter>,
+    series: Series,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        experiment: &'a Experiment,
+        sizing: &'a Sizing,
+        control: &'a Control,
+        engine: &'a mut dyn Engine,
+    ) -> Self {
+        Self { experiment, sizing, control, log: None, engine }
+    }
+
+    pub(crate) fn engine(&mut self) -> &mut dyn Engine {
+        self.engine
+    }
+
+    /// What measures a workload of about `total` requests.
+    pub(crate) fn meter(&self, total: u64) -> Meter {
+        Meter {
+            host: HostCounts::default(),
+            latency: self.keeps_time().then(LatencyMeter::default),
+            series: Series::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page()),
+        }
+    }
+
+    fn measure(mut self, workload: &mut dyn Workload) -> Result<Record, LabError> {
+        let mount = self.mount_record();
+        let precondition = self.precondition()?;
+        let start = self.mark();
+        let total = workload.len_hint().unwrap_or(0);
+        let mut meter = self.meter(total);
+        self.control.enter(Phase::Workload, total);
+        let wall = Instant::now();
+        let partial = self.play(workload, &mut meter, &start)?;
+        let wall_s = wall.elapsed().as_secs_f64();
+        assert_conservation(self.engine, self.sizing.geometry.pages_per_block());
+        self.log.map_or(Ok(()), OpLog::close)?;
+        let mut record = self.record(meter, &start, mount, precondition);
+        record.partial = partial;
+        record.speed = Speed {
+            wall_s,
+            requests_per_s: rate(record.host.requests as f64, wall_s),
+            programs_per_s: rate(record.flash.programs as f64, wall_s),
+        };
+        Ok(record)
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.experiment.device.model != Model::Counting
+    }
+
+    pub(crate) fn mark(&mut self) -> Mark {
+        Mark {
+            matrix: self.engine.matrix().clone(),
+            time: self.engine.now(),
+            events: self.engine.events(),
+            unreadable: self.engine.unreadable(),
+        }
+    }
+
+    fn mount_record(&mut self) -> MountRecord {
+        let cell = self.engine.matrix().sum(|_, cause| cause == Cause::Mount);
+        let time = self.engine.now();
+        MountRecord {
+            page_reads: cell.reads(),
+            spare_reads: cell.spare_reads,
+            time_us: self.keeps_time().then(|| us(time)),
+        }
+    }
+
+    /// Writes what comes before the measurement.
+    pub(crate) fn precondition(&mut self) -> Result<Option<PreconditionRecord>, LabError> {
+        let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
+        let mut writes = Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors);
+        if writes.requests() == 0 {
+            return Ok(None);
+        }
+        self.control.enter(Phase::Precondition, writes.requests());
+        let start = self.mark();
+        let mut clock = self.clock(true, start.time);
+        let (mut batch, mut done, mut requests) = (Vec::new(), Vec::new(), 0);
+        while self.next_batch(&mut writes, &mut batch, BATCH)? {
+            self.submit(&batch, &mut clock, &mut done, requests)?;
+            requests += batch.len() as u64;
+            self.control.set_done(requests);
+        }
+        let counted = self.engine.matrix().since(&start.matrix).total();
+        let time = self.engine.now() - start.time;
+        let written = requests * u64::from(sectors);
+        Ok(Some(PreconditionRecord {
+            requests,
+            flash: FlashCounts::of(&counted),
+            waf: waf(counted.programs(), sectors, written),
+            time_us: self.keeps_time().then(|| us(time)),
+        }))
+    }
+
+    /// A clock for requests that come from `start` on.
+    fn clock(&self, closed: bool, start: Time) -> HostClock {
+        if !closed {
+            return HostClock::open_loop();
+        }
+        let depth = self.experiment.host.queue_depth;
+        let mut clock = HostClock::closed_loop(depth);
+        (0..depth).for_each(|_| clock.complete(start));
+        clock
+    }
+
+    /// Fills `batch`; false at the end of the workload, or where the run is to stop.
+    fn next_batch(
+        &mut self,
+        workload: &mut dyn Workload,
+        batch: &mut Vec<Request>,
+        room: u64,
+    ) -> Result<bool, LabError> {
+        batch.clear();
+        if self.control.is_cancelled() {
+            return Ok(false);
+        }
+        let name = self.experiment.workload.name();
+        let made = workload.fill(batch, room as usize).map_err(|error| LabError::from_workload(error, name))?;
+        Ok(made > 0)
+    }
+
+    fn submit(
+        &mut self,
+        batch: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+        before: u64,
+    ) -> Result<(), LabError> {
+        done.clear();
+        let result = self.engine.submit(batch, clock, done);
+        let after = before + done.len() as u64;
+        result.map_err(|error| match error {
+            Error::PowerLost => LabError::PowerLost,
+            Error::WornOut(_) | Error::Unreadable { .. } => {
+                LabError::DeviceFull(format!("after {after} requests: {error}"))
+            }
+            Error::OutOfRange { .. } => panic!("the workload was opened for this device: {error}"),
+        })?;
+        self.log.map_or(Ok(()), OpLog::state)
+    }
+
+    /// Plays the workload; whether it was stopped before its end.
+    pub(crate) fn play(
+        &mut self,
+        workload: &mut dyn Workload,
+        meter: &mut Meter,
+        start: &Mark,
+    ) -> Result<bool, LabError> {
+        let recorded = self.experiment.host.arrival == Arrival::Recorded;
+        let mut clock = self.clock(!recorded, start.time);
+        let room = meter.series.every().clamp(1, BATCH);
+        let (mut batch, mut done) = (Vec::new(), Vec::new());
+        while self.next_batch(workload, &mut batch, room)? {
+            if recorded {
+                // What came before the measurement must not stand in its way.
+                batch.iter_mut().for_each(|request| request.time += start.time);
+            }
+            self.submit(&batch, &mut clock, &mut done, meter.host.requests)?;
+            meter.add(&batch, &done);
+            self.control.set_done(meter.host.requests);
+            if meter.series.is_due(meter.host.requests) {
+                self.sample(meter, start);
+            }
+        }
+        self.sample(meter, start);
+        Ok(self.control.is_cancelled())
+    }
+
+    fn sample(&mut self, meter: &mut Meter, start: &Mark) {
+        let counted = self.engine.matrix().total();
+        let before = start.matrix.total();
+        let erases = (counted.erase_shares - before.erase_shares) / nandlab_nand::ERASE_SHARE;
+        let time = self.engine.now() - start.time;
+        meter.series.add(&meter.host, counted.programs() - before.programs(), erases, time);
+    }
+
+    fn record(
+        &mut self,
+        meter: Meter,
+        start: &Mark,
+        mount: MountRecord,
+        precondition: Option<PreconditionRecord>,
+    ) -> Record {
+        let end = self.mark();
+        let matrix = end.matrix.since(&start.matrix);
+        let total = matrix.total();
+        let events = |count: fn(&Events) -> u64| count(&end.events) - count(&start.events);
+        let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
+        let time = self.keeps_time().then(|| end.time - start.time);
+        let ram = self.engine.ram();
+        let device = &self.experiment.device;
+        Record {
+            version: env!("CARGO_PKG_VERSION"),
+            seed: self.experiment.seed,
+            experiment: self.experiment.clone(),
+            partial: false,
+            host,
+            flash: FlashCounts::of(&total),
+            waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors),
+            merges: Merges {
+                switch: events(|e| e.switch_merges),
+                partial: events(|e| e.partial_merges),
+                full: events(|e| e.full_merges),
+            },
+            migrations: events(|e| e.migrations),
+            gc: Gc { runs: events(|e| e.gc_runs) },
+            matrix: MatrixRow::all(&matrix),
+            precondition,
+            mount,
+            time_us: time.map(us),
+            latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
+            latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
+            throughput: time.map(|time| throughput(&host, time)),
+            energy_j: device.profile.energy(&total).map(|used| EnergyRecord {
+                read: used.read_j,
+                program: used.program_j,
+                erase: used.erase_j,
+                total: used.total_j(),
+            }),
+            ram: RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram },
+            wear: Wear::of(self.engine.chip().pe_cycles()),
+            faults: self.faults(&end.events),
+            series: meter.series.into_samples(),
+            device: device_record(&device.profile.name, self.sizing),
+            speed: Speed::default(),
+            notices: self.experiment.notices.clone(),
+        }
+    }
+
+    fn faults(&self, events: &Events) -> Option<FaultRecord> {
+        self.engine.chip().faults().map(|counts| FaultRecord {
+            failed_programs: counts.failed_programs,
+            failed_erases: counts.failed_erases,
+            corrected_bits: counts.corrected_bits,
+            uncorrectable_reads: counts.uncorrectable_reads,
+            retired_blocks: events.retired_blocks,
+            lost_pages: events.lost_pages,
+        })
+    }
+}
+
+impl Meter {
+    #[inline]
+    fn add(&mut self, requests: &[Request], done: &[Completion]) {
+        let host = &mut self.host;
+        host.requests += requests.len() as u64;
+        for request in requests {
+            let sectors = u64::from(request.sectors);
+            match request.op {
+                Op::Write => (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors),
+                Op::Read => (host.reads, host.read_sectors) = (host.reads + 1, host.read_sectors + sectors),
+                Op::Trim => (host.trims, host.trimmed_sectors) = (host.trims + 1, host.trimmed_sectors + sectors),
+                Op::Flush => host.flushes += 1,
+            }
+        }
+        if let Some(latency) = &mut self.latency {
+            for (request, completion) in requests.iter().zip(done) {
+                latency.add(request, completion);
+            }
+        }
+    }
+}
+
+/// What the device of an experiment is.
+pub fn device_record(name: &str, sizing: &Sizing) -> DeviceRecord {
+    let geometry = &sizing.geometry;
+    DeviceRecord {
+        name: name.to_owned(),
+        blocks: geometry.blocks(),
+        pages_per_block: geometry.pages_per_block(),
+        page_bytes: geometry.page_bytes(),
+        physical_bytes: u64::from(geometry.pages()) * u64::from(geometry.page_bytes()),
+        logical_bytes: sizing.logical_bytes(),
+        over_provisioning: sizing.over_provisioning(),
+        dies: geometry.dies(),
+    }
+}
+
+pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {
+    (written_sectors > 0).then(|| programs as f64 * f64::from(sectors_per_page) / written_sectors as f64)
+}
+
+fn throughput(host: &HostCounts, time: Time) -> Throughput {
+    let seconds = time as f64 / 1e9;
+    let megabytes = |sectors: u64| sectors as f64 * f64::from(SECTOR_BYTES) / 1e6;
+    Throughput {
+        requests_per_s: rate(host.requests as f64, seconds),
+        read_mb_per_s: rate(megabytes(host.read_sectors), seconds),
+        written_mb_per_s: rate(megabytes(host.written_sectors), seconds),
+    }
+}
+
+/// `amount` a second; 0 in no time.
+fn rate(amount: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        amount / seconds
+    } else {
+        0.0
+    }
+}
+
+fn us(time: Time) -> f64 {
+    time as f64 / 1000.0
+}

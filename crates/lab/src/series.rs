@@ -1,0 +1,116 @@
+//! The course of a run: at most 200 samples, whatever its length.
+
+use crate::record::{HostCounts, Sample};
+use crate::run::waf;
+use nandlab_nand::Time;
+
+/// Samples of a run.
+#[derive(Debug)]
+pub(crate) struct Series {
+    samples: Vec<Sample>,
+    /// Requests between two samples.
+    every: u64,
+    next: u64,
+    keeps_time: bool,
+    sectors_per_page: u32,
+    /// Programs at each sample: write amplification is that of the time in between.
+    programs: Vec<u64>,
+}
+
+const MAX_SAMPLES: usize = 200;
+
+impl Series {
+    /// For a run of about `total` requests; 0: not known.
+    pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
+        let every = total.div_ceil(MAX_SAMPLES as u64).max(1);
+        Self { samples: Vec::new(), every, next: every, keeps_time, sectors_per_page, programs: Vec::new() }
+    }
+
+    pub(crate) fn every(&self) -> u64 {
+        self.every
+    }
+
+    #[inline]
+    pub(crate) fn is_due(&self, requests: u64) -> bool {
+        requests >= self.next
+    }
+
+    pub(crate) fn add(&mut self, host: &HostCounts, programs: u64, erases: u64, time: Time) {
+        let last = self.samples.last().map_or(0, |sample| sample.requests);
+        if host.requests == last {
+            return;
+        }
+        if self.samples.len() == MAX_SAMPLES {
+            self.thin();
+        }
+        self.next = host.requests + self.every;
+        self.programs.push(programs);
+        self.samples.push(Sample {
+            requests: host.requests,
+            time_us: self.keeps_time.then(|| time as f64 / 1000.0),
+            waf: None,
+            written_sectors: host.written_sectors,
+            erases,
+        });
+    }
+
+    /// Keeps every second sample.
+    fn thin(&mut self) {
+        let mut at = 0;
+        self.samples.retain(|_| {
+            at += 1;
+            at % 2 == 0
+        });
+        at = 0;
+        self.programs.retain(|_| {
+            at += 1;
+            at % 2 == 0
+        });
+        self.every *= 2;
+    }
+
+    pub(crate) fn into_samples(mut self) -> Vec<Sample> {
+        let (mut written, mut programs) = (0, 0);
+        for (sample, &now) in self.samples.iter_mut().zip(&self.programs) {
+            sample.waf = waf(now - programs, self.sectors_per_page, sample.written_sectors - written);
+            (written, programs) = (sample.written_sectors, now);
+        }
+        self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(total: u64, requests: u64) -> Vec<Sample> {
+        let mut series = Series::new(total, false, 8);
+        let mut host = HostCounts::default();
+        for n in 1..=requests {
+            host = HostCounts { requests: n, written_sectors: n * 8, ..host };
+            if series.is_due(n) {
+                // Twice as many programs in the second half.
+                series.add(&host, n + n.saturating_sub(requests / 2), n / 64, 0);
+            }
+        }
+        series.add(&host, requests + requests / 2, requests / 64, 0);
+        series.into_samples()
+    }
+
+    #[test]
+    fn length_does_not_matter() {
+        for (total, requests) in [(10, 10), (200, 200), (1_000_000, 1_000_000), (0, 100_000), (5_000, 100_000)] {
+            let samples = series(total, requests);
+            assert!(samples.len() <= MAX_SAMPLES && samples.len() as u64 >= requests.min(90), "{}", samples.len());
+            assert_eq!(samples.last().unwrap().requests, requests);
+            assert!(samples.windows(2).all(|pair| pair[0].requests < pair[1].requests));
+        }
+    }
+
+    #[test]
+    fn write_amplification_is_that_since_the_sample_before() {
+        let samples = series(1000, 1000);
+        assert_eq!((samples[0].waf, samples[199].waf), (Some(1.0), Some(2.0)));
+        assert_eq!(samples[199].erases, 15);
+    }
+}

@@ -1,0 +1,146 @@
+//! What a device with bytes must answer: a model of every sector, and the bytes that go with it.
+
+use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
+use nandlab_nand::SECTOR_BYTES;
+
+const SECTOR: usize = SECTOR_BYTES as usize;
+
+/// The last write of a sector failed: it may hold its bytes or those before.
+const UNKNOWN: u32 = u32::MAX;
+
+/// Makes the bytes that are written, and compares those that are read.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    /// By sector: the number of the write whose bytes it holds; 0: zeros; [`UNKNOWN`].
+    written: Vec<u32>,
+    /// Sectors that were trimmed since and may read as before or as zeros.
+    trimmed: Vec<bool>,
+    writes: u32,
+    bytes: Vec<u8>,
+}
+
+impl Oracle {
+    /// A device of `sectors` zeros.
+    pub(crate) fn new(sectors: u64) -> Self {
+        let sectors = sectors as usize;
+        Self { written: vec![0; sectors], trimmed: vec![false; sectors], writes: 0, bytes: Vec::new() }
+    }
+
+    /// Carries out `request` on `disk` with bytes, and checks them.
+    ///
+    /// # Panics
+    /// Where a sector reads back other bytes than were written.
+    pub(crate) fn submit(&mut self, disk: &mut dyn BlockDevice, request: &Request) -> Result<Completion, Error> {
+        match request.op {
+            Op::Write => self.write(disk, request),
+            Op::Read => self.read(disk, request),
+            Op::Trim => {
+                let completion = disk.submit(request, Payload::None)?;
+                self.trimmed[range(request)].fill(true);
+                Ok(completion)
+            }
+            Op::Flush => disk.submit(request, Payload::None),
+        }
+    }
+
+    fn write(&mut self, disk: &mut dyn BlockDevice, request: &Request) -> Result<Completion, Error> {
+        self.writes += 1;
+        assert!(self.writes < UNKNOWN, "a run with bytes has fewer than 2^32 - 1 writes");
+        self.bytes.resize(request.sectors as usize * SECTOR, 0);
+        for (sector, bytes) in (request.sector..).zip(self.bytes.chunks_exact_mut(SECTOR)) {
+            fill(bytes, sector, self.writes);
+        }
+        let result = disk.submit(request, Payload::Write(&self.bytes));
+        self.written[range(request)].fill(if result.is_ok() { self.writes } else { UNKNOWN });
+        self.trimmed[range(request)].fill(false);
+        result
+    }
+
+    fn read(&mut self, disk: &mut dyn BlockDevice, request: &Request) -> Result<Completion, Error> {
+        self.bytes.clear();
+        self.bytes.resize(request.sectors as usize * SECTOR, 0xA5);
+        let completion = disk.submit(request, Payload::Read(&mut self.bytes))?;
+        let mut expected = [0; SECTOR];
+        for (sector, bytes) in (request.sector..).zip(self.bytes.chunks_exact(SECTOR)) {
+            let write = self.written[sector as usize];
+            if write == UNKNOWN {
+                continue;
+            }
+            fill(&mut expected, sector, write);
+            let zeros_too = self.trimmed[sector as usize] && bytes.iter().all(|&byte| byte == 0);
+            assert!(
+                bytes == expected || zeros_too,
+                "sector {sector} reads back other bytes than write {write} put there"
+            );
+        }
+        Ok(completion)
+    }
+}
+
+fn range(request: &Request) -> std::ops::Range<usize> {
+    request.sector as usize..request.end() as usize
+}
+
+/// The bytes of `sector` after write number `write`; zeros for number 0.
+fn fill(bytes: &mut [u8], sector: u64, write: u32) {
+    if write == 0 {
+        bytes.fill(0);
+        return;
+    }
+    let mut word = sector ^ u64::from(write) << 32;
+    for chunk in bytes.chunks_exact_mut(8) {
+        word = (word ^ word >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9).wrapping_add(0x9E37_79B9_7F4A_7C15);
+        chunk.copy_from_slice(&word.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk in RAM that may lose a write.
+    struct Disk {
+        bytes: Vec<u8>,
+        lose: bool,
+    }
+
+    impl BlockDevice for Disk {
+        fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+            let range = request.sector as usize * SECTOR..request.end() as usize * SECTOR;
+            match data {
+                Payload::Write(bytes) if !self.lose => self.bytes[range].copy_from_slice(bytes),
+                Payload::Read(bytes) => bytes.copy_from_slice(&self.bytes[range]),
+                _ => {}
+            }
+            Ok(Completion::default())
+        }
+
+        fn sectors(&self) -> u64 {
+            (self.bytes.len() / SECTOR) as u64
+        }
+    }
+
+    fn run(lose: bool) {
+        let mut disk = Disk { bytes: vec![0; 16 * SECTOR], lose: false };
+        let mut oracle = Oracle::new(16);
+        oracle.submit(&mut disk, &Request::new(Op::Read, 0, 16)).unwrap();
+        oracle.submit(&mut disk, &Request::new(Op::Write, 3, 5)).unwrap();
+        disk.lose = lose;
+        oracle.submit(&mut disk, &Request::new(Op::Write, 4, 1)).unwrap();
+        oracle.submit(&mut disk, &Request::new(Op::Trim, 3, 1)).unwrap();
+        oracle.submit(&mut disk, &Request::new(Op::Read, 0, 16)).unwrap();
+        disk.bytes[3 * SECTOR..4 * SECTOR].fill(0);
+        oracle.submit(&mut disk, &Request::new(Op::Read, 0, 16)).unwrap();
+    }
+
+    #[test]
+    fn an_honest_disk_passes() {
+        run(false);
+    }
+
+    #[test]
+    #[should_panic(expected = "sector 4 reads back other bytes than write 2")]
+    fn a_lost_write_is_found() {
+        run(true);
+    }
+}

@@ -1,0 +1,297 @@
+//! Reading experiments: what is equal, what is refused, and with which sentence.
+
+#![allow(clippy::unwrap_used)]
+
+use nandlab_lab::config::{Experiment, Format};
+use nandlab_lab::{ConfigError, LabError};
+use std::path::Path;
+
+const SMALL: &str = r#"
+seed = 7
+[workload.zipf]
+requests = 5000
+size = [{ size = "4 KiB", weight = 3 }, { size = "16 KiB", weight = 1 }]
+footprint = 0.5
+[host]
+queue_depth = 4
+[precondition]
+fill = "random"
+overwrites = 0.5
+[ftl.page]
+reserve_blocks = 3
+[device]
+capacity = "16 MiB"
+over_provisioning = 0.2
+[device.shape]
+pages_per_block = 32
+[device.energy]
+read_nj = 1
+program_nj = 2
+erase_nj = 3
+"#;
+
+fn parse(text: &str) -> Result<Experiment, LabError> {
+    Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &[])
+}
+
+fn error(text: &str) -> ConfigError {
+    match parse(text) {
+        Err(LabError::Config(error)) => *error,
+        other => panic!("{text}: {:?}", other.map(|experiment| experiment.to_json())),
+    }
+}
+
+/// A small experiment with other lines for its parts.
+fn with(workload: &str, rest: &str) -> String {
+    format!("[workload.uniform]\n{workload}\n[ftl.page]\n{rest}")
+}
+
+#[test]
+fn toml_and_json_give_equal_experiments() {
+    let json = r#"{"seed": 7,
+        "workload": {"zipf": {"requests": 5000, "footprint": 0.5,
+            "size": [{"size": 4096, "weight": 3}, {"size": "16 KiB", "weight": 1.0}]}},
+        "host": {"queue_depth": 4.0}, "precondition": {"fill": "random", "overwrites": 0.5},
+        "ftl": {"page": {"reserve_blocks": 3}},
+        "device": {"capacity": 16777216, "over_provisioning": 0.2, "shape": {"pages_per_block": 32},
+            "energy": {"read_nj": 1, "program_nj": 2.0, "erase_nj": 3}, "blocks_per_plane": null}}"#;
+    let from_json = Experiment::parse(json, Format::Json, "x.json", Path::new("."), &[]).unwrap();
+    assert_eq!(parse(SMALL).unwrap().to_json(), from_json.to_json());
+}
+
+#[test]
+fn a_resolved_experiment_resolves_to_itself() {
+    for text in [
+        SMALL.to_owned(),
+        with("", ""),
+        with("", "[device]\nprofile = \"k9k4g\"\nover_provisioning = 0.5"),
+        with("", "[device]\nprofile = \"wap\"\ncapacity = \"10 MiB\"\nblocks_per_plane = 100\nmodel = \"bytes\"\n[device.faults]\nfactory_bad_share = 0.01"),
+        with("", "[device]\nover_provisioning = 0.3\n[device.shape]\nblocks_per_plane = 77"),
+    ] {
+        let once = parse(&text).unwrap().to_json();
+        let twice = Experiment::parse(&once, Format::Json, "once", Path::new("."), &[]).unwrap();
+        assert_eq!(once, twice.to_json());
+        assert_eq!(parse(&text).unwrap().sizing().unwrap().geometry, twice.sizing().unwrap().geometry);
+    }
+}
+
+#[test]
+fn every_default_is_explicit_in_a_resolved_experiment() {
+    let resolved: serde_json::Value = serde_json::from_str(&parse(&with("", "")).unwrap().to_json()).unwrap();
+    assert_eq!(resolved["seed"], 1);
+    assert_eq!(resolved["workload"]["uniform"]["requests"], 100_000);
+    assert_eq!(resolved["host"]["arrival"], "closed");
+    assert_eq!(resolved["precondition"]["fill"], "none");
+    assert_eq!(resolved["ftl"]["page"]["victim"], "greedy");
+    assert_eq!(resolved["device"]["profile"], "generic");
+    assert_eq!(resolved["device"]["over_provisioning"], 0.07);
+    assert_eq!(resolved["device"]["model"], "timed");
+    assert_eq!(resolved["device"]["timing"]["program_us"], 500.0);
+}
+
+#[test]
+fn sizes_follow_from_each_allowed_combination() {
+    let sizes = |device: &str| {
+        let sizing = parse(&with("", device)).unwrap().sizing().unwrap();
+        (sizing.geometry.blocks(), sizing.logical_pages)
+    };
+    // The generic profile: 2048 blocks of 128 pages of 4 KiB.
+    assert_eq!(sizes("[device]\ncapacity = \"50 MiB\"\nover_provisioning = 0.07"), (107, 12_800), "exactly 107 blocks");
+    assert_eq!(sizes("[device]\ncapacity = \"50 MiB\""), (107, 12_800));
+    assert_eq!(sizes("[device]\ncapacity = \"50 MiB\"\nblocks_per_plane = 200"), (200, 12_800));
+    assert_eq!(sizes("[device]\nover_provisioning = 0.25"), (2048, 209_715));
+    assert_eq!(sizes("[device]\nover_provisioning = 0.25\n[device.shape]\nblocks_per_plane = 100"), (100, 10_240));
+    assert_eq!(sizes(""), (2048, 244_994));
+    // 32 dies: rounded up to whole blocks of each.
+    assert_eq!(sizes("[device]\nprofile = \"generic-8x4\"\ncapacity = \"1 GiB\"\nover_provisioning = 0.28").0, 1312);
+}
+
+#[test]
+fn a_misspelt_key_has_line_column_and_suggestion() {
+    let error = error("seed = 1\n[workload.uniform]\nreqeusts = 5\n[ftl.page]\n");
+    assert_eq!((error.file.as_deref(), error.line, error.column), (Some("x.toml"), Some(3), Some(1)));
+    assert_eq!(error.key.as_deref(), Some("workload.uniform.reqeusts"));
+    assert!(error.message.contains("[workload.uniform] has no key `reqeusts`; did you mean `requests`?"), "{error}");
+}
+
+#[test]
+fn every_mistake_gets_a_sentence_with_its_place() {
+    for (text, key, place, message) in [
+        ("[workload.uniform]\n", "", None, "the experiment needs the key `ftl`"),
+        (
+            "workload = 3\n[ftl.page]",
+            "workload",
+            Some((1, 12)),
+            "expected one of sequential, uniform, zipf, hot_cold, trace, given 3",
+        ),
+        ("[workload.unifrom]\n[ftl.page]", "workload", Some((1, 2)), "given `unifrom`; did you mean `uniform`?"),
+        (
+            "[workload.uniform]\n[workload.zipf]\n[ftl.page]",
+            "workload",
+            Some((1, 2)),
+            "expected exactly one of sequential, uniform, zipf, hot_cold, trace; found uniform, zipf",
+        ),
+        (&with("size = \"4 KIB\"", ""), "workload.uniform.size", Some((2, 8)), "`KIB` is no unit of bytes"),
+        (&with("size = 1000", ""), "workload.uniform.size", Some((2, 8)), "workload.uniform.size = 1000 B cannot work"),
+        (
+            &with("size = [{ size = 512, weight = -1 }]", ""),
+            "workload.uniform.size[0].weight",
+            Some((2, 32)),
+            "a weight is a number of 0 or more",
+        ),
+        (
+            &with("read_share = 1.5", ""),
+            "workload.uniform.read_share",
+            Some((2, 14)),
+            "a share is a number from 0 to 1",
+        ),
+        (
+            &with("requests = \"many\"", ""),
+            "workload.uniform.requests",
+            Some((2, 12)),
+            "expected a whole number, 0 or more, given \"many\"",
+        ),
+        (&with("", "[host]\nqueue_depth = 0"), "host.queue_depth", Some((5, 15)), "1 to 65536"),
+        (
+            &with("", "[host]\narrival = \"recorded\""),
+            "host.arrival",
+            Some((5, 11)),
+            "set workload.uniform.requests_per_s",
+        ),
+        (
+            &with("", "[precondition]\nfill = \"seqential\""),
+            "precondition.fill",
+            Some((5, 8)),
+            "did you mean `sequential`?",
+        ),
+        (&with("", "[precondition]\noverwrites = -1"), "precondition.overwrites", Some((5, 14)), "from 0 to 10000"),
+        (&with("", "reserve_blocks = 0"), "ftl.page.reserve_blocks", Some((4, 18)), "would deadlock"),
+        (&with("", "victim = \"gredy\""), "ftl.page.victim", Some((4, 10)), "did you mean `greedy`?"),
+        (
+            &with("", "[device]\nprofile = \"genric\""),
+            "device.profile",
+            Some((5, 11)),
+            "there is no profile `genric`; did you mean `generic`?",
+        ),
+        (
+            &with("", "[device]\nprofile = \"no/such.toml\""),
+            "device.profile",
+            Some((5, 11)),
+            "no/such.toml cannot be read",
+        ),
+        (&with("", "[device]\ncapacity = \"64 MB/s\""), "device.capacity", Some((5, 12)), "`MB/s` is no unit of bytes"),
+        (&with("", "[device]\ncapacity = 100"), "device.capacity", Some((5, 12)), "a page of this device has 4096 B"),
+        (
+            &with("", "[device]\ncapacity = \"1 TiB\"\nblocks_per_plane = 10"),
+            "device.capacity",
+            Some((5, 12)),
+            "gives the device 5 MiB in all",
+        ),
+        (
+            &with("", "[device]\nover_provisioning = 0"),
+            "device.over_provisioning",
+            Some((5, 21)),
+            "above 0 and up to 100",
+        ),
+        (
+            &with("", "[device]\ncapacity = 5\nblocks_per_plane = 3\nover_provisioning = 0.1"),
+            "device.blocks_per_plane",
+            Some((6, 1)),
+            "give capacity with over_provisioning",
+        ),
+        (
+            &with("", "[device]\nblocks_per_plane = 3"),
+            "device.blocks_per_plane",
+            Some((5, 1)),
+            "does not go with what else is given",
+        ),
+        (
+            &with("", "[device]\ncapacity = 5\n[device.shape]\nblocks_per_plane = 3"),
+            "device.shape.blocks_per_plane",
+            Some((7, 1)),
+            "contradicts device.capacity",
+        ),
+        (
+            &with("", "[device.shape]\npage_bytes = 3000"),
+            "device.shape.page_bytes",
+            Some((5, 14)),
+            "device.shape.page_bytes = 3000 cannot work",
+        ),
+        (
+            &with("", "[device.shape]\npages_per_blok = 3"),
+            "device.shape.pages_per_blok",
+            Some((5, 1)),
+            "did you mean `pages_per_block`?",
+        ),
+        (&with("", "[device.timing]\nread_us = -5"), "device.timing.read_us", Some((5, 11)), "-5 is not in the range"),
+        (&with("", "[device.energy]\nread_nj = 5"), "device.energy", Some((4, 9)), "needs the key `program_nj`"),
+        (&with("", "[device.faults]\nrber = 5"), "device.faults.rber", Some((5, 1)), "has no key `rber`"),
+    ] {
+        let error = error(text);
+        assert!(error.message.contains(message), "{text}: {error}");
+        assert_eq!(error.key.as_deref().unwrap_or(""), key, "{text}: {error}");
+        assert_eq!(error.line.zip(error.column), place, "{text}: {error}");
+    }
+}
+
+#[test]
+fn an_ftl_that_cannot_export_so_much_says_how_much_it_can() {
+    let text = with("", "[device]\ncapacity = \"16 MiB\"\nover_provisioning = 0.07");
+    let error = error(&text);
+    assert_eq!(error.key.as_deref(), Some("device.capacity"));
+    let op = error.message.split("device.over_provisioning = ").nth(1).unwrap().split(',').next().unwrap();
+    assert!(error.message.starts_with("16 MiB (4096 pages) are to be exported from 35 blocks of 128 pages"), "{error}");
+    // What the sentence recommends works, and a little less does not.
+    let again = |op: f64| parse(&text.replace("0.07", &op.to_string()));
+    let op: f64 = op.parse().unwrap();
+    assert!(again(op).is_ok(), "{error}");
+    assert!(again(op - 0.04).is_err(), "{error}");
+    let capacity = error.message.rsplit("at most ").next().unwrap();
+    let smaller =
+        |capacity: &str| parse(&with("", &format!("[device]\ncapacity = \"{capacity}\"\nblocks_per_plane = 35")));
+    assert!(smaller(capacity).is_ok(), "{error}");
+}
+
+#[test]
+fn overrides_reach_every_key_and_are_named_in_errors() {
+    let parse = |sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+        Experiment::parse(SMALL, Format::Toml, "x.toml", Path::new("."), &sets)
+    };
+    let experiment =
+        parse(&["device.capacity=32MiB", "seed=9", "ftl=page", "workload={ sequential = { requests = 3 } }"]);
+    let resolved: serde_json::Value = serde_json::from_str(&experiment.unwrap().to_json()).unwrap();
+    assert_eq!(resolved["device"]["capacity"], "32 MiB");
+    assert_eq!(resolved["seed"], 9);
+    assert_eq!(resolved["ftl"]["page"]["reserve_blocks"], 2, "the name alone means the defaults");
+    assert_eq!(resolved["workload"]["sequential"]["requests"], 3);
+    let error = parse(&["device.capacity=32 MIB"]).unwrap_err().to_string();
+    assert!(error.starts_with("--set device.capacity=32 MIB: device.capacity: `MIB` is no unit of bytes"), "{error}");
+    let error = parse(&["device.capactiy=1"]).unwrap_err().to_string();
+    assert!(error.contains("did you mean `capacity`?"), "{error}");
+}
+
+#[test]
+fn a_capacity_between_pages_is_rounded_down_with_a_notice() {
+    let experiment = parse(&with("", "[device]\ncapacity = 100_000_000")).unwrap();
+    assert_eq!(experiment.sizing().unwrap().logical_bytes(), 24_414 * 4096);
+    assert_eq!(experiment.notices.len(), 1);
+    assert!(experiment.notices[0].contains("rounded down to 97656 KiB"), "{:?}", experiment.notices);
+}
+
+#[test]
+fn profiles_of_ones_own_are_read_and_their_mistakes_are_theirs() {
+    let folder = std::env::temp_dir().join(format!("nandlab-profile-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = nandlab_lab::profiles::LIST.iter().find(|profile| profile.name == "wap").unwrap().text;
+    std::fs::write(folder.join("good.toml"), text).unwrap();
+    std::fs::write(folder.join("bad.toml"), text.replace("page_bytes", "page_byets")).unwrap();
+    let parse = |name: &str| {
+        let text = with("", &format!("[device]\nprofile = \"./{name}\"\ncapacity = \"64 MiB\""));
+        Experiment::parse(&text, Format::Toml, "x.toml", &folder, &[])
+    };
+    assert_eq!(parse("good.toml").unwrap().device.profile.name, "wap");
+    let error = parse("bad.toml").unwrap_err().to_string();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(error.contains("bad.toml, line ") && error.contains("did you mean `page_bytes`?"), "{error}");
+}

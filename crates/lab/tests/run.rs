@@ -1,0 +1,284 @@
+//! Runs: equal seeds, equal counts over the stacks, theory, partial results, what stops a run.
+
+#![allow(clippy::unwrap_used)]
+
+use nandlab_lab::config::{Experiment, Format};
+use nandlab_lab::record::Record;
+use nandlab_lab::{run, Control, LabError, Phase};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+fn parse(text: &str, sets: &[&str]) -> Experiment {
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &sets).unwrap()
+}
+
+fn record(text: &str, sets: &[&str]) -> Record {
+    run(&parse(text, sets), Path::new("."), &Control::default(), None).unwrap()
+}
+
+fn json(record: &Record) -> Value {
+    let mut json: Value = serde_json::from_str(&record.to_json()).unwrap();
+    json.as_object_mut().unwrap().remove("speed");
+    json
+}
+
+const MIXED: &str = r#"
+[workload.zipf]
+requests = 40_000
+read_share = 0.3
+trim_share = 0.05
+flush_every = 50
+size = { min = "512 B", max = "24 KiB", step = "512 B" }
+alignment = 512
+[host]
+queue_depth = 8
+[precondition]
+fill = "random"
+[ftl.page]
+[device]
+profile = "generic-8x4"
+capacity = "64 MiB"
+over_provisioning = 0.5
+[device.shape]
+channels = 2
+dies_per_channel = 2
+pages_per_block = 32
+"#;
+
+#[test]
+fn equal_seeds_give_equal_records() {
+    let first = record(MIXED, &[]);
+    assert_eq!(json(&first), json(&record(MIXED, &[])));
+    assert_ne!(json(&first)["flash"], json(&record(MIXED, &["seed=2"]))["flash"]);
+}
+
+#[test]
+fn every_stack_counts_alike() {
+    let timed = json(&record(MIXED, &[]));
+    let folder = Folder::new("stacks");
+    let log = folder.0.join("ops.csv");
+    let logged = run(&parse(MIXED, &[]), Path::new("."), &Control::default(), Some(&log)).unwrap();
+    let mut all = vec![json(&logged)];
+    for sets in [
+        &["device.model=counting"][..],
+        &["device.model=bytes"],
+        &["device.faults={}"],
+        &["device.model=bytes", "device.faults={}"],
+    ] {
+        all.push(json(&record(MIXED, sets)));
+    }
+    for other in &all {
+        for key in ["host", "flash", "waf", "matrix", "gc", "wear", "ram", "mount"] {
+            if key == "mount" && other["time_us"].is_null() {
+                continue;
+            }
+            assert_eq!(timed[key], other[key], "{key}");
+        }
+    }
+    assert_eq!(timed["time_us"], all[0]["time_us"], "a log changes no times");
+    assert_eq!(timed["latency_us"], all[2]["latency_us"], "nor do bytes");
+    assert!(all[1]["latency_us"].is_null() && all[1]["time_us"].is_null(), "counting alone keeps no time");
+    // The log holds every operation: mount and preconditioning, too.
+    let lines = std::fs::read_to_string(log).unwrap().lines().count() as u64 - 1;
+    let sum = |part: &Value| {
+        let of = |key: &str| part[key].as_u64().unwrap();
+        of("reads") + of("programs") - of("copies") + of("erases") + of("spare_reads") + of("spare_programs")
+    };
+    let mount = timed["mount"]["spare_reads"].as_u64().unwrap() + timed["mount"]["page_reads"].as_u64().unwrap();
+    assert_eq!(lines, sum(&timed["flash"]) + sum(&timed["precondition"]["flash"]) + mount);
+}
+
+#[test]
+fn rows_and_columns_of_the_matrix_sum_to_the_counters() {
+    let record = json(&record(MIXED, &[]));
+    let sum =
+        |key: &str| record["matrix"].as_array().unwrap().iter().map(|row| row[key].as_f64().unwrap()).sum::<f64>();
+    for key in ["reads", "programs", "copies", "spare_reads", "spare_programs", "meta_reads", "meta_programs"] {
+        assert_eq!(sum(key), record["flash"][key].as_f64().unwrap(), "{key}");
+    }
+    assert!((sum("erases") - record["flash"]["erases"].as_f64().unwrap()).abs() < 1e-6);
+    assert!(record["flash"]["meta_programs"].as_u64().unwrap() > 0, "trim notes");
+    assert!(record["gc"]["runs"].as_u64().unwrap() > 0);
+}
+
+const STEADY: &str = r#"
+[workload.uniform]
+requests = 400_000
+[precondition]
+fill = "random"
+overwrites = 4
+[ftl.page]
+reserve_blocks = 1
+[device]
+model = "counting"
+capacity = "128 MiB"
+over_provisioning = 0.2
+[device.shape]
+pages_per_block = 64
+"#;
+
+#[test]
+fn sequential_writes_are_not_amplified() {
+    let sets = [
+        "workload={ sequential = { requests = 100_000, size = '16 KiB' } }",
+        "precondition.overwrites=0",
+        "precondition.fill=sequential",
+    ];
+    let record = record(STEADY, &sets);
+    assert_eq!(record.waf, Some(1.0));
+    assert!(record.flash.erases > 5000 && record.flash.copies == 0);
+}
+
+#[test]
+fn uniform_writes_are_amplified_as_theory_says() {
+    let record = record(STEADY, &[]);
+    // Greedy, finite blocks: f (1 - rho b / m) = rho b (H_b - H_m) - (b - m), A = b / (b - m + f), where the
+    // blocks that never hold reclaimable data (two frontiers, the reserve) are left out of rho.
+    let (blocks, b) = (f64::from(record.device.blocks) - 3.0, 64.0);
+    let rho = f64::from(32_768) / (blocks * b);
+    let harmonic = |from: u32| (from + 1..=64).map(|i| 1.0 / f64::from(i)).sum::<f64>();
+    let theory = (1..64)
+        .find_map(|m| {
+            let valid = f64::from(m);
+            let f = (rho * b * harmonic(m) - (b - valid)) / (1.0 - rho * b / valid);
+            (0.0..1.0).contains(&f).then(|| b / (b - valid + f))
+        })
+        .unwrap();
+    let waf = record.waf.unwrap();
+    assert!((waf / theory - 1.0).abs() < 0.02, "measured {waf}, theory {theory}");
+    assert_eq!(record.precondition.unwrap().requests, 5 * 32_768);
+    let tail = record.series.last().unwrap().waf.unwrap();
+    assert!((tail / waf - 1.0).abs() < 0.1, "steady: {tail} {waf}");
+}
+
+#[test]
+fn a_cancelled_run_gives_what_it_has() {
+    let experiment = parse(STEADY, &["workload.uniform.requests=1_000_000_000_000"]);
+    let control = Control::default();
+    let record = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, None));
+        while !matches!(control.progress(), (Phase::Workload, 10_000.., _)) {
+            std::thread::yield_now();
+        }
+        control.cancel();
+        running.join().unwrap().unwrap()
+    });
+    assert!(record.partial);
+    assert!(record.host.requests >= 10_000 && record.host.requests == record.host.writes);
+    assert!(record.waf.unwrap() > 1.0 && !record.series.is_empty());
+    assert_eq!(control.progress().0, Phase::Done);
+}
+
+#[test]
+fn a_run_cancelled_before_it_starts_is_empty() {
+    let control = Control::default();
+    control.cancel();
+    let record = run(&parse(STEADY, &[]), Path::new("."), &control, None).unwrap();
+    assert!(record.partial);
+    assert_eq!((record.host.requests, record.waf), (0, None));
+}
+
+#[test]
+fn recorded_arrivals_are_kept_and_come_after_the_preconditioning() {
+    let sets = [
+        "workload.zipf.requests_per_s=500",
+        "workload.zipf.alignment=4096",
+        "host.queue_depth=1",
+        "host.arrival=recorded",
+        "workload.zipf.size='4 KiB'",
+    ];
+    let record = record(MIXED, &sets);
+    let seconds = record.time_us.unwrap() / 1e6;
+    assert!((78.5..81.5).contains(&seconds), "40,000 requests at 500 a second: {seconds} s");
+    let latency = record.latency_us.unwrap();
+    assert!(latency.read.unwrap().mean < 2_000.0, "an idle device answers at once: {latency:?}");
+}
+
+#[test]
+fn closed_loop_latency_is_the_data_sheet_time() {
+    let text = "[workload.sequential]\nrequests = 1000\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n[device.energy]\nread_nj = 1e3\nprogram_nj = 2e3\nerase_nj = 1";
+    let record = record(text, &[]);
+    let write = record.latency_us.unwrap().write.unwrap();
+    // 500 us of program and (4096 + 128) bytes at 2.5 ns on the bus.
+    assert_eq!((write.mean, write.max), (510.56, 510.56));
+    assert_eq!(record.time_us, Some(510_560.0));
+    assert_eq!(record.energy_j.unwrap().total, 1000.0 * 2e3 * 1e-9);
+    let throughput = record.throughput.unwrap();
+    assert!((throughput.written_mb_per_s - 4096.0 / 510.56).abs() < 1e-9, "{throughput:?}");
+}
+
+#[test]
+fn faults_are_counted_and_survived() {
+    let faults =
+        "device.faults={ seed = 3, factory_bad_share = 0.01, program_failure_rate = 1e-4, erase_failure_rate = 1e-3 }";
+    let record = record(MIXED, &[faults, "device.model=bytes"]);
+    let counted = record.faults.unwrap();
+    assert!(counted.failed_programs > 0 && counted.failed_erases > 0, "{counted:?}");
+    assert!(counted.retired_blocks >= counted.failed_erases, "{counted:?}");
+    assert_eq!(record.host.unreadable, 0);
+}
+
+#[test]
+fn a_worn_out_device_says_after_how_many_requests() {
+    let sets = ["device.faults={ erase_failure_rate = 0.2 }", "workload.zipf.requests=1000000"];
+    let error = run(&parse(MIXED, &sets), Path::new("."), &Control::default(), None).unwrap_err();
+    assert!(matches!(error, LabError::DeviceFull(_)), "{error:?}");
+    assert!(error.to_string().starts_with("after ") && error.to_string().contains("worn out"), "{error}");
+}
+
+#[test]
+fn data_lost_to_bit_errors_is_counted_and_the_run_goes_on() {
+    let faults = "device.faults={ bit_errors = { rber = 2e-4, ecc_bits = 3 } }";
+    let record = record(MIXED, &[faults, "device.model=bytes"]);
+    assert!(record.host.unreadable > 0 && record.host.requests == 40_000, "{:?}", record.host);
+    assert!(record.faults.unwrap().corrected_bits > 0);
+}
+
+#[test]
+fn too_small_a_device_and_bad_fault_options_name_their_keys() {
+    let folder = Folder::new("trace");
+    std::fs::write(folder.0.join("t.csv"), "time_us,op,sector,sectors\n0,W,1000000,8\n").unwrap();
+    let text = "[workload.trace]\npath = \"t.csv\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"";
+    let error = |text: &str, sets: &[&str]| {
+        run(&parse(text, sets), &folder.0, &Control::default(), None).map(|_| ()).unwrap_err()
+    };
+    let LabError::Config(too_small) = error(text, &[]) else { panic!("a small device is a wrong configuration") };
+    assert_eq!(too_small.key.as_deref(), Some("workload.trace.addresses"));
+    for part in ["1000008 sectors (488.29 MiB)", "131072 (64 MiB)", "device.capacity", "fold", "compact"] {
+        assert!(too_small.message.contains(part), "{too_small}");
+    }
+    assert!(matches!(error(text, &["workload.trace.path=none.csv"]), LabError::Trace(_)));
+    let LabError::Config(faults) = error(MIXED, &["device.faults={ program_failure_rate = 7 }"]) else {
+        panic!("a rate of 7 is a wrong configuration")
+    };
+    assert_eq!(faults.key.as_deref(), Some("device.faults.program_failure_rate"));
+}
+
+#[test]
+fn an_operation_log_that_cannot_be_written_stops_the_run_before_it_starts() {
+    let folder = Folder::new("log");
+    let target = folder.0.join("missing/ops.csv");
+    let error = run(&parse(MIXED, &[]), Path::new("."), &Control::default(), Some(&target)).unwrap_err();
+    assert!(error.to_string().ends_with("cannot be written: the folder does not exist"), "{error}");
+    let worn = parse(MIXED, &["device.faults={ erase_failure_rate = 0.2 }", "workload.zipf.requests=1000000"]);
+    run(&worn, Path::new("."), &Control::default(), Some(&folder.0.join("ops.csv.gz"))).unwrap_err();
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "a failed run leaves nothing behind");
+}
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("nandlab-run-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,419 @@
+//! Addresses and the geometry that relates them.
+//!
+//! A device is channels x dies x planes x blocks x pages. Blocks are numbered die by die and, within a
+//! die, plane by plane, so that the blocks of one die are one range; pages are numbered block by block.
+//! Any count may be odd: nothing here needs a power of two but the page size.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Bytes of a host sector.
+pub const SECTOR_BYTES: u32 = 512;
+
+macro_rules! address {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// "No such address": never a valid one.
+            pub const NONE: Self = Self(u32::MAX);
+
+            /// The address as an index into a table.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// Whether this is an address and not [`Self::NONE`].
+            #[inline]
+            pub const fn is_some(self) -> bool {
+                self.0 != u32::MAX
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{}", self.0)
+            }
+        }
+    };
+}
+
+address!(
+    /// Logical page number: what the host addresses, in pages.
+    Lpn
+);
+address!(
+    /// Physical page address: block x pages per block + page.
+    Ppa
+);
+address!(
+    /// Erase block number.
+    BlockId
+);
+
+/// Program sequence number of a device; 48 bits are stored, which one program a microsecond fills in nine years.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+/// One bit for each 512-byte sector of a page, bit 0 first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct SectorMask(pub u64);
+
+impl SectorMask {
+    /// Sectors that one mask can hold; pages are at most 32 KiB.
+    pub const MAX_SECTORS: u32 = 64;
+
+    /// The first `sectors` sectors.
+    #[inline]
+    pub const fn full(sectors: u32) -> Self {
+        Self(if sectors >= 64 { u64::MAX } else { (1 << sectors) - 1 })
+    }
+
+    /// `count` sectors from sector `first` on.
+    #[inline]
+    pub const fn run(first: u32, count: u32) -> Self {
+        Self(Self::full(count).0 << first)
+    }
+
+    /// Whether sector `sector` is in the mask.
+    #[inline]
+    pub const fn has(self, sector: u32) -> bool {
+        self.0 >> sector & 1 == 1
+    }
+
+    /// Number of sectors in the mask.
+    #[inline]
+    pub const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Whether no sector is in the mask.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The sectors of the mask, ascending.
+    pub fn iter(self) -> impl Iterator<Item = u32> {
+        (0..64).filter(move |&s| self.has(s))
+    }
+}
+
+/// Division by a number that is fixed at run time, as one multiplication.
+///
+/// Exact for every 32-bit dividend (Lemire, Kaser & Kurz, "Faster remainder by direct computation", 2019).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Divider {
+    by: u32,
+    reciprocal: u64,
+}
+
+impl Divider {
+    const fn new(by: u32) -> Self {
+        Self { by, reciprocal: (u64::MAX / by as u64).wrapping_add(1) }
+    }
+
+    #[inline]
+    const fn div(self, n: u32) -> u32 {
+        if self.by == 1 {
+            return n;
+        }
+        ((self.reciprocal as u128 * n as u128) >> 64) as u32
+    }
+}
+
+/// Counts that make up a geometry; see [`Geometry::new`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shape {
+    /// Channels, each a bus of its own.
+    pub channels: u32,
+    /// Dies (ways) on each channel.
+    pub dies_per_channel: u32,
+    /// Planes of a die.
+    pub planes_per_die: u32,
+    /// Erase blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Bytes of a page without its spare area.
+    pub page_bytes: u32,
+    /// Bytes of the spare area of a page.
+    pub spare_bytes: u32,
+}
+
+/// A shape that no device can have. The sentence names the value and why.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{key} = {value} cannot work: {why}")]
+pub struct GeometryError {
+    /// The key at fault, as it is written in a profile.
+    pub key: &'static str,
+    /// What was given.
+    pub value: u64,
+    /// Why not.
+    pub why: String,
+}
+
+/// A checked [`Shape`] with the divisions that the hot paths need.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Geometry {
+    shape: Shape,
+    blocks: u32,
+    sectors_per_page: u32,
+    per_block: Divider,
+    per_die: Divider,
+    per_plane: Divider,
+}
+
+impl Geometry {
+    /// Fewest pages of a block: the next page after a torn one must be in the same block.
+    pub const MIN_PAGES_PER_BLOCK: u32 = 2;
+    /// Most pages of a block: page and valid counts are 14 bits wide beside two flags.
+    pub const MAX_PAGES_PER_BLOCK: u32 = 16_383;
+    /// Bytes that the metadata of a page needs in its spare area.
+    pub const MIN_SPARE_BYTES: u32 = 16;
+
+    /// Checks `shape`.
+    ///
+    /// # Errors
+    /// A count of zero; a page that is no power of two from 512 B to 32 KiB; a block outside
+    /// [`Self::MIN_PAGES_PER_BLOCK`]..=[`Self::MAX_PAGES_PER_BLOCK`] pages; a spare area under 16 bytes;
+    /// more pages than a 32-bit address can name.
+    pub fn new(shape: Shape) -> Result<Self, GeometryError> {
+        let refuse = |key, value: u32, why: &str| Err(GeometryError { key, value: value.into(), why: why.into() });
+        for (key, value) in [
+            ("channels", shape.channels),
+            ("dies_per_channel", shape.dies_per_channel),
+            ("planes_per_die", shape.planes_per_die),
+            ("blocks_per_plane", shape.blocks_per_plane),
+        ] {
+            if value == 0 {
+                return refuse(key, value, "a device has at least one");
+            }
+        }
+        if !shape.page_bytes.is_power_of_two() || shape.page_bytes < SECTOR_BYTES {
+            return refuse(
+                "page_bytes",
+                shape.page_bytes,
+                "a page is a power of two and holds at least one 512-byte sector",
+            );
+        }
+        if shape.page_bytes / SECTOR_BYTES > SectorMask::MAX_SECTORS {
+            return refuse(
+                "page_bytes",
+                shape.page_bytes,
+                "a page holds at most 64 sectors (32 KiB), one bit of a sector mask each",
+            );
+        }
+        if !(Self::MIN_PAGES_PER_BLOCK..=Self::MAX_PAGES_PER_BLOCK).contains(&shape.pages_per_block) {
+            return refuse("pages_per_block", shape.pages_per_block, "a block has 2 to 16,383 pages");
+        }
+        if shape.spare_bytes < Self::MIN_SPARE_BYTES {
+            return refuse("spare_bytes", shape.spare_bytes, "the metadata of a page takes 16 bytes of its spare area");
+        }
+        let dies = u64::from(shape.channels) * u64::from(shape.dies_per_channel);
+        let planes = dies * u64::from(shape.planes_per_die);
+        let blocks = planes.saturating_mul(shape.blocks_per_plane.into());
+        let pages = blocks.saturating_mul(shape.pages_per_block.into());
+        if pages >= u64::from(u32::MAX) {
+            let why = format!("{pages} pages in all are more than a 32-bit page address can name ({})", u32::MAX - 1);
+            return Err(GeometryError { key: "blocks_per_plane", value: shape.blocks_per_plane.into(), why });
+        }
+        Ok(Self {
+            shape,
+            blocks: blocks as u32,
+            sectors_per_page: shape.page_bytes / SECTOR_BYTES,
+            per_block: Divider::new(shape.pages_per_block),
+            per_die: Divider::new(shape.planes_per_die * shape.blocks_per_plane),
+            per_plane: Divider::new(shape.blocks_per_plane),
+        })
+    }
+
+    /// A single die with one plane, for tests and for devices without parallelism; 64 spare bytes.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn single_die(blocks: u32, pages_per_block: u32, page_bytes: u32) -> Result<Self, GeometryError> {
+        Self::new(Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: blocks,
+            pages_per_block,
+            page_bytes,
+            spare_bytes: 64,
+        })
+    }
+
+    /// The counts this geometry was made from.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Erase blocks of the device.
+    #[inline]
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+
+    /// Pages of the device.
+    #[inline]
+    pub fn pages(&self) -> u32 {
+        self.blocks * self.shape.pages_per_block
+    }
+
+    /// Pages of a block.
+    #[inline]
+    pub fn pages_per_block(&self) -> u32 {
+        self.shape.pages_per_block
+    }
+
+    /// 512-byte sectors of a page.
+    #[inline]
+    pub fn sectors_per_page(&self) -> u32 {
+        self.sectors_per_page
+    }
+
+    /// Bytes of a page.
+    #[inline]
+    pub fn page_bytes(&self) -> u32 {
+        self.shape.page_bytes
+    }
+
+    /// A mask of every sector of a page.
+    #[inline]
+    pub fn full_mask(&self) -> SectorMask {
+        SectorMask::full(self.sectors_per_page)
+    }
+
+    /// Dies of the device.
+    #[inline]
+    pub fn dies(&self) -> u32 {
+        self.shape.channels * self.shape.dies_per_channel
+    }
+
+    /// Planes of the device.
+    #[inline]
+    pub fn planes(&self) -> u32 {
+        self.dies() * self.shape.planes_per_die
+    }
+
+    /// Blocks of one die.
+    #[inline]
+    pub fn blocks_per_die(&self) -> u32 {
+        self.per_die.by
+    }
+
+    /// The block that holds `page`.
+    #[inline]
+    pub fn block_of(&self, page: Ppa) -> BlockId {
+        BlockId(self.per_block.div(page.0))
+    }
+
+    /// The place of `page` in its block, from 0.
+    #[inline]
+    pub fn page_in_block(&self, page: Ppa) -> u32 {
+        page.0 - self.per_block.div(page.0) * self.shape.pages_per_block
+    }
+
+    /// The page at place `page` of `block`.
+    #[inline]
+    pub fn page(&self, block: BlockId, page: u32) -> Ppa {
+        Ppa(block.0 * self.shape.pages_per_block + page)
+    }
+
+    /// The die of `block`.
+    #[inline]
+    pub fn die_of(&self, block: BlockId) -> u32 {
+        self.per_die.div(block.0)
+    }
+
+    /// The plane of `block`, counted over the whole device.
+    #[inline]
+    pub fn plane_of(&self, block: BlockId) -> u32 {
+        self.per_plane.div(block.0)
+    }
+
+    /// The channel of `die`; neighbouring dies are on different channels, so that striping over dies spreads the buses.
+    #[inline]
+    pub fn channel_of_die(&self, die: u32) -> u32 {
+        die % self.shape.channels
+    }
+
+    /// The blocks of `die`, as block numbers.
+    #[inline]
+    pub fn blocks_of_die(&self, die: u32) -> std::ops::Range<u32> {
+        die * self.per_die.by..(die + 1) * self.per_die.by
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn division_is_exact_at_the_edges() {
+        for by in [1, 2, 3, 4, 7, 127, 128, 1152, 16_383, 65_537, u32::MAX] {
+            let d = Divider::new(by);
+            for n in [0, 1, by - 1, by, by.saturating_add(1), by.saturating_mul(3), u32::MAX - 1, u32::MAX] {
+                assert_eq!(d.div(n), n / by, "{n} / {by}");
+            }
+        }
+    }
+
+    #[test]
+    fn odd_geometry_addresses_round_trip() {
+        let shape = Shape {
+            channels: 3,
+            dies_per_channel: 1,
+            planes_per_die: 2,
+            blocks_per_plane: 5,
+            pages_per_block: 7,
+            page_bytes: 2048,
+            spare_bytes: 64,
+        };
+        let g = Geometry::new(shape).unwrap();
+        assert_eq!((g.blocks(), g.pages(), g.dies(), g.planes()), (30, 210, 3, 6));
+        for ppa in (0..g.pages()).map(Ppa) {
+            let block = g.block_of(ppa);
+            assert_eq!(g.page(block, g.page_in_block(ppa)), ppa);
+            assert!(g.blocks_of_die(g.die_of(block)).contains(&block.0));
+            assert_eq!(g.plane_of(block) / 2, g.die_of(block));
+        }
+    }
+
+    #[test]
+    fn impossible_shapes_are_refused_with_the_value() {
+        let ok = *Geometry::single_die(8, 4, 512).unwrap().shape();
+        let cases: [(&str, fn(&mut Shape)); 8] = [
+            ("channels = 0", |s| s.channels = 0),
+            ("blocks_per_plane = 0", |s| s.blocks_per_plane = 0),
+            ("page_bytes = 3000", |s| s.page_bytes = 3000),
+            ("page_bytes = 256", |s| s.page_bytes = 256),
+            ("page_bytes = 65536", |s| s.page_bytes = 65_536),
+            ("pages_per_block = 1", |s| s.pages_per_block = 1),
+            ("pages_per_block = 20000", |s| s.pages_per_block = 20_000),
+            ("spare_bytes = 8", |s| s.spare_bytes = 8),
+        ];
+        for (what, spoil) in cases {
+            let mut shape = ok;
+            spoil(&mut shape);
+            let error = Geometry::new(shape).unwrap_err().to_string();
+            assert!(error.starts_with(what), "{error}");
+        }
+        let huge = Shape { blocks_per_plane: 1 << 30, pages_per_block: 64, ..ok };
+        assert!(Geometry::new(huge).unwrap_err().to_string().contains("32-bit"));
+    }
+
+    #[test]
+    fn masks() {
+        assert_eq!(SectorMask::full(64).0, u64::MAX);
+        assert_eq!(SectorMask::full(8).count(), 8);
+        assert_eq!(SectorMask::run(2, 3).iter().collect::<Vec<_>>(), [2, 3, 4]);
+    }
+}

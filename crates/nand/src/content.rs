@@ -1,0 +1,105 @@
+//! Contents of pages: nothing, or bytes.
+
+use crate::address::{SectorMask, SECTOR_BYTES};
+
+/// Owned contents of one page, opaque to FTLs and buffers.
+///
+/// A buffer of the type `()` costs nothing: a device that only counts moves no bytes.
+pub trait PageBuf: Clone + std::fmt::Debug {
+    /// A page of zeros, the contents of what was never written.
+    fn zeroed(page_bytes: u32) -> Self;
+
+    /// Takes over the sectors of `mask` from `from`.
+    fn merge(&mut self, from: &Self, mask: SectorMask);
+
+    /// Sets the sectors of `mask` to zero.
+    fn clear(&mut self, mask: SectorMask);
+
+    /// The bytes, where there are any.
+    fn bytes(&self) -> Option<&[u8]>;
+
+    /// The bytes to fill, where there are any.
+    fn bytes_mut(&mut self) -> Option<&mut [u8]>;
+}
+
+impl PageBuf for () {
+    #[inline]
+    fn zeroed(_: u32) -> Self {}
+    #[inline]
+    fn merge(&mut self, (): &Self, _: SectorMask) {}
+    #[inline]
+    fn clear(&mut self, _: SectorMask) {}
+    #[inline]
+    fn bytes(&self) -> Option<&[u8]> {
+        None
+    }
+    #[inline]
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        None
+    }
+}
+
+/// Real bytes.
+pub type Bytes = Box<[u8]>;
+
+impl PageBuf for Bytes {
+    fn zeroed(page_bytes: u32) -> Self {
+        vec![0; page_bytes as usize].into_boxed_slice()
+    }
+
+    fn merge(&mut self, from: &Self, mask: SectorMask) {
+        for sector in mask.iter() {
+            let range = sector_range(sector);
+            self[range.clone()].copy_from_slice(&from[range]);
+        }
+    }
+
+    fn clear(&mut self, mask: SectorMask) {
+        for sector in mask.iter() {
+            self[sector_range(sector)].fill(0);
+        }
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        Some(self)
+    }
+
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        Some(self)
+    }
+}
+
+/// Bytes on a device that holds them, nothing on one that does not: the boxed stack serves both.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Content(pub Option<Bytes>);
+
+impl PageBuf for Content {
+    fn zeroed(page_bytes: u32) -> Self {
+        Self(Some(Bytes::zeroed(page_bytes)))
+    }
+
+    fn merge(&mut self, from: &Self, mask: SectorMask) {
+        if let (Some(to), Some(from)) = (&mut self.0, &from.0) {
+            to.merge(from, mask);
+        }
+    }
+
+    fn clear(&mut self, mask: SectorMask) {
+        if let Some(to) = &mut self.0 {
+            to.clear(mask);
+        }
+    }
+
+    fn bytes(&self) -> Option<&[u8]> {
+        self.0.as_deref()
+    }
+
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        self.0.as_deref_mut()
+    }
+}
+
+fn sector_range(sector: u32) -> std::ops::Range<usize> {
+    let start = (sector * SECTOR_BYTES) as usize;
+    start..start + SECTOR_BYTES as usize
+}

@@ -1,0 +1,432 @@
+//! Who asks for an operation, why, since when; and the counts by origin and cause.
+
+use serde::Serialize;
+
+/// Simulated time in nanoseconds.
+pub type Time = u64;
+
+/// The author of a page: which part of the host wrote it.
+///
+/// At most [`Origin::COUNT`] exist; the names are those of traces, records and reports.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Origin(pub u8);
+
+impl Origin {
+    /// Room for origins in tables; the last one is never given out.
+    pub const COUNT: usize = 32;
+    /// The host, nothing more is known.
+    pub const HOST: Self = Self(0);
+    /// File contents.
+    pub const FILE_DATA: Self = Self(1);
+    /// A journal: SQLite's rollback journal, a file system's log.
+    pub const JOURNAL: Self = Self(7);
+    /// The flash translation layer itself, for pages that no host part wrote.
+    pub const FTL: Self = Self(17);
+
+    /// Names by number.
+    pub const NAMES: [&'static str; 18] = [
+        "host",
+        "file_data",
+        "boot",
+        "fat",
+        "root_directory",
+        "directory",
+        "object_header",
+        "journal",
+        "wal",
+        "database",
+        "index_leaf",
+        "index_inner",
+        "index_root",
+        "index_header",
+        "inode",
+        "superblock",
+        "swap",
+        "ftl",
+    ];
+
+    /// The origin with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().position(|&n| n == name).map(|at| Self(at as u8))
+    }
+
+    /// The name; `origin_N` for a number without one.
+    pub fn name(self) -> String {
+        Self::NAMES.get(usize::from(self.0)).map_or_else(|| format!("origin_{}", self.0), |&n| n.to_owned())
+    }
+}
+
+/// Why the device is asked for an operation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Cause {
+    /// The host's own reads and writes.
+    #[default]
+    Host = 0,
+    /// Reading the rest of a page that the host wrote in part.
+    ReadModifyWrite = 1,
+    /// Garbage collection.
+    Gc = 2,
+    /// A log block that becomes the data block as it is.
+    SwitchMerge = 3,
+    /// A log block that is completed and becomes the data block.
+    PartialMerge = 4,
+    /// A data block gathered anew from data and log blocks.
+    FullMerge = 5,
+    /// Valid log pages moved to a new log block (migration).
+    Migration = 6,
+    /// Mapping tables on flash.
+    Map = 7,
+    /// Moving data to even out P/E cycles.
+    WearLeveling = 8,
+    /// Recovery of the tables when a device is opened.
+    Mount = 9,
+    /// Moving data away from a block that failed.
+    BadBlock = 10,
+    /// Making a trim durable.
+    Trim = 11,
+    /// Rewriting pages before their bit errors grow past the ECC.
+    Refresh = 12,
+    /// Saving the RAM tables.
+    Checkpoint = 13,
+}
+
+impl Cause {
+    /// Room for causes in tables.
+    pub const COUNT: usize = 16;
+    /// Every cause, in the order of the tables.
+    pub const ALL: [Self; 14] = [
+        Self::Host,
+        Self::ReadModifyWrite,
+        Self::Gc,
+        Self::SwitchMerge,
+        Self::PartialMerge,
+        Self::FullMerge,
+        Self::Migration,
+        Self::Map,
+        Self::WearLeveling,
+        Self::Mount,
+        Self::BadBlock,
+        Self::Trim,
+        Self::Refresh,
+        Self::Checkpoint,
+    ];
+
+    /// The name in records and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::ReadModifyWrite => "read_modify_write",
+            Self::Gc => "gc",
+            Self::SwitchMerge => "switch_merge",
+            Self::PartialMerge => "partial_merge",
+            Self::FullMerge => "full_merge",
+            Self::Migration => "migration",
+            Self::Map => "map",
+            Self::WearLeveling => "wear_leveling",
+            Self::Mount => "mount",
+            Self::BadBlock => "bad_block",
+            Self::Trim => "trim",
+            Self::Refresh => "refresh",
+            Self::Checkpoint => "checkpoint",
+        }
+    }
+}
+
+/// Parts of one erase; an erase is shared among origins in whole parts, so that sums stay exact.
+pub const ERASE_SHARE: u64 = 1 << 20;
+
+/// Counts of one origin and one cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Cell {
+    /// Page reads, metadata pages included, halves of copies not.
+    pub page_reads: u64,
+    /// Page programs, metadata pages included, halves of copies not.
+    pub page_programs: u64,
+    /// Copies of a page inside the device.
+    pub copies: u64,
+    /// Parts of erases, [`ERASE_SHARE`] to one erase.
+    pub erase_shares: u64,
+    /// Reads of a spare area alone.
+    pub spare_reads: u64,
+    /// Programs of a spare area alone.
+    pub spare_programs: u64,
+    /// Reads of metadata pages, a part of `page_reads`.
+    pub meta_reads: u64,
+    /// Programs of metadata pages, a part of `page_programs`.
+    pub meta_programs: u64,
+}
+
+impl Cell {
+    /// Reads with the halves of copies.
+    pub fn reads(&self) -> u64 {
+        self.page_reads + self.copies
+    }
+
+    /// Programs with the halves of copies.
+    pub fn programs(&self) -> u64 {
+        self.page_programs + self.copies
+    }
+
+    /// Erases; whole when summed over all origins.
+    pub fn erases(&self) -> f64 {
+        self.erase_shares as f64 / ERASE_SHARE as f64
+    }
+
+    /// Combines each count of `self` with that of `other`.
+    fn zip(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            page_reads: with(self.page_reads, other.page_reads),
+            page_programs: with(self.page_programs, other.page_programs),
+            copies: with(self.copies, other.copies),
+            erase_shares: with(self.erase_shares, other.erase_shares),
+            spare_reads: with(self.spare_reads, other.spare_reads),
+            spare_programs: with(self.spare_programs, other.spare_programs),
+            meta_reads: with(self.meta_reads, other.meta_reads),
+            meta_programs: with(self.meta_programs, other.meta_programs),
+        }
+    }
+}
+
+const CELLS: usize = Origin::COUNT * Cause::COUNT;
+
+/// Counts by origin and cause. Every operation is counted in exactly one cell (an erase in shares).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Matrix {
+    cells: Box<[Cell; CELLS]>,
+}
+
+impl Default for Matrix {
+    fn default() -> Self {
+        Self { cells: Box::new([Cell::default(); CELLS]) }
+    }
+}
+
+impl Matrix {
+    /// The counts of `origin` and `cause`.
+    pub fn cell(&self, origin: Origin, cause: Cause) -> &Cell {
+        &self.cells[Self::at(origin, cause)]
+    }
+
+    #[inline]
+    fn at(origin: Origin, cause: Cause) -> usize {
+        (usize::from(origin.0) * Cause::COUNT + cause as usize) & (CELLS - 1)
+    }
+
+    /// The sum over all origins and causes.
+    pub fn total(&self) -> Cell {
+        self.sum(|_, _| true)
+    }
+
+    /// The sum over the origins and causes that `wanted` accepts.
+    pub fn sum(&self, wanted: impl Fn(Origin, Cause) -> bool) -> Cell {
+        self.nonzero()
+            .filter(|&(origin, cause, _)| wanted(origin, cause))
+            .fold(Cell::default(), |sum, (_, _, cell)| sum.zip(cell, |a, b| a + b))
+    }
+
+    /// The cells in which anything was counted, by origin, then cause.
+    pub fn nonzero(&self) -> impl Iterator<Item = (Origin, Cause, &Cell)> {
+        (0..Origin::COUNT).flat_map(move |origin| {
+            Cause::ALL.iter().filter_map(move |&cause| {
+                let cell = self.cell(Origin(origin as u8), cause);
+                (*cell != Cell::default()).then_some((Origin(origin as u8), cause, cell))
+            })
+        })
+    }
+
+    /// What was counted since `before` was copied from this matrix.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let mut now = self.clone();
+        for (cell, old) in now.cells.iter_mut().zip(before.cells.iter()) {
+            *cell = cell.zip(old, |a, b| a - b);
+        }
+        now
+    }
+}
+
+/// What travels beside every operation: origin, cause, times, counts.
+///
+/// Times are zero and stay zero on a device that keeps none.
+#[derive(Clone, Debug, Default)]
+pub struct Ctx {
+    origin: Origin,
+    cause: Cause,
+    /// When the request came.
+    arrival: Time,
+    /// No operation may start earlier.
+    ready: Time,
+    /// End of the operation issued last.
+    last: Time,
+    /// Latest end of any operation since the request came.
+    finish: Time,
+    /// Latest end of any operation ever.
+    horizon: Time,
+    /// Calls of [`Ctx::fence`].
+    fences: u64,
+    matrix: Matrix,
+}
+
+impl Ctx {
+    /// Starts a request of `origin` that came at `arrival`.
+    #[inline]
+    pub fn begin(&mut self, origin: Origin, arrival: Time) {
+        self.origin = origin;
+        self.cause = Cause::Host;
+        self.arrival = arrival;
+        self.ready = arrival;
+        self.finish = arrival;
+    }
+
+    /// Who asks.
+    #[inline]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Why.
+    #[inline]
+    pub fn cause(&self) -> Cause {
+        self.cause
+    }
+
+    /// Sets the cause and returns the one before; prefer [`crate::scoped`], which restores it.
+    #[inline]
+    pub fn set_cause(&mut self, cause: Cause) -> Cause {
+        std::mem::replace(&mut self.cause, cause)
+    }
+
+    /// When the request came.
+    #[inline]
+    pub fn arrival(&self) -> Time {
+        self.arrival
+    }
+
+    /// The earliest start of the next operation.
+    #[inline]
+    pub fn ready(&self) -> Time {
+        self.ready
+    }
+
+    /// End of the operation issued last.
+    #[inline]
+    pub fn last(&self) -> Time {
+        self.last
+    }
+
+    /// End of the request: the latest end of its operations so far.
+    #[inline]
+    pub fn finish(&self) -> Time {
+        self.finish
+    }
+
+    /// Latest end of any operation ever issued.
+    #[inline]
+    pub fn horizon(&self) -> Time {
+        self.horizon
+    }
+
+    /// The next operations need what ends at `done`; returns the bound before, for [`Self::set_ready`].
+    #[inline]
+    pub fn after(&mut self, done: Time) -> Time {
+        let before = self.ready;
+        self.ready = before.max(done);
+        before
+    }
+
+    /// Restores the bound that [`Self::after`] returned.
+    #[inline]
+    pub fn set_ready(&mut self, ready: Time) {
+        self.ready = ready;
+    }
+
+    /// The next operations need everything issued so far; returns the bound before.
+    #[inline]
+    pub fn fence(&mut self) -> Time {
+        self.fences += 1;
+        self.after(self.horizon)
+    }
+
+    /// Fences so far: what was programmed before the last one is durable.
+    #[inline]
+    pub fn fences(&self) -> u64 {
+        self.fences
+    }
+
+    /// Takes the end of an operation; operations in the background do not hold up the request.
+    #[inline]
+    pub(crate) fn complete(&mut self, end: Time) {
+        self.last = end;
+        self.horizon = self.horizon.max(end);
+        if matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map) {
+            self.finish = self.finish.max(end);
+        }
+    }
+
+    /// The request ends no earlier than `at`: a host operation had to wait for work in the background.
+    #[inline]
+    pub fn wait_until(&mut self, at: Time) {
+        self.finish = self.finish.max(at);
+    }
+
+    /// The counts.
+    pub fn matrix(&self) -> &Matrix {
+        &self.matrix
+    }
+
+    /// Counts under `origin` and the present cause.
+    #[inline]
+    pub(crate) fn count(&mut self, origin: Origin) -> &mut Cell {
+        &mut self.matrix.cells[Matrix::at(origin, self.cause)]
+    }
+
+    /// Counts one erase, shared among the origins in proportion to `invalid`; the asker's if none was invalid.
+    pub(crate) fn count_erase(&mut self, invalid: &[u16; Origin::COUNT]) {
+        let total: u64 = invalid.iter().map(|&n| u64::from(n)).sum();
+        if total == 0 {
+            self.count(self.origin).erase_shares += ERASE_SHARE;
+            return;
+        }
+        let mut left = ERASE_SHARE;
+        let mut largest = 0;
+        for (origin, &n) in invalid.iter().enumerate().filter(|(_, &n)| n > 0) {
+            let share = ERASE_SHARE * u64::from(n) / total;
+            self.count(Origin(origin as u8)).erase_shares += share;
+            left -= share;
+            if n > invalid[largest] {
+                largest = origin;
+            }
+        }
+        self.count(Origin(largest as u8)).erase_shares += left;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_erase_is_shared_in_proportion_and_wholly() {
+        let mut ctx = Ctx::default();
+        let mut invalid = [0; Origin::COUNT];
+        invalid[1] = 2;
+        invalid[7] = 1;
+        ctx.count_erase(&invalid);
+        assert_eq!(ctx.matrix().total().erase_shares, ERASE_SHARE);
+        assert!((ctx.matrix().cell(Origin(1), Cause::Host).erases() - 2.0 / 3.0).abs() < 1e-5);
+        ctx.count_erase(&[0; Origin::COUNT]);
+        assert_eq!(ctx.matrix().cell(Origin::HOST, Cause::Host).erase_shares, ERASE_SHARE);
+    }
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for (number, name) in Origin::NAMES.iter().enumerate() {
+            assert_eq!(Origin::from_name(name), Some(Origin(number as u8)));
+        }
+        assert_eq!(Origin::from_name("databse"), None);
+        for cause in Cause::ALL {
+            assert!((cause as usize) < Cause::COUNT);
+        }
+    }
+}

@@ -1,0 +1,400 @@
+//! A device that counts: it keeps the metadata of every page and no user data.
+//!
+//! Two forms. [`Full`] keeps all sixteen metadata bytes (twelve a page, the sequence as a distance from a
+//! base a block) and can be mounted. [`Lean`] keeps four bytes a page, logical page and origin, for
+//! benchmarks and large sweeps; it forgets sequence numbers, so it cannot be mounted once written.
+//! Both count alike.
+
+use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
+use crate::context::{Ctx, Origin};
+use crate::nand::{Done, Nand, NandError};
+use crate::oob::{Kind, Oob};
+use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramOrder, Rules};
+use crate::side_table::SideTable;
+
+/// Storage of page metadata.
+pub trait SpareStore {
+    /// Room for the pages of `geometry`, all erased.
+    fn new(geometry: &Geometry) -> Self;
+    /// Stores the metadata of a page; `first` where it is the first program of its block since the erase.
+    fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob);
+    /// The metadata of a page; `None`: erased.
+    fn get(&self, at: Ppa, block: BlockId) -> Option<Oob>;
+    /// Whether a page is erased.
+    fn is_erased(&self, at: Ppa) -> bool;
+    /// Makes pages erased.
+    fn clear(&mut self, pages: std::ops::Range<u32>);
+    /// Drops what is kept beside the table for `pages`.
+    fn forget(&mut self, _pages: std::ops::Range<u32>) {}
+}
+
+/// Four bytes a page: 27 bits of logical page, 5 of origin. What does not fit, a metadata page say, is kept aside.
+#[derive(Clone, Debug)]
+pub struct Lean {
+    words: Vec<u32>,
+    others: SideTable<Oob>,
+}
+
+impl Lean {
+    /// Logical pages that the form can name.
+    pub const MAX_LOGICAL_PAGES: u32 = Self::ELSEWHERE;
+    const LPN_BITS: u32 = 27;
+    const LPN_MASK: u32 = (1 << Self::LPN_BITS) - 1;
+    const ELSEWHERE: u32 = Self::LPN_MASK;
+    const ERASED: u32 = u32::MAX;
+}
+
+impl SpareStore for Lean {
+    fn new(geometry: &Geometry) -> Self {
+        Self { words: vec![Self::ERASED; geometry.pages() as usize], others: SideTable::default() }
+    }
+
+    #[inline]
+    fn set(&mut self, at: Ppa, _: BlockId, _: bool, oob: Oob) {
+        let plain = oob.lpn.0 < Self::ELSEWHERE && oob.kind == Kind::Data && oob.aux == 0;
+        let lpn = if plain {
+            oob.lpn.0
+        } else {
+            self.others.insert(at, oob);
+            Self::ELSEWHERE
+        };
+        self.words[at.index()] = lpn | u32::from(oob.origin.0) << Self::LPN_BITS;
+    }
+
+    #[inline]
+    fn get(&self, at: Ppa, _: BlockId) -> Option<Oob> {
+        let word = self.words[at.index()];
+        if word == Self::ERASED {
+            return None;
+        }
+        let lpn = word & Self::LPN_MASK;
+        if lpn == Self::ELSEWHERE {
+            return self.others.get(at).copied();
+        }
+        Some(Oob::data(Lpn(lpn), Seq(0), Origin((word >> Self::LPN_BITS) as u8)))
+    }
+
+    #[inline]
+    fn is_erased(&self, at: Ppa) -> bool {
+        self.words[at.index()] == Self::ERASED
+    }
+
+    fn clear(&mut self, pages: std::ops::Range<u32>) {
+        self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
+    }
+
+    #[inline]
+    fn forget(&mut self, pages: std::ops::Range<u32>) {
+        self.others.remove_range(pages);
+    }
+}
+
+/// Twelve bytes a page: logical page, aux, kind, origin, and the sequence as a distance from the block's base.
+#[derive(Clone, Debug)]
+pub struct Full {
+    words: Vec<Word>,
+    pub(crate) bases: Vec<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    lpn: u32,
+    aux: u16,
+    kind: u8,
+    origin: u8,
+    delta: u32,
+}
+
+impl Full {
+    const ERASED_KIND: u8 = u8::MAX;
+    const ERASED: Word = Word { lpn: u32::MAX, aux: 0, kind: Self::ERASED_KIND, origin: 0, delta: 0 };
+}
+
+impl SpareStore for Full {
+    fn new(geometry: &Geometry) -> Self {
+        Self { words: vec![Self::ERASED; geometry.pages() as usize], bases: vec![0; geometry.blocks() as usize] }
+    }
+
+    #[inline]
+    fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob) {
+        let base = &mut self.bases[block.index()];
+        if first {
+            *base = oob.seq.0;
+        }
+        let delta = oob.seq.0.wrapping_sub(*base);
+        assert!(delta <= u64::from(u32::MAX), "page {at}: its sequence is over 2^32 programs from its block's first");
+        self.words[at.index()] =
+            Word { lpn: oob.lpn.0, aux: oob.aux, kind: oob.kind as u8, origin: oob.origin.0, delta: delta as u32 };
+    }
+
+    #[inline]
+    fn get(&self, at: Ppa, block: BlockId) -> Option<Oob> {
+        let word = self.words[at.index()];
+        let kind = Kind::from_byte(word.kind)?;
+        let seq = Seq(self.bases[block.index()] + u64::from(word.delta));
+        Some(Oob { lpn: Lpn(word.lpn), aux: word.aux, kind, origin: Origin(word.origin), seq })
+    }
+
+    #[inline]
+    fn is_erased(&self, at: Ppa) -> bool {
+        self.words[at.index()].kind == Self::ERASED_KIND
+    }
+
+    fn clear(&mut self, pages: std::ops::Range<u32>) {
+        self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
+    }
+}
+
+/// A device that counts; `S` is [`Full`] or [`Lean`].
+#[derive(Clone, Debug)]
+pub struct Counting<S = Full> {
+    geometry: Geometry,
+    rules: Rules,
+    ctx: Ctx,
+    pub(crate) states: BlockStates,
+    pub(crate) spare: S,
+    pub(crate) tails: SideTable<Box<[u8]>>,
+    /// Programs of a page since its erase, where its spare area was programmed again.
+    pub(crate) respared: SideTable<u8>,
+    pub(crate) pe_cycles: Vec<u32>,
+    /// Pages that were not programmed when their block was erased.
+    unused_at_erase: u64,
+    /// Pages that were programmed in blocks when they were retired.
+    programmed_at_retirement: u64,
+    /// Whether a page below the high water of its block may be unprogrammed.
+    has_gaps: bool,
+    /// By block and origin: pages programmed and not copied away. What is left at the erase is what made it necessary.
+    pub(crate) programmed: Vec<[u16; Origin::COUNT]>,
+}
+
+impl<S: SpareStore> Counting<S> {
+    /// An erased device.
+    pub fn new(geometry: Geometry, rules: Rules) -> Self {
+        Self {
+            states: BlockStates::new(&geometry, rules.program_order),
+            spare: S::new(&geometry),
+            tails: SideTable::default(),
+            respared: SideTable::default(),
+            pe_cycles: vec![0; geometry.blocks() as usize],
+            programmed: vec![[0; Origin::COUNT]; geometry.blocks() as usize],
+            unused_at_erase: 0,
+            programmed_at_retirement: 0,
+            has_gaps: rules.program_order == ProgramOrder::Any,
+            ctx: Ctx::default(),
+            geometry,
+            rules,
+        }
+    }
+
+    /// P/E cycles of each block.
+    pub fn pe_cycles(&self) -> &[u32] {
+        &self.pe_cycles
+    }
+
+    /// Pages of `block` up to the last programmed one.
+    pub fn high_water(&self, block: BlockId) -> u32 {
+        self.states.high_water(block)
+    }
+
+    /// Pages that are programmed, those of retired blocks included. With the erases it gives back the programs:
+    /// programs = pages per block x erases - [`Self::unused_at_erase`] + this.
+    pub fn programmed_pages(&self) -> u64 {
+        let in_blocks: u64 = (0..self.geometry.blocks()).map(|block| u64::from(self.pages_in(BlockId(block)))).sum();
+        self.programmed_at_retirement + in_blocks
+    }
+
+    /// Pages of `block` that are programmed; none in a retired one.
+    #[inline]
+    fn pages_in(&self, block: BlockId) -> u32 {
+        let high_water = self.states.high_water(block);
+        if !self.has_gaps {
+            return high_water;
+        }
+        let first = self.geometry.page(block, 0).0;
+        (first..first + high_water).filter(|&page| !self.spare.is_erased(Ppa(page))).count() as u32
+    }
+
+    /// Pages that were not programmed when their block was erased, over all erases so far.
+    pub fn unused_at_erase(&self) -> u64 {
+        self.unused_at_erase
+    }
+
+    /// Marks a block bad at no cost, as the factory does.
+    pub fn mark_factory_bad(&mut self, block: BlockId) {
+        assert_block_in_range(&self.geometry, block);
+        self.states.retire(block);
+    }
+
+    #[inline]
+    fn is_programmed(&self, at: Ppa, block: BlockId) -> bool {
+        let page = at.0 - block.0 * self.geometry.pages_per_block();
+        page < self.states.high_water(block) && !self.spare.is_erased(at)
+    }
+
+    /// Asserts the rules for a program and stores its metadata.
+    #[inline]
+    fn store(&mut self, at: Ppa, oob: Oob) {
+        assert_in_range(&self.geometry, at);
+        let block = self.geometry.block_of(at);
+        let page = at.0 - block.0 * self.geometry.pages_per_block();
+        if self.rules.program_order == ProgramOrder::Any {
+            assert!(
+                !self.is_programmed(at, block),
+                "program of page {at}: it is programmed, erase block {block} first"
+            );
+        }
+        let first = self.states.high_water(block) == 0;
+        let skipped = self.states.program(block, page);
+        if !skipped.is_empty() {
+            self.has_gaps = true;
+            let start = self.geometry.page(block, 0).0;
+            self.spare.clear(start + skipped.start..start + skipped.end);
+        }
+        self.spare.set(at, block, first, oob);
+        self.programmed[block.index()][usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1;
+    }
+
+    /// The metadata of a page that must be programmed.
+    #[inline]
+    fn programmed_page(&self, at: Ppa, what: &str) -> Oob {
+        assert_in_range(&self.geometry, at);
+        let block = self.geometry.block_of(at);
+        let page = at.0 - block.0 * self.geometry.pages_per_block();
+        let oob = if page < self.states.high_water(block) { self.spare.get(at, block) } else { None };
+        oob.unwrap_or_else(|| panic!("{what} of page {at}: the page is erased"))
+    }
+}
+
+impl<S: SpareStore> Nand for Counting<S> {
+    type Buf = ();
+
+    #[inline]
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline]
+    fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    #[inline]
+    fn read(&mut self, at: Ppa, (): &mut Self::Buf) -> Result<Oob, NandError> {
+        let oob = self.programmed_page(at, "read");
+        let origin = self.ctx.origin();
+        self.ctx.count(origin).page_reads += 1;
+        Ok(oob)
+    }
+
+    #[inline]
+    fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
+        assert_in_range(&self.geometry, at);
+        let origin = self.ctx.origin();
+        self.ctx.count(origin).spare_reads += 1;
+        let block = self.geometry.block_of(at);
+        let page = at.0 - block.0 * self.geometry.pages_per_block();
+        if page < self.states.high_water(block) {
+            return Ok(self.spare.get(at, block));
+        }
+        if self.states.is_bad(block) {
+            return Err(NandError::BadBlock(block));
+        }
+        Ok(None)
+    }
+
+    #[inline]
+    fn program(&mut self, at: Ppa, (): &Self::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
+        self.store(at, oob);
+        let cell = self.ctx.count(oob.origin);
+        cell.page_programs += 1;
+        if !tail.is_empty() {
+            cell.meta_programs += 1;
+            assert!(
+                tail.len() <= self.geometry.page_bytes() as usize,
+                "a tail of {} bytes is longer than a page",
+                tail.len()
+            );
+            self.tails.insert(at, tail.into());
+        }
+        Ok(Done::default())
+    }
+
+    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
+        let oob = self.programmed_page(at, "read of the tail");
+        let stored = self.tails.get(at).unwrap_or_else(|| panic!("read of the tail of page {at}: it has none"));
+        assert!(tail.len() <= stored.len(), "read of {} bytes of a tail of {}", tail.len(), stored.len());
+        tail.copy_from_slice(&stored[stored.len() - tail.len()..]);
+        let origin = self.ctx.origin();
+        let cell = self.ctx.count(origin);
+        cell.page_reads += 1;
+        cell.meta_reads += 1;
+        Ok(oob)
+    }
+
+    #[inline]
+    fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
+        assert_in_range(&self.geometry, from);
+        let source = self.geometry.block_of(from);
+        let page = from.0 - source.0 * self.geometry.pages_per_block();
+        let old = if page < self.states.high_water(source) { self.spare.get(from, source) } else { None };
+        let Some(old) = old else { panic!("copy of page {from}: the page is erased") };
+        let origin = old.origin;
+        let oob = if oob.lpn.is_some() { Oob { origin, ..oob } } else { Oob { aux: oob.aux, seq: oob.seq, ..old } };
+        self.store(to, oob);
+        let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
+        *left = left.saturating_sub(1);
+        self.ctx.count(origin).copies += 1;
+        if let Some(tail) = self.tails.get(from).cloned() {
+            self.tails.insert(to, tail);
+        }
+        Ok(oob)
+    }
+
+    fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
+        self.programmed_page(at, "spare program");
+        let programs = self.respared.get(at).map_or(2, |&programs| programs + 1);
+        assert!(
+            programs <= self.rules.partial_programs,
+            "spare program of page {at}: this chip allows {} programs of a page between erases",
+            self.rules.partial_programs
+        );
+        self.respared.insert(at, programs);
+        let block = self.geometry.block_of(at);
+        self.spare.set(at, block, false, oob);
+        self.ctx.count(oob.origin).spare_programs += 1;
+        Ok(Done::default())
+    }
+
+    #[inline]
+    fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
+        assert_block_in_range(&self.geometry, block);
+        self.unused_at_erase += u64::from(self.geometry.pages_per_block() - self.pages_in(block));
+        self.states.erase(block);
+        let first = self.geometry.page(block, 0).0;
+        let pages = first..first + self.geometry.pages_per_block();
+        if self.rules.program_order == ProgramOrder::Any {
+            self.spare.clear(pages.clone());
+        }
+        self.spare.forget(pages.clone());
+        self.tails.remove_range(pages.clone());
+        self.respared.remove_range(pages);
+        self.pe_cycles[block.index()] += 1;
+        let invalid = std::mem::replace(&mut self.programmed[block.index()], [0; Origin::COUNT]);
+        self.ctx.count_erase(&invalid);
+        Ok(Done::default())
+    }
+
+    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
+        assert_block_in_range(&self.geometry, block);
+        self.programmed_at_retirement += u64::from(self.pages_in(block));
+        self.states.retire(block);
+        let origin = self.ctx.origin();
+        self.ctx.count(origin).spare_programs += 1;
+        Ok(Done::default())
+    }
+
+    #[inline]
+    fn ctx(&mut self) -> &mut Ctx {
+        &mut self.ctx
+    }
+}

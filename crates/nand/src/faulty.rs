@@ -1,0 +1,345 @@
+//! A device whose blocks are bad from the factory or go bad, and whose bits flip.
+//!
+//! * A **factory-bad block** answers [`NandError::BadBlock`] to a read of any spare area; to program or erase
+//!   it is an error of the caller, as with a retired block.
+//! * A **failed program** spends its page: data and spare area cannot be read, and the page cannot be
+//!   programmed again before an erase. The rest of the block is as it was. A failed copy does the same to its
+//!   target, a failed spare program to its page.
+//! * A **failed erase** leaves nothing that can be read, and every later program or erase of the block fails,
+//!   until it is retired.
+//! * **Bit errors** ([`BitErrors`]) within the ECC are corrected and counted; beyond, the page is
+//!   [`NandError::Uncorrectable`] until the block is erased.
+//!
+//! What fails is carried out on the device inside all the same, so that it costs its time and is counted. A
+//! read of a block whose erase failed costs a read of a spare area. The state of the faults is kept here, not
+//! inside: it outlives an FTL, but not this wrapper.
+
+mod config;
+
+pub use config::{BitErrors, Config, ConfigError};
+
+use crate::address::{BlockId, Geometry, Ppa};
+use crate::content::PageBuf;
+use crate::context::Ctx;
+use crate::nand::{Done, Nand, NandError};
+use crate::oob::Oob;
+use crate::random::Random;
+use crate::rules::Rules;
+use crate::side_table::SideTable;
+use std::collections::BTreeSet;
+
+/// What went wrong so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FaultCounts {
+    /// Programs, copies and spare programs that failed.
+    pub failed_programs: u64,
+    /// Erases that failed.
+    pub failed_erases: u64,
+    /// Bits that the ECC corrected, at every read anew.
+    pub corrected_bits: u64,
+    /// Reads, copies included, of pages with more errors than the ECC corrects.
+    pub uncorrectable_reads: u64,
+}
+
+/// A device with faults around `N`.
+#[derive(Clone, Debug)]
+pub struct Faulty<N> {
+    inner: N,
+    config: Config,
+    factory_bad: Vec<bool>,
+    pe_cycles: Vec<u32>,
+    programs: Script,
+    erases: Script,
+    /// Pages whose program failed.
+    spent: SideTable<()>,
+    /// Blocks whose erase failed.
+    dead: BTreeSet<BlockId>,
+    counts: FaultCounts,
+}
+
+/// How many operations of a kind there were, and which ones are to fail.
+#[derive(Clone, Debug)]
+struct Script {
+    done: u64,
+    failing: BTreeSet<u64>,
+}
+
+impl Script {
+    fn new(failing: &[u64]) -> Self {
+        Self { done: 0, failing: failing.iter().copied().collect() }
+    }
+
+    /// Takes the next operation; whether it fails.
+    fn next_fails(&mut self) -> bool {
+        self.done += 1;
+        self.failing.remove(&self.done)
+    }
+
+    fn fail_from_now(&mut self, ordinal: u64) {
+        assert!(ordinal > 0, "operations are counted from 1, the next one");
+        self.failing.insert(self.done + ordinal);
+    }
+}
+
+/// Streams of draws that must not meet.
+#[derive(Clone, Copy)]
+enum Draw {
+    FactoryBad = 1,
+    Program = 2,
+    Erase = 3,
+    BitErrors = 4,
+}
+
+impl<N: Nand> Faulty<N> {
+    /// Puts the faults of `config` on `inner`.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where a value of `config` is out of its range or beyond the device.
+    pub fn new(inner: N, config: Config) -> Result<Self, ConfigError> {
+        let geometry = inner.geometry();
+        config.check(geometry)?;
+        let blocks = geometry.blocks();
+        let mut draws = draws(config.seed, Draw::FactoryBad, 0, 0);
+        Ok(Self {
+            factory_bad: config.factory_bad(blocks, &mut draws),
+            pe_cycles: vec![config.initial_pe_cycles; blocks as usize],
+            programs: Script::new(&config.failing_programs),
+            erases: Script::new(&config.failing_erases),
+            spent: SideTable::default(),
+            dead: BTreeSet::new(),
+            counts: FaultCounts::default(),
+            inner,
+            config,
+        })
+    }
+
+    /// Sets the P/E cycles of each block, those of a device that was used before.
+    pub fn set_pe_cycles(&mut self, pe_cycles: &[u32]) {
+        self.pe_cycles.copy_from_slice(pe_cycles);
+    }
+
+    /// Makes the `ordinal`-th program from now fail; 1: the next one.
+    pub fn fail_program(&mut self, ordinal: u64) {
+        self.programs.fail_from_now(ordinal);
+    }
+
+    /// Makes the `ordinal`-th erase from now fail; 1: the next one.
+    pub fn fail_erase(&mut self, ordinal: u64) {
+        self.erases.fail_from_now(ordinal);
+    }
+
+    /// Programs, copies and spare programs so far.
+    pub fn programs(&self) -> u64 {
+        self.programs.done
+    }
+
+    /// Erases so far.
+    pub fn erases(&self) -> u64 {
+        self.erases.done
+    }
+
+    /// What went wrong so far.
+    pub fn counts(&self) -> &FaultCounts {
+        &self.counts
+    }
+
+    /// The blocks that are bad from the factory.
+    pub fn factory_bad_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        (0..).zip(&self.factory_bad).filter(|(_, &bad)| bad).map(|(block, _)| BlockId(block))
+    }
+
+    /// The device inside.
+    pub fn inner(&self) -> &N {
+        &self.inner
+    }
+
+    /// The device inside.
+    pub fn inner_mut(&mut self) -> &mut N {
+        &mut self.inner
+    }
+
+    /// Takes the faults off.
+    pub fn into_inner(self) -> N {
+        self.inner
+    }
+
+    fn block_of(&self, at: Ppa) -> BlockId {
+        self.inner.geometry().block_of(at)
+    }
+
+    /// Answers for a page whose program or whose block's erase failed, at the cost of the read.
+    fn refuse_lost(&mut self, at: Ppa) -> Result<(), NandError> {
+        if self.dead.contains(&self.block_of(at)) {
+            self.inner.read_spare(at)?;
+        } else if self.spent.get(at).is_some() {
+            self.sense(at)?;
+        } else {
+            return Ok(());
+        }
+        self.uncorrectable(at)
+    }
+
+    fn uncorrectable(&mut self, at: Ppa) -> Result<(), NandError> {
+        self.counts.uncorrectable_reads += 1;
+        Err(NandError::Uncorrectable(at))
+    }
+
+    /// A read of a page for nobody.
+    fn sense(&mut self, at: Ppa) -> Result<Oob, NandError> {
+        let page_bytes = self.inner.geometry().page_bytes();
+        self.inner.read(at, &mut N::Buf::zeroed(page_bytes))
+    }
+
+    fn is_factory_bad(&self, block: BlockId) -> bool {
+        self.factory_bad.get(block.index()) == Some(&true)
+    }
+
+    fn assert_not_factory_bad(&self, at: Ppa) {
+        let block = self.block_of(at);
+        let page = self.inner.geometry().page_in_block(at);
+        assert!(!self.is_factory_bad(block), "program of page {page} in block {block}: the block is bad");
+    }
+
+    /// What the ECC says of the last `bytes` bytes of a programmed page.
+    fn correct(&mut self, at: Ppa, bytes: usize) -> Result<(), NandError> {
+        match self.corrected_bits(at, bytes) {
+            Some(bits) => {
+                self.counts.corrected_bits += bits;
+                Ok(())
+            }
+            None => self.uncorrectable(at),
+        }
+    }
+
+    /// Wrong bits in the codewords that hold the last `bytes` bytes; `None`: one has more than the ECC corrects.
+    fn corrected_bits(&self, at: Ppa, bytes: usize) -> Option<u64> {
+        let Some(errors) = &self.config.bit_errors else { return Some(0) };
+        let pe_cycles = self.pe_cycles[self.block_of(at).index()];
+        let rate = errors.rber_at(pe_cycles, self.inner.rules().endurance);
+        let codewords = self.inner.geometry().page_bytes() / errors.codeword_bytes;
+        let skipped = codewords as usize - bytes.div_ceil(errors.codeword_bytes as usize);
+        errors
+            .draw(rate, codewords, draws(self.config.seed, Draw::BitErrors, at.0, pe_cycles))
+            .skip(skipped)
+            .map(|wrong| (wrong <= errors.ecc_bits).then_some(u64::from(wrong)))
+            .sum()
+    }
+
+    fn chance(&self, rate: f64, draw: Draw, address: u32, block: BlockId) -> bool {
+        if rate == 0.0 {
+            return false;
+        }
+        let pe_cycles = self.pe_cycles[block.index()];
+        let rate = rate * config::growth(pe_cycles, self.inner.rules().endurance, self.config.failure_growth);
+        draws(self.config.seed, draw, address, pe_cycles).chance(rate)
+    }
+
+    /// Decides on a program that the device inside has carried out.
+    fn verify_program<T>(&mut self, at: Ppa, done: T, rate: f64) -> Result<T, NandError> {
+        let block = self.block_of(at);
+        // The script is asked first in every case: it counts.
+        let fails =
+            self.programs.next_fails() || self.dead.contains(&block) || self.chance(rate, Draw::Program, at.0, block);
+        if !fails {
+            return Ok(done);
+        }
+        self.spent.insert(at, ());
+        self.counts.failed_programs += 1;
+        Err(NandError::ProgramFailed(at))
+    }
+}
+
+fn draws(seed: u64, draw: Draw, address: u32, pe_cycles: u32) -> Random {
+    let seed = seed.wrapping_add((draw as u64) << 56);
+    Random::stream(seed, u64::from(address) << 32 | u64::from(pe_cycles))
+}
+
+impl<N: Nand> Nand for Faulty<N> {
+    type Buf = N::Buf;
+
+    fn geometry(&self) -> &Geometry {
+        self.inner.geometry()
+    }
+
+    fn rules(&self) -> &Rules {
+        self.inner.rules()
+    }
+
+    fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
+        self.refuse_lost(at)?;
+        let oob = self.inner.read(at, page)?;
+        let bytes = self.inner.geometry().page_bytes() as usize;
+        self.correct(at, bytes).inspect_err(|_| page.clear(self.inner.geometry().full_mask()))?;
+        Ok(oob)
+    }
+
+    fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
+        let oob = self.inner.read_spare(at)?;
+        let block = self.block_of(at);
+        if self.is_factory_bad(block) {
+            return Err(NandError::BadBlock(block));
+        }
+        if self.dead.contains(&block) || self.spent.get(at).is_some() {
+            self.uncorrectable(at)?;
+        }
+        Ok(oob)
+    }
+
+    fn program(&mut self, at: Ppa, page: &N::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
+        self.assert_not_factory_bad(at);
+        let done = self.inner.program(at, page, tail, oob)?;
+        self.verify_program(at, done, self.config.program_failure_rate)
+    }
+
+    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.refuse_lost(at)?;
+        let oob = self.inner.read_tail(at, tail)?;
+        self.correct(at, tail.len()).inspect_err(|_| tail.fill(0))?;
+        Ok(oob)
+    }
+
+    fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
+        self.assert_not_factory_bad(to);
+        self.refuse_lost(from)?;
+        let bytes = self.inner.geometry().page_bytes() as usize;
+        if let Err(error) = self.correct(from, bytes) {
+            // Only the first half of the copy took place.
+            self.sense(from)?;
+            return Err(error);
+        }
+        let stored = self.inner.copy(from, to, oob)?;
+        self.verify_program(to, stored, self.config.program_failure_rate)
+    }
+
+    fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
+        let done = self.inner.program_spare(at, oob)?;
+        // The rate is that of page programs; a spare program fails by script only.
+        self.verify_program(at, done, 0.0)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
+        assert!(!self.is_factory_bad(block), "erase of block {block}: the block is bad");
+        let done = self.inner.erase(block)?;
+        let first = self.inner.geometry().page(block, 0).0;
+        self.spent.remove_range(first..first + self.inner.geometry().pages_per_block());
+        self.pe_cycles[block.index()] += 1;
+        let fails =
+            self.erases.next_fails() || self.chance(self.config.erase_failure_rate, Draw::Erase, block.0, block);
+        if fails {
+            self.dead.insert(block);
+        }
+        if self.dead.contains(&block) {
+            self.counts.failed_erases += 1;
+            return Err(NandError::EraseFailed(block));
+        }
+        Ok(done)
+    }
+
+    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
+        self.inner.retire(block)
+    }
+
+    fn ctx(&mut self) -> &mut Ctx {
+        self.inner.ctx()
+    }
+}

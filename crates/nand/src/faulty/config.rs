@@ -1,0 +1,229 @@
+//! What fails, how often; and the arithmetic of bit errors.
+
+use crate::address::Geometry;
+use crate::random::Random;
+use serde::{Deserialize, Serialize};
+
+/// Faults of a device; nothing fails by default.
+///
+/// Ordinals count from 1: 1 is the first operation. Every draw is a function of the seed, the address and the
+/// P/E cycles of the block, so that what fails depends neither on the order of reads nor on other blocks.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Seed of every random fault. Default 0.
+    pub seed: u64,
+    /// Blocks that the factory marked bad, by number. Default none.
+    pub factory_bad_blocks: Vec<u32>,
+    /// Part of all blocks that the factory marked bad besides, 0 to 1, rounded down to whole blocks and drawn
+    /// from the seed. Default 0; data sheets allow about 0.02.
+    pub factory_bad_share: f64,
+    /// Programs that fail, by ordinal; page programs, copies and spare programs count alike. Default none.
+    pub failing_programs: Vec<u64>,
+    /// Erases that fail, by ordinal. Default none.
+    pub failing_erases: Vec<u64>,
+    /// Probability that a program or copy fails in a block without wear, 0 to 1. Default 0.
+    pub program_failure_rate: f64,
+    /// Probability that an erase fails in a block without wear, 0 to 1. Default 0.
+    pub erase_failure_rate: f64,
+    /// Both rates are multiplied by (1 + P/E cycles / endurance) to this power. Default 0: constant.
+    pub failure_growth: u32,
+    /// P/E cycles that every block has behind it when the device is new to the run. Default 0.
+    pub initial_pe_cycles: u32,
+    /// Bit errors in the data of pages. Default none.
+    pub bit_errors: Option<BitErrors>,
+}
+
+/// Bit errors against an ECC.
+///
+/// The model: a page gets its bit errors when it is programmed and keeps them until the erase, the same at
+/// every read. Each bit of a codeword is wrong with the probability
+/// `rber x (1 + P/E cycles / endurance)^growth`, with the block's cycles at the time of the program. Errors do
+/// not grow with time or reads, and copies are corrected on their way. The spare area has a code of its own
+/// and never fails so. This is a convention of the simulator, not the curve of a chip; a power law in the P/E
+/// cycles is the usual fit.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BitErrors {
+    /// Raw bit error rate of a block without wear, errors per bit, 0 to 0.1.
+    pub rber: f64,
+    /// Exponent of the growth with P/E cycles. Default 2.
+    #[serde(default = "default_growth")]
+    pub growth: u32,
+    /// Wrong bits that the ECC corrects in each codeword.
+    pub ecc_bits: u32,
+    /// Bytes of data in a codeword, 512 or 1024. Default 512.
+    #[serde(default = "default_codeword")]
+    pub codeword_bytes: u32,
+}
+
+fn default_growth() -> u32 {
+    2
+}
+
+fn default_codeword() -> u32 {
+    512
+}
+
+/// A fault configuration that a device cannot have. The sentence names the key, what was given and what is allowed.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{key} = {value} cannot work: {allowed}")]
+pub struct ConfigError {
+    /// The key at fault.
+    pub key: &'static str,
+    /// What was given.
+    pub value: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+impl Config {
+    /// Checks the values against the device.
+    pub(super) fn check(&self, geometry: &Geometry) -> Result<(), ConfigError> {
+        let refuse = |key, value: String, allowed: String| Err(ConfigError { key, value, allowed });
+        for (key, value) in [
+            ("factory_bad_share", self.factory_bad_share),
+            ("program_failure_rate", self.program_failure_rate),
+            ("erase_failure_rate", self.erase_failure_rate),
+        ] {
+            if !(0.0..=1.0).contains(&value) {
+                return refuse(key, value.to_string(), "it lies between 0 and 1".into());
+            }
+        }
+        let blocks = geometry.blocks();
+        if let Some(block) = self.factory_bad_blocks.iter().find(|&&block| block >= blocks) {
+            return refuse(
+                "factory_bad_blocks",
+                block.to_string(),
+                format!("the device has blocks 0 to {}", blocks - 1),
+            );
+        }
+        for (key, ordinals) in [("failing_programs", &self.failing_programs), ("failing_erases", &self.failing_erases)]
+        {
+            if ordinals.contains(&0) {
+                return refuse(key, "0".into(), "operations are counted from 1".into());
+            }
+        }
+        let Some(errors) = &self.bit_errors else { return Ok(()) };
+        if !(0.0..=MAX_RBER).contains(&errors.rber) {
+            return refuse("bit_errors.rber", errors.rber.to_string(), "it lies between 0 and 0.1".into());
+        }
+        if ![512, 1024].contains(&errors.codeword_bytes) || errors.codeword_bytes > geometry.page_bytes() {
+            let allowed = format!("a codeword has 512 or 1024 bytes and fits a page of {} B", geometry.page_bytes());
+            return refuse("bit_errors.codeword_bytes", errors.codeword_bytes.to_string(), allowed);
+        }
+        Ok(())
+    }
+
+    /// Whether each block is bad from the factory.
+    pub(super) fn factory_bad(&self, blocks: u32, draws: &mut Random) -> Vec<bool> {
+        let mut bad = vec![false; blocks as usize];
+        let mut wanted = (self.factory_bad_share * f64::from(blocks)) as u64;
+        // Selection sampling: each block left is taken with probability wanted / left, which gives exactly as many.
+        for (at, left) in (0..bad.len()).zip((1..=u64::from(blocks)).rev()) {
+            if draws.below(left) < wanted {
+                bad[at] = true;
+                wanted -= 1;
+            }
+        }
+        for &block in &self.factory_bad_blocks {
+            bad[block as usize] = true;
+        }
+        bad
+    }
+}
+
+/// Beyond one wrong bit in ten there is no code and no data; growth ends here.
+const MAX_RBER: f64 = 0.1;
+
+/// `(1 + cycles / endurance)^exponent`, by multiplications alone: those round alike on every machine.
+pub(super) fn growth(pe_cycles: u32, endurance: u32, exponent: u32) -> f64 {
+    power(1.0 + f64::from(pe_cycles) / f64::from(endurance.max(1)), exponent)
+}
+
+fn power(base: f64, exponent: u32) -> f64 {
+    let (mut result, mut square, mut left) = (1.0, base, exponent);
+    while left > 0 {
+        if left & 1 == 1 {
+            result *= square;
+        }
+        square *= square;
+        left >>= 1;
+    }
+    result
+}
+
+impl BitErrors {
+    /// Raw bit error rate of a page programmed after so many P/E cycles.
+    pub fn rber_at(&self, pe_cycles: u32, endurance: u32) -> f64 {
+        (self.rber * growth(pe_cycles, endurance, self.growth)).min(MAX_RBER)
+    }
+
+    /// Wrong bits of each codeword of a page, first to last, where `draws` is the stream of the page.
+    pub(super) fn draw(&self, rate: f64, codewords: u32, mut draws: Random) -> impl Iterator<Item = u32> {
+        let bits = self.codeword_bytes * 8;
+        let none = power(1.0 - rate, bits);
+        (0..codewords).map(move |_| wrong_bits(bits, rate, none, draws.unit()))
+    }
+}
+
+/// The binomial number of wrong bits at the quantile `u`, where `none` is the probability that all are right.
+fn wrong_bits(bits: u32, rate: f64, none: f64, u: f64) -> u32 {
+    let odds = rate / (1.0 - rate);
+    let (mut probability, mut below) = (none, none);
+    for wrong in 0..bits {
+        if u < below {
+            return wrong;
+        }
+        probability *= f64::from(bits - wrong) / f64::from(wrong + 1) * odds;
+        below += probability;
+    }
+    bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_bits_follow_the_binomial() {
+        for rate in [1e-4, 1e-3, 1e-2, 0.1] {
+            let (bits, draws) = (4096, 100_000);
+            let none = power(1.0 - rate, bits);
+            let mut random = Random::new(1);
+            let (mut sum, mut squares) = (0.0, 0.0);
+            for _ in 0..draws {
+                let wrong = f64::from(wrong_bits(bits, rate, none, random.unit()));
+                sum += wrong;
+                squares += wrong * wrong;
+            }
+            let mean = sum / f64::from(draws);
+            let variance = squares / f64::from(draws) - mean * mean;
+            let expected = f64::from(bits) * rate;
+            let spread = expected * (1.0 - rate);
+            // Five standard errors of a mean over 100,000 draws.
+            assert!((mean - expected).abs() < 5.0 * (spread / f64::from(draws)).sqrt(), "{rate}: {mean} {expected}");
+            assert!((variance / spread - 1.0).abs() < 0.05, "{rate}: {variance} {spread}");
+        }
+        assert_eq!(wrong_bits(4096, 0.0, 1.0, 0.999), 0, "no rate, no error");
+    }
+
+    #[test]
+    fn rates_grow_with_wear_and_end_at_one_in_ten() {
+        let errors = BitErrors { rber: 1e-4, growth: 2, ecc_bits: 8, codeword_bytes: 512 };
+        assert_eq!(errors.rber_at(0, 1000), 1e-4);
+        assert!((errors.rber_at(1000, 1000) - 4e-4).abs() < 1e-12);
+        assert_eq!(errors.rber_at(1_000_000, 1000), 0.1);
+        assert_eq!(growth(5, 0, 1), 6.0, "an endurance of zero is one of one cycle");
+    }
+
+    #[test]
+    fn a_share_of_factory_bad_blocks_is_exact_and_seeded() {
+        let config = Config { factory_bad_share: 0.02, factory_bad_blocks: vec![7], ..Config::default() };
+        let marks = |seed| config.factory_bad(1000, &mut Random::new(seed));
+        let bad = marks(1).iter().filter(|&&bad| bad).count();
+        assert!(bad == 20 || bad == 21 && marks(1)[7], "{bad}");
+        assert_eq!(marks(1), marks(1));
+        assert_ne!(marks(1), marks(2));
+    }
+}

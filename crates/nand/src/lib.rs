@@ -1,0 +1,32 @@
+//! A NAND flash device: it counts, keeps time, holds bytes, fails, and loses power.
+//!
+//! Read [`nand`] first: the trait [`Nand`] is the whole contract. [`Counting`] is the plain device; the
+//! other modules are devices with bytes ([`backed`]) or wrappers that add one property each
+//! ([`timed`], [`faulty`], [`power_cut`], [`traced`]) and compose.
+
+pub mod address;
+pub mod backed;
+pub mod content;
+pub mod context;
+pub mod counting;
+pub mod faulty;
+pub mod nand;
+pub mod nvm;
+pub mod oob;
+pub mod operation;
+pub mod plain;
+pub mod power_cut;
+pub mod profile;
+pub mod random;
+pub mod rules;
+mod side_table;
+pub mod timed;
+pub mod traced;
+
+pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
+pub use content::{Bytes, Content, PageBuf};
+pub use context::{Cause, Cell, Ctx, Matrix, Origin, Time, ERASE_SHARE};
+pub use counting::Counting;
+pub use nand::{scoped, Done, Nand, NandError};
+pub use oob::{Kind, Oob};
+pub use rules::{ProgramOrder, Rules};

@@ -1,0 +1,224 @@
+//! Byte-addressable memory that survives a power cut: NVRAM, and its contract.
+//!
+//! The memory is a device of its own, lent to its users as `&mut`, as the NAND is: dropping a user is a power
+//! cut, what was stored is there for the next one. A store of one aligned 8-byte word happens wholly or not at
+//! all. A longer write is a sequence of such stores in ascending order, and a cut may fall between any two.
+
+use crate::context::Time;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// Bytes of a word, which is stored wholly or not at all.
+pub const WORD_BYTES: u64 = 8;
+
+const WORD: NonZeroU32 = NonZeroU32::new(WORD_BYTES as u32).expect("a word has bytes");
+
+/// Power went; the memory answers nothing else before it is back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("power lost")]
+pub struct PowerLost;
+
+impl From<PowerLost> for crate::nand::NandError {
+    fn from(_: PowerLost) -> Self {
+        Self::PowerLost
+    }
+}
+
+/// Byte-addressable non-volatile memory.
+///
+/// An address out of range, or a word at an address that is no multiple of 8, is an error of the caller and
+/// panics.
+pub trait Nvm {
+    /// Size in bytes, a multiple of 8.
+    fn bytes(&self) -> u64;
+
+    /// Fills `into` with what stands from `at` on.
+    ///
+    /// # Errors
+    /// [`PowerLost`].
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), PowerLost>;
+
+    /// Stores the word at `at`, wholly or not at all.
+    ///
+    /// # Errors
+    /// [`PowerLost`].
+    fn store(&mut self, at: u64, word: [u8; WORD_BYTES as usize]) -> Result<(), PowerLost>;
+
+    /// Stores `bytes` from `at` on, any length at any address, word after word.
+    ///
+    /// # Errors
+    /// [`PowerLost`]: the words before some 8-byte boundary are stored, those after it are as before.
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost>;
+
+    /// What the accesses cost so far.
+    fn usage(&self) -> NvmUsage;
+}
+
+/// Time and energy of an access.
+///
+/// An access that touches several units costs as many times as much: a unit is 8 bytes where the source gives
+/// a word, a page where it gives a page.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NvmCost {
+    /// Bytes of a unit.
+    pub unit_bytes: NonZeroU32,
+    /// Reading a unit, in ns.
+    pub read_ns: f64,
+    /// Writing a unit, in ns.
+    pub write_ns: f64,
+    /// Reading a unit, in nJ.
+    pub read_nj: f64,
+    /// Writing a unit, in nJ.
+    pub write_nj: f64,
+}
+
+impl Default for NvmCost {
+    /// Free of time and energy, by words.
+    fn default() -> Self {
+        Self { unit_bytes: WORD, read_ns: 0.0, write_ns: 0.0, read_nj: 0.0, write_nj: 0.0 }
+    }
+}
+
+/// What the accesses to a memory cost.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct NvmUsage {
+    /// Reads, whatever their length.
+    pub reads: u64,
+    /// Stores of a word and writes, whatever their length.
+    pub writes: u64,
+    /// Words that were stored.
+    pub stored_words: u64,
+    /// Units of [`NvmCost`] that were read.
+    pub read_units: u64,
+    /// Units of [`NvmCost`] that were written.
+    pub written_units: u64,
+    /// Time of all accesses, in ns.
+    pub time_ns: Time,
+    /// Energy of all accesses, in nJ.
+    pub energy_nj: f64,
+}
+
+/// NVRAM: bytes, counts, and a power cut after a number of stored words.
+#[derive(Clone, Debug)]
+pub struct Nvram {
+    words: Vec<[u8; WORD_BYTES as usize]>,
+    cost: NvmCost,
+    usage: NvmUsage,
+    /// Words that are still stored before power goes.
+    left: Option<u64>,
+}
+
+impl Nvram {
+    /// Memory of `bytes` bytes, rounded up to whole words, all zero.
+    pub fn new(bytes: u64, cost: NvmCost) -> Self {
+        let words = vec![[0; WORD_BYTES as usize]; bytes.div_ceil(WORD_BYTES) as usize];
+        Self { words, cost, usage: NvmUsage::default(), left: None }
+    }
+
+    /// Power goes after `stores` more stored words: the next one is lost, and everything after it.
+    pub fn cut_after(&mut self, stores: u64) {
+        self.left = Some(stores);
+    }
+
+    /// Power is back, and no cut is planned.
+    pub fn restore(&mut self) {
+        self.left = None;
+    }
+
+    fn assert_in_range(&self, at: u64, bytes: u64) {
+        let size = self.bytes();
+        assert!(
+            at.checked_add(bytes).is_some_and(|end| end <= size),
+            "{bytes} bytes from {at} on are outside the memory of {size} bytes"
+        );
+    }
+
+    /// Whether the power went: reads answer until the store that is lost.
+    fn powered(&self) -> Result<(), PowerLost> {
+        match self.left {
+            Some(OFF) => Err(PowerLost),
+            _ => Ok(()),
+        }
+    }
+
+    /// Changes one word, unless power goes first.
+    fn change(&mut self, word: u64, with: impl FnOnce(&mut [u8; 8])) -> Result<(), PowerLost> {
+        match &mut self.left {
+            Some(left @ (0 | OFF)) => {
+                *left = OFF;
+                return Err(PowerLost);
+            }
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        with(&mut self.words[word as usize]);
+        self.usage.stored_words += 1;
+        Ok(())
+    }
+
+    /// Units that `bytes` bytes from `at` on touch.
+    fn units(&self, at: u64, bytes: u64) -> u64 {
+        let unit = u64::from(self.cost.unit_bytes.get());
+        if bytes == 0 {
+            return 0;
+        }
+        (at + bytes - 1) / unit - at / unit + 1
+    }
+
+    fn charge_write(&mut self, at: u64, bytes: u64) {
+        self.usage.writes += 1;
+        self.usage.written_units += self.units(at, bytes);
+    }
+}
+
+/// The power is gone.
+const OFF: u64 = u64::MAX;
+
+impl Nvm for Nvram {
+    fn bytes(&self) -> u64 {
+        self.words.len() as u64 * WORD_BYTES
+    }
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), PowerLost> {
+        self.assert_in_range(at, into.len() as u64);
+        self.powered()?;
+        let at_byte = at as usize;
+        into.copy_from_slice(&self.words.as_flattened()[at_byte..at_byte + into.len()]);
+        self.usage.reads += 1;
+        self.usage.read_units += self.units(at, into.len() as u64);
+        Ok(())
+    }
+
+    fn store(&mut self, at: u64, word: [u8; 8]) -> Result<(), PowerLost> {
+        self.assert_in_range(at, WORD_BYTES);
+        assert!(at % WORD_BYTES == 0, "store at {at}: a word stands at a multiple of 8");
+        self.change(at / WORD_BYTES, |place| *place = word)?;
+        self.charge_write(at, WORD_BYTES);
+        Ok(())
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost> {
+        self.assert_in_range(at, bytes.len() as u64);
+        self.powered()?;
+        let (mut to, mut rest) = (at, bytes);
+        while !rest.is_empty() {
+            let offset = (to % WORD_BYTES) as usize;
+            let (now, later) = rest.split_at(rest.len().min(WORD_BYTES as usize - offset));
+            self.change(to / WORD_BYTES, |word| word[offset..offset + now.len()].copy_from_slice(now))?;
+            to += now.len() as u64;
+            rest = later;
+        }
+        self.charge_write(at, bytes.len() as u64);
+        Ok(())
+    }
+
+    fn usage(&self) -> NvmUsage {
+        let (read, written) = (self.usage.read_units as f64, self.usage.written_units as f64);
+        NvmUsage {
+            time_ns: (read * self.cost.read_ns + written * self.cost.write_ns).round() as Time,
+            energy_nj: read * self.cost.read_nj + written * self.cost.write_nj,
+            ..self.usage
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The 16 bytes of metadata in the spare area of a page.
+
+use crate::address::{Lpn, Seq};
+use crate::context::Origin;
+
+/// What a page holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Kind {
+    /// Host data.
+    #[default]
+    Data = 0,
+    /// Host data that a merge gathered; the block becomes a data block when the merge is complete.
+    Merged = 1,
+    /// A note of trimmed pages; its tail lists them.
+    TrimNote = 2,
+    /// A piece of a mapping table.
+    Map = 3,
+    /// Stands for host data that was lost to bit errors: a read of it must fail, never return other bytes.
+    Lost = 4,
+    /// A file system's object header.
+    Header = 5,
+    /// A superseded page (YAFFS1 deletion mark).
+    Deleted = 6,
+    /// A saved state of the RAM tables.
+    Checkpoint = 7,
+}
+
+impl Kind {
+    const ALL: [Self; 8] = [
+        Self::Data,
+        Self::Merged,
+        Self::TrimNote,
+        Self::Map,
+        Self::Lost,
+        Self::Header,
+        Self::Deleted,
+        Self::Checkpoint,
+    ];
+
+    /// The kind with this number, if there is one.
+    pub fn from_byte(byte: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(byte)).copied()
+    }
+}
+
+/// Metadata of a page: 16 bytes in the spare area with a checksum of their own.
+///
+/// The fields are those of an FTL. `aux` belongs to whoever writes the page (a file system packs its tags
+/// into `lpn` and `aux`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Oob {
+    /// Logical page.
+    pub lpn: Lpn,
+    /// Free for the writer.
+    pub aux: u16,
+    /// What the page holds.
+    pub kind: Kind,
+    /// Who wrote it; copies keep it.
+    pub origin: Origin,
+    /// Order of programs; 48 bits are stored.
+    pub seq: Seq,
+}
+
+impl Oob {
+    /// Size in the spare area.
+    pub const BYTES: usize = 16;
+
+    /// Metadata of a page of host data.
+    #[inline]
+    pub fn data(lpn: Lpn, seq: Seq, origin: Origin) -> Self {
+        Self { lpn, aux: 0, kind: Kind::Data, origin, seq }
+    }
+
+    /// Metadata for a copy that keeps logical page, kind and author.
+    #[inline]
+    pub fn renewed(aux: u16, seq: Seq) -> Self {
+        Self { aux, ..Self::data(Lpn::NONE, seq, Origin::HOST) }
+    }
+
+    /// The bytes as they are stored: logical page, aux, kind, origin, 48 bits of sequence, checksum; little endian.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[0..4].copy_from_slice(&self.lpn.0.to_le_bytes());
+        bytes[4..6].copy_from_slice(&self.aux.to_le_bytes());
+        bytes[6] = self.kind as u8;
+        bytes[7] = self.origin.0;
+        bytes[8..14].copy_from_slice(&self.seq.0.to_le_bytes()[..6]);
+        let sum = checksum(&bytes[..14]);
+        bytes[14..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// The metadata in `bytes`; `None` where the checksum or the kind is wrong.
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let sum = u16::from_le_bytes([bytes[14], bytes[15]]);
+        if sum != checksum(&bytes[..14]) {
+            return None;
+        }
+        let mut seq = [0; 8];
+        seq[..6].copy_from_slice(&bytes[8..14]);
+        Some(Self {
+            lpn: Lpn(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
+            aux: u16::from_le_bytes([bytes[4], bytes[5]]),
+            kind: Kind::from_byte(bytes[6])?,
+            origin: Origin(bytes[7]),
+            seq: Seq(u64::from_le_bytes(seq)),
+        })
+    }
+}
+
+/// CRC-16/CCITT-FALSE (polynomial 0x1021, start 0xFFFF): never zero for an all-zero spare area.
+pub(crate) fn checksum(bytes: &[u8]) -> u16 {
+    bytes.iter().fold(0xFFFF, |crc, &byte| {
+        (0..8).fold(crc ^ u16::from(byte) << 8, |crc, _| if crc & 0x8000 != 0 { crc << 1 ^ 0x1021 } else { crc << 1 })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checksum_is_the_published_crc() {
+        assert_eq!(checksum(b"123456789"), 0x29B1, "check value of CRC-16/CCITT-FALSE");
+    }
+
+    #[test]
+    fn bytes_round_trip_and_every_flipped_bit_is_seen() {
+        let oob = Oob { lpn: Lpn(77), aux: 3, kind: Kind::Merged, origin: Origin::JOURNAL, seq: Seq(0xABCD_1234_5678) };
+        let bytes = oob.to_bytes();
+        assert_eq!(Oob::from_bytes(&bytes), Some(oob));
+        for bit in 0..128 {
+            let mut torn = bytes;
+            torn[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Oob::from_bytes(&torn), None, "bit {bit}");
+        }
+        assert_eq!(Oob::from_bytes(&[0; 16]), None);
+        assert_eq!(Oob::from_bytes(&[0xFF; 16]), None);
+    }
+}

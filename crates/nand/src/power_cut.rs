@@ -1,0 +1,373 @@
+//! A device that loses power in the middle of an operation.
+//!
+//! [`PowerCut::arm`] names the operation and the [`Form`]; from that operation on everything answers
+//! [`NandError::PowerLost`]. Then the FTL is dropped, [`PowerCut::restore`] brings the power back, and a
+//! new one is mounted on what the flash holds. Torn pages and weak blocks stay as they are until the erase of
+//! their block, over any number of cuts.
+//!
+//! What an FTL has to cope with:
+//!
+//! * After a cut, the page that was programmed last in any block may be torn, also where its spare area can
+//!   be read: only a read of the page tells.
+//! * A block whose erase was cut is *weak*, also where it reads as erased: to program it before a new erase is
+//!   an error of the caller. So on a device that is not blank, a block is erased before its first use after
+//!   a cut.
+//! * What was programmed is durable for certain after a fence ([`Ctx::fence`]) and not before: a fence comes
+//!   before the answer to a flush and before the erase of the block that held the older copy. An erase is no
+//!   fence, not even for its own die.
+//!
+//! To find every cut of a step, clone FTL and device before it and cut operation 1, 2, 3 ... of the step, until
+//! it ends without one:
+//!
+//! ```
+//! # use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+//! # use nandlab_nand::backed::Backed;
+//! # use nandlab_nand::{BlockId, Geometry, Nand, NandError, Rules};
+//! # fn step(device: &mut PowerCut<Backed>) -> Result<(), NandError> {
+//! #     device.erase(BlockId(0))?;
+//! #     device.erase(BlockId(1)).map(drop)
+//! # }
+//! let geometry = Geometry::single_die(8, 4, 512)?;
+//! let device = PowerCut::new(Backed::ram(geometry, Rules::default()));
+//! for form in Form::ALL {
+//!     for operation in 1.. {
+//!         let mut cut = device.clone();
+//!         cut.arm(CutPlan { operation, form });
+//!         if step(&mut cut).is_ok() {
+//!             break;
+//!         }
+//!         if cut.cut_operation().is_some_and(|hit| form.applies_to(hit)) {
+//!             cut.restore();
+//!             // Mount, and compare with what was acknowledged.
+//!         }
+//!     }
+//! }
+//! # Ok::<(), nandlab_nand::GeometryError>(())
+//! ```
+
+mod plan;
+
+pub use plan::{CutPlan, CutPlanError, Form};
+
+use crate::address::{BlockId, Geometry, Ppa};
+use crate::content::PageBuf;
+use crate::context::Ctx;
+use crate::nand::{Done, Nand, NandError};
+use crate::oob::Oob;
+use crate::operation::Operation;
+use crate::rules::Rules;
+use crate::side_table::SideTable;
+use std::collections::BTreeMap;
+
+/// A device around `N` whose power can go.
+#[derive(Clone, Debug)]
+pub struct PowerCut<N> {
+    inner: N,
+    plan: Option<CutPlan>,
+    /// Operations that change the flash since the device was made, armed or restored.
+    operations: u64,
+    /// The operation that was cut; there is no power while it is set.
+    cut: Option<Operation>,
+    torn: SideTable<Torn>,
+    /// Blocks whose erase was cut.
+    weak: BTreeMap<BlockId, TornErase>,
+    tail: Tail,
+}
+
+/// What a page that was being programmed still gives away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Torn {
+    Data,
+    DataAndSpare,
+}
+
+/// How a block reads whose erase was cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct TornErase {
+    /// Pages below this one read as erased.
+    erased_below: u32,
+    /// Whether the other pages read as before; else they cannot be read.
+    rest_as_before: bool,
+}
+
+impl TornErase {
+    /// What `form` leaves of a block of so many pages that was in the state `before`; `None`: nothing happened.
+    fn new(form: Form, pages: u32, before: Option<&Self>) -> Option<Self> {
+        let erased_below = match form {
+            Form::TornEraseUnreadable => return Some(Self { erased_below: 0, rest_as_before: false }),
+            Form::TornErasePrefix => pages.div_ceil(2),
+            Form::TornEraseWeak => pages,
+            _ => return None,
+        };
+        let before = before.copied().unwrap_or(Self { erased_below: 0, rest_as_before: true });
+        Some(Self { erased_below: before.erased_below.max(erased_below), ..before })
+    }
+}
+
+/// How a page reads, as far as its block is concerned.
+enum View {
+    Inner,
+    Erased,
+    Unreadable,
+}
+
+/// Programs that are not certain yet: the last one on each die since the last fence.
+#[derive(Clone, Debug)]
+struct Tail {
+    fences: u64,
+    last: Vec<Ppa>,
+}
+
+impl<N: Nand> PowerCut<N> {
+    /// A device with power and no plan to lose it.
+    pub fn new(inner: N) -> Self {
+        let tail = Tail { fences: 0, last: vec![Ppa::NONE; inner.geometry().dies() as usize] };
+        Self { inner, plan: None, operations: 0, cut: None, torn: SideTable::default(), weak: BTreeMap::new(), tail }
+    }
+
+    /// Power will go at an operation counted from now; takes the place of an earlier plan.
+    pub fn arm(&mut self, plan: CutPlan) {
+        assert!(plan.operation > 0, "operations are counted from 1, the next one");
+        self.operations = 0;
+        self.plan = Some(plan);
+    }
+
+    /// Power is back: the device answers again, with the flash as the cut left it, and without a plan.
+    pub fn restore(&mut self) -> &mut Self {
+        self.plan = None;
+        self.cut = None;
+        self.operations = 0;
+        self.tail.last.fill(Ppa::NONE);
+        self
+    }
+
+    /// Operations that changed or were to change the flash since the device was made, armed or restored.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// The operation at which power went, until it is restored.
+    pub fn cut_operation(&self) -> Option<Operation> {
+        self.cut
+    }
+
+    /// The device inside.
+    pub fn inner(&self) -> &N {
+        &self.inner
+    }
+
+    /// The device inside.
+    pub fn inner_mut(&mut self) -> &mut N {
+        &mut self.inner
+    }
+
+    /// The device inside, which knows nothing of torn pages and weak blocks.
+    pub fn into_inner(self) -> N {
+        self.inner
+    }
+
+    fn powered(&self) -> Result<(), NandError> {
+        match self.cut {
+            Some(_) => Err(NandError::PowerLost),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts an operation; the form in which it is cut, if it is.
+    fn next_form(&mut self, operation: Operation) -> Option<Form> {
+        self.operations += 1;
+        let plan = self.plan.filter(|plan| plan.operation == self.operations)?;
+        self.plan = None;
+        self.cut = Some(operation);
+        Some(if plan.form.applies_to(operation) { plan.form } else { Form::Clean })
+    }
+
+    fn view(&self, at: Ppa) -> View {
+        if self.weak.is_empty() {
+            return View::Inner;
+        }
+        let geometry = self.inner.geometry();
+        match self.weak.get(&geometry.block_of(at)) {
+            Some(torn) if geometry.page_in_block(at) < torn.erased_below => View::Erased,
+            Some(torn) if !torn.rest_as_before => View::Unreadable,
+            _ => View::Inner,
+        }
+    }
+
+    /// Answers for a page that a cut has changed, at the cost of the read.
+    fn readable(&mut self, at: Ppa, what: &str) -> Result<(), NandError> {
+        match self.view(at) {
+            View::Inner if self.torn.get(at).is_none() => Ok(()),
+            View::Inner => {
+                let page_bytes = self.inner.geometry().page_bytes();
+                self.inner.read(at, &mut N::Buf::zeroed(page_bytes))?;
+                Err(NandError::Uncorrectable(at))
+            }
+            View::Erased => panic!("{what} of page {at}: the page is erased"),
+            View::Unreadable => {
+                self.inner.read_spare(at)?;
+                Err(NandError::Uncorrectable(at))
+            }
+        }
+    }
+
+    fn assert_not_weak(&self, at: Ppa) {
+        let block = self.inner.geometry().block_of(at);
+        assert!(
+            !self.weak.contains_key(&block),
+            "program of page {at}: the erase of block {block} was cut by a power loss, erase it again first"
+        );
+    }
+
+    /// Carries out a program of page `at`, or cuts it.
+    fn program_or_cut<T>(
+        &mut self,
+        operation: Operation,
+        at: Ppa,
+        run: impl FnOnce(&mut N) -> Result<T, NandError>,
+    ) -> Result<T, NandError> {
+        let Some(form) = self.next_form(operation) else {
+            let done = run(&mut self.inner)?;
+            if operation != Operation::SpareProgram {
+                self.remember(at);
+            }
+            return Ok(done);
+        };
+        let torn = match form {
+            Form::TornPage => Some(Torn::Data),
+            Form::TornSpare => Some(Torn::DataAndSpare),
+            Form::Done => None,
+            _ => {
+                self.lose_tail(form);
+                return Err(NandError::PowerLost);
+            }
+        };
+        let programmed = matches!(run(&mut self.inner), Ok(_) | Err(NandError::ProgramFailed(_)));
+        if let (true, Some(torn)) = (programmed, torn) {
+            self.torn.insert(at, torn);
+        }
+        Err(NandError::PowerLost)
+    }
+
+    /// Notes a program that a cut before the next fence may lose.
+    fn remember(&mut self, at: Ppa) {
+        let fences = self.inner.ctx().fences();
+        if fences != self.tail.fences {
+            self.tail.fences = fences;
+            self.tail.last.fill(Ppa::NONE);
+        }
+        let geometry = self.inner.geometry();
+        self.tail.last[geometry.die_of(geometry.block_of(at)) as usize] = at;
+    }
+
+    /// Loses what is not certain, where the form says so.
+    fn lose_tail(&mut self, form: Form) {
+        if form == Form::LostTail && self.tail.fences == self.inner.ctx().fences() {
+            for &at in self.tail.last.iter().filter(|at| at.is_some()) {
+                self.torn.insert(at, Torn::DataAndSpare);
+            }
+        }
+    }
+
+    /// Drops what is kept about the pages of `block`, which is erased or retired.
+    fn forget(&mut self, block: BlockId) {
+        let geometry = self.inner.geometry();
+        let first = geometry.page(block, 0).0;
+        let pages = first..first + geometry.pages_per_block();
+        self.weak.remove(&block);
+        for last in self.tail.last.iter_mut().filter(|at| pages.contains(&at.0)) {
+            *last = Ppa::NONE;
+        }
+        self.torn.remove_range(pages);
+    }
+}
+
+impl<N: Nand> Nand for PowerCut<N> {
+    type Buf = N::Buf;
+
+    fn geometry(&self) -> &Geometry {
+        self.inner.geometry()
+    }
+
+    fn rules(&self) -> &Rules {
+        self.inner.rules()
+    }
+
+    fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
+        self.powered()?;
+        self.readable(at, "read")?;
+        self.inner.read(at, page)
+    }
+
+    fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
+        self.powered()?;
+        let oob = self.inner.read_spare(at)?;
+        match (self.view(at), self.torn.get(at)) {
+            (View::Erased, _) => Ok(None),
+            (View::Unreadable, _) | (View::Inner, Some(Torn::DataAndSpare)) => Err(NandError::Uncorrectable(at)),
+            (View::Inner, _) => Ok(oob),
+        }
+    }
+
+    fn program(&mut self, at: Ppa, page: &N::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
+        self.powered()?;
+        self.assert_not_weak(at);
+        self.program_or_cut(Operation::Program, at, |inner| inner.program(at, page, tail, oob))
+    }
+
+    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.powered()?;
+        self.readable(at, "read of the tail")?;
+        self.inner.read_tail(at, tail)
+    }
+
+    fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
+        self.powered()?;
+        self.readable(from, "copy")?;
+        self.assert_not_weak(to);
+        self.program_or_cut(Operation::Copy, to, |inner| inner.copy(from, to, oob))
+    }
+
+    fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
+        self.powered()?;
+        self.assert_not_weak(at);
+        self.program_or_cut(Operation::SpareProgram, at, |inner| inner.program_spare(at, oob))
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
+        self.powered()?;
+        let Some(form) = self.next_form(Operation::Erase) else {
+            // Also where the erase fails, what the pages held is gone.
+            let erased = self.inner.erase(block);
+            self.forget(block);
+            return erased;
+        };
+        let pages = self.inner.geometry().pages_per_block();
+        if let Some(torn) = TornErase::new(form, pages, self.weak.get(&block)) {
+            self.weak.insert(block, torn);
+        } else if form == Form::Done {
+            // What the erase answers, nobody hears.
+            let _ = self.inner.erase(block);
+            self.forget(block);
+        } else {
+            self.lose_tail(form);
+        }
+        Err(NandError::PowerLost)
+    }
+
+    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
+        self.powered()?;
+        let form = self.next_form(Operation::Retire);
+        if let Some(form @ (Form::Clean | Form::LostTail)) = form {
+            self.lose_tail(form);
+            return Err(NandError::PowerLost);
+        }
+        let retired = self.inner.retire(block)?;
+        self.forget(block);
+        form.map_or(Ok(retired), |_| Err(NandError::PowerLost))
+    }
+
+    fn ctx(&mut self) -> &mut Ctx {
+        self.inner.ctx()
+    }
+}

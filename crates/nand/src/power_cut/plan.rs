@@ -1,0 +1,149 @@
+//! When power goes, and what that leaves: the part of a power cut that has a name.
+
+use crate::operation::Operation;
+use std::fmt;
+use std::str::FromStr;
+
+/// What the operation that is cut leaves on the flash.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Form {
+    /// The operation does not happen.
+    Clean,
+    /// The operation happens, but nobody hears of it.
+    Done,
+    /// A program or copy: the data cannot be read, the spare area can.
+    TornPage,
+    /// A program, copy or spare program: neither data nor spare area can be read.
+    TornSpare,
+    /// An erase: no page of the block can be read. The block is weak: it must be erased before its next program.
+    TornEraseUnreadable,
+    /// An erase: the first half of the pages reads as erased, the rest as before. The block is weak.
+    TornErasePrefix,
+    /// An erase: every page reads as erased. The block is weak.
+    TornEraseWeak,
+    /// The operation does not happen, and the last program or copy on each die since the last fence, although
+    /// it was answered, is lost: its page is as with [`Form::TornSpare`].
+    LostTail,
+}
+
+impl Form {
+    /// Every form.
+    pub const ALL: [Self; 8] = [
+        Self::Clean,
+        Self::Done,
+        Self::TornPage,
+        Self::TornSpare,
+        Self::TornEraseUnreadable,
+        Self::TornErasePrefix,
+        Self::TornEraseWeak,
+        Self::LostTail,
+    ];
+
+    /// The name in the text of a [`CutPlan`].
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Done => "done",
+            Self::TornPage => "torn_page",
+            Self::TornSpare => "torn_spare",
+            Self::TornEraseUnreadable => "torn_erase.unreadable",
+            Self::TornErasePrefix => "torn_erase.prefix",
+            Self::TornEraseWeak => "torn_erase.weak",
+            Self::LostTail => "lost_tail",
+        }
+    }
+
+    /// Whether the form differs from [`Form::Clean`] for this operation; where it does not, it acts as that.
+    pub const fn applies_to(self, operation: Operation) -> bool {
+        use Operation::{Copy, Erase, Program, SpareProgram};
+        match self {
+            Self::Clean | Self::Done | Self::LostTail => operation.changes_flash(),
+            Self::TornPage => matches!(operation, Program | Copy),
+            Self::TornSpare => matches!(operation, Program | Copy | SpareProgram),
+            Self::TornEraseUnreadable | Self::TornErasePrefix | Self::TornEraseWeak => matches!(operation, Erase),
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A power cut, with a text that replays it: `cut:123:torn_page`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct CutPlan {
+    /// The operation that is cut, counted from 1 over those that change the flash; 1: the next one.
+    pub operation: u64,
+    /// What it leaves.
+    pub form: Form,
+}
+
+impl fmt::Display for CutPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cut:{}:{}", self.operation, self.form)
+    }
+}
+
+/// A text that names no power cut.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("\"{text}\" is no power cut: {why}")]
+pub struct CutPlanError {
+    /// What was given.
+    pub text: String,
+    /// What was expected.
+    pub why: String,
+}
+
+impl FromStr for CutPlan {
+    type Err = CutPlanError;
+
+    fn from_str(text: &str) -> Result<Self, CutPlanError> {
+        let refuse = |why: String| CutPlanError { text: text.to_owned(), why };
+        let mut parts = text.splitn(3, ':');
+        let (Some("cut"), Some(operation), Some(form)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(refuse("write cut:OPERATION:FORM, as in cut:123:torn_page".into()));
+        };
+        let operation = match operation.parse() {
+            Ok(number) if number > 0 => number,
+            _ => return Err(refuse(format!("operation {operation} is no number from 1 on"))),
+        };
+        let Some(form) = Form::ALL.into_iter().find(|known| known.name() == form) else {
+            let names = Form::ALL.map(Form::name).join(", ");
+            return Err(refuse(format!("form {form} is none of {names}")));
+        };
+        Ok(Self { operation, form })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plan_round_trips_through_its_text() {
+        for form in Form::ALL {
+            for operation in [1, 123, u64::MAX] {
+                let plan = CutPlan { operation, form };
+                assert_eq!(plan.to_string().parse(), Ok(plan));
+            }
+        }
+        assert_eq!(CutPlan { operation: 123, form: Form::TornPage }.to_string(), "cut:123:torn_page");
+    }
+
+    #[test]
+    fn wrong_texts_are_refused_with_what_was_expected() {
+        for (text, why) in [
+            ("", "cut:OPERATION:FORM"),
+            ("cut:3", "cut:OPERATION:FORM"),
+            ("snip:3:done", "cut:OPERATION:FORM"),
+            ("cut:0:done", "operation 0"),
+            ("cut:-3:done", "operation -3"),
+            ("cut:3:torn_pages", "torn_page, torn_spare"),
+        ] {
+            let error = text.parse::<CutPlan>().unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The rules of flash that a device asserts.
+
+use crate::address::{BlockId, Geometry, Ppa};
+use serde::{Deserialize, Serialize};
+
+/// The order in which the pages of a block may be programmed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgramOrder {
+    /// Any page at any time (small-page SLC).
+    Any,
+    /// Ascending, pages may be skipped; a skipped page reads as erased until the erase (MLC).
+    #[default]
+    Ascending,
+    /// Ascending without gaps (3D NAND).
+    AscendingDense,
+}
+
+/// What a chip demands of its user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rules {
+    /// Order of programs inside a block.
+    pub program_order: ProgramOrder,
+    /// Programs of one page between erases, the first included; 1: no spare-only programs.
+    pub partial_programs: u8,
+    /// P/E cycles that the data sheet guarantees.
+    pub endurance: u32,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { program_order: ProgramOrder::Ascending, partial_programs: 1, endurance: 100_000 }
+    }
+}
+
+/// Per-block state behind the rules: how far a block is programmed, and whether it is bad.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockStates {
+    /// Pages below this one may be programmed; [`RETIRED`] in a bad block.
+    high_water: Vec<u16>,
+    order: ProgramOrder,
+}
+
+const RETIRED: u16 = u16::MAX;
+
+impl BlockStates {
+    pub(crate) fn new(geometry: &Geometry, order: ProgramOrder) -> Self {
+        Self { high_water: vec![0; geometry.blocks() as usize], order }
+    }
+
+    pub(crate) fn is_bad(&self, block: BlockId) -> bool {
+        self.high_water[block.index()] == RETIRED
+    }
+
+    /// Pages of `block` that may have been programmed.
+    #[inline]
+    pub(crate) fn high_water(&self, block: BlockId) -> u32 {
+        match self.high_water[block.index()] {
+            RETIRED => 0,
+            pages => pages.into(),
+        }
+    }
+
+    /// Takes the program of `page` in `block`; returns the pages that were skipped below it.
+    ///
+    /// # Panics
+    /// Where the chip would refuse: a bad block, a descending program, a gap on a chip that allows none.
+    #[inline]
+    pub(crate) fn program(&mut self, block: BlockId, page: u32) -> std::ops::Range<u32> {
+        let state = &mut self.high_water[block.index()];
+        let next = u32::from(*state);
+        // One compare covers the usual case: the next page of the block.
+        if page != next {
+            Self::refuse(self.order, block, page, next);
+        }
+        *state = (*state).max(page as u16 + 1);
+        next.min(page)..page
+    }
+
+    #[cold]
+    fn refuse(order: ProgramOrder, block: BlockId, page: u32, next: u32) {
+        assert!(next != u32::from(RETIRED), "program of page {page} in block {block}: the block is bad");
+        match order {
+            ProgramOrder::Any => {}
+            ProgramOrder::Ascending => {
+                assert!(
+                    page > next,
+                    "program of page {page} in block {block}: descending, pages below {next} are spent"
+                );
+            }
+            ProgramOrder::AscendingDense => {
+                panic!("program of page {page} in block {block}: this chip programs without gaps, page {next} is next");
+            }
+        }
+    }
+
+    pub(crate) fn erase(&mut self, block: BlockId) {
+        assert!(!self.is_bad(block), "erase of block {block}: the block is bad");
+        self.high_water[block.index()] = 0;
+    }
+
+    pub(crate) fn retire(&mut self, block: BlockId) {
+        self.high_water[block.index()] = RETIRED;
+    }
+}
+
+/// Panics with a sentence where `at` is outside the device.
+#[inline]
+pub(crate) fn assert_in_range(geometry: &Geometry, at: Ppa) {
+    assert!(at.0 < geometry.pages(), "page {at} is outside the device of {} pages", geometry.pages());
+}
+
+/// Panics with a sentence where `block` is outside the device.
+#[inline]
+pub(crate) fn assert_block_in_range(geometry: &Geometry, block: BlockId) {
+    assert!(block.0 < geometry.blocks(), "block {block} is outside the device of {} blocks", geometry.blocks());
+}

@@ -1,0 +1,308 @@
+//! A device that keeps time: when each channel, die and plane is free.
+//!
+//! Operations start at the bound that [`Ctx`] holds ([`Ctx::ready`]) or when what they need is free, and
+//! overlap otherwise. A die (a plane, where the profile lets planes overlap) is a *unit*: it serves
+//! operations in the order of their issue.
+//!
+//! ```text
+//! read            unit |--- array ---|= transfer =|
+//!                 bus                |= transfer =|      the unit waits with its register full until the bus is free
+//! program         unit |= transfer =|--- array ---|
+//!                 bus  |= transfer =|
+//! erase           unit |---------- array ---------|
+//! copy, inside    unit |--- read ---|-- program --|      the bus stays free
+//! copy, external  unit |--- read ---|= out =|= in =|-- program --|     the bus is held from out to in;
+//!                 bus               |= out =|= in =|                   over two units: a read, then a program
+//! ```
+//!
+//! A read takes its bus in the future, after its array time; a transfer of another die may use the gap
+//! before. So a channel keeps its taken intervals, and a transfer goes into the first gap that holds it.
+
+mod channel;
+
+use crate::address::{BlockId, Geometry, Ppa};
+use crate::context::{Ctx, Time};
+use crate::nand::{Done, Nand, NandError};
+use crate::oob::Oob;
+use crate::profile::{Durations, PageCopy, PlaneOverlap, Timing};
+use crate::rules::Rules;
+use channel::Channel;
+
+/// Adds time to the device `N`. Counts and contents are those of `N`.
+///
+/// An operation that fails took its time all the same; once power is lost nothing does. Requests must
+/// arrive in the order of their times ([`Ctx::begin`]): the gaps of a bus before an arrival are forgotten.
+#[derive(Clone, Debug)]
+pub struct Timed<N> {
+    inner: N,
+    geometry: Geometry,
+    times: Durations,
+    /// Copies stay inside only within a plane; else within a unit.
+    copy_in_plane: bool,
+    units_are_planes: bool,
+    units: Vec<Unit>,
+    channels: Vec<Channel>,
+}
+
+/// A die, or a plane where planes overlap.
+#[derive(Clone, Debug)]
+struct Unit {
+    free: Time,
+    busy: Time,
+    channel: u32,
+}
+
+impl<N: Nand> Timed<N> {
+    /// `inner` with every channel and die free at time 0.
+    ///
+    /// # Panics
+    /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
+    pub fn new(inner: N, timing: &Timing) -> Self {
+        let geometry = *inner.geometry();
+        let shape = geometry.shape();
+        let units_are_planes = timing.plane_overlap == PlaneOverlap::Independent;
+        let units_per_die = if units_are_planes { shape.planes_per_die } else { 1 };
+        let unit = |n: u32| Unit { free: 0, busy: 0, channel: geometry.channel_of_die(n / units_per_die) };
+        Self {
+            times: Durations::new(timing, shape),
+            copy_in_plane: timing.copy == PageCopy::Copyback,
+            units_are_planes,
+            units: (0..geometry.dies() * units_per_die).map(unit).collect(),
+            channels: (0..shape.channels).map(|_| Channel::new()).collect(),
+            geometry,
+            inner,
+        }
+    }
+
+    /// The device without its clock.
+    pub fn into_inner(self) -> N {
+        self.inner
+    }
+
+    /// The wrapped device.
+    pub fn inner(&self) -> &N {
+        &self.inner
+    }
+
+    /// The wrapped device, to change.
+    pub fn inner_mut(&mut self) -> &mut N {
+        &mut self.inner
+    }
+
+    /// Time that each die (each plane, where planes overlap) worked or moved bytes, in ns; waits are not in it.
+    pub fn unit_busy_ns(&self) -> Vec<Time> {
+        self.units.iter().map(|unit| unit.busy).collect()
+    }
+
+    /// Time that each channel moved bytes, in ns; all 0 where the profile's times include the transfer.
+    pub fn channel_busy_ns(&self) -> Vec<Time> {
+        self.channels.iter().map(|channel| channel.busy).collect()
+    }
+
+    #[inline]
+    fn unit_of(&self, block: BlockId) -> usize {
+        if self.units_are_planes {
+            self.geometry.plane_of(block) as usize
+        } else {
+            self.geometry.die_of(block) as usize
+        }
+    }
+
+    #[inline]
+    fn unit_of_page(&self, at: Ppa) -> usize {
+        self.unit_of(self.geometry.block_of(at))
+    }
+
+    /// Ends an operation at `end`.
+    #[inline]
+    fn complete(&mut self, end: Time) -> Done {
+        self.inner.ctx().complete(end);
+        Done(end)
+    }
+
+    /// Array time on `unit`, then its transfer; no earlier than `from`. Returns the end.
+    #[inline]
+    fn read_out(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
+        let sensed = from.max(self.units[unit].free) + array;
+        let end = self.transfer(unit, sensed, transfer);
+        let unit = &mut self.units[unit];
+        unit.free = end;
+        unit.busy += array + transfer;
+        end
+    }
+
+    /// Transfer to `unit`, then its array time; no earlier than `from`. Returns the end.
+    #[inline]
+    fn write_in(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
+        let free = from.max(self.units[unit].free);
+        let end = self.transfer(unit, free, transfer) + array;
+        let unit = &mut self.units[unit];
+        unit.free = end;
+        unit.busy += array + transfer;
+        end
+    }
+
+    /// A transfer of `ns` on the channel of `unit`, no earlier than `from`. Returns the end.
+    #[inline]
+    fn transfer(&mut self, unit: usize, from: Time, ns: Time) -> Time {
+        if ns == 0 {
+            return from;
+        }
+        let channel = self.units[unit].channel as usize;
+        if self.channels[channel].is_full() {
+            self.forget_past(channel);
+        }
+        self.channels[channel].take(from, ns)
+    }
+
+    /// Drops the intervals of `channel` that no later operation can reach.
+    #[cold]
+    fn forget_past(&mut self, channel: usize) {
+        // A transfer starts no earlier than its request and than its unit is free.
+        let of_channel = self.units.iter().filter(|unit| unit.channel as usize == channel);
+        let first_free = of_channel.map(|unit| unit.free).min().unwrap_or(0);
+        let past = first_free.max(self.inner.ctx().arrival());
+        self.channels[channel].forget(past);
+    }
+
+    #[inline]
+    fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
+        let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
+        let end = self.read_out(unit, ready, array, transfer);
+        self.complete(end)
+    }
+
+    #[inline]
+    fn time_write(&mut self, block: BlockId, array: Time, transfer: Time) -> Done {
+        let (unit, ready) = (self.unit_of(block), self.inner.ctx().ready());
+        let end = self.write_in(unit, ready, array, transfer);
+        self.complete(end)
+    }
+
+    #[inline]
+    fn time_copy(&mut self, from: BlockId, to: BlockId) -> Done {
+        let (source, target) = (self.unit_of(from), self.unit_of(to));
+        let ready = self.inner.ctx().ready();
+        let reached =
+            source == target && (!self.copy_in_plane || self.geometry.plane_of(from) == self.geometry.plane_of(to));
+        let Durations { read, program, page_transfer, copy_inside, .. } = self.times;
+        let end = match copy_inside {
+            Some(total) if reached => self.write_in(source, ready, total, 0),
+            _ if source == target => {
+                let loaded = self.read_out(source, ready, read, 2 * page_transfer);
+                self.write_in(source, loaded, program, 0)
+            }
+            _ => {
+                let out = self.read_out(source, ready, read, page_transfer);
+                self.write_in(target, out, program, page_transfer)
+            }
+        };
+        self.complete(end)
+    }
+}
+
+/// Whether an operation took place: all do but those after the loss of power.
+#[inline]
+fn took_place<T>(result: &Result<T, NandError>) -> bool {
+    !matches!(result, Err(NandError::PowerLost))
+}
+
+impl<N: Nand> Nand for Timed<N> {
+    type Buf = N::Buf;
+
+    #[inline]
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    #[inline]
+    fn rules(&self) -> &Rules {
+        self.inner.rules()
+    }
+
+    #[inline]
+    fn read(&mut self, at: Ppa, page: &mut Self::Buf) -> Result<Oob, NandError> {
+        let result = self.inner.read(at, page);
+        if took_place(&result) {
+            self.time_read(at, self.times.read, self.times.page_transfer);
+        }
+        result
+    }
+
+    #[inline]
+    fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
+        let result = self.inner.read_spare(at);
+        if took_place(&result) {
+            self.time_read(at, self.times.spare_read, self.times.spare_transfer);
+        }
+        result
+    }
+
+    #[inline]
+    fn program(&mut self, at: Ppa, page: &Self::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
+        let result = self.inner.program(at, page, tail, oob);
+        if !took_place(&result) {
+            return result;
+        }
+        let done = self.time_write(self.geometry.block_of(at), self.times.program, self.times.page_transfer);
+        result.map(|_| done)
+    }
+
+    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
+        let result = self.inner.read_tail(at, tail);
+        if took_place(&result) {
+            self.time_read(at, self.times.read, self.times.tail_transfer(tail.len()));
+        }
+        result
+    }
+
+    #[inline]
+    fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
+        let result = self.inner.copy(from, to, oob);
+        match result {
+            Err(NandError::PowerLost) => {}
+            // The page was read and found beyond its ECC; nothing was programmed.
+            Err(NandError::Uncorrectable(_)) => {
+                self.time_read(from, self.times.read, self.times.page_transfer);
+            }
+            _ => {
+                self.time_copy(self.geometry.block_of(from), self.geometry.block_of(to));
+            }
+        }
+        result
+    }
+
+    fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
+        let result = self.inner.program_spare(at, oob);
+        if !took_place(&result) {
+            return result;
+        }
+        let block = self.geometry.block_of(at);
+        let done = self.time_write(block, self.times.spare_program, self.times.spare_transfer);
+        result.map(|_| done)
+    }
+
+    #[inline]
+    fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
+        let result = self.inner.erase(block);
+        if !took_place(&result) {
+            return result;
+        }
+        let done = self.time_write(block, self.times.erase, 0);
+        result.map(|_| done)
+    }
+
+    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
+        let result = self.inner.retire(block);
+        if !took_place(&result) {
+            return result;
+        }
+        let done = self.time_write(block, self.times.spare_program, self.times.spare_transfer);
+        result.map(|_| done)
+    }
+
+    #[inline]
+    fn ctx(&mut self) -> &mut Ctx {
+        self.inner.ctx()
+    }
+}

@@ -1,0 +1,222 @@
+//! A device that reports every operation.
+//!
+//! The records go to an [`OpSink`]; what becomes of them, a file say, is its affair. Stand outside of the
+//! wrapper that keeps time, or the times are zero.
+
+use crate::address::{BlockId, Geometry, Lpn, Ppa};
+use crate::context::{Cause, Ctx, Origin, Time};
+use crate::nand::{Done, Nand, NandError};
+use crate::oob::Oob;
+use crate::operation::Operation;
+use crate::rules::Rules;
+use std::fmt;
+
+/// One operation, after it ended. Shown as a line of CSV without its end, fields as in [`OpRecord::CSV_HEADER`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpRecord {
+    /// No earlier start was allowed, in ns: the arrival of the request, or what the operation waited for.
+    pub ready_ns: Time,
+    /// End of the operation, in ns; of one that failed with power lost, that of the operation before.
+    pub end_ns: Time,
+    /// What was asked for.
+    pub operation: Operation,
+    /// Die of the block.
+    pub die: u32,
+    /// Block that is read or changed.
+    pub block: BlockId,
+    /// Page that is read or changed; none for erase and retire.
+    pub page: Option<Ppa>,
+    /// Source of a copy.
+    pub from: Option<Ppa>,
+    /// Logical page in the metadata that was read or programmed; none where nothing was.
+    pub lpn: Option<Lpn>,
+    /// The origin under which it was counted. For an erase, whose count is shared, and for a copy that failed,
+    /// the origin that asked.
+    pub origin: Origin,
+    /// Why it was asked for.
+    pub cause: Cause,
+    /// How it ended.
+    pub result: Result<(), NandError>,
+}
+
+impl OpRecord {
+    /// The names of the fields in a line.
+    pub const CSV_HEADER: &'static str = "ready_ns,end_ns,operation,die,block,page,from_page,lpn,origin,cause,result";
+}
+
+/// A number, or nothing.
+fn field(value: Option<u32>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+impl fmt::Display for OpRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let result = match self.result {
+            Ok(()) => "ok",
+            Err(NandError::ProgramFailed(_)) => "program_failed",
+            Err(NandError::EraseFailed(_)) => "erase_failed",
+            Err(NandError::Uncorrectable(_)) => "uncorrectable",
+            Err(NandError::BadBlock(_)) => "bad_block",
+            Err(NandError::PowerLost) => "power_lost",
+        };
+        write!(
+            f,
+            "{},{},{},{},{},{},{},{},{},{},{result}",
+            self.ready_ns,
+            self.end_ns,
+            self.operation,
+            self.die,
+            self.block,
+            field(self.page.map(|at| at.0)),
+            field(self.from.map(|at| at.0)),
+            field(self.lpn.map(|at| at.0)),
+            self.origin.name(),
+            self.cause.name(),
+        )
+    }
+}
+
+/// Where records go.
+pub trait OpSink {
+    /// Takes the next record, in the order in which operations are issued.
+    fn record(&mut self, record: &OpRecord);
+}
+
+impl<F: FnMut(&OpRecord)> OpSink for F {
+    fn record(&mut self, record: &OpRecord) {
+        self(record);
+    }
+}
+
+/// A device around `N` that reports every operation.
+pub struct Traced<N> {
+    inner: N,
+    sink: Box<dyn OpSink>,
+}
+
+impl<N: Nand> Traced<N> {
+    /// Reports the operations on `inner` to `sink`.
+    pub fn new(inner: N, sink: Box<dyn OpSink>) -> Self {
+        Self { inner, sink }
+    }
+
+    /// The device inside.
+    pub fn inner(&self) -> &N {
+        &self.inner
+    }
+
+    /// The device inside.
+    pub fn inner_mut(&mut self) -> &mut N {
+        &mut self.inner
+    }
+
+    /// Takes the report off.
+    pub fn into_inner(self) -> N {
+        self.inner
+    }
+
+    /// The record of an operation that is about to be issued.
+    fn issue(&mut self, operation: Operation, block: BlockId, page: Option<Ppa>) -> OpRecord {
+        let ctx = self.inner.ctx();
+        let (ready_ns, origin, cause) = (ctx.ready(), ctx.origin(), ctx.cause());
+        let die = self.inner.geometry().die_of(block);
+        OpRecord {
+            ready_ns,
+            end_ns: 0,
+            operation,
+            die,
+            block,
+            page,
+            from: None,
+            lpn: None,
+            origin,
+            cause,
+            result: Ok(()),
+        }
+    }
+
+    fn issue_at(&mut self, operation: Operation, at: Ppa) -> OpRecord {
+        let block = self.inner.geometry().block_of(at);
+        self.issue(operation, block, Some(at))
+    }
+
+    /// Reports how the operation of `record` ended.
+    fn end<T>(&mut self, record: OpRecord, result: Result<T, NandError>) -> Result<T, NandError> {
+        let end_ns = self.inner.ctx().last();
+        self.sink.record(&OpRecord { end_ns, result: result.as_ref().map(drop).map_err(|&error| error), ..record });
+        result
+    }
+}
+
+impl<N: Nand> Nand for Traced<N> {
+    type Buf = N::Buf;
+
+    fn geometry(&self) -> &Geometry {
+        self.inner.geometry()
+    }
+
+    fn rules(&self) -> &Rules {
+        self.inner.rules()
+    }
+
+    fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
+        let mut record = self.issue_at(Operation::Read, at);
+        let result = self.inner.read(at, page);
+        record.lpn = result.as_ref().ok().map(|oob| oob.lpn);
+        self.end(record, result)
+    }
+
+    fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
+        let mut record = self.issue_at(Operation::SpareRead, at);
+        let result = self.inner.read_spare(at);
+        record.lpn = result.as_ref().ok().and_then(|oob| oob.map(|oob| oob.lpn));
+        self.end(record, result)
+    }
+
+    fn program(&mut self, at: Ppa, page: &N::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
+        let mut record = self.issue_at(Operation::Program, at);
+        (record.lpn, record.origin) = (Some(oob.lpn), oob.origin);
+        let result = self.inner.program(at, page, tail, oob);
+        self.end(record, result)
+    }
+
+    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
+        let mut record = self.issue_at(Operation::TailRead, at);
+        let result = self.inner.read_tail(at, tail);
+        record.lpn = result.as_ref().ok().map(|oob| oob.lpn);
+        self.end(record, result)
+    }
+
+    fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
+        let mut record = self.issue_at(Operation::Copy, to);
+        let result = self.inner.copy(from, to, oob);
+        record.from = Some(from);
+        if let Ok(stored) = &result {
+            (record.lpn, record.origin) = (Some(stored.lpn), stored.origin);
+        }
+        self.end(record, result)
+    }
+
+    fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
+        let mut record = self.issue_at(Operation::SpareProgram, at);
+        (record.lpn, record.origin) = (Some(oob.lpn), oob.origin);
+        let result = self.inner.program_spare(at, oob);
+        self.end(record, result)
+    }
+
+    fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
+        let record = self.issue(Operation::Erase, block, None);
+        let result = self.inner.erase(block);
+        self.end(record, result)
+    }
+
+    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
+        let record = self.issue(Operation::Retire, block, None);
+        let result = self.inner.retire(block);
+        self.end(record, result)
+    }
+
+    fn ctx(&mut self) -> &mut Ctx {
+        self.inner.ctx()
+    }
+}

@@ -1,0 +1,43 @@
+//! The bodies of the fuzz targets, so that `make fuzz`, the quick form in `make test` and a replay share them.
+//!
+//! Each takes the bytes of a fuzzer, returns where they mean nothing, and panics at a defect. `fuzz/` holds the
+//! libFuzzer targets, one of the same name for each function of [`TARGETS`]; `fuzz/seeds/<name>/` holds inputs
+//! to start from and every input that once failed.
+
+mod operations;
+mod options;
+mod trace;
+
+pub use operations::{Case, End};
+
+/// A target by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The name of the libFuzzer target and of its folder of seeds.
+    pub name: &'static str,
+    /// The body.
+    pub run: fn(&[u8]),
+}
+
+/// Every target.
+pub const TARGETS: &[Target] =
+    &[Target { name: "ftl_operations", run: ftl_operations }, Target { name: "trace", run: trace }];
+
+/// Requests, remounts, faults and power cuts on an FTL of the list with varied options, beside the model.
+///
+/// # Panics
+/// Where an acknowledged byte is lost, an invariant is broken, or a fault ends in anything but a sentence.
+pub fn ftl_operations(data: &[u8]) {
+    if let Some(case) = Case::from_bytes(data) {
+        case.run();
+    }
+}
+
+/// A trace, line by line and as a file.
+///
+/// # Panics
+/// Where a line is read as what it does not say, a request is outside the device or out of order, or a refusal
+/// is no sentence.
+pub fn trace(data: &[u8]) {
+    trace::run(data);
+}

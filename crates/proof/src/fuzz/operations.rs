@@ -1,0 +1,273 @@
+//! A case of the target `ftl_operations`: what the bytes stand for, and the run.
+//!
+//! ```text
+//! byte   0       FTL, by its place on the list
+//!        1       device, by its place among those of the conformance runs
+//!        2..10   options of the FTL, one a byte
+//!        10      bits 0 to 3 the exported pages left out, in quarters of a block on each die; bit 4: where the options
+//!                make trims forget at a mount, keep the trims and leave out the mounts, else the reverse
+//!        11      a block that is bad from the factory, from 1; 0: none
+//!        12..18  three faults: bit 0 erase or program, the rest its ordinal; 0: none
+//!        18..24  three power cuts: bits 0 to 2 the form, the rest the operation; 0: none
+//!        24..    the script, four bytes a step
+//! ```
+
+use super::options::{vary, Varied};
+use crate::conformance::{devices, Device};
+use crate::rig::{Lost, Rig};
+use crate::script::{self, Step};
+use nandlab_block::{Error, Op, Request};
+use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::faulty::{Config as Faults, Faulty};
+use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::Nand as _;
+use std::fmt;
+
+type Nand = PowerCut<Faulty<Backed>>;
+
+/// Bytes before the script.
+const HEAD: usize = 24;
+/// Longer scripts only take longer.
+const MAX_STEPS: usize = 400;
+/// Faults and cuts fall among so many operations.
+const MAX_OPERATION: u64 = 500;
+
+/// What the bytes of a fuzzer stand for.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The FTL and its options.
+    pub ftl: FtlConfig,
+    /// Whether the options buy capacity with safety.
+    pub weakened: bool,
+    /// The device.
+    pub device: Device,
+    /// Logical pages exported.
+    pub logical_pages: u32,
+    /// What fails.
+    pub faults: Faults,
+    /// When power goes; each cut is counted from the mount after the one before.
+    pub cuts: Vec<CutPlan>,
+    /// What the host does.
+    pub script: Vec<Step>,
+}
+
+/// The pages that an FTL exports on a device.
+struct MaxPages<'a>(&'a Device);
+
+impl Visitor for MaxPages<'_> {
+    type Out = Option<u32>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Option<u32> {
+        match F::max_logical_pages(&self.0.geometry, &self.0.rules, config) {
+            Ok(pages) => Some(pages).filter(|&pages| pages > 0),
+            Err(FtlError::Config(why)) => {
+                assert!(why.contains(' ') && why.contains("ftl."), "no sentence that names the key: {why}");
+                None
+            }
+            Err(error) => panic!("options are refused with a sentence, not with: {error}"),
+        }
+    }
+}
+
+impl Case {
+    /// Decodes `data`; `None` where it is too short, or where the FTL refuses the device or the options.
+    ///
+    /// # Panics
+    /// Where the refusal is no sentence.
+    pub fn from_bytes(data: &[u8]) -> Option<Self> {
+        let (head, steps) = data.split_at_checked(HEAD)?;
+        let Varied { config: ftl, weakened, forgets_trims } = vary(head[0], &head[2..10])?;
+        let devices = devices();
+        let device = devices[usize::from(head[1]) % devices.len()];
+        let geometry = &device.geometry;
+        let most = ftl.dispatch(MaxPages(&device))?;
+        let less = u32::from(head[10] % 16) * geometry.pages_per_block() * geometry.dies() / 4;
+        let logical_pages = most.saturating_sub(less).max(1);
+        let sectors = u64::from(logical_pages) * u64::from(geometry.sectors_per_page());
+        let mut script = script::from_bytes(&steps[..steps.len().min(4 * MAX_STEPS)], sectors);
+        script.push(Step::Remount);
+        let mut cuts = cuts(&head[18..24]);
+        if forgets_trims && head[10] & 16 == 0 {
+            script.retain(|step| !matches!(step, Step::Do(Request { op: Op::Trim, .. })));
+        } else if forgets_trims {
+            script.retain(|&step| step != Step::Remount);
+            cuts.clear();
+        }
+        let mut faults = Faults::default();
+        faults.factory_bad_blocks.extend(u32::from(head[11]).checked_sub(1).map(|block| block % geometry.blocks()));
+        for pair in pairs(&head[12..18]) {
+            let ordinal = 1 + u64::from(pair >> 1) % MAX_OPERATION;
+            if pair & 1 == 1 { &mut faults.failing_erases } else { &mut faults.failing_programs }.push(ordinal);
+        }
+        Some(Self { ftl, weakened, device, logical_pages, faults, cuts, script })
+    }
+
+    /// Runs the case; returns how it ended.
+    ///
+    /// # Panics
+    /// At the first defect.
+    pub fn run(&self) -> End {
+        self.ftl.dispatch(Play(self))
+    }
+
+    /// Whether the device may refuse a write as worn out.
+    ///
+    /// Bad blocks may use up the spare ones. A cut wastes pages but no block, so that it is no excuse, unless the
+    /// options say that the FTL keeps less free than it is safe with.
+    fn may_wear_out(&self, nand: &Nand) -> bool {
+        let counts = nand.inner().counts();
+        let bad = self.faults.factory_bad_blocks.len() as u64 + counts.failed_programs + counts.failed_erases;
+        bad > 0 || self.weakened && !self.cuts.is_empty()
+    }
+}
+
+/// The numbers of two bytes each that are not 0.
+fn pairs(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
+    bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).filter(|&pair| pair != 0)
+}
+
+fn cuts(bytes: &[u8]) -> Vec<CutPlan> {
+    let plan = |pair: u16| CutPlan {
+        operation: 1 + u64::from(pair >> 3) % MAX_OPERATION,
+        form: Form::ALL[usize::from(pair & 7)],
+    };
+    pairs(bytes).map(plan).collect()
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:?}", self.ftl)?;
+        writeln!(f, "device {}, {} logical pages", self.device.name, self.logical_pages)?;
+        writeln!(
+            f,
+            "bad blocks {:?}, failing programs {:?}, failing erases {:?}",
+            self.faults.factory_bad_blocks, self.faults.failing_programs, self.faults.failing_erases
+        )?;
+        for cut in &self.cuts {
+            writeln!(f, "{cut}")?;
+        }
+        for (at, step) in self.script.iter().enumerate() {
+            match step {
+                Step::Do(Request { op, sector, sectors, .. }) => writeln!(f, "{at}: {op:?} {sector}+{sectors}")?,
+                Step::Remount => writeln!(f, "{at}: Remount")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How a case ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The script was played.
+    Played,
+    /// Bad blocks left too little for another write or for a mount.
+    WornOut,
+}
+
+struct Play<'a>(&'a Case);
+
+impl Visitor for Play<'_> {
+    type Out = End;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> End {
+        let case = self.0;
+        let nand = Backed::ram(case.device.geometry, case.device.rules);
+        let nand = Faulty::new(nand, case.faults.clone()).expect("the faults are in range");
+        let mut run = Run { case, config, cuts: case.cuts.iter() };
+        let mut nand = PowerCut::new(nand);
+        run.arm(&mut nand);
+        let model = crate::Model::new(
+            u64::from(case.logical_pages) * u64::from(case.device.geometry.sectors_per_page()),
+            case.device.geometry.sectors_per_page(),
+        );
+        match run.mount::<F>(Lost { nand, model }) {
+            Some(rig) => run.play(rig),
+            None => End::WornOut,
+        }
+    }
+}
+
+struct Run<'a, C> {
+    case: &'a Case,
+    config: &'a C,
+    /// Cuts that are not armed yet.
+    cuts: std::slice::Iter<'a, CutPlan>,
+}
+
+impl<C> Run<'_, C> {
+    fn arm(&mut self, nand: &mut Nand) {
+        if let Some(&plan) = self.cuts.next() {
+            nand.arm(plan);
+        }
+    }
+
+    fn play<F: Ftl<Config = C>>(&mut self, mut rig: Rig<F, Nand>) -> End {
+        for &step in &self.case.script {
+            let mounted = match rig.step(step) {
+                Ok(()) if step == Step::Remount => {
+                    let (ram, unharmed) = (rig.disk().ftl().ram(), !self.case.may_wear_out(rig.disk().nand()));
+                    let mounted = self.mount::<F>(rig.power_lost());
+                    if let (Some(rig), true, 0) = (&mounted, unharmed, self.case.cuts.len()) {
+                        assert_eq!(rig.disk().ftl().ram(), ram, "memory after the remount");
+                    }
+                    mounted
+                }
+                Ok(()) => Some(rig),
+                Err(Error::PowerLost) => self.power_back::<F>(rig.power_lost()),
+                Err(Error::WornOut(why)) => {
+                    assert!(self.case.may_wear_out(rig.disk().nand()), "{step:?} on a sound device: {why}");
+                    Self::read_the_rest(&mut rig, step);
+                    return End::WornOut;
+                }
+                Err(error) => panic!("{step:?}: {error}"),
+            };
+            match mounted {
+                Some(next) => rig = next,
+                None => return End::WornOut,
+            }
+            rig.disk_mut().check();
+        }
+        rig.compare_all().expect("a mounted disk reads");
+        End::Played
+    }
+
+    /// Power is back after a cut.
+    fn power_back<F: Ftl<Config = C>>(&mut self, mut lost: Lost<Nand>) -> Option<Rig<F, Nand>> {
+        lost.nand.restore();
+        self.arm(&mut lost.nand);
+        self.mount(lost)
+    }
+
+    /// Mounts and compares everything, through all cuts that fall meanwhile; `None`: worn out.
+    fn mount<F: Ftl<Config = C>>(&mut self, lost: Lost<Nand>) -> Option<Rig<F, Nand>> {
+        if self.case.may_wear_out(&lost.nand) {
+            let mounted = F::mount(&mut lost.nand.clone(), self.case.logical_pages, self.config);
+            if let Err(FtlError::WornOut { good, needed }) = mounted {
+                assert!(good < needed, "{good} blocks are good and {needed} are enough");
+                return None;
+            }
+        }
+        match Rig::recovered(lost.nand, &lost.model, self.case.logical_pages, self.config) {
+            Ok(rig) => Some(rig),
+            Err(lost) => self.power_back(lost),
+        }
+    }
+
+    /// A worn-out device still answers reads of all that the refused request did not touch.
+    fn read_the_rest<F: Ftl<Config = C>>(rig: &mut Rig<F, Nand>, refused: Step) {
+        let page = rig.disk_mut().nand_mut().geometry().sectors_per_page();
+        let touched = match refused {
+            Step::Do(Request { op: Op::Write | Op::Trim, sector, sectors, .. }) => sector..sector + u64::from(sectors),
+            _ => 0..0,
+        };
+        let all = u64::from(rig.disk().ftl().logical_pages()) * u64::from(page);
+        for sector in (0..all).step_by(page as usize) {
+            if sector + u64::from(page) <= touched.start || sector >= touched.end {
+                let read = Step::Do(Request::new(Op::Read, sector, page));
+                rig.step(read).unwrap_or_else(|error| panic!("{read:?} on a worn-out device: {error}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Options of an FTL, varied by bytes along its schema: a new FTL needs nothing here.
+
+use nandlab_ftl::{FtlConfig, LIST};
+use serde_json::{json, Map, Value};
+
+/// An FTL with options that are not the default ones.
+pub(super) struct Varied {
+    pub(super) config: FtlConfig,
+    /// Whether a number is below its default: it may have bought capacity with safety.
+    pub(super) weakened: bool,
+    /// Whether trims are undone by a mount, as the option says.
+    pub(super) forgets_trims: bool,
+}
+
+/// The FTL with the number `ftl` on the list (modulo its length); each option takes its value by one byte.
+///
+/// `None` where the values do not go together.
+pub(super) fn vary(ftl: u8, bytes: &[u8]) -> Option<Varied> {
+    let all = FtlConfig::all();
+    let at = usize::from(ftl) % all.len();
+    let default = serde_json::to_value(&all[at]).expect("options are plain data");
+    let name = all[at].name();
+    let schema = (LIST[at].options)().to_value();
+    let mut options = default[name].as_object().cloned().unwrap_or_default();
+    let mut weakened = false;
+    let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+    for ((key, property), &byte) in properties.iter().zip(bytes.iter().cycle()) {
+        let before = options.get(key).cloned().unwrap_or(Value::Null);
+        let choices = choices(property, &schema, &before);
+        let after = choices[usize::from(byte) % choices.len()].clone();
+        weakened |= matches!((after.as_u64(), before.as_u64()), (Some(after), Some(before)) if after < before);
+        options.insert(key.clone(), after);
+    }
+    let forgets_trims = options.get("durable_trim") == Some(&json!(false));
+    let config = serde_json::from_value(json!({ name: options })).ok()?;
+    Some(Varied { config, weakened, forgets_trims })
+}
+
+/// Values that an option may take; the first is the default.
+fn choices(property: &Value, schema: &Value, default: &Value) -> Vec<Value> {
+    let mut choices = vec![default.clone()];
+    collect(property, schema, default, &mut choices);
+    choices
+}
+
+fn collect(property: &Value, schema: &Value, default: &Value, choices: &mut Vec<Value>) {
+    if let Some(path) = property["$ref"].as_str().and_then(|path| path.strip_prefix('#')) {
+        collect(schema.pointer(path).unwrap_or(&Value::Null), schema, default, choices);
+    }
+    for key in ["oneOf", "anyOf", "allOf"] {
+        for variant in property[key].as_array().into_iter().flatten() {
+            collect(variant, schema, default, choices);
+        }
+    }
+    choices.extend(property["enum"].as_array().into_iter().flatten().cloned());
+    choices.extend(property.get("const").cloned());
+    match &property["type"] {
+        Value::String(name) => choices.extend(of_type(name, property, schema, default)),
+        Value::Array(names) => {
+            for name in names.iter().filter_map(Value::as_str) {
+                choices.extend(of_type(name, property, schema, default));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn of_type(name: &str, property: &Value, schema: &Value, default: &Value) -> Vec<Value> {
+    match name {
+        "boolean" => vec![json!(false), json!(true)],
+        "integer" => {
+            let usual = default.as_u64().unwrap_or(1);
+            [0, 1, 2, 3, usual.saturating_sub(1), usual + 1, usual * 2, u32::MAX.into()].map(Value::from).into()
+        }
+        "number" => [0.0, 0.5, 1.0].map(Value::from).into(),
+        "null" => vec![Value::Null],
+        "object" => vec![object(property, schema)],
+        _ => Vec::new(),
+    }
+}
+
+/// An object with the first choice for each of its properties: a variant with options of its own.
+fn object(property: &Value, schema: &Value) -> Value {
+    let properties = property["properties"].as_object().cloned().unwrap_or_default();
+    let fill = |(key, inner): (&String, &Value)| {
+        let value = choices(inner, schema, &inner["default"]).into_iter().find(|value| !value.is_null());
+        (key.clone(), value.unwrap_or(Value::Null))
+    };
+    Value::Object(properties.iter().map(fill).collect::<Map<_, _>>())
+}

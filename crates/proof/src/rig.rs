@@ -1,0 +1,130 @@
+//! An FTL with bytes beside the model: each step is carried out on both and compared.
+
+use crate::model::Model;
+use crate::script::Step;
+use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
+use nandlab_ftl::{Disk, Ftl, FtlError};
+use nandlab_nand::{scoped, Cause, Content, Nand, NandError, SECTOR_BYTES};
+
+/// A disk and the model of it.
+#[derive(Debug)]
+pub struct Rig<F, N: Nand> {
+    disk: Disk<F, N>,
+    model: Model,
+}
+
+impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
+    /// Mounts an FTL on an erased device.
+    ///
+    /// # Errors
+    /// As [`Ftl::mount`].
+    pub fn new(nand: N, logical_pages: u32, config: &F::Config) -> Result<Self, FtlError> {
+        let disk = Disk::mount(nand, logical_pages, config)?;
+        let model = Model::new(disk.sectors(), disk.nand().geometry().sectors_per_page());
+        Ok(Self { disk, model })
+    }
+
+    /// Mounts an FTL on a device whose power was cut, and compares everything with what `model` allows.
+    ///
+    /// # Errors
+    /// As [`Ftl::mount`], and those of the device. The model then still stands as before the mount.
+    ///
+    /// # Panics
+    /// Where something flushed is lost, or a sector is what it never was.
+    pub fn recovered(mut nand: N, model: &Model, logical_pages: u32, config: &F::Config) -> Result<Self, Lost<N>> {
+        let mut model = model.clone();
+        model.power_cut();
+        let mounted = scoped(&mut nand, Cause::Mount, |nand| F::mount(nand, logical_pages, config));
+        let disk = match mounted {
+            Ok(ftl) => Disk::assemble(ftl, nand),
+            Err(FtlError::Nand(NandError::PowerLost)) => return Err(Lost { nand, model }),
+            Err(error) => panic!("mount after a power cut: {error}"),
+        };
+        let mut rig = Self { disk, model };
+        if let Err(error) = rig.compare_all() {
+            assert!(error == Error::PowerLost, "reading everything after a power cut: {error}");
+            return Err(Lost { nand: rig.disk.into_nand(), model: rig.model });
+        }
+        rig.model.settled();
+        Ok(rig)
+    }
+
+    /// Carries out one step; after it the FTL's invariants are derived anew.
+    ///
+    /// # Errors
+    /// Those of the device; the request may then have been carried out in part.
+    pub fn step(&mut self, step: Step) -> Result<(), Error> {
+        match step {
+            Step::Do(request) => self.request(&request),
+            Step::Remount => self.request(&Request::new(Op::Flush, 0, 0)),
+        }
+    }
+
+    fn request(&mut self, request: &Request) -> Result<(), Error> {
+        let mut bytes = match request.op {
+            Op::Write => self.model.payload(request),
+            Op::Read => vec![0xA5; (request.sectors * SECTOR_BYTES) as usize],
+            Op::Trim | Op::Flush => Vec::new(),
+        };
+        self.model.started(request, &bytes);
+        let payload = match request.op {
+            Op::Write => Payload::Write(&bytes),
+            Op::Read => Payload::Read(&mut bytes),
+            Op::Trim | Op::Flush => Payload::None,
+        };
+        self.disk.submit(request, payload)?;
+        if request.op == Op::Read {
+            self.model.compare(request, &bytes);
+        } else {
+            self.model.done(request, &bytes);
+        }
+        Ok(())
+    }
+
+    /// Reads every sector and compares.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn compare_all(&mut self) -> Result<(), Error> {
+        let page = self.disk.nand().geometry().sectors_per_page();
+        for sector in (0..self.disk.sectors()).step_by(page as usize) {
+            self.request(&Request::new(Op::Read, sector, page))?;
+        }
+        Ok(())
+    }
+
+    /// Drops the RAM state without a flush and mounts again.
+    ///
+    /// # Errors
+    /// As [`Ftl::mount`].
+    pub fn remount(self, config: &F::Config) -> Result<Self, FtlError> {
+        let pages = self.disk.ftl().logical_pages();
+        let Self { disk, mut model } = self;
+        model.power_cut();
+        Ok(Self { disk: Disk::mount(disk.into_nand(), pages, config)?, model })
+    }
+
+    /// The disk.
+    pub fn disk(&self) -> &Disk<F, N> {
+        &self.disk
+    }
+
+    /// The disk, to be changed.
+    pub fn disk_mut(&mut self) -> &mut Disk<F, N> {
+        &mut self.disk
+    }
+
+    /// Power is gone: the device and what it must hold.
+    pub fn power_lost(self) -> Lost<N> {
+        Lost { nand: self.disk.into_nand(), model: self.model }
+    }
+}
+
+/// A device without power and what it must hold.
+#[derive(Clone, Debug)]
+pub struct Lost<N> {
+    /// The device.
+    pub nand: N,
+    /// What it must hold.
+    pub model: Model,
+}

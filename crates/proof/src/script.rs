@@ -1,0 +1,98 @@
+//! Sequences of requests, from a seed or from the bytes of a fuzzer.
+
+use nandlab_block::{Op, Request};
+use nandlab_nand::random::Random;
+use nandlab_nand::Origin;
+
+/// One step of a script.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// A request.
+    Do(Request),
+    /// The RAM state is dropped after a flush and the device is mounted again.
+    Remount,
+}
+
+/// How often a random script does what, in parts of the sum.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    /// Writes.
+    pub writes: u32,
+    /// Reads.
+    pub reads: u32,
+    /// Trims.
+    pub trims: u32,
+    /// Flushes.
+    pub flushes: u32,
+    /// Remounts.
+    pub remounts: u32,
+}
+
+impl Mix {
+    /// Mostly writes, some of all else.
+    pub const USUAL: Self = Self { writes: 60, reads: 20, trims: 8, flushes: 10, remounts: 2 };
+    /// For power cuts: the cut is the remount.
+    pub const CHANGES: Self = Self { writes: 80, reads: 2, trims: 8, flushes: 10, remounts: 0 };
+}
+
+/// A random script of `steps` steps on a disk of `sectors` sectors.
+///
+/// Half of the requests fall on an eighth of the disk, so that blocks of all ages exist; sizes are from one
+/// sector to a few pages.
+pub fn random(seed: u64, sectors: u64, sectors_per_page: u32, steps: usize, mix: Mix) -> Vec<Step> {
+    let mut random = Random::new(seed);
+    let total = mix.writes + mix.reads + mix.trims + mix.flushes + mix.remounts;
+    (0..steps)
+        .map(|_| {
+            let mut draw = random.below(total.into()) as u32;
+            for (share, op) in [(mix.writes, Op::Write), (mix.reads, Op::Read), (mix.trims, Op::Trim)] {
+                if draw < share {
+                    return Step::Do(request(&mut random, op, sectors, sectors_per_page));
+                }
+                draw -= share;
+            }
+            if draw < mix.flushes {
+                Step::Do(Request::new(Op::Flush, 0, 0))
+            } else {
+                Step::Remount
+            }
+        })
+        .collect()
+}
+
+fn request(random: &mut Random, op: Op, sectors: u64, sectors_per_page: u32) -> Request {
+    let page = u64::from(sectors_per_page);
+    let most = match random.below(4) {
+        0 => 1,
+        1 => page * 3,
+        _ => page,
+    };
+    let mut length = 1 + random.below(most);
+    let span = if random.chance(0.5) { (sectors / 8).max(1) } else { sectors };
+    let mut sector = random.below(span);
+    if random.chance(0.6) {
+        // Whole pages, as most writes of a file system are.
+        sector = sector / page * page;
+        length = length.div_ceil(page) * page;
+    }
+    let origin = Origin(random.below(3) as u8 * 7);
+    Request { origin, ..Request::new(op, sector, length.min(sectors - sector) as u32) }
+}
+
+/// A script from the bytes of a fuzzer, four a step.
+pub fn from_bytes(bytes: &[u8], sectors: u64) -> Vec<Step> {
+    bytes
+        .chunks_exact(4)
+        .map(|step| {
+            let sector = u64::from(u16::from_le_bytes([step[1], step[2]])) % sectors;
+            let length = (u64::from(step[3] % 32) + 1).min(sectors - sector) as u32;
+            match step[0] % 16 {
+                0..=8 => Step::Do(Request::new(Op::Write, sector, length)),
+                9..=11 => Step::Do(Request::new(Op::Read, sector, length)),
+                12 | 13 => Step::Do(Request::new(Op::Trim, sector, length)),
+                14 => Step::Do(Request::new(Op::Flush, 0, 0)),
+                _ => Step::Remount,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,129 @@
+//! Golden counts: what every FTL on the list costs on three small fixed workloads, to the last operation.
+//!
+//! The figures prove only that nothing changed, not that they are right: that is what the other tests are for.
+//! Where a change is meant, `NANDLAB_BLESS=1 cargo test -p nandlab-proof --test golden` writes `golden.csv` anew,
+//! and CHANGELOG.md says so under "Changed results".
+
+use nandlab_block::{BlockDevice, Op, Payload, Request};
+use nandlab_ftl::{Disk, Ftl, Visitor};
+use nandlab_nand::random::Random;
+use nandlab_nand::{Counting, Geometry, Nand, Origin, Rules};
+use nandlab_proof::for_each_ftl;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+const HEADER: &str = "ftl,workload,programs,reads,copies,erases,spare_reads,spare_programs,gc_runs";
+
+/// The share of the pages that an FTL can export which the workloads use.
+const USED_PERCENT: u32 = 93;
+
+/// Requests by name; each gets the pages of the disk and the sectors of a page.
+const WORKLOADS: [(&str, fn(u64, u64) -> Vec<Request>); 3] =
+    [("uniform", uniform), ("hot_cold", hot_cold), ("sequential_trim", sequential_trim)];
+
+/// Whole pages, every page equally often, five times the disk.
+fn uniform(pages: u64, page: u64) -> Vec<Request> {
+    let mut random = Random::new(11);
+    (0..5 * pages).map(|_| Request::new(Op::Write, random.below(pages) * page, page as u32)).collect()
+}
+
+/// Runs of sectors, nine of ten on a tenth of the disk; reads, trims and flushes among them.
+fn hot_cold(pages: u64, page: u64) -> Vec<Request> {
+    let mut random = Random::new(12);
+    let sectors = pages * page;
+    (0..4 * pages)
+        .map(|_| {
+            let (op, origin) = match random.below(100) {
+                0..=74 => (Op::Write, Origin::FILE_DATA),
+                75..=91 => (Op::Read, Origin::FILE_DATA),
+                92..=95 => (Op::Trim, Origin::HOST),
+                _ => return Request::new(Op::Flush, 0, 0),
+            };
+            let span = if random.chance(0.9) { sectors / 10 } else { sectors };
+            let start = random.below(span);
+            let length = (1 + random.below(3 * page)).min(sectors - start);
+            Request { origin, ..Request::new(op, start, length as u32) }
+        })
+        .collect()
+}
+
+/// The whole disk in order, three times; before the last time half of it is trimmed.
+fn sequential_trim(pages: u64, page: u64) -> Vec<Request> {
+    let run = 4 * page;
+    let fill = |_| {
+        (0..pages * page).step_by(run as usize).map(move |at| {
+            Request::new(Op::Write, at, run.min(pages * page - at) as u32)
+        })
+    };
+    let half = Request::new(Op::Trim, 0, (pages * page / 2) as u32);
+    let flush = Request::new(Op::Flush, 0, 0);
+    (0..2).flat_map(fill).chain([flush, half, flush]).chain(fill(2)).chain([flush]).collect()
+}
+
+#[derive(Clone)]
+struct Rows;
+
+impl Visitor for Rows {
+    type Out = Vec<String>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Vec<String> {
+        let geometry = Geometry::single_die(64, 32, 2048).expect("the geometry can be built");
+        let most = F::max_logical_pages(&geometry, &Rules::default(), config).expect("the device is large enough");
+        let pages = most * USED_PERCENT / 100;
+        WORKLOADS
+            .iter()
+            .map(|(name, requests)| {
+                let nand: Counting = Counting::new(geometry, Rules::default());
+                let mut disk = Disk::<F, _>::mount(nand, pages, config).expect("an erased device mounts");
+                for request in requests(pages.into(), geometry.sectors_per_page().into()) {
+                    disk.submit(&request, Payload::None).unwrap_or_else(|error| panic!("{name}: {request:?}: {error}"));
+                }
+                let row = row(name, &mut disk);
+                disk.check();
+                row
+            })
+            .collect()
+    }
+}
+
+/// A row without the name of the FTL and without the mount.
+fn row<F: Ftl>(workload: &str, disk: &mut Disk<F, Counting>) -> String {
+    let gc_runs = disk.ftl().events().gc_runs;
+    let sum = disk.nand_mut().ctx().matrix().sum(|_, cause| cause != nandlab_nand::Cause::Mount);
+    format!(
+        "{workload},{},{},{},{},{},{},{gc_runs}",
+        sum.programs(),
+        sum.reads(),
+        sum.copies,
+        sum.erases(),
+        sum.spare_reads,
+        sum.spare_programs
+    )
+}
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden.csv")
+}
+
+#[test]
+fn counts_are_as_they_were() {
+    let mut found = format!("{HEADER}\n");
+    for (ftl, rows) in for_each_ftl(&Rows) {
+        for row in rows {
+            writeln!(found, "{ftl},{row}").expect("a string takes every row");
+        }
+    }
+    if std::env::var_os("NANDLAB_BLESS").is_some() {
+        std::fs::write(file(), &found).expect("golden.csv can be written");
+    }
+    let golden = std::fs::read_to_string(file()).unwrap_or_default();
+    let changed: Vec<&str> = found.lines().filter(|row| !golden.lines().any(|old| old == *row)).collect();
+    let gone: Vec<&str> = golden.lines().filter(|row| !found.lines().any(|new| new == *row)).collect();
+    assert!(
+        changed.is_empty() && gone.is_empty(),
+        "counts changed.\n{HEADER}\nnow:\n{}\nin golden.csv:\n{}\n\
+         If that is meant, NANDLAB_BLESS=1 writes the file anew, and CHANGELOG.md says so.",
+        changed.join("\n"),
+        gone.join("\n")
+    );
+}

@@ -1,0 +1,315 @@
+//! The rules of the house that a compiler does not check: layers, purity, sizes, leftovers, dead files, texts.
+
+mod source;
+mod tree;
+
+use nandlab_nand::profile::Profile;
+use source::{code, functions, line_of, modules, std_paths, without_tests, words};
+use std::collections::{BTreeMap, BTreeSet};
+use tree::{below, files, root, File};
+
+/// Fails with every complaint at once.
+fn none(complaints: &[String]) {
+    assert!(complaints.is_empty(), "\n{}\n", complaints.join("\n"));
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// A crate, the crates of the project that it may see, and the other crates that it may use.
+///
+/// `proof` tests everything and may see everything.
+const LAYERS: &[(&str, &[&str], &[&str])] = &[
+    ("nand", &[], &["serde", "thiserror"]),
+    ("block", &["nand"], &["serde", "thiserror"]),
+    ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
+    ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
+    (
+        "lab",
+        &["nand", "block", "ftl", "workload"],
+        &["serde", "thiserror", "schemars", "toml", "serde_json", "hdrhistogram", "flate2"],
+    ),
+    ("py", &["lab"], &["pyo3", "serde_json"]),
+];
+
+#[test]
+fn crates_see_only_the_layers_below() {
+    let mut complaints = Vec::new();
+    for folder in std::fs::read_dir(root().join("crates")).expect("there are crates") {
+        let name = folder.expect("a crate").file_name().to_string_lossy().into_owned();
+        let manifest: toml::Table = read(&format!("crates/{name}/Cargo.toml")).parse().expect("a manifest is TOML");
+        if name == "proof" {
+            continue;
+        }
+        let Some((_, ours, others)) = LAYERS.iter().find(|layer| layer.0 == name) else {
+            complaints.push(format!("crates/{name} has no place in the table of layers"));
+            continue;
+        };
+        for dependency in dependencies(&manifest) {
+            let allowed = match dependency.strip_prefix("nandlab-") {
+                Some(ours_name) => ours.contains(&ours_name),
+                None => others.contains(&dependency.as_str()),
+            };
+            if !allowed {
+                complaints.push(format!("crates/{name} may not depend on {dependency}"));
+            }
+        }
+    }
+    none(&complaints);
+}
+
+/// Dependencies of a crate, those for some targets and those of its build script included.
+fn dependencies(manifest: &toml::Table) -> Vec<String> {
+    let of = |table: &toml::Table| -> Vec<String> {
+        ["dependencies", "build-dependencies"]
+            .iter()
+            .filter_map(|key| table.get(*key)?.as_table())
+            .flat_map(|table| table.keys().cloned())
+            .collect()
+    };
+    let targets = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();
+    let mut all = of(manifest);
+    all.extend(targets.filter_map(|(_, target)| target.as_table()).flat_map(of));
+    all
+}
+
+/// The only files below `lab` that touch the operating system.
+const MAY_TOUCH_FILES: [&str; 4] = [
+    "crates/nand/src/backed.rs",
+    "crates/nand/src/backed/",
+    "crates/workload/src/trace/",
+    "crates/fs/src/posix",
+];
+
+#[test]
+fn nothing_below_lab_depends_on_the_machine() {
+    let mut complaints = Vec::new();
+    for file in below("crates/").iter().filter(|file| file.is_rust() && is_below_lab(file)) {
+        let code = code(&file.text().expect("sources are text"));
+        let code = without_tests(&code);
+        let may_touch_files = MAY_TOUCH_FILES.iter().any(|allowed| file.path.starts_with(allowed));
+        for (at, path) in std_paths(code) {
+            let is = |module: &str| words(&path).nth(1).is_some_and(|(_, word)| word == module);
+            let outside = ["time", "env", "net", "process", "os"].iter().any(|module| is(module));
+            if outside || is("fs") && !may_touch_files {
+                complaints.push(format!("{}:{}: {path}", file.path, line_of(code, at)));
+            }
+        }
+        // The order of a hash map differs from run to run.
+        let forbidden = ["HashMap", "HashSet", "RandomState", "Instant", "SystemTime", "thread_rng", "getrandom"];
+        for (at, word) in words(code).filter(|(_, word)| forbidden.contains(word)) {
+            complaints.push(format!("{}:{}: {word}", file.path, line_of(code, at)));
+        }
+    }
+    none(&complaints);
+}
+
+fn is_below_lab(file: &File) -> bool {
+    ["nand", "block", "ftl", "buffer", "fs", "index", "workload"]
+        .iter()
+        .any(|name| file.path.starts_with(&format!("crates/{name}/src/")))
+}
+
+const MAX_FILE_LINES: usize = 600;
+const MAX_FUNCTION_LINES: usize = 100;
+/// Longer functions are listed for a second look.
+const LONG_FUNCTION_LINES: usize = 70;
+
+#[test]
+fn files_and_functions_are_short() {
+    let mut complaints = Vec::new();
+    for file in files().iter().filter(|file| file.is_rust() || file.path.ends_with(".py")) {
+        let text = file.text().expect("sources are text");
+        let lines = text.lines().count();
+        if lines > MAX_FILE_LINES {
+            complaints.push(format!("{} has {lines} lines, at most {MAX_FILE_LINES} are allowed", file.path));
+        }
+        if !file.is_rust() {
+            continue;
+        }
+        for (name, line, lines) in functions(&code(&text)) {
+            if lines > MAX_FUNCTION_LINES {
+                let path = &file.path;
+                complaints.push(format!("{path}:{line}: {name} has {lines} lines, at most {MAX_FUNCTION_LINES}"));
+            } else if lines > LONG_FUNCTION_LINES {
+                println!("{}:{line}: {name} has {lines} lines", file.path);
+            }
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn nothing_is_left_over() {
+    let mut complaints = Vec::new();
+    // Written so that this file does not find itself.
+    let marks = [concat!("FIX", "ME"), concat!("XX", "X"), concat!("TO", "DO")];
+    for file in files() {
+        let Some(text) = file.text() else { continue };
+        for (at, word) in words(&text).filter(|(_, word)| marks.contains(word)) {
+            complaints.push(format!("{}:{}: {word}", file.path, line_of(&text, at)));
+        }
+        if !file.is_rust() {
+            continue;
+        }
+        let code = code(&text);
+        for leftover in ["todo!", "unimplemented!", "dbg!", "#[ignore"] {
+            for (at, _) in code.match_indices(leftover) {
+                complaints.push(format!("{}:{}: {leftover}", file.path, line_of(&code, at)));
+            }
+        }
+        if !file.path.contains("/tests/") {
+            for (at, _) in without_tests(&code).match_indices(".unwrap()") {
+                complaints.push(format!("{}:{}: unwrap", file.path, line_of(&code, at)));
+            }
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn every_source_file_is_compiled() {
+    let mut complaints = Vec::new();
+    let rust: BTreeMap<String, String> = below("crates/")
+        .into_iter()
+        .filter(File::is_rust)
+        .map(|file| (file.path.clone(), code(&file.text().expect("sources are text"))))
+        .collect();
+    let mut reached = BTreeSet::new();
+    for path in rust.keys().filter(|path| is_root(path)) {
+        reach(path, true, &rust, &mut reached);
+    }
+    for path in rust.keys().filter(|path| !reached.contains(*path)) {
+        complaints.push(format!("{path}: no `mod` declares it"));
+    }
+    none(&complaints);
+}
+
+/// Whether cargo finds the file by itself.
+fn is_root(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').skip(2).collect();
+    match parts[..] {
+        ["src", "lib.rs" | "main.rs"] | ["build.rs"] => true,
+        ["tests" | "benches" | "examples", name] => name.ends_with(".rs"),
+        ["tests" | "benches" | "examples", _, "main.rs"] | ["src", "bin", ..] => true,
+        _ => false,
+    }
+}
+
+fn reach(path: &str, is_root: bool, rust: &BTreeMap<String, String>, reached: &mut BTreeSet<String>) {
+    if !reached.insert(path.to_owned()) {
+        return;
+    }
+    let (folder, name) = path.rsplit_once('/').expect("a source file is in a folder");
+    // The modules of `a.rs` are in `a/`, those of a root or of `mod.rs` beside it.
+    let inside =
+        if is_root || name == "mod.rs" { folder.to_owned() } else { path.trim_end_matches(".rs").to_owned() };
+    for module in modules(&rust[path]) {
+        for child in [format!("{inside}/{module}.rs"), format!("{inside}/{module}/mod.rs")] {
+            if rust.contains_key(&child) {
+                reach(&child, false, rust, reached);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_workload_file_is_explained() {
+    let read_mes: Vec<String> = files()
+        .iter()
+        .filter(|file| file.name() == "README.md" && (file.path.starts_with("workloads/") || file.path == "README.md"))
+        .filter_map(File::text)
+        .collect();
+    let mut complaints = Vec::new();
+    for file in below("workloads/").iter().filter(|file| file.name() != "README.md") {
+        if !read_mes.iter().any(|text| text.contains(file.name())) {
+            complaints.push(format!("{}: no README says what it is", file.path));
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn every_fuzz_target_is_built_and_has_seeds() {
+    let manifest: toml::Table = read("fuzz/Cargo.toml").parse().expect("a manifest is TOML");
+    let bins = manifest["bin"].as_array().expect("the fuzz crate has targets");
+    let names = |values: &[toml::Value]| -> BTreeSet<String> {
+        values.iter().filter_map(|bin| Some(bin.get("name")?.as_str()?.to_owned())).collect()
+    };
+    let built = names(bins);
+    let listed: BTreeSet<String> = nandlab_proof::fuzz::TARGETS.iter().map(|target| target.name.to_owned()).collect();
+    assert_eq!(built, listed, "targets in fuzz/Cargo.toml and in nandlab_proof::fuzz::TARGETS");
+    for name in listed {
+        let path = format!("fuzz/fuzz_targets/{name}.rs");
+        assert!(read(&path).contains(&format!("nandlab_proof::fuzz::{name}(")), "{path} runs another body");
+    }
+}
+
+#[test]
+fn every_profile_is_accepted_and_cites_its_source() {
+    let profiles = below("profiles/");
+    assert!(profiles.len() >= 5, "only {} profiles", profiles.len());
+    for file in profiles {
+        let text = file.text().expect("a profile is text");
+        let profile: Profile = toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.path));
+        profile.geometry().unwrap_or_else(|error| panic!("{}: {error}", file.path));
+        assert_eq!(format!("{}.toml", profile.name), file.name(), "the name in {}", file.path);
+        assert!(!profile.source.trim().is_empty(), "{} has no source", file.path);
+        let head: Vec<&str> = text.lines().take_while(|line| line.starts_with('#')).collect();
+        let head = head.join(" ").to_lowercase();
+        let cites = ["source", "data sheet", "datasheet", "paper", "convention"].iter().any(|word| head.contains(word));
+        assert!(cites, "{}: the head comment does not say where the figures come from", file.path);
+    }
+}
+
+/// Headings of the head comment of an FTL, in this order.
+const HEADINGS: [&str; 6] = ["Idea", "Write path", "Recovery", "Invariants", "Differences", "References"];
+
+#[test]
+fn every_ftl_is_explained() {
+    let mut complaints = Vec::new();
+    let read_me = read("README.md");
+    for entry in nandlab_ftl::LIST {
+        let head: Vec<&str> =
+            entry.source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
+        let headings: Vec<&str> = head.iter().filter_map(|line| line.strip_prefix("## ")).collect();
+        if headings != HEADINGS {
+            complaints.push(format!("{}: the headings are {headings:?}, expected {HEADINGS:?}", entry.name));
+        }
+        for pair in head.windows(2).filter(|pair| pair[0].starts_with("## ") && pair[1].is_empty()) {
+            complaints.push(format!("{}: nothing stands under \"{}\"", entry.name, pair[0]));
+        }
+        let file = format!("crates/ftl/src/{}.rs", entry.name);
+        let row = read_me.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{}`", entry.name)));
+        if !row.is_some_and(|row| row.contains(&file)) {
+            complaints.push(format!("{}: README.md has no row with `{}` and {file}", entry.name, entry.name));
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn the_texts_speak_of_the_project_alone() {
+    let mut complaints = Vec::new();
+    let this = "crates/proof/tests/tidy/";
+    // Folders of somebody's machine.
+    let folders = ["/home/", "/root/", "/Users/", "/work/", "/tmp/", "C:\\Users"];
+    for file in files().iter().filter(|file| !file.path.starts_with(this)) {
+        let Some(text) = file.text() else { continue };
+        for folder in folders {
+            for (at, _) in text.match_indices(folder) {
+                let before = text[..at].chars().last().unwrap_or(' ');
+                if !(before.is_alphanumeric() || "._-}".contains(before)) {
+                    complaints.push(format!("{}:{}: {folder}", file.path, line_of(&text, at)));
+                }
+            }
+        }
+    }
+    for line in read("Cargo.lock").lines().filter_map(|line| line.strip_prefix("source = ")) {
+        if line != "\"registry+https://github.com/rust-lang/crates.io-index\"" {
+            complaints.push(format!("Cargo.lock: {line}"));
+        }
+    }
+    none(&complaints);
+}

@@ -1,0 +1,79 @@
+//! Errors of the laboratory as Python exceptions; panics as one of them.
+
+use nandlab_lab::LabError;
+use pyo3::prelude::*;
+use pyo3::{create_exception, PyErr};
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+
+create_exception!(nandlab._native, NandlabError, pyo3::exceptions::PyException, "Something that nandlab says.");
+create_exception!(
+    nandlab._native,
+    ConfigError,
+    NandlabError,
+    "An experiment is wrong. Attributes: file, line, column, key; None where they are not known."
+);
+create_exception!(
+    nandlab._native,
+    TraceError,
+    NandlabError,
+    "A trace is wrong or cannot be read. Attributes: file, line, column; None where they are not known."
+);
+create_exception!(nandlab._native, DeviceFull, NandlabError, "No good blocks are left.");
+create_exception!(nandlab._native, PowerLost, NandlabError, "The device lost power.");
+
+thread_local! {
+    /// Where the last panic of this thread was.
+    static PANICKED_AT: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+pub(crate) fn add_to(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("NandlabError", py.get_type::<NandlabError>())?;
+    module.add("ConfigError", py.get_type::<ConfigError>())?;
+    module.add("TraceError", py.get_type::<TraceError>())?;
+    module.add("DeviceFull", py.get_type::<DeviceFull>())?;
+    module.add("PowerLost", py.get_type::<PowerLost>())?;
+    for class in [py.get_type::<ConfigError>(), py.get_type::<TraceError>()] {
+        for attribute in ["file", "line", "column", "key"] {
+            class.setattr(attribute, py.None())?;
+        }
+    }
+    // A panic becomes an exception with its place; nothing else may reach the terminal.
+    panic::set_hook(Box::new(|info| {
+        PANICKED_AT.set(info.location().map(ToString::to_string));
+    }));
+    Ok(())
+}
+
+/// An error of the laboratory as an exception.
+pub(crate) fn raised(py: Python<'_>, error: &LabError) -> PyErr {
+    let message = error.to_string();
+    let (raised, file, line, column, key) = match error {
+        LabError::Config(at) => (ConfigError::new_err(message), &at.file, at.line, at.column, &at.key),
+        LabError::Trace(at) => (TraceError::new_err(message), &at.file, at.line, at.column, &None),
+        LabError::DeviceFull(_) => return DeviceFull::new_err(message),
+        LabError::PowerLost => return PowerLost::new_err(message),
+        LabError::Io(_) => return NandlabError::new_err(message),
+    };
+    let value = raised.value(py);
+    let set = value
+        .setattr("file", file)
+        .and_then(|()| value.setattr("line", line))
+        .and_then(|()| value.setattr("column", column))
+        .and_then(|()| value.setattr("key", key));
+    set.err().unwrap_or(raised)
+}
+
+/// Runs `work`; a panic is an internal error.
+pub(crate) fn caught<T>(work: impl FnOnce() -> T) -> PyResult<T> {
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| NandlabError::new_err(internal(&*panic)))
+}
+
+/// What to tell of a panic in this thread.
+pub(crate) fn internal(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
+    let place = PANICKED_AT.take().map(|place| format!(" ({place})")).unwrap_or_default();
+    let text = text.unwrap_or("no reason given");
+    format!("internal error: {text}{place}; please report it together with the experiment")
+}

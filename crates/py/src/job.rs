@@ -1,0 +1,124 @@
+//! An experiment that runs in a thread of its own.
+
+use crate::errors::{caught, internal, raised, NandlabError};
+use nandlab_lab::config::{Experiment, Format};
+use nandlab_lab::{run, Control, LabError};
+use pyo3::prelude::*;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A run of one experiment: start it, watch it, stop it, take its record.
+#[pyclass(frozen, module = "nandlab._native")]
+pub(crate) struct Job {
+    task: Mutex<Option<Task>>,
+    control: Arc<Control>,
+    outcome: Arc<Outcome>,
+}
+
+struct Task {
+    experiment: Experiment,
+    base: PathBuf,
+    op_log: Option<PathBuf>,
+}
+
+/// How a run ended, once it has.
+#[derive(Default)]
+struct Outcome {
+    ended: Mutex<Option<Result<String, Failure>>>,
+    changed: Condvar,
+}
+
+enum Failure {
+    Lab(LabError),
+    Internal(String),
+}
+
+impl Task {
+    fn run(&self, control: &Control) -> Result<String, Failure> {
+        let work = AssertUnwindSafe(|| run(&self.experiment, &self.base, control, self.op_log.as_deref()));
+        match panic::catch_unwind(work) {
+            Ok(Ok(record)) => Ok(record.to_json()),
+            Ok(Err(error)) => Err(Failure::Lab(error)),
+            Err(panic) => Err(Failure::Internal(internal(&*panic))),
+        }
+    }
+}
+
+#[pymethods]
+impl Job {
+    /// Reads a resolved experiment; `base` is the folder that relative paths start from, `op_log` a file that
+    /// gets a line for every operation of the device.
+    #[new]
+    #[pyo3(signature = (experiment_json, base, op_log=None))]
+    fn new(py: Python<'_>, experiment_json: &str, base: PathBuf, op_log: Option<PathBuf>) -> PyResult<Self> {
+        let source = "the resolved experiment";
+        let parsed = caught(|| Experiment::parse(experiment_json, Format::Json, source, Path::new(&base), &[]))?;
+        let experiment = parsed.map_err(|error| raised(py, &error))?;
+        Ok(Self {
+            task: Mutex::new(Some(Task { experiment, base, op_log })),
+            control: Arc::default(),
+            outcome: Arc::default(),
+        })
+    }
+
+    /// Starts the run in a thread of its own; a second start does nothing.
+    fn start(&self) -> PyResult<()> {
+        let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
+        let (control, outcome) = (Arc::clone(&self.control), Arc::clone(&self.outcome));
+        let thread = std::thread::Builder::new().name("nandlab run".into());
+        let started = thread.spawn(move || {
+            let result = task.run(&control);
+            *outcome.ended.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+            outcome.changed.notify_all();
+        });
+        started.map(|_| ()).map_err(|error| NandlabError::new_err(format!("no thread could be started: {error}")))
+    }
+
+    /// The phase, the requests done in it, and how many it has; 0: not known.
+    fn progress(&self) -> (&'static str, u64, u64) {
+        let (phase, done, total) = self.control.progress();
+        (phase.name(), done, total)
+    }
+
+    /// Stops the run; its record is then marked partial.
+    fn cancel(&self) {
+        self.control.cancel();
+    }
+
+    /// Waits at most `seconds` for the end; whether it has come.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> bool {
+        // Longer waits than a day are the same to everybody, and some numbers are no durations.
+        let limit = Duration::from_secs_f64(if seconds > 0.0 { seconds.min(86_400.0) } else { 0.0 });
+        py.detach(|| {
+            let ended = self.outcome.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let waited = self.outcome.changed.wait_timeout_while(ended, limit, |ended| ended.is_none());
+            waited.unwrap_or_else(PoisonError::into_inner).0.is_some()
+        })
+    }
+
+    /// The record as JSON; waits for the end of a run that was started.
+    fn result(&self, py: Python<'_>) -> PyResult<String> {
+        if self.task.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+            return Err(NandlabError::new_err("the run was not started: call start() first"));
+        }
+        py.detach(|| {
+            let ended = self.outcome.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(self.outcome.changed.wait_while(ended, |ended| ended.is_none()));
+        });
+        let ended = self.outcome.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        match ended.as_ref().expect("the wait above ends when there is a result") {
+            Ok(record) => Ok(record.clone()),
+            Err(Failure::Lab(error)) => Err(raised(py, error)),
+            Err(Failure::Internal(message)) => Err(NandlabError::new_err(message.clone())),
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Nobody will ask for the result any more.
+        self.control.cancel();
+    }
+}

@@ -1,0 +1,70 @@
+use crate::quantity::ByteCount;
+use nandlab_nand::SECTOR_BYTES;
+
+/// Why a workload cannot be opened or go on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// An option is out of range.
+    #[error("{key} = {given} cannot work: {why}")]
+    Option {
+        /// The key inside the table of the workload.
+        key: String,
+        /// What was given.
+        given: String,
+        /// What is allowed, or why it cannot be.
+        why: String,
+    },
+    /// A record of a trace is malformed.
+    #[error("{file}, line {line}, column {column}: {message}")]
+    Record {
+        /// The trace, as it was named.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+        /// Byte of the line, from 1.
+        column: usize,
+        /// What was found and what was expected.
+        message: String,
+    },
+    /// A trace cannot be read.
+    #[error("{file}: {message}")]
+    File {
+        /// The trace, as it was named.
+        file: String,
+        /// Why not.
+        message: String,
+    },
+    /// The addresses do not fit the device.
+    #[error("{}", too_small(file, *needed, *device, ways_out))]
+    TooSmall {
+        /// The trace, as it was named.
+        file: String,
+        /// Sectors that the device would need.
+        needed: u64,
+        /// Sectors that it has.
+        device: u64,
+        /// What else than a larger device helps.
+        ways_out: &'static str,
+    },
+    /// The caller asked to stop.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl WorkloadError {
+    /// An option that cannot work.
+    pub(crate) fn option(key: &str, given: &impl ToString, why: impl Into<String>) -> Self {
+        Self::Option { key: key.to_owned(), given: given.to_string(), why: why.into() }
+    }
+}
+
+fn too_small(file: &str, needed: u64, device: u64, ways_out: &str) -> String {
+    let sector = u64::from(SECTOR_BYTES);
+    format!(
+        "{file} needs {needed} sectors ({}) and the device has {device} ({}): give it a device.capacity of at least {}{ways_out}",
+        ByteCount(needed * sector).rounded(),
+        ByteCount(device * sector).rounded(),
+        // A page is at most 32 KiB: a capacity in whole 32 KiB is one for every device.
+        ByteCount((needed * sector).div_ceil(1 << 15) << 15),
+    )
+}

@@ -1,0 +1,82 @@
+//! Hot and cold: a few addresses take most of the accesses.
+//!
+//! ## Idea
+//! The footprint is split into hot and cold addresses; a request goes to the hot ones with the probability
+//! `hot_accesses`, and is uniform within its group. `hot_share = 0.2` with `hot_accesses = 0.8` is the
+//! usual "80/20".
+//!
+//! ## Differences
+//! With `scatter` off the hot addresses are the first of the footprint; with it they are spread over the
+//! footprint by a fixed permutation, so that no block of addresses is hot as a whole.
+//!
+//! ## References
+//! Rosenblum and Ousterhout, "The design and implementation of a log-structured file system", ACM
+//! Transactions on Computer Systems 10(1), 1992.
+
+use crate::mix::Pattern;
+use crate::permutation::Permutation;
+use crate::{Options, Setting, Workload, WorkloadError};
+use nandlab_nand::random::Random;
+
+generator_options! {
+    /// Options of `[workload.hot_cold]`.
+    {
+        /// Share of the addresses that is hot, above 0 and below 1.
+        hot_share: f64 = 0.2,
+        /// Share of the accesses that goes to the hot addresses, 0 to 1.
+        hot_accesses: f64 = 0.8,
+        /// Spread the hot addresses over the footprint by a fixed permutation, instead of its first part.
+        scatter: bool = true,
+    }
+}
+
+/// Key of the permutation; the same in every experiment, so that seeds change the order and not the place.
+const SCATTER_KEY: u64 = 0x686F_745F_636F_6C64;
+
+impl Options for Config {
+    fn check(&self) -> Result<(), WorkloadError> {
+        if !(self.hot_share > 0.0 && self.hot_share < 1.0) {
+            return Err(WorkloadError::option("hot_share", &self.hot_share, "it is a share above 0 and below 1"));
+        }
+        if !(0.0..=1.0).contains(&self.hot_accesses) {
+            return Err(WorkloadError::option("hot_accesses", &self.hot_accesses, "a share is a number from 0 to 1"));
+        }
+        self.mix().check()
+    }
+
+    fn open(&self, setting: &Setting<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
+        self.check()?;
+        let slots = self.mix().slots(setting)?;
+        let hot = (self.hot_share * slots as f64).round() as u64;
+        if hot == 0 || hot == slots {
+            let why = format!("of {slots} addresses at least one is hot and one cold");
+            return Err(WorkloadError::option("hot_share", &self.hot_share, why));
+        }
+        let scatter = self.scatter.then(|| Permutation::new(slots, SCATTER_KEY));
+        self.mix().generator(setting, HotCold { hot, slots, hot_accesses: self.hot_accesses, scatter })
+    }
+
+    fn has_times(&self) -> bool {
+        self.mix().has_times()
+    }
+}
+
+struct HotCold {
+    hot: u64,
+    slots: u64,
+    hot_accesses: f64,
+    scatter: Option<Permutation>,
+}
+
+impl Pattern for HotCold {
+    #[inline]
+    fn start(&mut self, random: &mut Random, fitting: u64, _: u64) -> u64 {
+        let slot = if random.chance(self.hot_accesses) {
+            random.below(self.hot)
+        } else {
+            self.hot + random.below(self.slots - self.hot)
+        };
+        // A long request near the end of the footprint moves back until it fits.
+        self.scatter.map_or(slot, |scatter| scatter.apply(slot)).min(fitting - 1)
+    }
+}

@@ -1,0 +1,227 @@
+//! How long requests are.
+
+use crate::error::WorkloadError;
+use crate::quantity::ByteCount;
+use nandlab_nand::random::Random;
+use nandlab_nand::SECTOR_BYTES;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::Serialize;
+use std::fmt;
+
+/// Size of a request: one size, a weighted choice, or a range.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Size {
+    /// Always the same: `"4 KiB"`.
+    Fixed(ByteCount),
+    /// One of several: `[{ size = "4 KiB", weight = 3 }, { size = "64 KiB", weight = 1 }]`.
+    Weighted(Vec<WeightedSize>),
+    /// Equally likely sizes: `{ min = "4 KiB", max = "64 KiB" }`.
+    Range(SizeRange),
+}
+
+/// A size and how often it comes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedSize {
+    /// The size.
+    pub size: ByteCount,
+    /// Its frequency, relative to the other weights.
+    pub weight: f64,
+}
+
+/// Sizes from `min` to `max` in steps of `step`, all equally likely.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SizeRange {
+    /// The smallest size.
+    pub min: ByteCount,
+    /// No size is above this one.
+    pub max: ByteCount,
+    /// Distance of two sizes; `min` where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<ByteCount>,
+}
+
+impl Default for Size {
+    fn default() -> Self {
+        Self::Fixed(ByteCount(4096))
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Any;
+        impl<'de> Visitor<'de> for Any {
+            type Value = Size;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a size such as \"4 KiB\", a choice such as [{ size = \"4 KiB\", weight = 3 }] \
+                     or a range such as { min = \"4 KiB\", max = \"64 KiB\" }",
+                )
+            }
+            fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<Size, E> {
+                Ok(Size::Fixed(ByteCount(bytes)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Size, E> {
+                text.parse().map(Size::Fixed).map_err(E::custom)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Size, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Size::Weighted)
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Size, A::Error> {
+                SizeRange::deserialize(MapAccessDeserializer::new(map)).map(Size::Range)
+            }
+        }
+        deserializer.deserialize_any(Any)
+    }
+}
+
+impl schemars::JsonSchema for Size {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": ["integer", "string", "array", "object"],
+            "format": "bytes",
+        })
+    }
+}
+
+/// A [`Size`] made ready to draw from.
+#[derive(Clone, Debug)]
+pub(crate) enum Sizes {
+    Fixed(u32),
+    /// Upper bounds of the shares of 2^64, ascending, with the sectors of each.
+    Weighted(Vec<(u64, u32)>),
+    Range {
+        min: u32,
+        step: u32,
+        count: u64,
+    },
+}
+
+impl Sizes {
+    /// Checks `size`.
+    pub(crate) fn new(size: &Size) -> Result<Self, WorkloadError> {
+        match size {
+            Size::Fixed(bytes) => Ok(Self::Fixed(sectors("size", *bytes)?)),
+            Size::Weighted(choice) => Self::weighted(choice),
+            Size::Range(range) => Self::range(range),
+        }
+    }
+
+    fn weighted(choice: &[WeightedSize]) -> Result<Self, WorkloadError> {
+        let total: f64 = choice.iter().map(|one| one.weight).sum();
+        let mut below = 0.0;
+        let mut bounds = Vec::with_capacity(choice.len());
+        for (at, one) in choice.iter().enumerate() {
+            if !(one.weight.is_finite() && one.weight >= 0.0) {
+                let key = format!("size[{at}].weight");
+                return Err(WorkloadError::option(&key, &one.weight, "a weight is a number of 0 or more"));
+            }
+            below += one.weight;
+            bounds.push((share(below / total), sectors(&format!("size[{at}].size"), one.size)?));
+        }
+        if total <= 0.0 || choice.is_empty() {
+            return Err(WorkloadError::option("size", &"[]", "a choice needs a size with a weight above 0"));
+        }
+        // Rounding must not leave a gap at the top; sizes of weight 0 at the end stay out of reach.
+        let last = choice.iter().rposition(|one| one.weight > 0.0).expect("the weights sum to more than 0");
+        bounds.truncate(last + 1);
+        bounds[last].0 = u64::MAX;
+        Ok(Self::Weighted(bounds))
+    }
+
+    fn range(range: &SizeRange) -> Result<Self, WorkloadError> {
+        let min = sectors("size.min", range.min)?;
+        let max = sectors("size.max", range.max)?;
+        let step = sectors("size.step", range.step.unwrap_or(range.min))?;
+        if max < min {
+            let why = format!("the largest size is at least the smallest ({})", range.min);
+            return Err(WorkloadError::option("size.max", &range.max, why));
+        }
+        Ok(Self::Range { min, step, count: u64::from((max - min) / step) + 1 })
+    }
+
+    /// The largest size in sectors.
+    pub(crate) fn largest(&self) -> u32 {
+        match self {
+            Self::Fixed(sectors) => *sectors,
+            Self::Weighted(bounds) => bounds.iter().map(|&(_, sectors)| sectors).max().unwrap_or(1),
+            Self::Range { min, step, count } => min + step * (*count as u32 - 1),
+        }
+    }
+
+    /// A size in sectors.
+    #[inline]
+    pub(crate) fn draw(&self, random: &mut Random) -> u32 {
+        match self {
+            Self::Fixed(sectors) => *sectors,
+            Self::Weighted(bounds) => {
+                let at = random.next_u64();
+                bounds[bounds.partition_point(|&(bound, _)| bound <= at).min(bounds.len() - 1)].1
+            }
+            Self::Range { min, step, count } => min + step * random.below(*count) as u32,
+        }
+    }
+}
+
+/// `part` of 2^64; what does not fit is all of it.
+pub(crate) fn share(part: f64) -> u64 {
+    (part * 18_446_744_073_709_551_616.0) as u64
+}
+
+/// `bytes` in sectors, as the size of a request.
+fn sectors(key: &str, bytes: ByteCount) -> Result<u32, WorkloadError> {
+    const MAX: u64 = 1 << 30;
+    let sector = u64::from(SECTOR_BYTES);
+    if bytes.0 == 0 || bytes.0 % sector != 0 || bytes.0 > MAX {
+        return Err(WorkloadError::option(key, &bytes, "a request is 512 B to 1 GiB long, in whole sectors of 512 B"));
+    }
+    Ok((bytes.0 / sector) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn weighted(choice: &[(u64, f64)]) -> Size {
+        Size::Weighted(choice.iter().map(|&(size, weight)| WeightedSize { size: ByteCount(size), weight }).collect())
+    }
+
+    #[test]
+    fn weights_are_frequencies() {
+        let sizes = Sizes::new(&weighted(&[(512, 3.0), (4096, 0.0), (8192, 1.0), (1024, 0.0)])).unwrap();
+        let mut random = Random::new(3);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..40_000 {
+            *counts.entry(sizes.draw(&mut random)).or_insert(0) += 1;
+        }
+        assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [1, 16]);
+        assert!((29_500..30_500).contains(&counts[&1]), "{counts:?}");
+    }
+
+    #[test]
+    fn a_range_steps_from_the_smallest() {
+        let range = SizeRange { min: ByteCount(4096), max: ByteCount(18_000 / 512 * 512), step: None };
+        let sizes = Sizes::new(&Size::Range(range)).unwrap();
+        let mut random = Random::new(3);
+        let seen: std::collections::BTreeSet<_> = (0..1000).map(|_| sizes.draw(&mut random)).collect();
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), [8, 16, 24, 32]);
+        assert_eq!(sizes.largest(), 32);
+    }
+
+    #[test]
+    fn what_cannot_be_a_size_is_refused_with_its_key() {
+        let error = |size| Sizes::new(&size).unwrap_err().to_string();
+        assert!(error(Size::Fixed(ByteCount(1000))).starts_with("size = 1000 B cannot work"));
+        assert!(error(weighted(&[])).starts_with("size = []"));
+        assert!(error(weighted(&[(512, 1.0), (512, -1.0)])).starts_with("size[1].weight = -1"));
+        let range = SizeRange { min: ByteCount(4096), max: ByteCount(512), step: None };
+        assert!(error(Size::Range(range)).starts_with("size.max = 512 B"));
+    }
+}

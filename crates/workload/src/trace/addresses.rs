@@ -1,0 +1,173 @@
+//! How the addresses of a trace come to lie inside the device.
+
+use nandlab_block::{Op, Request};
+use std::collections::BTreeMap;
+
+/// What is done with addresses beyond the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Addresses {
+    /// The run is refused; the message names the largest address.
+    #[default]
+    Reject,
+    /// Each request starts at its first sector modulo the device; one that would then reach past the end
+    /// moves back as a whole until it ends there. Requests stay whole and in their lengths; different
+    /// addresses may fall onto one.
+    Fold,
+    /// The 4 KiB pages that the trace reads or writes are renumbered in the order of their addresses, without
+    /// gaps. Neighbours stay neighbours; trims of pages that are never read or written vanish.
+    Compact,
+}
+
+/// Sectors of the pages that [`Addresses::Compact`] renumbers.
+const PAGE_SECTORS: u64 = 8;
+/// Pages of a chunk of the bitmap.
+const CHUNK_PAGES: u64 = 4096;
+const CHUNK_WORDS: usize = CHUNK_PAGES as usize / 64;
+
+/// The set of 4 KiB pages that a trace touches: a bitmap in chunks of 16 MiB of address space.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TouchedPages {
+    chunks: BTreeMap<u64, Box<[u64; CHUNK_WORDS]>>,
+}
+
+impl TouchedPages {
+    pub(crate) fn add(&mut self, request: &Request) {
+        if !matches!(request.op, Op::Read | Op::Write) {
+            return;
+        }
+        for page in request.sector / PAGE_SECTORS..request.end().div_ceil(PAGE_SECTORS) {
+            let chunk = self.chunks.entry(page / CHUNK_PAGES).or_insert_with(|| Box::new([0; CHUNK_WORDS]));
+            let bit = page % CHUNK_PAGES;
+            chunk[(bit / 64) as usize] |= 1 << (bit % 64);
+        }
+    }
+
+    /// Numbers the pages in the order of their addresses.
+    pub(crate) fn rank(self) -> Ranks {
+        let mut next = 0;
+        let mut chunks = Vec::with_capacity(self.chunks.len());
+        for (number, bits) in self.chunks {
+            let first = next;
+            next += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+            chunks.push(Chunk { number, first, bits });
+        }
+        Ranks { chunks, pages: next }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Chunk {
+    number: u64,
+    /// Number of the first touched page of the chunk.
+    first: u64,
+    bits: Box<[u64; CHUNK_WORDS]>,
+}
+
+/// The renumbering of the touched pages.
+#[derive(Clone, Debug)]
+pub(crate) struct Ranks {
+    chunks: Vec<Chunk>,
+    pages: u64,
+}
+
+impl Ranks {
+    /// Sectors of all touched pages.
+    pub(crate) fn sectors(&self) -> u64 {
+        self.pages * PAGE_SECTORS
+    }
+
+    /// The touched pages below `page`, and whether `page` itself is one.
+    fn below(&self, page: u64) -> (u64, bool) {
+        let (number, bit) = (page / CHUNK_PAGES, page % CHUNK_PAGES);
+        let at = self.chunks.partition_point(|chunk| chunk.number < number);
+        let Some(chunk) = self.chunks.get(at) else { return (self.pages, false) };
+        if chunk.number != number {
+            return (chunk.first, false);
+        }
+        let word = (bit / 64) as usize;
+        let before: u64 = chunk.bits[..word].iter().map(|word| u64::from(word.count_ones())).sum();
+        let mask = 1u64 << (bit % 64);
+        let inside = u64::from((chunk.bits[word] & (mask - 1)).count_ones());
+        (chunk.first + before + inside, chunk.bits[word] & mask != 0)
+    }
+
+    /// Where `sector` goes; one of an untouched page goes to the first sector after the touched pages below it.
+    fn sector(&self, sector: u64) -> u64 {
+        let (rank, touched) = self.below(sector / PAGE_SECTORS);
+        rank * PAGE_SECTORS + if touched { sector % PAGE_SECTORS } else { 0 }
+    }
+
+    /// `request` with its new addresses; `None` for a trim of which nothing is left.
+    pub(crate) fn translate(&self, request: &Request) -> Option<Request> {
+        let sector = self.sector(request.sector);
+        if request.op != Op::Trim {
+            // All pages of the request are touched, so their numbers are as dense as they were.
+            return Some(Request { sector, ..*request });
+        }
+        let sectors = self.sector(request.end()) - sector;
+        (sectors > 0).then_some(Request { sector, sectors: sectors as u32, ..*request })
+    }
+}
+
+/// `request` folded into a device of `capacity` sectors; only a trim may be longer than the device, and is cut.
+pub(crate) fn fold(request: &Request, capacity: u64) -> Request {
+    let start = request.sector % capacity;
+    let sectors = u64::from(request.sectors).min(capacity);
+    Request { sector: start.min(capacity - sectors), sectors: sectors as u32, ..*request }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folded_requests_stay_whole() {
+        let fold = |sector, sectors| fold(&Request::new(Op::Write, sector, sectors), 100).sector;
+        assert_eq!(super::fold(&Request::new(Op::Trim, 8, 1000), 100), Request::new(Op::Trim, 0, 100));
+        assert_eq!(
+            [fold(0, 8), fold(92, 8), fold(93, 8), fold(99, 8), fold(108, 8), fold(250, 100)],
+            [0, 92, 92, 92, 8, 0]
+        );
+    }
+
+    #[test]
+    fn touched_pages_are_numbered_in_order_and_keep_their_offsets() {
+        let far = 1 << 40;
+        let mut touched = TouchedPages::default();
+        for (op, sector, sectors) in
+            [(Op::Write, 8, 8), (Op::Read, far + 3, 9), (Op::Write, 40_000, 1), (Op::Trim, 800, 8), (Op::Flush, 0, 0)]
+        {
+            touched.add(&Request::new(op, sector, sectors));
+        }
+        let ranks = touched.rank();
+        assert_eq!(ranks.sectors(), 4 * PAGE_SECTORS);
+        let moved = |op, sector, sectors| {
+            ranks.translate(&Request::new(op, sector, sectors)).map(|request| (request.sector, request.sectors))
+        };
+        assert_eq!(moved(Op::Write, 8, 8), Some((0, 8)));
+        assert_eq!(moved(Op::Write, 40_001, 1), Some((9, 1)));
+        assert_eq!(moved(Op::Read, far + 3, 9), Some((19, 9)));
+        assert_eq!(moved(Op::Trim, 800, 8), None, "nothing there is ever read or written");
+        assert_eq!(moved(Op::Trim, 0, 80_000), Some((0, 16)));
+        assert_eq!(moved(Op::Trim, 12, 100), Some((4, 4)), "half of the first page");
+        assert_eq!(moved(Op::Trim, far, u32::MAX), Some((16, 16)));
+    }
+
+    #[test]
+    fn ranks_agree_with_counting() {
+        let mut random = nandlab_nand::random::Random::new(5);
+        let mut touched = TouchedPages::default();
+        let mut plain = std::collections::BTreeSet::new();
+        for _ in 0..2000 {
+            let request = Request::new(Op::Write, random.below(1 << 20), 1 + random.below(30) as u32);
+            touched.add(&request);
+            plain.extend(request.sector / 8..=(request.end() - 1) / 8);
+        }
+        let ranks = touched.rank();
+        for (number, &page) in plain.iter().enumerate() {
+            assert_eq!(ranks.below(page), (number as u64, true));
+        }
+        assert_eq!(ranks.sectors(), plain.len() as u64 * 8);
+    }
+}

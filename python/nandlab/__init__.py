@@ -1,0 +1,80 @@
+"""Runs a workload over a flash translation layer on a NAND device, and says what it cost.
+
+>>> import nandlab
+>>> experiment = nandlab.Experiment(
+...     workload=nandlab.workload.sequential(requests=2000),
+...     ftl=nandlab.ftl.page(),
+...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+... )
+>>> result = experiment.run()
+>>> result.waf
+1.0
+
+Everything that a TOML file says can be said here, under the same names; see `Experiment`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nandlab import ftl, workload
+    from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
+    from nandlab.config import Device, Host, Precondition
+    from nandlab.experiment import Experiment, Run
+    from nandlab.listing import lists
+    from nandlab.result import Result
+
+    __version__: str
+
+__all__ = [
+    "ConfigError",
+    "Device",
+    "DeviceFull",
+    "Experiment",
+    "Host",
+    "NandlabError",
+    "PowerLost",
+    "Precondition",
+    "Result",
+    "Run",
+    "TraceError",
+    "__version__",
+    "ftl",
+    "lists",
+    "workload",
+]
+
+# Loaded on first use: `nandlab list` must answer faster than everything here imports.
+_HOME = {
+    "ConfigError": "_native",
+    "DeviceFull": "_native",
+    "NandlabError": "_native",
+    "PowerLost": "_native",
+    "TraceError": "_native",
+    "Device": "config",
+    "Host": "config",
+    "Precondition": "config",
+    "Experiment": "experiment",
+    "Run": "experiment",
+    "Result": "result",
+    "lists": "listing",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module has attributes of any type
+    if name == "__version__":
+        value = importlib.import_module("nandlab._native").version()
+    elif name in ("ftl", "workload"):
+        value = importlib.import_module(f"nandlab.{name}")
+    elif name in _HOME:
+        value = getattr(importlib.import_module(f"nandlab.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'nandlab' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(__all__))

@@ -1,0 +1,104 @@
+"""Several experiments at once, on as many processors as there are."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nandlab._native import NandlabError
+from nandlab.experiment import POLL_S, Experiment, Run
+from nandlab.result import Result
+
+STOP_S = 0.8
+"""How long a stop may take before what has not answered is given up."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an experiment: a result, or the error that ended it; neither if it never started."""
+
+    result: Result | None = None
+    error: NandlabError | None = None
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a batch stands: experiments done, and phase, requests done and in all of each one running."""
+
+    finished: int
+    running: dict[int, tuple[str, int, int]]
+    total: int
+
+    def share(self) -> float:
+        """Part of the batch that is done, 0 to 1, each experiment counting alike."""
+        parts = (done / total if total else 0.0 for _, done, total in self.running.values())
+        return (self.finished + sum(parts)) / self.total if self.total else 1.0
+
+
+def run_all(
+    experiments: Sequence[Experiment],
+    jobs: int | None = None,
+    progress: Callable[[State], object] | None = None,
+    op_log: str | None = None,
+) -> tuple[list[Outcome], bool]:
+    """Runs every experiment; outcomes come in the order of `experiments`, whatever order they end in.
+
+    Args:
+        experiments: What to run.
+        jobs: How many run at once; one for each processor by default.
+        progress: Called some times a second.
+        op_log: A CSV file for the flash operations; for a single experiment only.
+
+    Returns:
+        The outcomes, and whether Ctrl-C stopped the batch: what ran then has a partial result.
+
+    """
+    if op_log is not None and len(experiments) != 1:
+        raise ValueError("an operation log belongs to a single experiment")
+    jobs = jobs or len(os.sched_getaffinity(0))
+    outcomes = [Outcome() for _ in experiments]
+    waiting = list(range(len(experiments)))
+    running: dict[int, Run] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                at = waiting.pop(0)
+                try:
+                    running[at] = experiments[at].start(op_log)
+                except NandlabError as error:
+                    outcomes[at] = Outcome(error=error)
+            _collect(running, outcomes, POLL_S)
+            if progress is not None:
+                states = {at: run.progress() for at, run in running.items()}
+                done = len(experiments) - len(waiting) - len(running)
+                progress(State(done, states, len(experiments)))
+    except KeyboardInterrupt:
+        _stop(running, outcomes)
+        return outcomes, True
+    return outcomes, False
+
+
+def _collect(running: dict[int, Run], outcomes: list[Outcome], seconds: float) -> None:
+    """Waits at most `seconds` for the first of `running`, and takes in all that have ended."""
+    for at, run in list(running.items()):
+        if run.wait(seconds):
+            outcomes[at] = _outcome(run)
+            del running[at]
+        seconds = 0.0
+
+
+def _outcome(run: Run) -> Outcome:
+    try:
+        return Outcome(result=run.result())
+    except NandlabError as error:
+        return Outcome(error=error)
+
+
+def _stop(running: dict[int, Run], outcomes: list[Outcome]) -> None:
+    for run in running.values():
+        run.cancel()
+    end = time.monotonic() + STOP_S
+    while running and time.monotonic() < end:
+        _collect(running, outcomes, POLL_S)

@@ -1,0 +1,149 @@
+"""The command `nandlab`.
+
+Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong. Results go to stdout, as a table
+or with `--json` as one JSON document; progress and errors go to stderr.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+COMMANDS = ("run", "compare", "list", "check", "bench")
+
+DONE, FAILED, WRONG_INPUT = 0, 1, 2
+
+
+class Commands(click.Group):
+    """The commands, each imported when it is used: start-up stays short."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the help text."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        return importlib.import_module(f"nandlab.cli.{cmd_name}").command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest name where there is no such command."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
+            raise click.UsageError(f"there is no command {args[0]!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from nandlab import __version__
+
+        click.echo(f"nandlab {__version__}")
+        ctx.exit()
+
+
+@click.command(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Print the version."
+)
+def group() -> None:
+    """Run workloads on flash designs, and see what they cost."""
+
+
+def main() -> NoReturn:
+    """Runs the command line and ends the process."""
+    status = _guarded(sys.argv[1:])
+    # Threads of the compiled module that are still stopping must not hold up the end.
+    _flush_quietly()
+    os._exit(status)
+
+
+def _guarded(arguments: list[str]) -> int:
+    try:
+        status = group.main(arguments, prog_name="nandlab", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return WRONG_INPUT
+    except click.ClickException as error:
+        click.echo(f"error: {_sentence(error)}", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("stopped", err=True)
+        return FAILED
+    except BrokenPipeError:
+        return FAILED
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else FAILED
+    except BaseException as error:  # noqa: BLE001 - a traceback must never reach a user
+        return _failed(error)
+    return status if isinstance(status, int) else DONE
+
+
+def _sentence(error: click.ClickException) -> str:
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return error.format_message()
+    if (
+        isinstance(error, click.BadParameter)
+        and not isinstance(error, click.MissingParameter)
+        and error.param
+    ):
+        named = error.param.metavar if isinstance(error.param, click.Argument) else error.param.opts[0]
+        return f"{named}: {error.message}"
+    return f"{error.format_message().rstrip('.')}. `{error.ctx.command_path} --help` shows what it takes."
+
+
+def _failed(error: BaseException) -> int:
+    try:
+        from nandlab._native import NandlabError
+    except ImportError:
+        click.echo(
+            f"error: the compiled part of nandlab cannot be loaded ({error}); build it with `make`", err=True
+        )
+        return FAILED
+    if isinstance(error, NandlabError):
+        click.echo(f"error: {error}", err=True)
+        return status_of(error)
+    if isinstance(error, OSError):
+        # Sentences of our own have no errno.
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {where}{(error.strerror or str(error))}", err=True)
+        return FAILED
+    if os.environ.get("NANDLAB_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(error)
+    click.echo(
+        f"internal error: {type(error).__name__}: {error}. This is a bug of nandlab, please report it; "
+        "with NANDLAB_TRACEBACK=1 it says where.",
+        err=True,
+    )
+    return FAILED
+
+
+def status_of(error: BaseException) -> int:
+    """The exit status that an error of a run or of its input means."""
+    from nandlab._native import ConfigError, TraceError
+
+    return WRONG_INPUT if isinstance(error, ConfigError | TraceError) else FAILED
+
+
+def _flush_quietly() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            # The reader is gone, or the disk is full and that has been said.
+            continue

@@ -1,0 +1,59 @@
+"""`nandlab check FILE`: what an experiment comes down to, without running it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nandlab.cli.options import Pair, experiment_argument, json_option, override, sets_option
+from nandlab.cli.output import print_json
+
+
+@click.command("check")
+@experiment_argument()
+@sets_option
+@json_option
+def command(file: str, sets: list[Pair], as_json: bool) -> None:
+    """Check FILE, its trace and whether they fit; print the experiment with every default written out.
+
+    What is printed is an experiment again; sizes stand in it as comments.
+    """
+    from nandlab.experiment import Experiment
+
+    experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
+    resolved, sizes = experiment.resolve(), experiment.inspect()
+    if as_json:
+        print_json({"experiment": resolved, **sizes})
+        return
+    from nandlab.toml_text import toml_text
+
+    click.echo(toml_text(resolved))
+    for line in _sizes(sizes):
+        click.echo(f"# {line}")
+
+
+def _sizes(sizes: dict[str, Any]) -> list[str]:
+    from nandlab import units
+
+    device = sizes["device"]
+    dies = "1 die" if device["dies"] == 1 else f"{device['dies']} dies"
+    lines = [
+        f"device: {device['blocks']:,} blocks of {device['pages_per_block']} pages of "
+        f"{units.size(device['page_bytes'])} on {dies}, {units.size(device['physical_bytes'])}",
+        f"host: {units.size(device['logical_bytes'])}, over-provisioning "
+        f"{units.percent(device['over_provisioning'])}",
+    ]
+    trace = sizes["trace"]
+    if trace is not None:
+        lines.append(
+            f"trace: {trace['requests']:,} requests; {trace['reads']:,} reads, {trace['writes']:,} writes, "
+            f"{trace['trims']:,} trims, {trace['flushes']:,} flushes"
+        )
+        lines.append(
+            f"trace: {units.size(trace['read_sectors'] * 512)} read, "
+            f"{units.size(trace['written_sectors'] * 512)} written, "
+            f"{units.size(trace['trimmed_sectors'] * 512)} trimmed, "
+            f"the highest address at {units.size(trace['end_sector'] * 512)}"
+        )
+    return lines + [f"note: {notice}" for notice in sizes["notices"]]

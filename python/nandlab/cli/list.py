@@ -1,0 +1,132 @@
+"""`nandlab list KIND`: what there is to choose from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from nandlab.cli.options import json_option
+from nandlab.cli.output import print_json, print_table
+
+KINDS = ("ftls", "buffers", "file-systems", "workloads", "traces", "devices", "victims")
+
+
+def _kind(_ctx: click.Context, _parameter: click.Parameter, kind: str) -> str:
+    if kind in KINDS:
+        return kind
+    import difflib
+
+    near = difflib.get_close_matches(kind, KINDS, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(KINDS)}"
+    raise click.UsageError(f"there is no list of {kind!r}; {hint}")
+
+
+@click.command("list")
+@click.argument("kind", metavar="KIND", callback=_kind)
+@click.argument("name", required=False)
+@json_option
+def command(kind: str, name: str | None, as_json: bool) -> None:
+    """List what there is of a KIND; with NAME, all there is to say about one of them.
+
+    KIND is ftls, buffers, file-systems, workloads, traces, devices or victims.
+    """
+    from nandlab.listing import lists
+
+    key = kind.replace("-", "_")
+    entries = lists()[key]
+    if name is not None:
+        entries = [_find(entries, name, kind)]
+    if as_json:
+        print_json({key: entries})
+    elif name is not None:
+        _print_one(entries[0])
+    elif not entries:
+        click.echo(f"this version has no {kind.replace('-', ' ')}")
+    else:
+        _print_all(entries)
+
+
+def _find(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]:
+    names = [entry["name"] for entry in entries]
+    if name in names:
+        return entries[names.index(name)]
+    import difflib
+
+    near = difflib.get_close_matches(name, names, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names) or 'none'}"
+    raise click.UsageError(f"there is no {name!r} among the {kind}; {hint}")
+
+
+def _print_all(entries: list[dict[str, Any]]) -> None:
+    keys = [
+        key
+        for key in dict.fromkeys(key for entry in entries for key in entry)
+        if key not in ("doc", "options", "source") and any(_is_plain(entry.get(key)) for entry in entries)
+    ]
+    # The summary is the longest and stands last.
+    keys.sort(key=lambda key: key == "summary")
+    numbers = [
+        at
+        for at, key in enumerate(keys)
+        if all(isinstance(entry.get(key, 0), int | float) for entry in entries)
+    ]
+    rows = [[_cell(entry.get(key), key) for key in keys] for entry in entries]
+    print_table(rows, [key.replace("_", " ") for key in keys], right=numbers)
+
+
+def _is_plain(value: Any) -> bool:  # noqa: ANN401 - JSON
+    return isinstance(value, str | int | float) and value != ""
+
+
+def _cell(value: Any, key: str) -> str:  # noqa: ANN401 - JSON
+    if key.endswith("_bytes") and isinstance(value, int):
+        from nandlab.units import size
+
+        return size(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if _is_plain(value) else ""
+
+
+def _print_one(entry: dict[str, Any]) -> None:
+    from nandlab.listing import option_table
+
+    click.echo((entry.get("doc") or entry.get("summary") or entry["name"]).strip())
+    facts = [
+        [key.replace("_", " "), _cell(value, key)]
+        for key, value in entry.items()
+        if key not in ("doc", "options")
+    ]
+    click.echo()
+    print_table([fact for fact in facts if fact[1]])
+    options = option_table(entry.get("options") or {})
+    if options:
+        rows = [
+            [
+                name,
+                _plain_type(spec["type"]),
+                "needed" if spec["required"] else _default(spec["default"]),
+                spec["doc"],
+            ]
+            for name, spec in options.items()
+        ]
+        print_table(rows, ["option", "type", "default", "meaning"])
+
+
+def _plain_type(annotation: str) -> str:
+    """A Python annotation as words: the values of a choice stand for themselves."""
+    return re.sub(
+        r"Literal\[([^]]*)\]", lambda found: found[1].replace("'", "").replace(", ", " | "), annotation
+    )
+
+
+def _default(value: Any) -> str:  # noqa: ANN401 - JSON
+    import json
+
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, str | int | float | bool | list | dict)
+        else ""
+    )

@@ -1,0 +1,210 @@
+"""Options and arguments that commands share."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nandlab.new_file import check_writable
+from nandlab.units import percent, size
+
+EXPERIMENT = click.Path(exists=True, dir_okay=False, readable=True)
+
+TAGGED = ("ftl", "workload", "buffer")
+"""Tables that hold exactly one of several named choices; a bare name takes it with its defaults."""
+
+
+Pair = tuple[str, str]
+"""A key of an experiment and the text of its value."""
+
+
+def _sets(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> list[Pair]:
+    return [_split(text, "--set") for text in given]
+
+
+def _split(text: str, option: str) -> Pair:
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise click.BadParameter(
+            f"{text!r} is not of the form key=value, as in {option} device.over_provisioning=0.28"
+        )
+    return key.strip(), value.strip()
+
+
+def override(pair: Pair, file: str) -> str:
+    """An override of a key in `file`, as the compiled module takes it.
+
+    A path on the command line starts from the current folder where there is such a file; in the experiment it
+    starts from the folder of `file`.
+
+    >>> override(("device.capacity", "1 GiB"), "a.toml"), override(("ftl", "page"), "a.toml")
+    ('device.capacity=1 GiB', 'ftl={ page = {} }')
+    """
+    key, value = pair
+    if key in TAGGED and re.fullmatch(r"\w+", value):
+        value = f"{{ {value} = {{}} }}"
+    if (key.endswith(".path") or value.endswith(".toml")) and Path(value).is_file():
+        value = os.path.relpath(value, Path(file).parent)
+    return f"{key}={value}"
+
+
+def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    if path is not None:
+        writable(path)
+    return path
+
+
+def writable(path: str) -> None:
+    """Refuses a path that cannot be written, before any work is done."""
+    try:
+        check_writable(path)
+    except OSError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+sets_option = click.option(
+    "--set",
+    "sets",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_sets,
+    help="Override a key of the experiment, as in device.over_provisioning=0.28. Can be repeated.",
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
+report_option = click.option(
+    "--report", metavar="FILE.html", callback=_report, help="Write a self-contained HTML report."
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key and the values that it takes in turn."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+def parse_axis(text: str) -> Axis:
+    """Reads `key=a,b,c`; commas inside quotes or brackets belong to a value.
+
+    >>> parse_axis("device.over_provisioning=0.07,0.28")
+    Axis(key='device.over_provisioning', values=('0.07', '0.28'))
+    >>> parse_axis('ftl={page={a=1,b=2}},block').values
+    ('{page={a=1,b=2}}', 'block')
+    """
+    key, value = _split(text, "--vary")
+    values = tuple(part.strip() for part in _split_commas(value))
+    if not all(values):
+        raise click.BadParameter(f"{text!r} has an empty value")
+    return Axis(key, values)
+
+
+def _split_commas(text: str) -> list[str]:
+    parts, depth, quote = [""], 0, ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        if character == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+def _axes(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> list[Axis]:
+    return [parse_axis(text) for text in given]
+
+
+vary_option = click.option(
+    "--vary",
+    "axes",
+    metavar="KEY=A,B,...",
+    multiple=True,
+    callback=_axes,
+    help="Run each value of a key; several --vary make every combination. ftl=page,block takes FTLs by name.",
+)
+
+
+TITLES = {"over_provisioning": "OP", "page_bytes": "page", "path": "trace"}
+"""Shorter heads for the columns of keys that are often varied."""
+
+
+@dataclass(frozen=True)
+class Design:
+    """One experiment of a comparison."""
+
+    file: str
+    labels: dict[str, str]
+    """What sets it apart: the title of a column, and the value in it."""
+    sets: list[str]
+
+    @property
+    def name(self) -> str:
+        """The labels in one line."""
+        return ", ".join(
+            value if title == "experiment" else f"{title} {value}" for title, value in self.labels.items()
+        )
+
+
+def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) -> list[Design]:
+    """Every file with every combination of the axes; designs for the same workload stand together."""
+    work = [axis for axis in axes if axis.key.split(".")[0] == "workload"]
+    rest = [axis for axis in axes if axis not in work]
+    titles = dict(zip((axis.key for axis in axes), _titles([axis.key for axis in axes]), strict=True))
+    stems = list(zip(files, _distinct_stems(files), strict=True))
+    found = []
+    for before, (file, stem), after in itertools.product(_pairs(work), stems, _pairs(rest)):
+        own = {"experiment": stem} if len(files) > 1 or not axes else {}
+        labels = [
+            {titles[key]: _label(titles[key], value) for key, value in pairs} for pairs in (before, after)
+        ]
+        overrides = [override(pair, file) for pair in (*sets, *before, *after)]
+        found.append(Design(file, labels[0] | own | labels[1], overrides))
+    return found
+
+
+def _pairs(axes: Sequence[Axis]) -> list[list[Pair]]:
+    """Every combination of values, each with its key."""
+    combinations = itertools.product(*(axis.values for axis in axes))
+    return [[(axis.key, value) for axis, value in zip(axes, values, strict=True)] for values in combinations]
+
+
+def _label(title: str, value: str) -> str:
+    """A value as it is shown: a percentage, a size, or a file without its folders and ending."""
+    if title == TITLES["over_provisioning"] and re.fullmatch(r"[0-9.]+", value):
+        return percent(float(value))
+    if title == TITLES["page_bytes"] and value.isdigit():
+        return size(int(value))
+    return value.strip("\"'").rsplit("/", 1)[-1].removesuffix(".gz").removesuffix(".csv")
+
+
+def _titles(keys: Sequence[str]) -> list[str]:
+    """The last part of each key where that is enough to tell them apart, or a shorter word for it."""
+    last = [key.rsplit(".", 1)[-1] for key in keys]
+    return [
+        TITLES.get(short, short) if last.count(short) == 1 else key
+        for key, short in zip(keys, last, strict=True)
+    ]
+
+
+def _distinct_stems(files: Sequence[str]) -> list[str]:
+    stems = [Path(file).stem for file in files]
+    return stems if len(set(stems)) == len(stems) else list(files)
+
+
+def experiment_argument(**settings: Any) -> Callable[..., Any]:  # noqa: ANN401 - as click's
+    """The argument FILE of a command."""
+    return click.argument("file", metavar="FILE", type=EXPERIMENT, **settings)

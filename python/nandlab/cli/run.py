@@ -1,0 +1,91 @@
+"""`nandlab run FILE`: runs one experiment."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+import click
+
+from nandlab.cli import DONE, FAILED
+from nandlab.cli.options import (
+    Pair,
+    experiment_argument,
+    json_option,
+    override,
+    report_option,
+    sets_option,
+    writable,
+)
+from nandlab.cli.output import print_json, print_table, say
+
+
+def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    if path is not None:
+        writable(path)
+        if path.endswith(".parquet"):
+            from nandlab.parquet import require_polars
+
+            require_polars()
+    return path
+
+
+@click.command("run")
+@experiment_argument()
+@sets_option
+@report_option
+@click.option(
+    "--op-log",
+    metavar="FILE",
+    callback=_op_log,
+    help="Write every flash operation with time, die, origin and cause: .csv, .csv.gz or .parquet.",
+)
+@json_option
+def command(file: str, sets: list[Pair], report: str | None, op_log: str | None, as_json: bool) -> int:
+    """Run the experiment in FILE and print what it cost.
+
+    Ctrl-C stops it and prints what it has come to, marked partial, with exit status 1.
+    """
+    from nandlab.batch import run_all
+    from nandlab.cli.progress import Waiting
+    from nandlab.experiment import Experiment
+    from nandlab.parquet import csv_beside, to_parquet
+
+    experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
+    with Waiting() as waiting, csv_beside(op_log) as log:
+        (outcome,), stopped = run_all(
+            [experiment], progress=lambda state: _show(waiting, state.running), op_log=log
+        )
+        if outcome.result is not None and op_log is not None and log != op_log:
+            to_parquet(log, op_log)
+    if outcome.error is not None:
+        raise outcome.error
+    if outcome.result is None:
+        say("stopped before there was a result")
+        return FAILED
+    result = outcome.result
+    _print(result, as_json)
+    if report is not None:
+        result.report(report, command=shlex.join(["nandlab", *sys.argv[1:]]))
+        say(f"report: {report}")
+    return FAILED if stopped or result.partial else DONE
+
+
+def _show(waiting, running) -> None:  # noqa: ANN001 - see Waiting and State
+    for phase, done, total in running.values():
+        in_all = f" of {total:,}" if total else ""
+        waiting.update(phase, done / total if total else None, f"{done:,}{in_all} requests")
+
+
+def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported late
+    if as_json:
+        print_json(result.to_dict())
+        return
+    from nandlab import summary, units
+
+    click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
+    if result.partial:
+        click.echo(f"PARTIAL: stopped after {units.count(result.host.requests)} requests")
+    print_table(summary.headline(result))
+    for notice in result.notices:
+        click.echo(f"note: {notice}")

@@ -1,0 +1,104 @@
+"""Typed tables of an experiment; each says in Python what the TOML table of its name says.
+
+What is left out keeps its default, which `nandlab check FILE` and `Experiment.resolve()` show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+Table = Mapping[str, Any]
+Bytes = int | str
+"""A number of bytes, or a string with a unit: B, KB, KiB, MB, MiB, GB, GiB, TiB."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Device:
+    """The NAND device: a profile, how much of it the host sees, and what differs from the profile.
+
+    Args:
+        profile: Name of a bundled profile (`nandlab list devices`), or a path to a TOML file.
+        capacity: Bytes that the host sees.
+        over_provisioning: Physical size over the host's size, less 1: 0.07 is 7 %.
+        blocks_per_plane: Fixes the physical size, in place of `over_provisioning`.
+        model: "timed" counts and keeps time; "counting" only counts, and is the fastest; "bytes" also stores
+            what is written, and compares it when it is read.
+        shape: Overrides of the profile's geometry, such as `page_bytes`.
+        rules: Overrides of what the chip allows.
+        timing: Overrides of times, in microseconds.
+        energy: Overrides of energies.
+        faults: Bad blocks, failures and bit errors.
+
+    >>> Device(capacity="128 MiB", over_provisioning=0.07).to_dict()
+    {'capacity': '128 MiB', 'over_provisioning': 0.07}
+
+    """
+
+    profile: str | None = None
+    capacity: Bytes | None = None
+    over_provisioning: float | None = None
+    blocks_per_plane: int | None = None
+    model: Literal["timed", "counting", "bytes"] | None = None
+    shape: Table | None = None
+    rules: Table | None = None
+    timing: Table | None = None
+    energy: Table | None = None
+    faults: Table | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The TOML table as a dictionary, without what was left out."""
+        return _given(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """How requests reach the device.
+
+    Args:
+        arrival: "closed": the next request comes when an outstanding one is done;
+            "recorded": at the time that the trace says.
+        queue_depth: Requests outstanding at once in a closed loop.
+
+    >>> Host(queue_depth=32).to_dict()
+    {'queue_depth': 32}
+
+    """
+
+    arrival: Literal["closed", "recorded"] | None = None
+    queue_depth: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The TOML table as a dictionary, without what was left out."""
+        return _given(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precondition:
+    """What is written before the workload starts; its counters are kept apart.
+
+    Args:
+        fill: "none", "sequential" or "random": writes every page of the device once.
+        overwrites: Uniform random page writes after it, as a multiple of the capacity.
+
+    >>> Precondition(fill="sequential", overwrites=1.0).to_dict()
+    {'fill': 'sequential', 'overwrites': 1.0}
+
+    """
+
+    fill: Literal["none", "sequential", "random"] | None = None
+    overwrites: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The TOML table as a dictionary, without what was left out."""
+        return _given(self)
+
+
+def _given(table: Device | Host | Precondition) -> dict[str, Any]:
+    values = {field.name: getattr(table, field.name) for field in fields(table)}
+    return {
+        name: dict(value) if isinstance(value, Mapping) else value
+        for name, value in values.items()
+        if value is not None
+    }

@@ -1,0 +1,199 @@
+"""An experiment: what to run, on what, with which seed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nandlab import _native
+from nandlab.config import Device, Host, Precondition
+from nandlab.result import Result
+
+Progress = Callable[[str, int, int], object]
+"""Called with the phase, the requests done in it and the requests in all, some times a second."""
+
+POLL_S = 0.05
+
+
+class Experiment:
+    """A workload, an FTL and a device; `run()` says what it costs.
+
+    Every table can be given as one of the typed forms (`nandlab.ftl.page(...)`,
+    `nandlab.workload.uniform(...)`, `nandlab.Device(...)`), or as a plain dictionary with the keys of
+    the TOML file. `tables` takes what has no keyword of its own here.
+
+    Args:
+        workload: Exactly one workload.
+        ftl: Exactly one FTL.
+        device: The NAND device.
+        host: How requests arrive.
+        precondition: What is written before the workload.
+        seed: Start of the random numbers. Same seed, same result, on every machine.
+        base: The folder that relative paths start from; the current one by default.
+        tables: Other top-level keys of the TOML file.
+
+    >>> import nandlab
+    >>> experiment = nandlab.Experiment(
+    ...     workload=nandlab.workload.uniform(requests=1000),
+    ...     ftl={"page": {}},
+    ...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+    ... )
+    >>> experiment.resolve()["seed"]
+    1
+
+    """
+
+    def __init__(  # noqa: PLR0913 - one keyword for each table of the file
+        self,
+        *,
+        workload: Mapping[str, Any],
+        ftl: Mapping[str, Any],
+        device: Device | Mapping[str, Any] | None = None,
+        host: Host | Mapping[str, Any] | None = None,
+        precondition: Precondition | Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        base: str | os.PathLike[str] = ".",
+        **tables: Any,  # noqa: ANN401 - the values of a TOML table
+    ) -> None:
+        given = {
+            "seed": seed,
+            "workload": workload,
+            "host": host,
+            "precondition": precondition,
+            "ftl": ftl,
+            "device": device,
+            **tables,
+        }
+        tree = {name: _plain(table) for name, table in given.items() if table is not None}
+        self._setup(json.dumps(tree), "json", "Experiment", base, ())
+
+    def _setup(
+        self, text: str, form: str, source: str, base: str | os.PathLike[str], sets: Sequence[str]
+    ) -> None:
+        self._text, self._format, self._source = text, form, source
+        self._base = os.fspath(base)
+        self._sets = tuple(sets)
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str], sets: Sequence[str] = ()) -> Experiment:
+        """Reads a TOML file, or a JSON file with the same keys.
+
+        Args:
+            path: The file; relative paths in it start from its folder.
+            sets: Overrides such as "device.over_provisioning=0.28".
+
+        Raises:
+            OSError: The file cannot be read.
+            ConfigError: It is not UTF-8 text. What is wrong inside it is said by `resolve()` and `run()`.
+
+        """
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise _native.ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
+        experiment = cls.__new__(cls)
+        experiment._setup(text, "json" if path.suffix == ".json" else "toml", str(path), path.parent, sets)
+        return experiment
+
+    def resolve(self) -> dict[str, Any]:
+        """The whole experiment with every default written out.
+
+        Raises:
+            ConfigError: With `file`, `line`, `column` and `key` where they are known.
+
+        """
+        return json.loads(self._resolved())
+
+    def _resolved(self) -> str:
+        return _native.resolve(self._text, self._format, self._source, self._base, list(self._sets))
+
+    def inspect(self) -> dict[str, Any]:
+        """What it comes down to before it runs: `device` (sizes), `trace` (what it holds), `notices`.
+
+        Raises:
+            ConfigError: The experiment cannot be run as it is written.
+            TraceError: The trace is malformed or does not fit the device.
+
+        >>> import nandlab
+        >>> experiment = nandlab.Experiment(
+        ...     workload=nandlab.workload.uniform(),
+        ...     ftl=nandlab.ftl.page(),
+        ...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+        ... )
+        >>> experiment.inspect()["device"]["logical_bytes"]
+        16777216
+
+        """
+        return json.loads(_native.inspect(self._resolved(), self._base))
+
+    def start(self, op_log: str | os.PathLike[str] | None = None) -> Run:
+        """Starts it in a thread of its own and returns at once.
+
+        Args:
+            op_log: A CSV file that gets a line for every flash operation.
+
+        """
+        return Run(self._resolved(), self._base, None if op_log is None else os.fspath(op_log))
+
+    def run(self, progress: Progress | None = None, op_log: str | os.PathLike[str] | None = None) -> Result:
+        """Runs it to the end.
+
+        Args:
+            progress: Called some times a second with the phase, the requests done and the requests in all.
+            op_log: A CSV file that gets a line for every flash operation.
+
+        Raises:
+            ConfigError: The experiment cannot be run as it is written.
+            TraceError: The trace is malformed or does not fit the device.
+            DeviceFull: No good blocks are left.
+
+        """
+        run = self.start(op_log)
+        try:
+            while not run.wait(POLL_S):
+                if progress is not None:
+                    progress(*run.progress())
+        except BaseException:
+            run.cancel()
+            raise
+        return run.result()
+
+    def __repr__(self) -> str:
+        sets = "".join(f", {override}" for override in self._sets)
+        return f"<Experiment {self._source}{sets}>"
+
+
+class Run:
+    """An experiment under way; made by `Experiment.start()`."""
+
+    def __init__(self, experiment_json: str, base: str, op_log: str | None) -> None:
+        self._job = _native.Job(experiment_json, base, op_log)
+        self._job.start()
+
+    def progress(self) -> tuple[str, int, int]:
+        """The phase, the requests done in it, and the requests in all, 0 where that is unknown."""
+        return self._job.progress()
+
+    def wait(self, seconds: float) -> bool:
+        """Waits at most so long for the end; says whether it has come."""
+        return self._job.wait(seconds)
+
+    def cancel(self) -> None:
+        """Asks it to stop; `result()` is then what it has come to, marked partial."""
+        self._job.cancel()
+
+    def result(self) -> Result:
+        """The result, once `wait()` has said that the end has come."""
+        return Result(json.loads(self._job.result()))
+
+
+def _plain(table: Any) -> Any:  # noqa: ANN401 - the values of a TOML table
+    if isinstance(table, Device | Host | Precondition):
+        return _plain(table.to_dict())
+    if isinstance(table, Mapping):
+        return {name: _plain(value) for name, value in table.items()}
+    return os.fspath(table) if isinstance(table, os.PathLike) else table

@@ -1,0 +1,148 @@
+"""What there is to choose from, and the functions that choose it.
+
+The lists come from the compiled module, so a new FTL or workload has its function as soon as it is built.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import textwrap
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from nandlab import _native
+
+Choice = dict[str, dict[str, Any]]
+"""One table of an experiment: the name of what was chosen, and its options."""
+
+_ABSENT = object()
+
+
+@cache
+def _lists_text() -> str:
+    return _native.lists()
+
+
+def lists() -> dict[str, list[dict[str, Any]]]:
+    """Every FTL, buffer, file system, workload, trace format, device profile and victim policy.
+
+    >>> "page" in [ftl["name"] for ftl in lists()["ftls"]]
+    True
+    """
+    return json.loads(_lists_text())
+
+
+def chooser(kind: str, name: str) -> Callable[..., Choice]:
+    """The function that makes the table of `name`, an entry of the list `kind`.
+
+    Raises:
+        AttributeError: The list has no such entry.
+
+    """
+    entries = {entry["name"]: entry for entry in lists()[kind]}
+    if name not in entries:
+        raise AttributeError(f"there is no {name!r} among the {kind}: {', '.join(entries)}")
+    return _function(name, entries[name])
+
+
+def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
+    options = option_table(entry["options"])
+
+    def choose(**given: Any) -> Choice:  # noqa: ANN401 - the values of a TOML table
+        for option in given:
+            if option not in options:
+                near = difflib.get_close_matches(option, options, 1)
+                hint = f"; did you mean {near[0]}?" if near else f"; it has: {', '.join(options) or 'none'}"
+                raise TypeError(f"{name}() has no option {option!r}{hint}")
+        missing = [option for option, spec in options.items() if spec["required"] and option not in given]
+        if missing:
+            raise TypeError(f"{name}() needs {', '.join(missing)}")
+        return {name: {option: value for option, value in given.items() if value is not None}}
+
+    choose.__name__ = choose.__qualname__ = name
+    choose.__doc__ = document(entry, options)
+    choose.__signature__ = inspect.Signature(
+        [
+            inspect.Parameter(
+                option,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if spec["required"] else None,
+                annotation=spec["type"],
+            )
+            for option, spec in options.items()
+        ],
+        return_annotation="Choice",
+    )
+    return choose
+
+
+def option_table(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Name, type, default and description of each option in a JSON schema."""
+    required = schema.get("required", [])
+    return {
+        name: {
+            "type": python_type(spec, schema),
+            "default": spec.get("default", _ABSENT),
+            "required": name in required,
+            "doc": " ".join(_description(spec, schema).split()),
+        }
+        for name, spec in schema.get("properties", {}).items()
+    }
+
+
+def _description(spec: dict[str, Any], schema: dict[str, Any]) -> str:
+    return spec.get("description") or _resolve(spec, schema).get("description", "")
+
+
+def _resolve(spec: Any, schema: dict[str, Any]) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    while isinstance(spec, dict) and "$ref" in spec:
+        spec = schema.get("$defs", {})[spec["$ref"].rsplit("/", 1)[-1]]
+    return spec if isinstance(spec, dict) else {}
+
+
+def python_type(spec: dict[str, Any], schema: dict[str, Any]) -> str:
+    """The Python annotation of a value that a JSON schema describes."""
+    spec = _resolve(spec, schema)
+    if "const" in spec or "enum" in spec:
+        return f"Literal[{', '.join(repr(value) for value in spec.get('enum', [spec.get('const')]))}]"
+    choices = spec.get("oneOf") or spec.get("anyOf")
+    if choices:
+        return _union(python_type(choice, schema) for choice in choices)
+    kind = spec.get("type", "any")
+    if isinstance(kind, list):
+        return _union(python_type({**spec, "type": one}, schema) for one in kind)
+    if kind == "array":
+        items = spec.get("items")
+        return f"Sequence[{python_type(items, schema)}]" if isinstance(items, dict) else "Sequence[Any]"
+    plain = {"integer": "int", "number": "float", "boolean": "bool", "string": "str", "null": "None"}
+    return plain.get(kind, "Mapping[str, Any]" if kind == "object" else "Any")
+
+
+def _union(types: Any) -> str:  # noqa: ANN401 - any iterable of strings
+    found: list[str] = []
+    for one in types:
+        for part in [one] if one.startswith("Literal") else one.split(" | "):
+            if part not in found:
+                found.append(part)
+    words = [part for part in found if part.startswith("Literal[")]
+    rest = [part for part in found if part not in words]
+    merged = [f"Literal[{', '.join(word[8:-1] for word in words)}]"] if words else []
+    return " | ".join(merged + rest)
+
+
+def document(entry: dict[str, Any], options: dict[str, dict[str, Any]]) -> str:
+    """The docstring of a choosing function: the summary, the paper and each option."""
+    lines = [entry.get("summary") or entry["name"]]
+    if entry.get("paper"):
+        lines += ["", f"After {entry['paper']}."]
+    if options:
+        lines += ["", "Args:"]
+    for name, spec in options.items():
+        default = "" if spec["default"] is _ABSENT else f" Default {json.dumps(spec['default'])}."
+        lines += textwrap.wrap(
+            f"{name}: {spec['doc']}{default}", 100, initial_indent="    ", subsequent_indent="        "
+        )
+    return "\n".join(lines)

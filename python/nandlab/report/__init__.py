@@ -1,0 +1,46 @@
+"""Self-contained HTML reports: one file, no script, nothing loaded from anywhere.
+
+Charts are drawn once, by Vega-Lite through vl-convert, and stand in the page as SVG. Their colours are CSS
+variables, so that one drawing serves light, dark and paper.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from nandlab.new_file import write_whole
+from nandlab.report.comparison import comparison_page
+from nandlab.report.run import run_page
+from nandlab.result import Result
+
+
+def write_run(result: Result, path: str | os.PathLike[str], command: str | None = None) -> None:
+    """Writes the report of one run.
+
+    Raises:
+        OSError: With a sentence; an older file at `path` is then as it was.
+
+    """
+    write_whole(path, run_page(result, command).encode())
+
+
+def write_comparison(
+    runs: Sequence[tuple[dict[str, str], Result]],
+    path: str | os.PathLike[str],
+    command: str | None = None,
+    missing: Sequence[str] = (),
+) -> None:
+    """Writes the report of several runs, each with the labels that set it apart from the others.
+
+    Args:
+        runs: Labels, such as {"OP": "7 %"}, and result of each.
+        path: The file; an old one is replaced once the new one is whole.
+        command: The command line that remakes the report, printed in it.
+        missing: Sentences about runs that have no result.
+
+    Raises:
+        OSError: With a sentence; an older file at `path` is then as it was.
+
+    """
+    write_whole(path, comparison_page(runs, command, missing).encode())

@@ -1,0 +1,87 @@
+"""Pieces of an HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from importlib import resources
+
+MARK = "h"
+
+
+def page(title: str, subtitle: str, body: Iterable[str]) -> str:
+    """A whole page."""
+    style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
+        f'<h1>{escape(title)}</h1>\n<p class="subtitle">{escape(subtitle)}</p>\n'
+        + "\n".join(body)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def section(title: str, *parts: str, note: str = "") -> str:
+    """A heading with what stands under it; nothing where nothing does."""
+    inner = "\n".join(part for part in parts if part)
+    if not inner:
+        return ""
+    explanation = f'<p class="note">{escape(note)}</p>\n' if note else ""
+    return f"<section>\n<h2>{escape(title)}</h2>\n{explanation}{inner}\n</section>"
+
+
+def folded(title: str, inner: str) -> str:
+    """What opens on a click, and on paper always."""
+    return f"<details>\n<summary>{escape(title)}</summary>\n{inner}\n</details>"
+
+
+def paragraph(text: str, kind: str = "") -> str:
+    """A paragraph of plain text."""
+    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def code(text: str) -> str:
+    """Text as it is."""
+    return f"<pre><code>{escape(text)}</code></pre>"
+
+
+def table(
+    titles: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    right: Iterable[int] = (),
+    heat: Sequence[Sequence[float]] | None = None,
+) -> str:
+    """A table.
+
+    Args:
+        titles: Heads of the columns; none for a table without.
+        rows: Texts of the cells.
+        right: Columns of numbers.
+        heat: A share from 0 to 1 for each cell, shown as its background.
+
+    """
+    numbers = set(right)
+    head = "".join(_cell("th", at, title, numbers) for at, title in enumerate(titles))
+    lines = [f"<thead><tr>{head}</tr></thead>" if titles else "", "<tbody>"]
+    for line, row in enumerate(rows):
+        shares = heat[line] if heat else ()
+        cells = (
+            _cell("th" if at == 0 else "td", at, text, numbers, shares[at] if at < len(shares) else 0.0)
+            for at, text in enumerate(row)
+        )
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    return '<div class="scroll"><table>' + "\n".join(lines) + "</tbody></table></div>"
+
+
+def _cell(tag: str, at: int, text: str, numbers: set[int], share: float = 0.0) -> str:
+    kind = ' class="number"' if at in numbers else ""
+    style = f' style="--{MARK}:{share * 100:.0f}%"' if share > 0 else ""
+    scope = ' scope="row"' if tag == "th" and at == 0 else ""
+    return f"<{tag}{kind}{style}{scope}>{escape(text)}</{tag}>"
+
+
+def figure(svg: str, caption: str = "") -> str:
+    """A chart with its caption."""
+    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    return f'<figure><div class="scroll">{svg}</div>{words}</figure>'

@@ -1,0 +1,101 @@
+"""Sections that reports of one run and of several share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nandlab import units
+from nandlab.report import html
+from nandlab.result import Result
+from nandlab.summary import latency_of, plain
+from nandlab.toml_text import toml_text
+
+WINDOWED = "Each point covers the requests since the point before."
+
+
+def matrix(result: Result) -> str:
+    """Programs, erases and reads by origin and cause, each as a table."""
+    tables = []
+    for operation, unit in (
+        ("programs", "pages programmed"),
+        ("erases", "blocks erased"),
+        ("reads", "pages read"),
+    ):
+        inner = _matrix_of(result, operation)
+        if inner:
+            tables.append(f"<div><h3>{unit}</h3>{inner}</div>")
+    return f'<div class="pair">{"".join(tables)}</div>' if tables else ""
+
+
+def _matrix_of(result: Result, operation: str) -> str:
+    cells = {(cell.origin, cell.cause): getattr(cell, operation) for cell in result.matrix}
+    used = [place for place, number in cells.items() if number]
+    if not used:
+        return ""
+    origins = list(dict.fromkeys(origin for origin, _ in used))
+    causes = list(dict.fromkeys(cause for _, cause in used))
+    largest = max(cells.values())
+    rows, heat = [], []
+    for origin in origins:
+        line = [cells.get((origin, cause), 0) for cause in causes]
+        rows.append([plain(origin), *(_number(number) for number in line), _number(sum(line))])
+        heat.append([0.0, *(number / largest for number in line)])
+    sums = [sum(cells.get((origin, cause), 0) for origin in origins) for cause in causes]
+    rows.append(["sum", *(_number(number) for number in sums), _number(sum(sums))])
+    heat.append([])
+    titles = ["origin \\ cause", *(plain(cause) for cause in causes), "sum"]
+    return html.table(titles, rows, right=range(1, len(titles)), heat=heat)
+
+
+def _number(value: float) -> str:
+    # An erase is shared by the origins whose pages it cleared, so it may come in parts.
+    return units.count(value) if float(value).is_integer() else f"{value:,.1f}"
+
+
+def latencies(result: Result) -> str:
+    """Percentiles by kind of request."""
+    titles = ["request", "count", "mean", "p50", "p90", "p99", "p99.9", "longest"]
+    rows = []
+    for kind in ("read", "write", "trim", "flush"):
+        latency = latency_of(result, kind)
+        if latency is not None:
+            values = (latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max)
+            rows.append([kind, units.count(latency.count), *(units.time_us(value) for value in values)])
+    return html.table(titles, rows, right=range(1, len(titles))) if rows else ""
+
+
+def ram(result: Result) -> str:
+    """Memory by structure."""
+    rows = [
+        [plain(name), memory, units.count(number), units.size(number)]
+        for memory, structures in (("SRAM", result.ram.sram), ("DRAM", result.ram.dram))
+        for name, number in structures.items()
+    ]
+    total = result.ram.total_bytes
+    rows.append(["sum", "", units.count(total), units.size(total)])
+    return html.table(["structure", "memory", "bytes", ""], rows, right=(2, 3))
+
+
+def remake(command: str | None, results: Sequence[Result]) -> str:
+    """How to get the same figures again."""
+    first = results[0]
+    seeds = sorted({result.seed for result in results})
+    words = f"nandlab {first.version}, seed {', '.join(str(seed) for seed in seeds)}. " + (
+        "The same experiment with the same seed gives the same figures on every machine."
+    )
+    return html.paragraph(words) + (html.code(command) if command else "")
+
+
+def experiment(result: Result) -> str:
+    """The experiment with all defaults, as a file for `nandlab run`."""
+    return html.code(toml_text(result.experiment))
+
+
+def partial_warning(names: Sequence[str]) -> str:
+    """Says that a run was stopped before its end."""
+    if not names:
+        return ""
+    which = (
+        "This run was" if names == [""] else f"Stopped before the end: {'; '.join(names)}. These runs were"
+    )
+    return html.paragraph(f"{which} stopped; the figures cover what had been done until then.", "warning")

@@ -1,0 +1,322 @@
+"""What a run came to: a typed view of the result record.
+
+The names are those of the JSON record that `nandlab run --json` prints. Units stand last in a name:
+`_us` microseconds and `_s` seconds of simulated time unless said otherwise, `_j` joules, `_bytes` bytes,
+`sectors` of 512 bytes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import typing
+from functools import cache
+from typing import Any
+
+
+class View:
+    """A JSON object whose keys are attributes."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self._data = data
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - JSON
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            value = self._data[name]
+        except KeyError:
+            near = difflib.get_close_matches(name, self._data, 1)
+            hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(self._data)}"
+            raise AttributeError(f"{type(self).__name__} has no {name!r}{hint}") from None
+        return _view(value, _hints(type(self)).get(name))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._data]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, View) and self._data == other._data
+
+    __hash__ = None  # type: ignore[assignment] - a view of something that can change
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{name}={value!r}" for name, value in self._data.items())
+        return f"{type(self).__name__}({inner})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON object itself."""
+        return self._data
+
+
+@cache
+def _hints(view: type[View]) -> dict[str, Any]:
+    return typing.get_type_hints(view)
+
+
+def _view(value: Any, hint: Any) -> Any:  # noqa: ANN401 - JSON
+    if value is None or hint is None:
+        return value
+    parts = [part for part in typing.get_args(hint) if part is not type(None)]
+    if isinstance(value, list):
+        return [_view(item, parts[0]) for item in value] if parts else value
+    kind = parts[0] if parts and not isinstance(hint, type) else hint
+    return kind(value) if isinstance(kind, type) and issubclass(kind, View) else value
+
+
+class HostCounts(View):
+    """What the workload asked for; preconditioning not included.
+
+    `unreadable` requests failed because data was lost to bit errors.
+    """
+
+    requests: int
+    reads: int
+    writes: int
+    trims: int
+    flushes: int
+    read_sectors: int
+    written_sectors: int
+    trimmed_sectors: int
+    unreadable: int
+
+
+class FlashCounts(View):
+    """What the flash did. Reads and programs include the halves of copies and metadata pages,
+    not operations on a spare area alone.
+    """  # noqa: D205 - one sentence more than fits a line
+
+    reads: int
+    programs: int
+    copies: int
+    erases: int
+    spare_reads: int
+    spare_programs: int
+    meta_reads: int
+    meta_programs: int
+
+
+class Cell(View):
+    """A cell of the attribution matrix: the pages' author (`origin`), and why the flash was asked (`cause`).
+
+    An erase is shared by the origins whose pages were invalid in the block, so `erases` may have a fraction.
+    """
+
+    origin: str
+    cause: str
+    reads: int
+    programs: int
+    copies: int
+    erases: float
+    spare_reads: int
+    spare_programs: int
+    meta_reads: int
+    meta_programs: int
+
+
+class Merges(View):
+    """How log blocks became data blocks."""
+
+    switch: int
+    partial: int
+    full: int
+
+
+class Gc(View):
+    """Garbage collection: victim blocks collected."""
+
+    runs: int
+
+
+class Preconditioning(View):
+    """What filling the device before the workload cost."""
+
+    requests: int
+    flash: FlashCounts
+    waf: float | None
+    time_us: float | None
+
+
+class Mount(View):
+    """What the first mount read, and how long it took."""
+
+    page_reads: int
+    spare_reads: int
+    time_us: float | None
+
+
+class Latency(View):
+    """Time from arrival to completion, in microseconds of simulated time; 90 % took no longer than `p90`."""
+
+    mean: float
+    p50: float
+    p90: float
+    p99: float
+    p999: float
+    max: float
+    count: int
+
+
+class Latencies(View):
+    """Latency by kind of request."""
+
+    read: Latency | None
+    write: Latency | None
+    trim: Latency | None
+    flush: Latency | None
+
+
+class Throughput(View):
+    """Requests and 10^6 bytes per second of simulated time."""
+
+    requests_per_s: float
+    read_mb_per_s: float
+    written_mb_per_s: float
+
+
+class Energy(View):
+    """Energy of the flash, in joules."""
+
+    read: float
+    program: float
+    erase: float
+    total: float
+
+
+class Ram(View):
+    """Memory that the FTL's firmware would need, in bytes by structure; SRAM and DRAM apart."""
+
+    sram: dict[str, int]
+    dram: dict[str, int]
+    total_bytes: int
+
+
+class Wear(View):
+    """P/E cycles of the blocks; `histogram` has pairs of cycles and blocks."""
+
+    min: int
+    mean: float
+    max: int
+    stddev: float
+    histogram: list[list[int]]
+
+
+class Faults(View):
+    """What failed; retired blocks are out of use, lost pages had too many bit errors when they were moved."""
+
+    failed_programs: int
+    failed_erases: int
+    corrected_bits: int
+    uncorrectable_reads: int
+    retired_blocks: int
+    lost_pages: int
+
+
+class Sample(View):
+    """Where the run stood after so many requests: counts since its start, `waf` since the sample before."""
+
+    requests: int
+    time_us: float | None
+    waf: float | None
+    written_sectors: int
+    erases: int
+
+
+class DeviceFacts(View):
+    """Sizes of the device; over-provisioning is physical over logical size, less 1."""
+
+    name: str
+    blocks: int
+    pages_per_block: int
+    page_bytes: int
+    physical_bytes: int
+    logical_bytes: int
+    over_provisioning: float
+    dies: int
+
+
+class Speed(View):
+    """How fast this machine simulated; the one part of a record that differs from run to run.
+
+    `wall_s` is in seconds of the clock on the wall.
+    """
+
+    wall_s: float
+    requests_per_s: float
+    programs_per_s: float
+
+
+class Result(View):
+    """What a run came to.
+
+    Attributes:
+        version: Version of nandlab.
+        seed: Start of the random numbers.
+        experiment: The whole experiment with every default written out; running it again gives this result.
+        partial: Whether the run was stopped before its end.
+        waf: Write amplification: programs x sectors per page / sectors that the host wrote;
+            None when nothing was written.
+        matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
+        time_us: Simulated time; None when the model keeps no time.
+        latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
+        series: Up to 200 samples over the run.
+        notices: What was rounded or left out, in sentences.
+
+    """
+
+    version: str
+    seed: int
+    experiment: dict[str, Any]
+    partial: bool
+    host: HostCounts
+    flash: FlashCounts
+    waf: float | None
+    merges: Merges
+    migrations: int
+    gc: Gc
+    matrix: list[Cell]
+    precondition: Preconditioning | None
+    mount: Mount
+    time_us: float | None
+    latency_us: Latencies | None
+    latency_histogram: dict[str, list[list[float]]] | None
+    throughput: Throughput | None
+    energy_j: Energy | None
+    ram: Ram
+    wear: Wear
+    faults: Faults | None
+    series: list[Sample]
+    device: DeviceFacts
+    speed: Speed
+    notices: list[str]
+
+    def __repr__(self) -> str:
+        waf = "no writes" if self.waf is None else f"waf {self.waf:.3f}"
+        partial = ", partial" if self.partial else ""
+        return f"<Result {waf}, {self.flash.erases} erases, {self.host.requests} requests{partial}>"
+
+    def without_speed(self) -> dict[str, Any]:
+        """The record without `speed`: equal for equal experiments, on every machine."""
+        return {name: value for name, value in self._data.items() if name != "speed"}
+
+    def waf_by_cause(self) -> dict[str, float]:
+        """The parts of `waf` by cause, the host's own first; they sum to it. Empty without writes."""
+        sectors = self.host.written_sectors
+        if not sectors:
+            return {}
+        per_page = self.device.page_bytes // 512
+        programs: dict[str, int] = {}
+        for cell in self.matrix:
+            programs[cell.cause] = programs.get(cell.cause, 0) + cell.programs
+        parts = {cause: count * per_page / sectors for cause, count in programs.items() if count}
+        return dict(sorted(parts.items(), key=lambda part: (part[0] != "host", part[0] != "gc", -part[1])))
+
+    def report(self, path: str, command: str | None = None) -> None:
+        """Writes a self-contained HTML report.
+
+        Args:
+            path: The file; an old one is replaced once the new one is whole.
+            command: The command line that remakes the report, printed in it.
+
+        """
+        from nandlab.report import write_run
+
+        write_run(self, path, command)

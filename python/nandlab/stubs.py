@@ -1,0 +1,61 @@
+"""Writes the type stubs of `nandlab.ftl` and `nandlab.workload` from the lists of the compiled module.
+
+`python -m nandlab.stubs` is run by the build, so that an editor knows the options of a new FTL.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from nandlab.listing import document, lists, option_table
+
+HEAD = '''"""Made by `python -m nandlab.stubs` from the lists of the compiled module."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from nandlab.listing import Choice
+'''
+
+
+def stub(entries: list[dict[str, Any]]) -> str:
+    """The text of a stub file with a function for each entry of a list."""
+    return HEAD + "".join(f"\n{_function(entry)}" for entry in entries)
+
+
+def _function(entry: dict[str, Any]) -> str:
+    options = option_table(entry["options"])
+    # Options that are needed come first: they have no default.
+    ordered = sorted(options.items(), key=lambda item: not item[1]["required"])
+    arguments = [
+        f"    {name}: {spec['type']},"
+        if spec["required"]
+        else f"    {name}: {_optional(spec['type'])} = None,"
+        for name, spec in ordered
+    ]
+    head = (
+        f"def {entry['name']}(\n    *,\n" + "\n".join(arguments) + "\n)"
+        if arguments
+        else f"def {entry['name']}()"
+    )
+    doc = document(entry, options).replace("\\", "\\\\").replace('"""', "'''")
+    quoted = textwrap.indent(f'"""{doc}\n"""', "    ") if "\n" in doc else f'    """{doc}"""'
+    return f"{head} -> Choice:\n{quoted}\n"
+
+
+def _optional(kind: str) -> str:
+    return kind if kind.endswith("None") or kind == "Any" else f"{kind} | None"
+
+
+def write(folder: Path) -> None:
+    """Writes `ftl.pyi` and `workload.pyi` into `folder`; leaves a file alone that is as it should be."""
+    for name, kind in (("ftl", "ftls"), ("workload", "workloads")):
+        path, text = folder / f"{name}.pyi", stub(lists()[kind])
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).parent)

@@ -1,0 +1,150 @@
+"""The figures that come first, for the terminal and for reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab import units
+from nandlab.result import Latency, Result
+
+
+def title(result: Result) -> str:
+    """One line: which design.
+
+    The FTL, the device, what the host sees of it, and how much more there is.
+    """
+    device = result.device
+    return (
+        f"{ftl_name(result)} on {device.name}, {units.size(device.logical_bytes)} for the host, "
+        f"{units.percent(device.over_provisioning)} over-provisioning, {units.size(device.page_bytes)} pages"
+    )
+
+
+def ftl_name(result: Result) -> str:
+    """The name of the FTL that ran."""
+    return next(iter(result.experiment.get("ftl", {})), "ftl")
+
+
+def workload_name(result: Result) -> str:
+    """The workload that ran: the file of a trace, else the generator."""
+    kind, options = next(iter(result.experiment["workload"].items()))
+    return str(options["path"]).rsplit("/", 1)[-1] if kind == "trace" else kind
+
+
+def headline(result: Result) -> list[tuple[str, str, str]]:
+    """Name, value and explanation of the figures of one run."""
+    host, flash, wear = result.host, result.flash, result.wear
+    rows = [
+        ("requests", units.count(host.requests), _request_kinds(result)),
+        ("host writes", units.size(host.written_sectors * 512), ""),
+        ("host reads", units.size(host.read_sectors * 512), ""),
+        ("write amplification", units.ratio(result.waf), _waf_parts(result)),
+        ("flash programs", units.count(flash.programs), f"pages of {units.size(result.device.page_bytes)}"),
+        ("flash reads", units.count(flash.reads), "pages"),
+        ("erases", units.count(flash.erases), f"{units.count(result.gc.runs)} garbage collections"),
+        ("P/E cycles", f"{wear.min} / {wear.mean:.1f} / {wear.max}", "least / mean / most of a block"),
+        ("RAM", units.size(result.ram.total_bytes), _ram_parts(result)),
+    ]
+    if result.time_us is not None:
+        rows.append(("time", units.time_us(result.time_us), "simulated"))
+    for kind in ("read", "write", "flush"):
+        latency = latency_of(result, kind)
+        if latency is not None:
+            rows.append((f"{kind} latency", _percentiles(latency), "mean / p50 / p99 / p99.9 / longest"))
+    if result.energy_j is not None:
+        energy = result.energy_j
+        parts = ", ".join(
+            f"{kind} {units.energy_j(getattr(energy, kind))}" for kind in ("read", "program", "erase")
+        )
+        rows.append(("energy", units.energy_j(energy.total), parts))
+    if result.faults is not None:
+        rows.append(
+            (
+                "failures",
+                units.count(result.faults.failed_programs + result.faults.failed_erases),
+                _faults(result),
+            )
+        )
+    return rows
+
+
+def _faults(result: Result) -> str:
+    counts = {name: number for name, number in result.faults.to_dict().items() if number}
+    if result.host.unreadable:
+        counts["unreadable requests"] = result.host.unreadable
+    return ", ".join(f"{units.count(number)} {plain(name)}" for name, number in counts.items())
+
+
+def latency_of(result: Result, kind: str) -> Latency | None:
+    """Latency of a kind of request; None where there were none, or no time was kept."""
+    latency = None if result.latency_us is None else getattr(result.latency_us, kind)
+    return latency if latency is not None and latency.count else None
+
+
+def _percentiles(latency: Latency) -> str:
+    values = (latency.mean, latency.p50, latency.p99, latency.p999, latency.max)
+    return " / ".join(units.time_us(value) for value in values)
+
+
+def _request_kinds(result: Result) -> str:
+    kinds = ("reads", "writes", "trims", "flushes")
+    counts = ((kind, getattr(result.host, kind)) for kind in kinds)
+    return ", ".join(f"{units.count(number)} {kind}" for kind, number in counts if number)
+
+
+def _waf_parts(result: Result) -> str:
+    return ", ".join(f"{plain(cause)} {part:.3f}" for cause, part in result.waf_by_cause().items())
+
+
+def _ram_parts(result: Result) -> str:
+    parts = [*result.ram.sram.items(), *result.ram.dram.items()]
+    largest = sorted(parts, key=lambda part: -part[1])[:3]
+    return ", ".join(f"{plain(name)} {units.size(number)}" for name, number in largest)
+
+
+def plain(name: str) -> str:
+    """A key as words.
+
+    >>> plain("read_modify_write")
+    'read modify write'
+    """
+    return name.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a comparison: its title, its figure as text, and the number behind it."""
+
+    title: str
+    number: Callable[[Result], float | None]
+    text: Callable[[Any], str]
+
+
+def _latency(kind: str, percentile: str) -> Callable[[Result], float | None]:
+    def number(result: Result) -> float | None:
+        latency = latency_of(result, kind)
+        return None if latency is None else getattr(latency, percentile)
+
+    return number
+
+
+_COLUMNS = (
+    Column("WAF", lambda result: result.waf, units.ratio),
+    Column("erases", lambda result: result.flash.erases, units.count),
+    Column("most P/E", lambda result: result.wear.max, units.count),
+    Column("time", lambda result: result.time_us, units.time_us),
+    Column("write p50", _latency("write", "p50"), units.time_us),
+    Column("write p99", _latency("write", "p99"), units.time_us),
+    Column("read p99", _latency("read", "p99"), units.time_us),
+    Column(
+        "energy", lambda result: None if result.energy_j is None else result.energy_j.total, units.energy_j
+    ),
+    Column("RAM", lambda result: result.ram.total_bytes, units.size),
+)
+
+
+def columns(results: Sequence[Result]) -> list[Column]:
+    """The columns of a comparison that say something for at least one of `results`."""
+    return [column for column in _COLUMNS if any(column.number(result) is not None for result in results)]

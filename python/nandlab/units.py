@@ -1,0 +1,88 @@
+"""Numbers as people read them."""
+
+from __future__ import annotations
+
+NO_VALUE = "–"
+
+
+def count(value: float | None) -> str:
+    """A whole number with separators.
+
+    >>> count(1234567)
+    '1,234,567'
+    """
+    return NO_VALUE if value is None else f"{value:,.0f}"
+
+
+def ratio(value: float | None, digits: int = 3) -> str:
+    """A ratio with a fixed number of digits.
+
+    >>> ratio(2.34567), ratio(None)
+    ('2.346', '–')
+    """
+    return NO_VALUE if value is None else f"{value:.{digits}f}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, with a digit after the point only where it says something.
+
+    >>> percent(0.07), percent(0.125)
+    ('7 %', '12.5 %')
+    """
+    return f"{share * 100:.1f}".removesuffix(".0") + " %"
+
+
+def size(value: float | None) -> str:
+    """Bytes in the largest binary unit that leaves a number over 1.
+
+    >>> size(512), size(4096), size(64 * 2**20), size(1.5 * 2**30)
+    ('512 B', '4 KiB', '64 MiB', '1.5 GiB')
+    """
+    return NO_VALUE if value is None else _scaled(value, 1024, ("B", "KiB", "MiB", "GiB", "TiB"))
+
+
+def time_us(value: float | None) -> str:
+    """Microseconds in a unit that leaves a short number.
+
+    >>> time_us(0.5), time_us(250), time_us(1500), time_us(7.2e7), time_us(5.18e8), time_us(7.2e9)
+    ('0.5 µs', '250 µs', '1.5 ms', '72 s', '8 min 38 s', '2 h 00 min')
+    """
+    if value is None:
+        return NO_VALUE
+    if value >= 3600e6:
+        minutes = round(value / 60e6)
+        return f"{minutes // 60} h {minutes % 60:02} min"
+    if value >= 120e6:
+        return duration_s(value / 1e6)
+    return _scaled(value, 1000, ("µs", "ms", "s"))
+
+
+def energy_j(value: float | None) -> str:
+    """Joules in a unit that leaves a short number.
+
+    >>> energy_j(0.0021), energy_j(3.25)
+    ('2.1 mJ', '3.25 J')
+    """
+    return NO_VALUE if value is None else _scaled(value * 1e6, 1000, ("µJ", "mJ", "J", "kJ"))
+
+
+def duration_s(seconds: float) -> str:
+    """Seconds on the wall, for people who wait.
+
+    >>> duration_s(0.4), duration_s(12.3), duration_s(200)
+    ('under 1 s', '12 s', '3 min 20 s')
+    """
+    whole = round(seconds)
+    if whole < 1:
+        return "under 1 s"
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02} s"
+
+
+def _scaled(value: float, step: int, names: tuple[str, ...]) -> str:
+    index = 0
+    while abs(value) >= step and index < len(names) - 1:
+        value /= step
+        index += 1
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    text = f"{value:,.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {names[index]}"

@@ -1,0 +1,149 @@
+"""Made by `python -m nandlab.stubs` from the lists of the compiled module."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from nandlab.listing import Choice
+
+def sequential(
+    *,
+    requests: int | None = None,
+    read_share: float | None = None,
+    trim_share: float | None = None,
+    flush_every: int | None = None,
+    size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
+    footprint: float | str | None = None,
+    alignment: int | str | None = None,
+    requests_per_s: float | None = None,
+) -> Choice:
+    """One request after the other.
+
+    Args:
+        requests: Requests in all, flushes included. Default 100000.
+        read_share: Share of reads among the requests, 0 to 1. Default 0.0.
+        trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
+        flush_every: A flush after this many other requests; 0: no flushes. Default 0.
+        size: Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
+            `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes. Default "4
+            KiB".
+        footprint: Part of the device that is used, from its start: a share up to 1, or bytes such as
+            `"64 MiB"`. Default 1.0.
+        alignment: Requests start at multiples of this many bytes. Default "4 KiB".
+        requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
+            "recorded"`.
+    """
+
+def uniform(
+    *,
+    requests: int | None = None,
+    read_share: float | None = None,
+    trim_share: float | None = None,
+    flush_every: int | None = None,
+    size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
+    footprint: float | str | None = None,
+    alignment: int | str | None = None,
+    requests_per_s: float | None = None,
+) -> Choice:
+    """Every address equally often.
+
+    Args:
+        requests: Requests in all, flushes included. Default 100000.
+        read_share: Share of reads among the requests, 0 to 1. Default 0.0.
+        trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
+        flush_every: A flush after this many other requests; 0: no flushes. Default 0.
+        size: Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
+            `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes. Default "4
+            KiB".
+        footprint: Part of the device that is used, from its start: a share up to 1, or bytes such as
+            `"64 MiB"`. Default 1.0.
+        alignment: Requests start at multiples of this many bytes. Default "4 KiB".
+        requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
+            "recorded"`.
+    """
+
+def zipf(
+    *,
+    theta: float | None = None,
+    scatter: bool | None = None,
+    requests: int | None = None,
+    read_share: float | None = None,
+    trim_share: float | None = None,
+    flush_every: int | None = None,
+    size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
+    footprint: float | str | None = None,
+    alignment: int | str | None = None,
+    requests_per_s: float | None = None,
+) -> Choice:
+    """The k-th most popular address with a frequency proportional to 1 / k^theta.
+
+    Args:
+        theta: Exponent of the distribution, 0 (uniform) to 10. Default 0.99.
+        scatter: Spread the ranks over the footprint by a fixed permutation, instead of the most popular
+            first. Default true.
+        requests: Requests in all, flushes included. Default 100000.
+        read_share: Share of reads among the requests, 0 to 1. Default 0.0.
+        trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
+        flush_every: A flush after this many other requests; 0: no flushes. Default 0.
+        size: Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
+            `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes. Default "4
+            KiB".
+        footprint: Part of the device that is used, from its start: a share up to 1, or bytes such as
+            `"64 MiB"`. Default 1.0.
+        alignment: Requests start at multiples of this many bytes. Default "4 KiB".
+        requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
+            "recorded"`.
+    """
+
+def hot_cold(
+    *,
+    hot_share: float | None = None,
+    hot_accesses: float | None = None,
+    scatter: bool | None = None,
+    requests: int | None = None,
+    read_share: float | None = None,
+    trim_share: float | None = None,
+    flush_every: int | None = None,
+    size: int | str | Sequence[Any] | Mapping[str, Any] | None = None,
+    footprint: float | str | None = None,
+    alignment: int | str | None = None,
+    requests_per_s: float | None = None,
+) -> Choice:
+    """A few addresses take most of the accesses.
+
+    Args:
+        hot_share: Share of the addresses that is hot, above 0 and below 1. Default 0.2.
+        hot_accesses: Share of the accesses that goes to the hot addresses, 0 to 1. Default 0.8.
+        scatter: Spread the hot addresses over the footprint by a fixed permutation, instead of its
+            first part. Default true.
+        requests: Requests in all, flushes included. Default 100000.
+        read_share: Share of reads among the requests, 0 to 1. Default 0.0.
+        trim_share: Share of trims among the requests, 0 to 1; the rest are writes. Default 0.0.
+        flush_every: A flush after this many other requests; 0: no flushes. Default 0.
+        size: Size of a request: `"4 KiB"`, a choice `[{ size = "4 KiB", weight = 3 }, ...]`, or a range
+            `{ min = "4 KiB", max = "64 KiB", step = "4 KiB" }` of equally likely sizes. Default "4
+            KiB".
+        footprint: Part of the device that is used, from its start: a share up to 1, or bytes such as
+            `"64 MiB"`. Default 1.0.
+        alignment: Requests start at multiples of this many bytes. Default "4 KiB".
+        requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
+            "recorded"`.
+    """
+
+def trace(
+    *,
+    path: str,
+    format: Literal['csv'] | None = None,
+    addresses: Literal['reject', 'fold', 'compact'] | None = None,
+    repeat: int | None = None,
+    requests: int | None = None,
+) -> Choice:
+    """Requests that were recorded.
+
+    Args:
+        path: The file; a relative path starts at the folder of the experiment.
+        format: How the file is written. Default "csv".
+        addresses: What is done with addresses beyond the device: `reject`, `fold` or `compact`. Default
+            "reject".
+        repeat: How often the trace is played. Default 1.
+        requests: Only this many requests from the start of the trace, each time it is played.
+    """

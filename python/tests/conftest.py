@@ -1,0 +1,77 @@
+"""What several tests need: the command line as a user calls it, and small experiments."""
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SMALL = """\
+seed = 3
+
+[workload.uniform]
+requests = 20000
+
+[ftl.page]
+
+[device]
+capacity = "16 MiB"
+over_provisioning = 0.25
+"""
+
+
+@dataclass
+class Ended:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def document(self):
+        """What it printed, which is one JSON document."""
+        assert self.out, self.err
+        return json.loads(self.out)
+
+
+def call(*arguments, cwd=None, env=None):
+    """Runs `nandlab` with these arguments; whatever happens, it prints no traceback."""
+    done = subprocess.run(
+        [sys.executable, "-m", "nandlab", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+        env=env,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def nandlab_command():
+    return call
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The path of a small experiment."""
+    return write(tmp_path / "small.toml", SMALL)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def small_result(tmp_path_factory):
+    """The result of a small experiment."""
+    import nandlab
+
+    path = write(tmp_path_factory.mktemp("session") / "small.toml", SMALL)
+    return nandlab.Experiment.from_toml(path).run()

@@ -1,0 +1,313 @@
+"""The command line: what it prints, and how it ends."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from conftest import SMALL, write
+
+KINDS = ["ftls", "buffers", "file-systems", "workloads", "traces", "devices", "victims"]
+
+
+def test_run_prints_a_table(nandlab_command, small):
+    ended = nandlab_command("run", small)
+    assert ended.status == 0
+    assert "write amplification" in ended.out
+    assert "20,000" in ended.out
+
+
+def test_run_json_is_the_whole_record(nandlab_command, small):
+    record = nandlab_command("run", small, "--json").document
+    assert record["partial"] is False
+    assert record["host"]["requests"] == 20000
+    assert record["flash"]["programs"] == sum(cell["programs"] for cell in record["matrix"])
+    assert record["experiment"]["device"]["over_provisioning"] == 0.25
+
+
+def test_the_record_holds_what_it_takes_to_run_it_again(nandlab_command, small, tmp_path):
+    first = nandlab_command("run", small, "--json").document
+    again = write(tmp_path / "again.json", json.dumps(first["experiment"]))
+    second = nandlab_command("run", again, "--json").document
+    del first["speed"], second["speed"]
+    assert first == second
+
+
+def test_set_overrides_a_key(nandlab_command, small):
+    record = nandlab_command(
+        "run", small, "--json", "--set", "seed=9", "--set", "device.capacity=12 MiB"
+    ).document
+    assert record["seed"] == 9
+    assert record["device"]["logical_bytes"] == 12 << 20
+
+
+def test_set_without_a_value_is_refused(nandlab_command, small):
+    ended = nandlab_command("run", small, "--set", "seed")
+    assert (ended.status, ended.out) == (2, "")
+    assert "key=value" in ended.err
+
+
+def test_a_misspelt_key_is_named_with_its_place_and_the_nearest_name(nandlab_command, tmp_path):
+    path = write(tmp_path / "typo.toml", SMALL.replace("over_provisioning", "overprovisioning"))
+    ended = nandlab_command("run", path)
+    assert ended.status == 2
+    assert ended.out == ""
+    assert "typo.toml, line 10, column 1" in ended.err
+    assert "overprovisioning" in ended.err
+    assert "did you mean `over_provisioning`" in ended.err
+
+
+def test_a_wrong_unit_names_the_key_and_what_is_allowed(nandlab_command, small):
+    ended = nandlab_command("run", small, "--set", "device.capacity=16 furlongs")
+    assert ended.status == 2
+    assert "capacity" in ended.err
+    assert "16 furlongs" in ended.err
+    assert "MiB" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["rnu"], "did you mean run?"),
+        (["run"], "Missing argument 'FILE'"),
+        (["run", "absent.toml"], "'absent.toml' does not exist"),
+        (["list", "ftl"], "did you mean ftls?"),
+        (["list", "ftls", "pag"], "did you mean page?"),
+        (["compare"], "Missing argument"),
+    ],
+)
+def test_wrong_usage_gives_a_sentence(nandlab_command, arguments, says):
+    ended = nandlab_command(*arguments)
+    assert (ended.status, ended.out) == (2, "")
+    assert says in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_a_file_that_is_no_text_is_refused(nandlab_command, tmp_path):
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"seed = 1\xff")
+    ended = nandlab_command("run", path)
+    assert ended.status == 2
+    assert "byte 8 is not UTF-8" in ended.err
+
+
+@pytest.mark.parametrize("option", ["--report", "--op-log"])
+def test_a_path_that_cannot_be_written_is_refused_before_the_run(nandlab_command, tmp_path, option):
+    # The run would take minutes.
+    path = write(tmp_path / "long.toml", SMALL.replace("20000", "2000000000"))
+    ended = nandlab_command("run", path, option, tmp_path / "absent" / "out.html")
+    assert ended.status == 2
+    assert "there is no folder" in ended.err
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_a_device_file_is_no_report(nandlab_command, small):
+    ended = nandlab_command("run", small, "--report", "/dev/full")
+    assert ended.status == 2
+    assert "not a regular file" in ended.err
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_full_disk_leaves_the_old_report(small, tmp_path):
+    report = write(tmp_path / "report.html", "old")
+
+    def little_room():
+        # Files beyond this size fail as on a full disk; Python ignores the signal that comes with it.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "nandlab", "run", small, "--report", report],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        preexec_fn=little_room,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert f"cannot write {report}" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert report.read_text() == "old"
+    assert sorted(tmp_path.iterdir()) == [report, small]
+
+
+def test_a_full_stdout_gives_a_sentence(small):
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "nandlab", "run", small, "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert ended.returncode == 1
+    assert ended.stderr.strip().endswith("No space left on device")
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_reader_that_goes_away_is_no_error(small):
+    command = f"{sys.executable} -m nandlab run {small} --json | head -c 10"
+    ended = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=60, check=False)
+    assert len(ended.stdout) == 10
+    assert ended.stderr == ""
+
+
+@pytest.fixture
+def long(tmp_path):
+    """An experiment that takes far longer than any test."""
+    return write(tmp_path / "long.toml", SMALL.replace("20000", "2000000000"))
+
+
+def interrupted(*arguments, after_s):
+    """Runs `nandlab`, presses Ctrl-C, and returns its end and how long that took in seconds."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nandlab", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(after_s)
+    pressed = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert "Traceback" not in err
+    return process.returncode, out, err, time.monotonic() - pressed
+
+
+def test_ctrl_c_prints_a_partial_result_and_shows_progress_before(long):
+    status, out, err, took_s = interrupted("run", long, "--json", after_s=2)
+    record = json.loads(out)
+    assert status == 1
+    assert record["partial"] is True
+    assert 0 < record["host"]["requests"] < 2000000000
+    assert "of 2,000,000,000 requests" in err
+    assert "left" in err
+    # A second is the promise; a busy machine gets some more.
+    assert took_s < 3
+
+
+def test_ctrl_c_marks_the_table(long):
+    status, out, _, _ = interrupted("run", long, after_s=1.5)
+    assert status == 1
+    assert "PARTIAL" in out
+
+
+def test_ctrl_c_keeps_what_a_comparison_has(small, long):
+    status, out, _, _ = interrupted("compare", small, long, small, "--jobs", 1, "--json", after_s=2)
+    done, stopped, waiting = json.loads(out)["runs"]
+    assert status == 1
+    assert done["result"]["partial"] is False
+    assert stopped["result"]["partial"] is True
+    assert waiting["result"] is None
+
+
+def test_compare_runs_every_combination(nandlab_command, small):
+    ended = nandlab_command(
+        "compare", small, "--json", "--vary", "seed=1,2", "--vary", "device.over_provisioning=0.25,0.5"
+    )
+    assert ended.status == 0
+    runs = ended.document["runs"]
+    assert [(run["result"]["seed"], run["result"]["device"]["over_provisioning"]) for run in runs] == [
+        (1, pytest.approx(0.25, abs=0.02)),
+        (1, pytest.approx(0.5, abs=0.02)),
+        (2, pytest.approx(0.25, abs=0.02)),
+        (2, pytest.approx(0.5, abs=0.02)),
+    ]
+    assert runs[1]["labels"] == {"seed": "1", "OP": "50 %"}
+    assert runs[0]["result"]["waf"] > runs[1]["result"]["waf"]
+
+
+def test_compare_takes_an_ftl_by_name_alone(nandlab_command, small):
+    ended = nandlab_command("compare", small, "--json", "--vary", "ftl=page")
+    (run,) = ended.document["runs"]
+    assert list(run["result"]["experiment"]["ftl"]) == ["page"]
+
+
+def test_compare_does_not_depend_on_how_many_run_at_once(nandlab_command, small):
+    arguments = ("compare", small, "--json", "--vary", "seed=1,2,3,4")
+    alone = nandlab_command(*arguments, "--jobs", 1).document["runs"]
+    together = nandlab_command(*arguments, "--jobs", 4).document["runs"]
+    for run in (*alone, *together):
+        del run["result"]["speed"]
+    assert alone == together
+
+
+def test_compare_refuses_a_wrong_value_before_it_runs_any(nandlab_command, tmp_path):
+    path = write(tmp_path / "long.toml", SMALL.replace("20000", "2000000000"))
+    ended = nandlab_command("compare", path, "--vary", "device.capacity=16 MiB,16 furlongs")
+    assert (ended.status, ended.out) == (2, "")
+    assert "16 furlongs" in ended.err
+
+
+def test_a_path_given_on_the_command_line_starts_from_the_current_folder(nandlab_command, tmp_path):
+    inner = tmp_path / "designs"
+    inner.mkdir()
+    write(inner / "trace.toml", '[workload.trace]\npath = "absent.csv"\n[ftl.page]\n')
+    write(tmp_path / "short.csv", "time_us,op,sector,sectors,origin\n0,W,0,8,database\n")
+    ended = nandlab_command(
+        "run", "designs/trace.toml", "--json", "--set", "workload.trace.path=short.csv", cwd=tmp_path
+    )
+    assert ended.document["host"]["written_sectors"] == 8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_list_answers_for_every_kind(nandlab_command, kind):
+    assert nandlab_command("list", kind).status == 0
+    document = nandlab_command("list", kind, "--json").document
+    assert list(document) == [kind.replace("-", "_")]
+
+
+def test_list_tells_all_about_one(nandlab_command):
+    ended = nandlab_command("list", "ftls", "page")
+    assert ended.status == 0
+    assert "Invariants" in ended.out
+    assert "meaning" in ended.out
+
+
+def test_list_loads_nothing_heavy():
+    """It must answer in 0.4 s; a clock would fail on busy machines, so what it loads is checked."""
+    code = (
+        "import sys, contextlib\nfrom nandlab.cli import group\n"
+        "with contextlib.redirect_stdout(None):\n"
+        "    group.main(['list', 'ftls', '--json'], standalone_mode=False)\n"
+        "heavy = {'vl_convert', 'polars', 'rich', 'asyncio', 'nandlab.report', 'nandlab.experiment'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == []
+
+
+def test_check_prints_an_experiment_that_resolves_to_itself(nandlab_command, small, tmp_path):
+    ended = nandlab_command("check", small, "--set", "seed=5")
+    assert ended.status == 0
+    shown = write(tmp_path / "shown.toml", ended.out)
+    assert (
+        nandlab_command("check", shown, "--json").document
+        == nandlab_command("check", small, "--set", "seed=5", "--json").document
+    )
+
+
+def test_an_internal_error_is_a_sentence(small, tmp_path):
+    broken = write(tmp_path / "broken.py", "import nandlab.batch\nnandlab.batch.run_all = None\n")
+    code = f"exec(open({str(broken)!r}).read())\nfrom nandlab.cli import main\nmain()"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "run", small],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "NANDLAB_TRACEBACK": ""},
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("internal error: TypeError")
+    assert "Traceback" not in ended.stderr
+
+
+def test_version(nandlab_command):
+    ended = nandlab_command("--version")
+    assert ended.status == 0
+    assert ended.out.startswith("nandlab ")
