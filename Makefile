@@ -18,7 +18,7 @@ TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
 # Random power cuts of `make powercut`, and seconds for each target of `make fuzz`.
 CUTS ?= 100000
 FUZZ_SECONDS ?= 600
-FUZZ_VERSION := 0.13.1
+FUZZ_VERSION := 0.13.2
 
 .PHONY: demo test build bench lint powercut fuzz test-long clean help prerequisites
 
@@ -40,19 +40,21 @@ lint: build
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/mypy
 
-# A quick form of each of these three is part of `make test`.
-powercut:
-	NANDLAB_CUTS=$(CUTS) cargo test --release --package nandlab-proof --test power_cut
+# Quick forms of these three are part of `make test`.
+powercut: prerequisites
+	NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --package nandlab-proof --test power_cut
 
-fuzz:
+fuzz: prerequisites
 	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked --version $(FUZZ_VERSION)
 	@# The sanitizers are unstable options; the stable compiler takes them when it is asked like this.
 	cd fuzz && export RUSTC_BOOTSTRAP=1 && for target in $$(cargo fuzz list); do \
-		cargo fuzz run --release $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
+		mkdir -p corpus/$$target && \
+		cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
-test-long:
-	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) cargo test --release --workspace --exclude nandlab-py
+test-long: prerequisites
+	NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --workspace --exclude nandlab-py
 
 clean:
 	rm -rf $(VENV) reports target fuzz/target python/nandlab/_native*.so
@@ -65,7 +67,7 @@ help:
 	@echo 'make lint       formatting and lints, Rust and Python'
 	@echo 'make powercut   CUTS=$(CUTS) random power cuts'
 	@echo 'make fuzz       every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
-	@echo 'make test-long  the Rust tests with long random runs'
+	@echo 'make test-long  the Rust tests, with as many power cuts as make powercut'
 	@echo 'make clean      remove what the build made'
 
 prerequisites:

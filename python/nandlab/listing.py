@@ -64,7 +64,7 @@ def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
 
     choose.__name__ = choose.__qualname__ = name
     choose.__doc__ = document(entry, options)
-    choose.__signature__ = inspect.Signature(
+    signature = inspect.Signature(
         [
             inspect.Parameter(
                 option,
@@ -76,6 +76,7 @@ def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
         ],
         return_annotation="Choice",
     )
+    vars(choose)["__signature__"] = signature
     return choose
 
 

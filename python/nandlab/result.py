@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import typing
-from functools import cache
 from typing import Any
 
 
@@ -36,8 +35,6 @@ class View:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, View) and self._data == other._data
 
-    __hash__ = None  # type: ignore[assignment] - a view of something that can change
-
     def __repr__(self) -> str:
         inner = ", ".join(f"{name}={value!r}" for name, value in self._data.items())
         return f"{type(self).__name__}({inner})"
@@ -47,9 +44,13 @@ class View:
         return self._data
 
 
-@cache
+_KNOWN: dict[type, dict[str, Any]] = {}
+
+
 def _hints(view: type[View]) -> dict[str, Any]:
-    return typing.get_type_hints(view)
+    if view not in _KNOWN:
+        _KNOWN[view] = typing.get_type_hints(view)
+    return _KNOWN[view]
 
 
 def _view(value: Any, hint: Any) -> Any:  # noqa: ANN401 - JSON

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nandlab import units
-from nandlab.result import Latency, Result
+from nandlab.result import Faults, Latency, Result
 
 
 def title(result: Result) -> str:
@@ -59,19 +59,15 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
             f"{kind} {units.energy_j(getattr(energy, kind))}" for kind in ("read", "program", "erase")
         )
         rows.append(("energy", units.energy_j(energy.total), parts))
-    if result.faults is not None:
-        rows.append(
-            (
-                "failures",
-                units.count(result.faults.failed_programs + result.faults.failed_erases),
-                _faults(result),
-            )
-        )
+    faults = result.faults
+    if faults is not None:
+        failed = faults.failed_programs + faults.failed_erases
+        rows.append(("failures", units.count(failed), _failures(result, faults)))
     return rows
 
 
-def _faults(result: Result) -> str:
-    counts = {name: number for name, number in result.faults.to_dict().items() if number}
+def _failures(result: Result, faults: Faults) -> str:
+    counts = {name: number for name, number in faults.to_dict().items() if number}
     if result.host.unreadable:
         counts["unreadable requests"] = result.host.unreadable
     return ", ".join(f"{units.count(number)} {plain(name)}" for name, number in counts.items())
@@ -102,6 +98,17 @@ def _ram_parts(result: Result) -> str:
     parts = [*result.ram.sram.items(), *result.ram.dram.items()]
     largest = sorted(parts, key=lambda part: -part[1])[:3]
     return ", ".join(f"{plain(name)} {units.size(number)}" for name, number in largest)
+
+
+def run_name(labels: Mapping[str, str]) -> str:
+    """What sets a run apart, in one line; words speak for themselves, numbers need their title.
+
+    >>> run_name({"trace": "wal", "OP": "7 %"})
+    'wal, OP 7 %'
+    """
+    return ", ".join(
+        f"{plain(title)} {value}" if value[:1].isdigit() else value for title, value in labels.items()
+    )
 
 
 def plain(name: str) -> str:

@@ -44,16 +44,13 @@ def size(value: float | None) -> str:
 def time_us(value: float | None) -> str:
     """Microseconds in a unit that leaves a short number.
 
-    >>> time_us(0.5), time_us(250), time_us(1500), time_us(7.2e7), time_us(5.18e8), time_us(7.2e9)
-    ('0.5 µs', '250 µs', '1.5 ms', '72 s', '8 min 38 s', '2 h 00 min')
+    >>> time_us(0.5), time_us(250), time_us(1500), time_us(7.2e7), time_us(5.18e8), time_us(8.1e9)
+    ('0.5 µs', '250 µs', '1.5 ms', '72 s', '518 s', '2.25 h')
     """
     if value is None:
         return NO_VALUE
     if value >= 3600e6:
-        minutes = round(value / 60e6)
-        return f"{minutes // 60} h {minutes % 60:02} min"
-    if value >= 120e6:
-        return duration_s(value / 1e6)
+        return _scaled(value / 3600e6, 1000, ("h",))
     return _scaled(value, 1000, ("µs", "ms", "s"))
 
 

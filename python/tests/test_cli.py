@@ -206,6 +206,13 @@ def test_ctrl_c_keeps_what_a_comparison_has(small, long):
     assert waiting["result"] is None
 
 
+def test_ctrl_c_stops_a_bench():
+    status, out, err, took_s = interrupted("bench", after_s=1.5)
+    assert (status, out) == (1, "")
+    assert err.rstrip().endswith("stopped")
+    assert took_s < 3
+
+
 def test_compare_runs_every_combination(nandlab_command, small):
     ended = nandlab_command(
         "compare", small, "--json", "--vary", "seed=1,2", "--vary", "device.over_provisioning=0.25,0.5"

@@ -11,6 +11,7 @@ mod error;
 mod inspect;
 mod latency;
 pub mod lists;
+mod memory;
 mod oplog;
 mod precondition;
 pub mod profiles;

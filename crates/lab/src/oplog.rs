@@ -198,6 +198,43 @@ mod tests {
         assert!(folder.files().is_empty());
     }
 
+    /// A disk with room for so many bytes.
+    struct Small(usize);
+
+    impl Write for Small {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Finish for Small {
+        fn finish(self: Box<Self>) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_a_sentence_and_leaves_nothing() {
+        let folder = Folder::new("full");
+        // Full in the middle, and full when the last bytes leave the buffer.
+        for room in [500, 1_000_000] {
+            let log = OpLog::create(&folder.0.join("ops.csv")).unwrap();
+            log.0.borrow_mut().writer = Some(Box::new(Small(room)));
+            let mut sink = log.sink();
+            (0..100).for_each(|_| sink.record(&record()));
+            assert_eq!(log.state().is_err(), room == 500);
+            let error = log.close().unwrap_err().to_string();
+            assert!(error.ends_with("ops.csv cannot be written: the disk is full"), "{error}");
+            drop((log, sink));
+            assert!(folder.files().is_empty(), "{:?}", folder.files());
+        }
+    }
+
     #[test]
     fn what_cannot_be_written_gets_a_sentence() {
         let folder = Folder::new("refused");

@@ -1,6 +1,7 @@
 //! The result of a run: stable names, each with its unit. Serialized as JSON.
 
 use crate::config::Experiment;
+use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cell, Matrix};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ pub struct Record {
     pub host: HostCounts,
     /// What the flash did for it.
     pub flash: FlashCounts,
+    /// Sum of the data-sheet times of all operations, us; with one die and nothing outstanding, their time.
+    pub busy_us: f64,
     /// Write amplification: programs x sectors per page / sectors written by the host; null where none were.
     pub waf: Option<f64>,
     /// Merges of log blocks.
@@ -163,10 +166,12 @@ pub struct MatrixRow {
     pub meta_reads: u64,
     /// Programs of metadata pages.
     pub meta_programs: u64,
+    /// Sum of the data-sheet times of these operations, us.
+    pub busy_us: f64,
 }
 
 impl MatrixRow {
-    pub(crate) fn all(matrix: &Matrix) -> Vec<Self> {
+    pub(crate) fn all(matrix: &Matrix, profile: &Profile) -> Vec<Self> {
         let row = |(origin, cause, cell): (nandlab_nand::Origin, nandlab_nand::Cause, &Cell)| {
             let FlashCounts { reads, programs, copies, spare_reads, spare_programs, meta_reads, meta_programs, .. } =
                 FlashCounts::of(cell);
@@ -181,6 +186,7 @@ impl MatrixRow {
                 spare_programs,
                 meta_reads,
                 meta_programs,
+                busy_us: profile.busy_ns(cell) as f64 / 1000.0,
             }
         };
         matrix.nonzero().map(row).collect()

@@ -6,6 +6,7 @@ use crate::control::{Control, Phase};
 use crate::engine::{assert_conservation, Engine};
 use crate::error::LabError;
 use crate::latency::LatencyMeter;
+use crate::memory::refuse_too_large;
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
@@ -23,6 +24,9 @@ use std::time::Instant;
 /// Requests that are issued between two looks at the clock of the caller.
 const BATCH: u64 = 1024;
 
+/// Sectors that are issued at most between two such looks, but for a single longer request.
+const PIECE_SECTORS: u64 = 1 << 19;
+
 /// Runs `experiment`; relative paths start at `base`, `op_log` names a file for every operation of the device.
 ///
 /// A run that [`Control::cancel`] stops gives a record all the same, marked partial.
@@ -35,6 +39,7 @@ const BATCH: u64 = 1024;
 pub fn run(experiment: &Experiment, base: &Path, control: &Control, op_log: Option<&Path>) -> Result<Record, LabError> {
     control.enter(Phase::Opening, 0);
     let sizing = experiment.sizing()?;
+    refuse_too_large(experiment, &sizing)?;
     let log = op_log.map(OpLog::create).transpose()?;
     let mut workload = open(experiment, &sizing, base, control)?;
     let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
@@ -253,8 +258,13 @@ impl<'a> Run<'a> {
                 // What came before the measurement must not stand in its way.
                 batch.iter_mut().for_each(|request| request.time += start.time);
             }
-            self.submit(&batch, &mut clock, &mut done, meter.host.requests)?;
-            meter.add(&batch, &done);
+            let mut left = &batch[..];
+            while !left.is_empty() && !self.control.is_cancelled() {
+                let (piece, rest) = left.split_at(piece_length(left));
+                self.submit(piece, &mut clock, &mut done, meter.host.requests)?;
+                meter.add(piece, &done);
+                left = rest;
+            }
             self.control.set_done(meter.host.requests);
             if meter.series.is_due(meter.host.requests) {
                 self.sample(meter, start);
@@ -294,6 +304,7 @@ impl<'a> Run<'a> {
             partial: false,
             host,
             flash: FlashCounts::of(&total),
+            busy_us: us(device.profile.busy_ns(&total)),
             waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors),
             merges: Merges {
                 switch: events(|e| e.switch_merges),
@@ -302,7 +313,7 @@ impl<'a> Run<'a> {
             },
             migrations: events(|e| e.migrations),
             gc: Gc { runs: events(|e| e.gc_runs) },
-            matrix: MatrixRow::all(&matrix),
+            matrix: MatrixRow::all(&matrix, &device.profile),
             precondition,
             mount,
             time_us: time.map(us),
@@ -357,6 +368,16 @@ impl Meter {
             }
         }
     }
+}
+
+/// How many requests of `batch` are issued at a time.
+fn piece_length(batch: &[Request]) -> usize {
+    let mut sectors = 0;
+    let longer = batch.iter().position(|request| {
+        sectors += u64::from(request.sectors);
+        sectors > PIECE_SECTORS
+    });
+    longer.map_or(batch.len(), |length| length.max(1))
 }
 
 /// What the device of an experiment is.

@@ -48,17 +48,26 @@ pages_per_block = 32
 
 #[test]
 fn equal_seeds_give_equal_records() {
-    let first = record(MIXED, &[]);
-    assert_eq!(json(&first), json(&record(MIXED, &[])));
-    assert_ne!(json(&first)["flash"], json(&record(MIXED, &["seed=2"]))["flash"]);
+    for ftl in nandlab_ftl::LIST {
+        let ftl = format!("ftl={}", ftl.name);
+        let first = json(&record(MIXED, &[&ftl]));
+        assert_eq!(first, json(&record(MIXED, &[&ftl])), "{ftl}");
+        assert_ne!(first["flash"], json(&record(MIXED, &[&ftl, "seed=2"]))["flash"], "{ftl}");
+    }
 }
 
 #[test]
 fn every_stack_counts_alike() {
-    let timed = json(&record(MIXED, &[]));
+    for ftl in nandlab_ftl::LIST {
+        counts_alike(&format!("ftl={}", ftl.name));
+    }
+}
+
+fn counts_alike(ftl: &str) {
+    let timed = json(&record(MIXED, &[ftl]));
     let folder = Folder::new("stacks");
     let log = folder.0.join("ops.csv");
-    let logged = run(&parse(MIXED, &[]), Path::new("."), &Control::default(), Some(&log)).unwrap();
+    let logged = run(&parse(MIXED, &[ftl]), Path::new("."), &Control::default(), Some(&log)).unwrap();
     let mut all = vec![json(&logged)];
     for sets in [
         &["device.model=counting"][..],
@@ -66,14 +75,14 @@ fn every_stack_counts_alike() {
         &["device.faults={}"],
         &["device.model=bytes", "device.faults={}"],
     ] {
-        all.push(json(&record(MIXED, sets)));
+        all.push(json(&record(MIXED, &[&[ftl], sets].concat())));
     }
     for other in &all {
         for key in ["host", "flash", "waf", "matrix", "gc", "wear", "ram", "mount"] {
             if key == "mount" && other["time_us"].is_null() {
                 continue;
             }
-            assert_eq!(timed[key], other[key], "{key}");
+            assert_eq!(timed[key], other[key], "{ftl}: {key}");
         }
     }
     assert_eq!(timed["time_us"], all[0]["time_us"], "a log changes no times");
@@ -168,6 +177,21 @@ fn a_cancelled_run_gives_what_it_has() {
     assert!(record.host.requests >= 10_000 && record.host.requests == record.host.writes);
     assert!(record.waf.unwrap() > 1.0 && !record.series.is_empty());
     assert_eq!(control.progress().0, Phase::Done);
+}
+
+#[test]
+fn long_requests_do_not_hold_up_a_cancel() {
+    let experiment = parse(STEADY, &["workload.uniform.requests=1_000_000", "workload.uniform.size='128 MiB'"]);
+    let control = Control::default();
+    let record = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, None));
+        while control.progress().0 != Phase::Workload {
+            std::thread::yield_now();
+        }
+        control.cancel();
+        running.join().unwrap().unwrap()
+    });
+    assert!(record.partial && record.host.requests < 1024, "fewer than a batch: {}", record.host.requests);
 }
 
 #[test]

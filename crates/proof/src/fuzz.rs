@@ -4,6 +4,7 @@
 //! libFuzzer targets, one of the same name for each function of [`TARGETS`]; `fuzz/seeds/<name>/` holds inputs
 //! to start from and every input that once failed.
 
+mod configuration;
 mod operations;
 mod options;
 mod trace;
@@ -20,8 +21,14 @@ pub struct Target {
 }
 
 /// Every target.
-pub const TARGETS: &[Target] =
-    &[Target { name: "ftl_operations", run: ftl_operations }, Target { name: "trace", run: trace }];
+pub const TARGETS: &[Target] = &[
+    Target { name: "ftl_operations", run: ftl_operations },
+    Target { name: "configuration", run: configuration },
+    Target { name: "trace", run: trace },
+];
+
+/// A message is read by people.
+const MAX_MESSAGE: usize = 1_000;
 
 /// Requests, remounts, faults and power cuts on an FTL of the list with varied options, beside the model.
 ///
@@ -33,6 +40,14 @@ pub fn ftl_operations(data: &[u8]) {
     }
 }
 
+/// An experiment as text; one that is accepted and small is run.
+///
+/// # Panics
+/// Where a refusal is no sentence or has no place, or an accepted experiment cannot be written, read again and run.
+pub fn configuration(data: &[u8]) {
+    configuration::run(data);
+}
+
 /// A trace, line by line and as a file.
 ///
 /// # Panics
@@ -40,4 +55,10 @@ pub fn ftl_operations(data: &[u8]) {
 /// is no sentence.
 pub fn trace(data: &[u8]) {
     trace::run(data);
+}
+
+/// A message that can be shown: words, on one line, without control characters of the input.
+fn sentence(message: &str) {
+    assert!(message.contains(' ') && message.len() <= MAX_MESSAGE, "no sentence: {message:?}");
+    assert!(!message.contains(char::is_control), "control characters: {message:?}");
 }

@@ -64,7 +64,12 @@ const INPUTS: u32 = 3_000;
 
 #[test]
 fn traces_survive_random_changes() {
-    survive_random_changes("trace", 20_000);
+    survive_random_changes("trace", 30_000);
+}
+
+#[test]
+fn configurations_survive_random_changes() {
+    survive_random_changes("configuration", 50_000);
 }
 
 /// Runs a target on its committed inputs, each changed in a few places.

@@ -1,6 +1,6 @@
 //! What the host asks of a device: generators of request streams and readers of block traces.
 //!
-//! Read this file first: [`Workload`] is the contract and [`workloads!`] is the list. A new workload is one
+//! Read this file first: [`Workload`] is the contract, and the list is at the end. A new workload is one
 //! new file and one line of that list; the configuration, `nandlab list`, the Python class and the docs
 //! page follow from it. A new trace format is one file in `trace/` and one line of the list there.
 

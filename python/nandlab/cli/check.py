@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nandlab.cli.background import interruptible
 from nandlab.cli.options import Pair, experiment_argument, json_option, override, sets_option
 from nandlab.cli.output import print_json
 
@@ -22,7 +23,9 @@ def command(file: str, sets: list[Pair], as_json: bool) -> None:
     from nandlab.experiment import Experiment
 
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
-    resolved, sizes = experiment.resolve(), experiment.inspect()
+    resolved = experiment.resolve()
+    # A long trace takes some seconds to read.
+    sizes = interruptible(experiment.inspect)
     if as_json:
         print_json({"experiment": resolved, **sizes})
         return

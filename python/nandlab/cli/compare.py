@@ -21,7 +21,7 @@ from nandlab.cli.options import (
     sets_option,
     vary_option,
 )
-from nandlab.cli.output import print_json, print_table, say
+from nandlab.cli.output import print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
     from nandlab.batch import Outcome, State
@@ -76,7 +76,7 @@ def command(  # noqa: PLR0913 - one for each option
         from nandlab.report import write_comparison
 
         write_comparison(done, report, shlex.join(["nandlab", *sys.argv[1:]]), missing)
-        say(f"report: {report}")
+        say_path(report, as_json)
     return _status(outcomes, stopped)
 
 
@@ -114,14 +114,17 @@ def _print(chosen: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
 
     columns = summary.columns([outcome.result for outcome in outcomes if outcome.result is not None])
     labels = list(chosen[0].labels)
+    states = [_state(outcome) for outcome in outcomes]
     rows = []
-    for design, outcome in zip(chosen, outcomes, strict=True):
+    for design, outcome, state in zip(chosen, outcomes, states, strict=True):
         row = [design.labels[title] for title in labels]
         if outcome.result is not None:
             row += [column.text(column.number(outcome.result)) for column in columns]
-        state = _state(outcome)
-        rows.append(row + [""] * (len(labels) + len(columns) - len(row)) + [state])
-    titles = [*(summary.plain(title) for title in labels), *(column.title for column in columns), ""]
+        row += [""] * (len(labels) + len(columns) - len(row))
+        rows.append(row + [state] * any(states))
+    # Short lines, so that the table fits a terminal of 80 columns.
+    heads = [column.title.replace(" ", "\n") for column in columns]
+    titles = [*(summary.plain(title) for title in labels), *heads, *[""] * any(states)]
     print_table(rows, titles, right=range(len(labels), len(labels) + len(columns)))
 
 

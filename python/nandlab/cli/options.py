@@ -154,9 +154,9 @@ class Design:
     @property
     def name(self) -> str:
         """The labels in one line."""
-        return ", ".join(
-            value if title == "experiment" else f"{title} {value}" for title, value in self.labels.items()
-        )
+        from nandlab.summary import run_name
+
+        return run_name(self.labels)
 
 
 def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) -> list[Design]:

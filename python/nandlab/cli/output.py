@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 UNLIMITED = 10_000
-"""Width where stdout is no terminal: lines are then for programs, and are not wrapped."""
+COMFORTABLE = 110
+"""Columns of a terminal from which on tables are set with wide gaps."""
 
 
 def print_json(document: Any) -> None:  # noqa: ANN401 - JSON
@@ -20,27 +21,38 @@ def print_json(document: Any) -> None:  # noqa: ANN401 - JSON
 
 
 def print_table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), right: Sequence[int] = ()) -> None:
-    """A table; the columns whose numbers are in `right` are aligned to the right."""
+    """A table; the columns whose numbers are in `right` are aligned to the right and never broken."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    terminal = sys.stdout.isatty()
+    # Where stdout is no terminal, lines are for programs, and are not wrapped.
+    text = io.StringIO()
+    console = Console(highlight=False) if terminal else Console(file=text, width=UNLIMITED, highlight=False)
+    gap = 2 if console.width >= COMFORTABLE else 0
+    box = SIMPLE_HEAD if titles else None
+    table = Table(box=box, show_header=bool(titles), show_edge=False, pad_edge=False, padding=(0, gap, 0, 0))
     columns = max([len(titles), *(len(row) for row in rows)], default=0)
-    table = Table(
-        box=SIMPLE_HEAD if titles else None, show_header=bool(titles), pad_edge=False, padding=(0, 2, 0, 0)
-    )
     for at in range(columns):
-        title = titles[at] if titles else ""
-        table.add_column(Text(title), justify="right" if at in right else "left", overflow="fold")
+        number = at in right
+        table.add_column(
+            Text(titles[at] if titles else ""),
+            justify="right" if number else "left",
+            no_wrap=number,
+            overflow="fold",
+        )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    if sys.stdout.isatty():
-        Console(highlight=False).print(table)
-        return
-    text = io.StringIO()
-    Console(file=text, width=UNLIMITED, highlight=False).print(table)
-    click.echo("\n".join(line.rstrip() for line in text.getvalue().strip("\n").split("\n")))
+    console.print(table)
+    if not terminal:
+        click.echo("\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")))
+
+
+def say_path(path: str, as_json: bool) -> None:
+    """Where the report is: part of the result, but not of a JSON document."""
+    click.echo(f"\nreport: {path}", err=as_json)
 
 
 def say(text: str) -> None:

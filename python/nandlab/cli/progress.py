@@ -52,15 +52,15 @@ class Waiting:
             self._next_line = now + LINE_EVERY_S
 
     def _draw(self, phase: str, share: float | None, detail: str, left: str) -> None:
+        # In thousandths.
+        total, done = (None, 0) if share is None else (1000, round(1000 * share))
         if self._bar is None:
             self._bar = _bar()
-            self._bar.add_task("", total=1.0, detail="", left="")
+            self._bar.add_task(phase, total=total, completed=done, detail=detail, left=left)
             self._bar.start()
+            return
         task = self._bar.task_ids[0]
-        total = None if share is None else 1.0
-        self._bar.update(
-            task, description=phase, total=total, completed=share or 0.0, detail=detail, left=left
-        )
+        self._bar.update(task, description=phase, total=total, completed=done, detail=detail, left=left)
 
 
 def _left(elapsed: float, share: float | None) -> str:

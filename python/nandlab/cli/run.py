@@ -17,7 +17,7 @@ from nandlab.cli.options import (
     sets_option,
     writable,
 )
-from nandlab.cli.output import print_json, print_table, say
+from nandlab.cli.output import print_json, print_table, say, say_path
 
 
 def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
@@ -56,7 +56,7 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
         (outcome,), stopped = run_all(
             [experiment], progress=lambda state: _show(waiting, state.running), op_log=log
         )
-        if outcome.result is not None and op_log is not None and log != op_log:
+        if outcome.result is not None and log is not None and op_log is not None and log != op_log:
             to_parquet(log, op_log)
     if outcome.error is not None:
         raise outcome.error
@@ -67,7 +67,7 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     _print(result, as_json)
     if report is not None:
         result.report(report, command=shlex.join(["nandlab", *sys.argv[1:]]))
-        say(f"report: {report}")
+        say_path(report, as_json)
     return FAILED if stopped or result.partial else DONE
 
 

@@ -308,11 +308,15 @@ def tail(histogram: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
     """Pairs of a latency and the percentage of requests that took longer, as long as there are any.
 
     >>> tail([[10, 3], [20, 1]])
-    [(10, 25.0)]
+    [(8.4, 100.0), (10, 25.0)]
     """
     total = sum(count for _, count in histogram)
-    longer, points = total, []
+    longer = total
+    points: list[tuple[float, float]] = []
     for upper, count in histogram:
+        if count and not points:
+            # Where the first bucket starts: there are four an octave.
+            points.append((0.84 * upper, 100.0))
         longer -= count
         if count and longer > 0:
             points.append((upper, 100 * longer / total))

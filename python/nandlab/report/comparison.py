@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from nandlab import summary
 from nandlab.report import charts, html, parts
@@ -27,7 +28,7 @@ class Runs:
     @cached_property
     def names(self) -> list[str]:
         """One line for each."""
-        return [_name(labels, list(labels)) for labels, _ in self.pairs]
+        return [summary.run_name(labels) for labels, _ in self.pairs]
 
     @cached_property
     def titles(self) -> list[str]:
@@ -66,14 +67,6 @@ def comparison_page(
     )
 
 
-def _name(labels: dict[str, str], titles: Sequence[str]) -> str:
-    parts = (
-        labels[title] if title == "experiment" else f"{summary.plain(title)} {labels[title]}"
-        for title in titles
-    )
-    return ", ".join(parts)
-
-
 def _headline(runs: Runs) -> str:
     columns = summary.columns(runs.results)
     titles = [*(summary.plain(title) for title in runs.titles), *(column.title for column in columns)]
@@ -98,7 +91,7 @@ def _peak(numbers: Sequence[float]) -> float:
 
 
 def _waf(runs: Runs) -> str:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"design": name, "cause": summary.plain(cause), "waf": part}
         for name, result in zip(runs.names, runs.results, strict=True)
         for cause, part in result.waf_by_cause().items()
@@ -112,12 +105,12 @@ def _waf(runs: Runs) -> str:
 
 def _over_time(runs: Runs) -> str:
     colour, rest = _colour_and_panels(runs)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "requests": sample.requests,
             "waf": sample.waf,
             "colour": labels[colour] if colour else name,
-            "panel": _name(labels, rest),
+            "panel": summary.run_name({title: labels[title] for title in rest}),
         }
         for name, (labels, result) in zip(runs.names, runs.pairs, strict=True)
         for sample in result.series
@@ -172,9 +165,9 @@ def _details(runs: Runs) -> list[str]:
                 [
                     html.table([], summary.headline(result)),
                     parts.matrix(result),
-                    parts.latencies(result),
-                    parts.ram(result),
-                    parts.experiment(result),
+                    html.titled("latency", parts.latencies(result)),
+                    html.titled("memory that firmware would need", parts.ram(result)),
+                    html.titled("the experiment", parts.experiment(result)),
                 ]
             ),
         )

@@ -31,6 +31,11 @@ def section(title: str, *parts: str, note: str = "") -> str:
     return f"<section>\n<h2>{escape(title)}</h2>\n{explanation}{inner}\n</section>"
 
 
+def titled(title: str, inner: str) -> str:
+    """A smaller heading with what stands under it; nothing where nothing does."""
+    return f"<h3>{escape(title)}</h3>\n{inner}" if inner else ""
+
+
 def folded(title: str, inner: str) -> str:
     """What opens on a click, and on paper always."""
     return f"<details>\n<summary>{escape(title)}</summary>\n{inner}\n</details>"

@@ -23,7 +23,7 @@ def matrix(result: Result) -> str:
     ):
         inner = _matrix_of(result, operation)
         if inner:
-            tables.append(f"<div><h3>{unit}</h3>{inner}</div>")
+            tables.append(f"<div>{html.titled(unit, inner)}</div>")
     return f'<div class="pair">{"".join(tables)}</div>' if tables else ""
 
 

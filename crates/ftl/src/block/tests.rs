@@ -2,9 +2,11 @@ use super::{BlockMap, Config};
 use crate::{Disk, Ftl, FtlError};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_nand::backed::Backed;
+use nandlab_nand::counting::Full;
 use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
+use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Cell, Counting, Geometry, Nand, Origin, ProgramOrder, Rules};
+use nandlab_nand::{Cause, Cell, Counting, Geometry, Lpn, Nand, Origin, ProgramOrder, Rules};
 
 type Lab = Disk<BlockMap, Counting>;
 
@@ -95,7 +97,7 @@ fn gaps_are_padded_where_the_chip_forbids_them() {
         // A padding page is no copy: after a mount the pages are still unmapped.
         let mut lab = Lab::mount(lab.into_nand(), 24, &Config::default()).unwrap();
         lab.check();
-        assert!((0..3).all(|page| lab.ftl().lookup(nandlab_nand::Lpn(page)).is_none()));
+        assert!((0..3).all(|page| lab.ftl().lookup(Lpn(page)).is_none()));
     }
 }
 
@@ -133,6 +135,28 @@ fn a_trimmed_logical_block_is_freed_without_a_copy_but_for_the_last() {
     let mut lab = Lab::mount(lab.into_nand(), 16, &Config::default()).unwrap();
     lab.check();
     assert_eq!(lab.ftl().free.in_use(), 1, "the block of the note is left");
+}
+
+#[test]
+fn a_block_left_by_a_torn_erase_takes_no_more_pages() {
+    let config = Config::default();
+    for order in [ProgramOrder::Any, ProgramOrder::Ascending] {
+        let geometry = Geometry::single_die(10, PAGES as u32, 512).unwrap();
+        let nand = PowerCut::new(Counting::<Full>::new(geometry, rules(order)));
+        let mut disk = Disk::<BlockMap, _>::mount(nand, 24, &config).unwrap();
+        write(&mut disk, (0..6).chain([8]));
+        disk.nand_mut().arm(CutPlan { operation: 1, form: Form::TornErasePrefix });
+        let trim = disk.submit(&Request::new(Op::Trim, 0, PAGES as u32), Payload::None);
+        assert_eq!(trim, Err(Error::PowerLost));
+        let mut nand = disk.into_nand();
+        nand.restore();
+        let mut disk = Disk::<BlockMap, _>::mount(nand, 24, &config).unwrap();
+        let survivors = (0..8).filter(|&page| disk.ftl().lookup(Lpn(page)).is_some());
+        assert_eq!(survivors.collect::<Vec<_>>(), [4, 5], "the trim was not flushed");
+        // The device panics where a block is programmed whose erase was cut.
+        write(&mut disk, [6, 7, 0, 4]);
+        disk.check();
+    }
 }
 
 /// Programs per page written when single pages of one logical block are written at random.
@@ -208,8 +232,91 @@ fn notes_of_many_segments_stay_within_their_blocks() {
     }
     disk.check();
     for page in 0..pages {
-        let mapped = disk.ftl().lookup(nandlab_nand::Lpn(page)).is_some();
+        let mapped = disk.ftl().lookup(Lpn(page)).is_some();
         assert_eq!(mapped, !trimmed.contains(&page.into()), "page {page}");
+    }
+}
+
+fn is_mapped<N: Nand>(disk: &Disk<BlockMap, N>, page: u64) -> bool {
+    disk.ftl().lookup(Lpn(page as u32)).is_some()
+}
+
+#[test]
+fn notes_survive_a_cut_anywhere_in_the_renewal_of_their_blocks() {
+    let geometry = Geometry::single_die(4200, 4, 512).unwrap();
+    let pages = 4 * 4096 + 100;
+    let nand = PowerCut::new(Counting::<Full>::new(geometry, Rules::default()));
+    let mut disk = Disk::<BlockMap, _>::mount(nand, pages, &Config::default()).unwrap();
+    write(&mut disk, 0..pages.into());
+    // Three full blocks, each with a note that stays live.
+    let trimmed: Vec<u64> =
+        (0..).zip([1, 0, 0, 0, 2, 0, 0, 0, 3, 4, 0, 0]).map(|(at, segment)| segment * 4096 + at).collect();
+    for &page in &trimmed {
+        submit(&mut disk, Op::Trim, page, 1);
+        submit(&mut disk, Op::Flush, 0, 0);
+    }
+    assert_eq!(disk.ftl().notes.blocks().len(), 3);
+    let full = disk.into_nand();
+    let mount = |nand| Disk::<BlockMap, _>::mount(nand, pages, &Config::default()).unwrap();
+    let mut cuts = 0;
+    for form in Form::ALL {
+        for operation in 1.. {
+            let mut disk = mount(full.clone());
+            [90, 3 * 4096 + 90].into_iter().for_each(|page| submit(&mut disk, Op::Trim, page, 1));
+            disk.nand_mut().arm(CutPlan { operation, form });
+            if disk.submit(&Request::new(Op::Flush, 0, 0), Payload::None).is_ok() {
+                break;
+            }
+            cuts += 1;
+            let mut nand = disk.into_nand();
+            nand.restore();
+            let mut disk = mount(nand);
+            assert!(disk.ftl().notes.blocks().len() <= 3, "{form} at {operation}");
+            assert!(trimmed.iter().all(|&page| !is_mapped(&disk, page)), "{form} at {operation}");
+            submit(&mut disk, Op::Trim, 91, 1);
+            submit(&mut disk, Op::Flush, 0, 0);
+            assert!(!is_mapped(&mount(disk.into_nand()), 91), "{form} at {operation}");
+        }
+    }
+    assert!(cuts > 30, "{cuts}");
+}
+
+#[test]
+fn a_failed_note_moves_the_live_notes_of_its_block() {
+    let geometry = Geometry::single_die(1100, 4, 512).unwrap();
+    let nand = Faulty::new(Counting::<Full>::new(geometry, Rules::default()), Faults::default()).unwrap();
+    let mut disk = Disk::<BlockMap, _>::mount(nand, 4200, &Config::default()).unwrap();
+    write(&mut disk, 0..4200);
+    let trim = |disk: &mut Disk<BlockMap, _>, page| {
+        submit(disk, Op::Trim, page, 1);
+        submit(disk, Op::Flush, 0, 0);
+    };
+    [1, 4097].into_iter().for_each(|page| trim(&mut disk, page));
+    let failing = disk.ftl().notes.blocks().to_vec();
+    disk.nand_mut().fail_program(1);
+    trim(&mut disk, 2);
+    disk.check();
+    assert!(disk.ftl().free.is_bad(failing[0]) && disk.ftl().events().retired_blocks == 1);
+    let mut disk = Disk::<BlockMap, _>::mount(disk.into_nand(), 4200, &Config::default()).unwrap();
+    disk.check();
+    assert!([1, 2, 4097].into_iter().all(|page| !is_mapped(&disk, page)));
+}
+
+#[test]
+fn a_block_is_retired_whatever_was_programmed_there() {
+    // The first program of this write gathers a block, and the failing one is that of the host, a copy to the
+    // replacement block, or a copy to the block that is gathered.
+    for (prepare, page, program) in [(vec![], 8, 1), (vec![9], 8, 1), (vec![8, 9], 8, 1), (vec![13], 9, 3)] {
+        let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
+        let nand = Faulty::new(Counting::<Full>::new(geometry, Rules::default()), Faults::default()).unwrap();
+        let mut disk = Disk::<BlockMap, _>::mount(nand, 32, &Config::default()).unwrap();
+        write(&mut disk, (0..32).chain(prepare.iter().copied()));
+        disk.nand_mut().fail_program(program);
+        write(&mut disk, [page]);
+        disk.check();
+        assert_eq!((disk.ftl().events().retired_blocks, disk.ftl().free.good()), (1, 15), "{prepare:?}");
+        write(&mut disk, (0..3).flat_map(|_| 0..32));
+        disk.check();
     }
 }
 

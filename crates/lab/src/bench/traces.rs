@@ -25,7 +25,7 @@ const FILE: &str = "trace.csv";
 const SECTORS: u64 = 1 << 17;
 
 impl Recorded {
-    /// Random writes, reads and trims of 4 KiB below 64 MiB, in the project's own format.
+    /// Reads and writes of 4 KiB, and one trim in a hundred requests, random below 64 MiB, in the project's own format.
     fn new(quick: bool, is_gzip: bool) -> Result<Self, LabError> {
         let records: u64 = if quick { 50_000 } else { 2_000_000 };
         let mut random = Random::new(1);
@@ -33,7 +33,7 @@ impl Recorded {
         let mut time = 0;
         for _ in 0..records {
             time += random.below(2_000);
-            let op = ["R", "W", "W", "W", "R", "W", "T"][random.below(7) as usize];
+            let op = if random.below(100) == 0 { "T" } else { ["R", "W"][random.below(2) as usize] };
             let origin = ["database", "journal", "wal"][random.below(3) as usize];
             let _ = writeln!(text, "{time},{op},{},8,{origin}", random.below(SECTORS / 8) * 8);
         }

@@ -6,16 +6,18 @@
 //!        2..  the file
 //! ```
 
+use super::sentence;
 use nandlab_block::{Op, Request};
 use nandlab_nand::Origin;
 use nandlab_workload::trace::{Addresses, Config, Format, FormatName};
 use nandlab_workload::{Options, Setting, WorkloadError};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// Requests that are looked at; a trace may be played for ever.
 const MAX_REQUESTS: usize = 20_000;
-/// A message is read by people.
-const MAX_MESSAGE: usize = 1_000;
 
 pub(super) fn run(data: &[u8]) {
     let Some((&[how, capacity], file)) = data.split_first_chunk() else { return };
@@ -24,7 +26,7 @@ pub(super) fn run(data: &[u8]) {
         addresses: [Addresses::Reject, Addresses::Fold, Addresses::Compact][usize::from(how & 3) % 3],
         repeat: 1 + u64::from(how >> 2 & 3),
         requests: Some(u64::from(how >> 4 & 3)).filter(|&limit| limit > 0),
-        ..Config::new("trace")
+        ..Config::new(FILE)
     };
     play(file, &config, 1 << (capacity % 48));
 }
@@ -85,11 +87,44 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
 
 /// The whole file as a workload.
 fn play(file: &[u8], config: &Config, sectors: u64) {
-    let folder = folder();
-    std::fs::write(folder.join(&config.path), file).expect("the folder for temporary files can be written");
-    play_file(&folder, config, sectors);
-    // The next input gets a new file: to overwrite one would wait for the disk.
-    let _ = std::fs::remove_dir_all(&folder);
+    SCRATCH.with_borrow_mut(|scratch| {
+        scratch.fill(file).expect("the folder for temporary files can be written");
+        play_file(&scratch.folder, config, sectors);
+    });
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> =
+        RefCell::new(Scratch::new().expect("the folder for temporary files can be written"));
+}
+
+const FILE: &str = "trace";
+
+/// A file of this thread's own, filled anew in place for each input: new files would wait for the disk.
+struct Scratch {
+    folder: PathBuf,
+    file: File,
+}
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let thread = format!("{:?}", std::thread::current().id()).replace(|c: char| !c.is_ascii_digit(), "");
+        let folder = std::env::temp_dir().join(format!("nandlab-fuzz-{}-{thread}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        Ok(Self { file: File::create(folder.join(FILE))?, folder })
+    }
+
+    fn fill(&mut self, contents: &[u8]) -> io::Result<()> {
+        self.file.rewind()?;
+        self.file.write_all(contents)?;
+        self.file.set_len(contents.len() as u64)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
 }
 
 /// Plays a trace: refused with a sentence, or every request inside the device and in order.
@@ -125,18 +160,4 @@ fn play_file(folder: &Path, config: &Config, sectors: u64) {
 
 fn refused(error: &WorkloadError) {
     sentence(&error.to_string());
-}
-
-/// A message that can be shown: words, on one line, without control characters of the input.
-fn sentence(message: &str) {
-    assert!(message.contains(' ') && message.len() <= MAX_MESSAGE, "no sentence: {message:?}");
-    assert!(!message.contains(char::is_control), "control characters: {message:?}");
-}
-
-/// A folder of this thread's own.
-fn folder() -> PathBuf {
-    let thread: String = format!("{:?}", std::thread::current().id()).chars().filter(char::is_ascii_digit).collect();
-    let folder = std::env::temp_dir().join(format!("nandlab-fuzz-{}-{thread}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
-    folder
 }

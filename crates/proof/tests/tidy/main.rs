@@ -3,7 +3,9 @@
 mod source;
 mod tree;
 
+use nandlab_lab::config::{Experiment, Format};
 use nandlab_nand::profile::Profile;
+use nandlab_workload::WorkloadConfig;
 use source::{code, functions, line_of, modules, std_paths, without_tests, words};
 use std::collections::{BTreeMap, BTreeSet};
 use tree::{below, files, root, File};
@@ -85,7 +87,7 @@ const MAY_TOUCH_FILES: [&str; 4] = [
 #[test]
 fn nothing_below_lab_depends_on_the_machine() {
     let mut complaints = Vec::new();
-    for file in below("crates/").iter().filter(|file| file.is_rust() && is_below_lab(file)) {
+    for file in below("crates/").iter().filter(|file| file.is_rust() && !file.is_test() && is_below_lab(file)) {
         let code = code(&file.text().expect("sources are text"));
         let code = without_tests(&code);
         let may_touch_files = MAY_TOUCH_FILES.iter().any(|allowed| file.path.starts_with(allowed));
@@ -159,7 +161,7 @@ fn nothing_is_left_over() {
                 complaints.push(format!("{}:{}: {leftover}", file.path, line_of(&code, at)));
             }
         }
-        if !file.path.contains("/tests/") {
+        if !file.is_test() {
             for (at, _) in without_tests(&code).match_indices(".unwrap()") {
                 complaints.push(format!("{}:{}: unwrap", file.path, line_of(&code, at)));
             }
@@ -260,6 +262,22 @@ fn every_profile_is_accepted_and_cites_its_source() {
         let head = head.join(" ").to_lowercase();
         let cites = ["source", "data sheet", "datasheet", "paper", "convention"].iter().any(|word| head.contains(word));
         assert!(cites, "{}: the head comment does not say where the figures come from", file.path);
+    }
+}
+
+#[test]
+fn every_experiment_is_accepted() {
+    let experiments = below("experiments/");
+    assert!(experiments.len() >= 5, "only {} experiments", experiments.len());
+    for file in experiments {
+        let text = file.text().expect("an experiment is text");
+        assert!(text.starts_with("# "), "{}: the first line says what the experiment is", file.path);
+        let base = root().join("experiments");
+        let experiment = Experiment::parse(&text, Format::Toml, &file.path, &base, &[]);
+        let experiment = experiment.unwrap_or_else(|error| panic!("{error}"));
+        if let WorkloadConfig::Trace(trace) = &experiment.workload {
+            assert!(base.join(&trace.path).is_file(), "{}: there is no {}", file.path, trace.path);
+        }
     }
 }
 

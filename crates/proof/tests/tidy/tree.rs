@@ -29,6 +29,11 @@ impl File {
     pub fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
+
+    /// Whether all of a source file is compiled for tests alone.
+    pub fn is_test(&self) -> bool {
+        self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
+    }
 }
 
 /// Every file but those that `.gitignore` names, by path.

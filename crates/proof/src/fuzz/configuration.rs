@@ -1,0 +1,67 @@
+//! The target `configuration`: an experiment as text, and the run of what is small enough.
+//!
+//! A text that starts with `{` is JSON, every other one TOML; comments `#set KEY=VALUE` are overrides.
+
+use super::sentence;
+use nandlab_lab::config::{Experiment, Format};
+use nandlab_lab::{Control, LabError};
+use serde_json::Value;
+use std::path::Path;
+
+/// Experiments above these figures are read and sized, but not run.
+const MAX_PAGES: u32 = 4096;
+const MAX_REQUESTS: u64 = 300;
+const MAX_OVERWRITES: f64 = 1.0;
+
+const SOURCE: &str = "input";
+
+pub(super) fn run(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let format = if text.trim_start().starts_with('{') { Format::Json } else { Format::Toml };
+    let sets: Vec<String> = text.lines().filter_map(|line| line.strip_prefix("#set ")).map(str::to_owned).collect();
+    match Experiment::parse(text, format, SOURCE, Path::new("."), &sets) {
+        Ok(experiment) => accepted(&experiment),
+        Err(LabError::Config(error)) => {
+            sentence(&error.to_string());
+            if error.file.as_deref() == Some(SOURCE) {
+                let (line, column) = (error.line.unwrap_or(0), error.column.unwrap_or(0));
+                assert!(line > 0 && column > 0, "no place: {error}");
+                let lines = text.lines().count().max(1) + usize::from(text.ends_with('\n'));
+                assert!(line <= lines, "line {line} of {lines}: {error}");
+            } else {
+                assert!(error.file.is_some_and(|file| file.starts_with("--set ")), "an error from nowhere");
+            }
+        }
+        Err(error) => panic!("a text is refused as a configuration, not with: {error}"),
+    }
+}
+
+/// What was accepted is complete: written and read again it is the same, and it can be run.
+fn accepted(experiment: &Experiment) {
+    let json = experiment.to_json();
+    let again = Experiment::parse(&json, Format::Json, "resolved", Path::new("."), &[]);
+    let again = again.unwrap_or_else(|error| panic!("a resolved experiment is refused: {error}\n{json}"));
+    assert_eq!(again.to_json(), json, "a resolved experiment changes when it is read again");
+    let sizing = experiment.sizing().unwrap_or_else(|error| panic!("an accepted experiment has no size: {error}"));
+    for notice in &experiment.notices {
+        sentence(notice);
+    }
+    if sizing.geometry.pages() <= MAX_PAGES && is_short(&json) {
+        match nandlab_lab::run(experiment, Path::new("."), &Control::default(), None) {
+            Ok(record) => {
+                let record: Value = serde_json::from_str(&record.to_json()).expect("a record is JSON");
+                assert!(record["flash"]["programs"].is_u64(), "a record without counts");
+            }
+            Err(error) => sentence(&error.to_string()),
+        }
+    }
+}
+
+fn is_short(json: &str) -> bool {
+    let experiment: Value = serde_json::from_str(json).expect("a resolved experiment is JSON");
+    let workloads = experiment["workload"].as_object().expect("an experiment has a workload");
+    let short = |workload: &Value| workload["requests"].as_u64().is_some_and(|requests| requests <= MAX_REQUESTS);
+    let no_file = workloads.keys().all(|name| name != "trace");
+    let overwrites = experiment["precondition"]["overwrites"].as_f64().unwrap_or(0.0);
+    no_file && workloads.values().all(short) && overwrites <= MAX_OVERWRITES
+}

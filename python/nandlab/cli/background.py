@@ -1,0 +1,37 @@
+"""Work of the compiled module that Ctrl-C must not wait for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class _Worker(threading.Thread, Generic[T]):
+    """A thread that keeps what its work came to; the process ends without it."""
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        super().__init__(daemon=True)
+        self._work = work
+        self.value: T | None = None
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Does the work."""
+        try:
+            self.value = self._work()
+        except BaseException as error:  # noqa: BLE001 - handed to the main thread
+            self.error = error
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """What `work` comes to, done in a thread of its own, so that Ctrl-C ends the command at once."""
+    worker = _Worker(work)
+    worker.start()
+    while worker.is_alive():
+        worker.join(0.1)
+    if worker.error is not None:
+        raise worker.error
+    return worker.value  # type: ignore[return-value] # set where there is no error
