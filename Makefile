@@ -16,7 +16,7 @@ DESIGNS := $(addprefix experiments/,page-op7.toml page-op14.toml page-op28.toml 
 TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
 
 # Random power cuts of `make powercut`, and seconds for each target of `make fuzz`.
-CUTS ?= 100000
+CUTS ?= 200000
 FUZZ_SECONDS ?= 600
 FUZZ_VERSION := 0.13.2
 

@@ -38,13 +38,17 @@
 //! a block is opened for the host, so a merge always finds its target.
 //!
 //! ## Differences
-//! The patent keeps one map and finds the erased pages of a block by reading spare areas; here a bit for each
-//! page says whether it is valid, and is counted as memory. It fills the gaps of no chip and fixes no victim:
-//! greedy is the reading of Xu et al. below, who call their FTL block-mapped with greedy collection.
+//! Ban chains any number of replacement units; here there is one. The logical block that is merged when room
+//! runs out is the cheapest one: our reading of the greedy collection of Kim, Choi and Kwak, who say of their FTL
+//! only that it maps blocks and collects greedily. Flash of Ban's time programs pages in any order; gaps,
+//! padding and early copies are ours. A bit for each page says whether it is valid, and counts as memory, where
+//! a small controller reads spare areas.
 //!
 //! ## References
-//! A. Ban: Flash File System. US Patent 5,404,485, 1995.
-//! Y. Xu et al. evaluate a hybrid DRAM/NVRAM buffer on such an FTL.
+//! A. Ban: Flash File System. US Patent 5,404,485, 1995. A. Ban: Flash File System Optimized for Page-Mode Flash
+//! Technologies. US Patent 5,937,425, 1999 (replacement units).
+//! K. M. Kim, J.-H. Choi, J. W. Kwak: WAP-LRU: Write Pattern Analysis Based Hybrid Disk Buffer Management in
+//! Flash Storage Systems. 2018.
 
 mod check;
 mod fill;

@@ -44,7 +44,8 @@ use crate::parts::prefetch::prefetch;
 use crate::parts::victim::{Victim, VictimPolicy};
 use crate::{Events, Ftl, FtlError, RamUse};
 use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask, Seq,
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
+    Time,
 };
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -96,6 +97,13 @@ struct Die {
     bad: u32,
 }
 
+impl Die {
+    /// Whether a block with a failed program waits to be retired.
+    fn is_failing(&self) -> bool {
+        !self.failing.is_empty() || self.relocation.as_ref().is_some_and(collect::Relocation::retires)
+    }
+}
+
 /// A block without valid pages.
 #[derive(Clone, Copy, Debug)]
 struct FreeBlock {
@@ -119,6 +127,10 @@ pub struct PageMap {
     valid_pages: ValidPages,
     policy: Box<dyn VictimPolicy>,
     notes: TrimNotes,
+    /// By block: when the last program ends that made one of its pages invalid.
+    superseded: Vec<Time>,
+    /// When the last note ends.
+    noted: Time,
     events: Events,
 }
 
@@ -137,7 +149,14 @@ impl PageMap {
         let to = self.program(nand, die, page, &[], (at, Kind::Data))?;
         let old = std::mem::replace(&mut self.map[at.index()], to);
         if old.is_some() {
-            self.table.set_invalid(old);
+            let block = self.table.set_invalid(old);
+            let end = nand.ctx().last();
+            if end > 0 {
+                let superseded = &mut self.superseded[block.index()];
+                *superseded = end.max(*superseded);
+            }
+        } else {
+            self.notes.mapped(at);
         }
         self.table.set_valid(to);
         self.collect(nand, die)
@@ -179,7 +198,8 @@ impl PageMap {
             }
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
             let (to, mark) = self.dies[die].host.take();
-            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
+            let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
+            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), origin) };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => return Ok(to),
                 Err(NandError::ProgramFailed(_)) => {
@@ -203,12 +223,20 @@ impl PageMap {
                 return self.turn;
             }
         }
-        self.emptiest_die()
+        self.roomiest_die()
     }
 
+    /// The die that can take most before garbage collection finds nothing to gain.
     #[cold]
-    fn emptiest_die(&self) -> usize {
-        (0..self.dies.len()).min_by_key(|&die| self.valid_in(die)).expect("a device has a die")
+    fn roomiest_die(&self) -> usize {
+        let room = |die: usize| i64::from(self.most_valid(die)) - i64::from(self.valid_in(die));
+        (0..self.dies.len()).max_by_key(|&die| room(die)).expect("a device has a die")
+    }
+
+    /// Valid pages of a die with which it can still take a host block.
+    fn most_valid(&self, die: usize) -> u32 {
+        let usable = usable_pages(&self.geometry, self.good_blocks(die), self.reserve as u32);
+        usable.saturating_sub(balance_pages(&self.geometry))
     }
 
     fn valid_in(&self, die: usize) -> u32 {
@@ -218,8 +246,7 @@ impl PageMap {
     /// Valid pages above which a die takes no new host block: its part of the logical pages and half of its spare ones.
     fn share(&self, die: usize) -> u32 {
         let part = self.map.len() as u32 / self.dies.len() as u32;
-        let usable = usable_pages(&self.geometry, self.good_blocks(die), self.reserve as u32);
-        let most = usable.saturating_sub(self.geometry.pages_per_block());
+        let most = self.most_valid(die);
         part.max(part / 2 + most / 2).min(most)
     }
 
@@ -227,21 +254,36 @@ impl PageMap {
         self.dies[die].blocks.len() as u32 - self.dies[die].bad
     }
 
-    /// Fails where bad blocks leave a die too little for its part of what is exported.
-    fn refuse_worn_out(&self, die: usize) -> Result<(), FtlError> {
-        let good = self.good_blocks(die);
-        let part = (self.map.len() as u32 + self.notes.most_pages()).div_ceil(self.dies.len() as u32);
-        let needed = part / self.geometry.pages_per_block() + 1 + self.reserve as u32 + 2;
-        if good < needed {
-            return Err(FtlError::WornOut { good, needed });
+    /// Fails where bad blocks leave too little for what is exported, on all dies together or on one.
+    fn refuse_worn_out(&self) -> Result<(), FtlError> {
+        let dies = 0..self.dies.len();
+        let room: u64 = dies.clone().map(|die| u64::from(self.most_valid(die))).sum();
+        let pages = self.map.len() as u64 + u64::from(self.notes.most_pages());
+        if room < pages {
+            let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
+            let good = dies.map(|die| self.good_blocks(die)).sum();
+            return Err(FtlError::WornOut { good, needed: good + missing });
         }
-        Ok(())
+        let needed = self.reserve as u32 + 3;
+        match dies.map(|die| self.good_blocks(die)).find(|&good| good < needed) {
+            Some(good) => Err(FtlError::WornOut { good, needed }),
+            None => Ok(()),
+        }
     }
 }
 
 /// Pages of a die that may be valid while garbage collection still finds one that is not.
 fn usable_pages(geometry: &Geometry, good_blocks: u32, reserve: u32) -> u32 {
     (good_blocks.saturating_sub(reserve + 2) * geometry.pages_per_block()).saturating_sub(1)
+}
+
+/// Pages that a die of several keeps free of valid ones, so that the dies can fill unevenly by a block.
+fn balance_pages(geometry: &Geometry) -> u32 {
+    if geometry.dies() > 1 {
+        geometry.pages_per_block()
+    } else {
+        0
+    }
 }
 
 /// A page that stands for lost data reads as an error, never as other bytes.
@@ -271,8 +313,7 @@ impl Ftl for PageMap {
             )));
         }
         let dies = geometry.dies();
-        let balance = if dies > 1 { geometry.pages_per_block() } else { 0 };
-        let pages = dies * (usable_pages(geometry, blocks, reserve) - balance);
+        let pages = dies * (usable_pages(geometry, blocks, reserve) - balance_pages(geometry));
         Ok(pages - TrimNotes::most_pages_for(geometry, pages, config.durable_trim))
     }
 
@@ -303,12 +344,15 @@ impl Ftl for PageMap {
         refuse_lost(from, nand.read(from, page)?)
     }
 
-    fn trim<N: Nand>(&mut self, _nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
         let old = self.map[at.index()];
         if sectors == self.full && old.is_some() {
             self.map[at.index()] = Ppa::NONE;
             self.table.set_invalid(old);
             self.notes.trimmed(at);
+            while let Some(segment) = self.notes.overdue(self.reserve, self.geometry.pages_per_block()) {
+                self.write_note(nand, segment)?;
+            }
         }
         Ok(())
     }
@@ -317,8 +361,11 @@ impl Ftl for PageMap {
         while let Some(segment) = self.notes.pending() {
             self.write_note(nand, segment)?;
         }
-        nand.ctx().fence();
-        let end = nand.ctx().horizon();
+        if self.dies.iter().any(Die::is_failing) {
+            self.retire_failing(nand)?;
+        }
+        let end = nand.ctx().acknowledged().max(self.noted);
+        nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
     }

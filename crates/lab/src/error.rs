@@ -1,5 +1,5 @@
 use nandlab_workload::WorkloadError;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// Why an experiment cannot be run, or stopped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -39,7 +39,15 @@ pub struct ConfigError {
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         place(f, self.file.as_deref(), self.line, self.column)?;
-        f.write_str(&self.message)
+        // What was given is quoted, and may hold anything.
+        for character in self.message.chars() {
+            if character.is_control() {
+                write!(f, "{}", character.escape_debug())?;
+            } else {
+                f.write_char(character)?;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -114,9 +114,21 @@ fn a_misspelt_key_has_line_column_and_suggestion() {
     assert!(error.message.contains("[workload.uniform] has no key `reqeusts`; did you mean `requests`?"), "{error}");
 }
 
+/// A text, the key at fault, the line and column, and a part of the message.
+type Mistake<'a> = (&'a str, &'a str, Option<(usize, usize)>, &'a str);
+
+fn refused(mistakes: &[Mistake<'_>]) {
+    for &(text, key, place, message) in mistakes {
+        let error = error(text);
+        assert!(error.message.contains(message), "{text}: {error}");
+        assert_eq!(error.key.as_deref().unwrap_or(""), key, "{text}: {error}");
+        assert_eq!(error.line.zip(error.column), place, "{text}: {error}");
+    }
+}
+
 #[test]
 fn every_mistake_gets_a_sentence_with_its_place() {
-    for (text, key, place, message) in [
+    refused(&[
         ("[workload.uniform]\n", "", None, "the experiment needs the key `ftl`"),
         (
             "workload = 3\n[ftl.page]",
@@ -166,6 +178,12 @@ fn every_mistake_gets_a_sentence_with_its_place() {
         ),
         (&with("", "[precondition]\noverwrites = -1"), "precondition.overwrites", Some((5, 14)), "from 0 to 10000"),
         (&with("", "reserve_blocks = 0"), "ftl.page.reserve_blocks", Some((4, 18)), "would deadlock"),
+    ]);
+}
+
+#[test]
+fn every_mistake_deep_in_a_table_does_too() {
+    refused(&[
         (&with("", "victim = \"gredy\""), "ftl.page.victim", Some((4, 10)), "did you mean `greedy`?"),
         (
             &with("", "[device]\nprofile = \"genric\""),
@@ -226,12 +244,7 @@ fn every_mistake_gets_a_sentence_with_its_place() {
         (&with("", "[device.timing]\nread_us = -5"), "device.timing.read_us", Some((5, 11)), "-5 is not in the range"),
         (&with("", "[device.energy]\nread_nj = 5"), "device.energy", Some((4, 9)), "needs the key `program_nj`"),
         (&with("", "[device.faults]\nrber = 5"), "device.faults.rber", Some((5, 1)), "has no key `rber`"),
-    ] {
-        let error = error(text);
-        assert!(error.message.contains(message), "{text}: {error}");
-        assert_eq!(error.key.as_deref().unwrap_or(""), key, "{text}: {error}");
-        assert_eq!(error.line.zip(error.column), place, "{text}: {error}");
-    }
+    ]);
 }
 
 #[test]

@@ -263,8 +263,12 @@ pub struct Ctx {
     finish: Time,
     /// Latest end of any operation ever.
     horizon: Time,
-    /// Calls of [`Ctx::fence`].
+    /// Latest end of an operation that the host waited for.
+    acknowledged: Time,
+    /// Fences that held for everything issued before.
     fences: u64,
+    /// What ended by then is durable.
+    settled: Time,
     matrix: Matrix,
 }
 
@@ -341,17 +345,39 @@ impl Ctx {
         self.ready = ready;
     }
 
-    /// The next operations need everything issued so far; returns the bound before.
+    /// The next operations need everything issued so far, which is durable when they start; returns the bound before.
     #[inline]
     pub fn fence(&mut self) -> Time {
-        self.fences += 1;
-        self.after(self.horizon)
+        self.fence_at(self.horizon)
     }
 
-    /// Fences so far: what was programmed before the last one is durable.
+    /// The next operations need what ends by `bound`, which is durable when they start; returns the bound before.
+    ///
+    /// An erase needs the programs that replaced the pages of its block and not those of the whole device: were it
+    /// to wait for all, erases on different dies would never overlap.
+    #[inline]
+    pub fn fence_at(&mut self, bound: Time) -> Time {
+        self.settled = self.settled.max(bound);
+        self.fences += u64::from(bound >= self.horizon);
+        self.after(bound)
+    }
+
+    /// Fences so far that held for everything issued before.
     #[inline]
     pub fn fences(&self) -> u64 {
         self.fences
+    }
+
+    /// What ended by then is durable.
+    #[inline]
+    pub fn settled(&self) -> Time {
+        self.settled
+    }
+
+    /// Latest end of any operation that the host waited for: what a flush must wait for.
+    #[inline]
+    pub fn acknowledged(&self) -> Time {
+        self.acknowledged
     }
 
     /// Takes the end of an operation; operations in the background do not hold up the request.
@@ -361,6 +387,7 @@ impl Ctx {
         self.horizon = self.horizon.max(end);
         if matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map) {
             self.finish = self.finish.max(end);
+            self.acknowledged = self.acknowledged.max(end);
         }
     }
 

@@ -12,7 +12,8 @@
 //! * A block whose erase was cut is *weak*, also where it reads as erased: to program it before a new erase is
 //!   an error of the caller. So on a device that is not blank, a block is erased before its first use after
 //!   a cut.
-//! * What was programmed is durable for certain after a fence ([`Ctx::fence`]) and not before: a fence comes
+//! * What was programmed is durable for certain after a fence ([`Ctx::fence`]; [`Ctx::fence_at`] where it ended
+//!   by then, on a device that keeps time) and not before: a fence comes
 //!   before the answer to a flush and before the erase of the block that held the older copy. An erase is no
 //!   fence, not even for its own die.
 //!
@@ -51,7 +52,7 @@ pub use plan::{CutPlan, CutPlanError, Form};
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::content::PageBuf;
-use crate::context::Ctx;
+use crate::context::{Ctx, Time};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::operation::Operation;
@@ -115,13 +116,17 @@ enum View {
 #[derive(Clone, Debug)]
 struct Tail {
     fences: u64,
-    last: Vec<Ppa>,
+    /// By die: the page, and when its program ends; 0 where no time is kept.
+    last: Vec<(Ppa, Time)>,
 }
+
+/// No program that is not certain.
+const NOTHING: (Ppa, Time) = (Ppa::NONE, 0);
 
 impl<N: Nand> PowerCut<N> {
     /// A device with power and no plan to lose it.
     pub fn new(inner: N) -> Self {
-        let tail = Tail { fences: 0, last: vec![Ppa::NONE; inner.geometry().dies() as usize] };
+        let tail = Tail { fences: 0, last: vec![NOTHING; inner.geometry().dies() as usize] };
         Self { inner, plan: None, operations: 0, cut: None, torn: SideTable::default(), weak: BTreeMap::new(), tail }
     }
 
@@ -137,7 +142,7 @@ impl<N: Nand> PowerCut<N> {
         self.plan = None;
         self.cut = None;
         self.operations = 0;
-        self.tail.last.fill(Ppa::NONE);
+        self.tail.last.fill(NOTHING);
         self
     }
 
@@ -254,16 +259,21 @@ impl<N: Nand> PowerCut<N> {
         let fences = self.inner.ctx().fences();
         if fences != self.tail.fences {
             self.tail.fences = fences;
-            self.tail.last.fill(Ppa::NONE);
+            self.tail.last.fill(NOTHING);
         }
+        let end = self.inner.ctx().last();
         let geometry = self.inner.geometry();
-        self.tail.last[geometry.die_of(geometry.block_of(at)) as usize] = at;
+        self.tail.last[geometry.die_of(geometry.block_of(at)) as usize] = (at, end);
     }
 
     /// Loses what is not certain, where the form says so.
     fn lose_tail(&mut self, form: Form) {
-        if form == Form::LostTail && self.tail.fences == self.inner.ctx().fences() {
-            for &at in self.tail.last.iter().filter(|at| at.is_some()) {
+        if form != Form::LostTail || self.tail.fences != self.inner.ctx().fences() {
+            return;
+        }
+        let settled = self.inner.ctx().settled();
+        for &(at, end) in &self.tail.last {
+            if at.is_some() && (end == 0 || end > settled) {
                 self.torn.insert(at, Torn::DataAndSpare);
             }
         }
@@ -275,8 +285,8 @@ impl<N: Nand> PowerCut<N> {
         let first = geometry.page(block, 0).0;
         let pages = first..first + geometry.pages_per_block();
         self.weak.remove(&block);
-        for last in self.tail.last.iter_mut().filter(|at| pages.contains(&at.0)) {
-            *last = Ppa::NONE;
+        for last in self.tail.last.iter_mut().filter(|(at, _)| pages.contains(&at.0)) {
+            *last = NOTHING;
         }
         self.torn.remove_range(pages);
     }

@@ -7,6 +7,7 @@ use nandlab_block::{Op, Request};
 use nandlab_ftl::{Ftl, FtlError};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
+use nandlab_nand::{BlockId, Nand, NandError};
 use std::fmt;
 
 /// What fails.
@@ -77,12 +78,22 @@ pub fn run<F: Ftl>(device: &Device, config: &F::Config, logical_pages: u32, seed
         }
     }
     rig.compare_all().unwrap_or_else(|error| panic!("{}: at the end: {error}", context(150)));
+    // A flush retires what has failed, so that no mount forgets it.
+    rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
+    rig.disk_mut().check();
     let counts = rig.disk().nand().counts();
     if counts.failed_programs + counts.failed_erases == 0 {
         return Outcome::NotReached;
     }
     let failed = counts.failed_programs + counts.failed_erases;
     assert_eq!(failed, 1, "{}: a block is used again after it failed", context(150));
+    let nand = rig.disk_mut().nand_mut();
+    let mut is_bad = |block: u32| {
+        let first = device.geometry.page(BlockId(block), 0);
+        matches!(nand.read_spare(first), Err(NandError::BadBlock(_)))
+    };
+    let bad = (0..device.geometry.blocks()).filter(|&block| is_bad(block)).count();
+    assert_eq!(bad, 1, "{}: blocks retired", context(150));
     Outcome::Retired
 }
 

@@ -27,7 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "trace", run: trace },
 ];
 
-/// A message is read by people.
+/// Bytes of a message beside what it quotes.
 const MAX_MESSAGE: usize = 1_000;
 
 /// Requests, remounts, faults and power cuts on an FTL of the list with varied options, beside the model.
@@ -57,8 +57,9 @@ pub fn trace(data: &[u8]) {
     trace::run(data);
 }
 
-/// A message that can be shown: words, on one line, without control characters of the input.
-fn sentence(message: &str) {
-    assert!(message.contains(' ') && message.len() <= MAX_MESSAGE, "no sentence: {message:?}");
+/// A message that can be shown: words, on one line, without control characters of the input, and no longer than
+/// people read; `quoted` bytes of the input may be in it.
+fn sentence(message: &str, quoted: usize) {
+    assert!(message.contains(' ') && message.len() <= MAX_MESSAGE + quoted, "no sentence: {message:?}");
     assert!(!message.contains(char::is_control), "control characters: {message:?}");
 }

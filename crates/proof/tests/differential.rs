@@ -8,7 +8,8 @@ use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{
-    BlockId, Cause, Cell, Content, Counting, Ctx, Done, Geometry, Matrix, Nand, NandError, Oob, Ppa, Rules, SECTOR_BYTES,
+    BlockId, Cause, Cell, Content, Counting, Ctx, Done, Geometry, Matrix, Nand, NandError, Oob, Ppa, Rules,
+    SECTOR_BYTES,
 };
 use nandlab_proof::conformance::{devices, Device};
 use nandlab_proof::script::{self, Mix, Step};
@@ -106,7 +107,11 @@ impl Visitor for EqualCounts {
 
             let script = script_for(&device, pages, 4, Mix { remounts: 3, ..Mix::USUAL });
             let expected = run::<F, _>(Counting::<_>::new(geometry, rules) as Counting, pages, config, &script);
-            compare(&expected, &run::<F, _>(Backed::ram(geometry, rules), pages, config, &script), &what("bytes, mounts"));
+            compare(
+                &expected,
+                &run::<F, _>(Backed::ram(geometry, rules), pages, config, &script),
+                &what("bytes, mounts"),
+            );
             let boxed: Box<dyn Nand<Buf = Content>> = Box::new(Timed::new(Backed::ram(geometry, rules), &TIMING));
             compare(&expected, &run::<F, _>(boxed, pages, config, &script), &what("boxed timed bytes, mounts"));
             mount_reads += expected.0.sum(|_, cause| cause == Cause::Mount).spare_reads;
@@ -212,7 +217,12 @@ impl Visitor for MountFromFlash {
             let mut disk = Disk::<F, _>::mount(nand, pages, config).expect("it mounts");
             let seen = disk.nand_mut().seen;
             let counted = disk.nand_mut().ctx().matrix().since(&matrix);
-            assert_eq!(counted.sum(|_, cause| cause == Cause::Mount), seen, "{}: counted and done at mount", device.name);
+            assert_eq!(
+                counted.sum(|_, cause| cause == Cause::Mount),
+                seen,
+                "{}: counted and done at mount",
+                device.name
+            );
             assert_eq!(counted.total(), seen, "{}: counted under another cause at mount", device.name);
             assert!(seen.spare_reads + seen.page_reads > 0, "{}: a mount without reads", device.name);
 

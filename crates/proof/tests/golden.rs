@@ -17,8 +17,10 @@ const HEADER: &str = "ftl,workload,programs,reads,copies,erases,spare_reads,spar
 /// The share of the pages that an FTL can export which the workloads use.
 const USED_PERCENT: u32 = 93;
 
-/// Requests by name; each gets the pages of the disk and the sectors of a page.
-const WORKLOADS: [(&str, fn(u64, u64) -> Vec<Request>); 3] =
+/// The requests on a disk of so many pages of so many sectors.
+type Generator = fn(u64, u64) -> Vec<Request>;
+
+const WORKLOADS: [(&str, Generator); 3] =
     [("uniform", uniform), ("hot_cold", hot_cold), ("sequential_trim", sequential_trim)];
 
 /// Whole pages, every page equally often, five times the disk.
@@ -51,9 +53,9 @@ fn hot_cold(pages: u64, page: u64) -> Vec<Request> {
 fn sequential_trim(pages: u64, page: u64) -> Vec<Request> {
     let run = 4 * page;
     let fill = |_| {
-        (0..pages * page).step_by(run as usize).map(move |at| {
-            Request::new(Op::Write, at, run.min(pages * page - at) as u32)
-        })
+        (0..pages * page)
+            .step_by(run as usize)
+            .map(move |at| Request::new(Op::Write, at, run.min(pages * page - at) as u32))
     };
     let half = Request::new(Op::Trim, 0, (pages * page / 2) as u32);
     let flush = Request::new(Op::Flush, 0, 0);

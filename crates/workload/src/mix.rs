@@ -11,6 +11,9 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::Serialize;
 use std::fmt;
 
+/// Seconds that the requests may span on average: half of what the clock of a run holds.
+const MAX_SPAN_S: f64 = 2.3e9;
+
 /// The options that every generator has.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mix {
@@ -188,6 +191,12 @@ impl Mix {
         if let Some(rate) = self.requests_per_s {
             if !(rate.is_finite() && rate > 0.0) {
                 return Err(WorkloadError::option("requests_per_s", &rate, "a rate is a number above 0"));
+            }
+            // Gaps are random, so the clock must hold more than their sum on average.
+            if self.requests as f64 / rate > MAX_SPAN_S {
+                let why =
+                    format!("{} requests would take more than 73 years, which no clock of a run holds", self.requests);
+                return Err(WorkloadError::option("requests_per_s", &rate, why));
             }
         }
         let fits = match self.footprint {

@@ -243,14 +243,14 @@ fn is_mapped<N: Nand>(disk: &Disk<BlockMap, N>, page: u64) -> bool {
 
 #[test]
 fn notes_survive_a_cut_anywhere_in_the_renewal_of_their_blocks() {
-    let geometry = Geometry::single_die(4200, 4, 512).unwrap();
-    let pages = 4 * 4096 + 100;
+    let geometry = Geometry::single_die(5300, 4, 512).unwrap();
+    let pages = 5 * 4096 + 100;
     let nand = PowerCut::new(Counting::<Full>::new(geometry, Rules::default()));
     let mut disk = Disk::<BlockMap, _>::mount(nand, pages, &Config::default()).unwrap();
     write(&mut disk, 0..pages.into());
-    // Three full blocks, each with a note that stays live.
+    // Six segments, three full blocks, each with two notes that stay live: a cut can leave four.
     let trimmed: Vec<u64> =
-        (0..).zip([1, 0, 0, 0, 2, 0, 0, 0, 3, 4, 0, 0]).map(|(at, segment)| segment * 4096 + at).collect();
+        (0..).zip([1, 2, 0, 0, 3, 4, 0, 0, 5, 0, 0, 0]).map(|(at, segment)| segment * 4096 + at).collect();
     for &page in &trimmed {
         submit(&mut disk, Op::Trim, page, 1);
         submit(&mut disk, Op::Flush, 0, 0);

@@ -4,7 +4,7 @@ use super::{FreeBlock, PageMap, ValidPages};
 use crate::parts::frontier::Frontier;
 use crate::parts::prefetch::prefetch;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 use std::collections::VecDeque;
 
 /// Copies that wait for their map entries to arrive in the processor's cache.
@@ -18,13 +18,17 @@ pub(super) struct Relocation {
     next: u32,
     end: u32,
     moves: VecDeque<Move>,
-    /// Each host page pays `valid` and a relocation costs `invalid`.
-    valid: u32,
-    invalid: u32,
-    credit: u32,
+    /// Relocations that each host page pays for, and what was paid and not used yet, in parts of [`ONE`].
+    rate: u64,
+    credit: u64,
+    /// When the last copy ends.
+    copied: Time,
     /// The block has failed: it is retired when it is empty.
     retire: bool,
 }
+
+/// One relocation in the fixed-point numbers of [`Relocation::rate`].
+const ONE: u64 = 1 << 16;
 
 /// A copy that was made and is not mapped yet.
 #[derive(Clone, Copy, Debug)]
@@ -47,14 +51,14 @@ enum Source {
 
 impl Source {
     #[inline]
-    fn program<N: Nand>(&self, nand: &mut N, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
+    fn program<N: Nand>(&self, nand: &mut N, to: Ppa, oob: Oob) -> Result<(Lpn, Kind), NandError> {
         let tail: &[u8] = match self {
-            Self::Page(from) => return nand.copy(*from, to, oob),
+            Self::Page(from) => return nand.copy(*from, to, oob).map(|stored| (stored.lpn, stored.kind)),
             Self::Blank => &[],
             Self::Tail(tail) => tail,
         };
         let blank = N::Buf::zeroed(nand.geometry().page_bytes());
-        nand.program(to, &blank, tail, oob).map(|_| oob)
+        nand.program(to, &blank, tail, oob).map(|_| (oob.lpn, oob.kind))
     }
 }
 
@@ -66,6 +70,11 @@ impl Relocation {
     /// Copies that are not mapped yet.
     pub(super) fn unmapped(&self) -> impl Iterator<Item = Ppa> + '_ {
         self.moves.iter().map(|copy| copy.to)
+    }
+
+    /// Whether the block has failed.
+    pub(super) fn retires(&self) -> bool {
+        self.retire
     }
 
     fn cause(&self) -> Cause {
@@ -93,14 +102,28 @@ impl PageMap {
             return Ok(());
         }
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
-        relocation.credit += relocation.valid;
-        let mut pages = 0;
-        while relocation.credit >= relocation.invalid {
-            relocation.credit -= relocation.invalid;
-            pages += 1;
-        }
+        relocation.credit += relocation.rate;
+        let pages = relocation.credit / ONE;
+        relocation.credit %= ONE;
         let cause = relocation.cause();
-        scoped(nand, cause, |nand| self.relocate(nand, die, pages))
+        scoped(nand, cause, |nand| self.relocate(nand, die, pages as u32))
+    }
+
+    /// Sets how many relocations each host page pays for, so that the reserve is whole again when the host
+    /// frontier is full and no write has to wait for the rest of a victim.
+    fn set_rate(&mut self, die: usize) {
+        let state = &self.dies[die];
+        let Some(relocation) = &state.relocation else { return };
+        let pages = u64::from(self.geometry.pages_per_block());
+        let valid = u64::from(self.table.valid_pages(relocation.block));
+        // A victim frees a block and fills `valid` pages of the GC frontier, which takes a block when it is full.
+        let missing = ((self.reserve + 1).saturating_sub(state.free.len()) as u64 * pages)
+            .saturating_sub(u64::from(state.gc.left()));
+        let relocations = valid.max(missing * valid / (pages - valid).max(1)) + 1;
+        let rate = relocations * ONE / u64::from(state.host.left()).max(1) + 1;
+        if let Some(relocation) = &mut self.dies[die].relocation {
+            relocation.rate = rate;
+        }
     }
 
     /// Chooses a block to empty; false where nothing would be gained.
@@ -128,11 +151,12 @@ impl PageMap {
             next,
             end: next + pages,
             moves: VecDeque::with_capacity(MOVES),
-            valid,
-            invalid: (pages - valid).max(1),
+            rate: 0,
             credit: 0,
+            copied: 0,
             retire,
         });
+        self.set_rate(die);
         Ok(true)
     }
 
@@ -168,16 +192,18 @@ impl PageMap {
     /// in the cache.
     #[inline]
     fn copy_page<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
-        let (to, oob) = match self.program_gc(nand, die, &Source::Page(from), (Lpn::NONE, Kind::Data)) {
+        let (to, (at, kind)) = match self.program_gc(nand, die, &Source::Page(from), (Lpn::NONE, Kind::Data)) {
             Ok(copied) => copied,
             Err(FtlError::Nand(NandError::Uncorrectable(page))) if page == from => {
                 return self.replace_lost(nand, die, from);
             }
             Err(error) => return Err(error),
         };
-        prefetch(&self.map, oob.lpn.index());
+        prefetch(&self.map, at.index());
+        let copied = nand.ctx().last();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
-        relocation.moves.push_back(Move { from, to, at: oob.lpn, kind: oob.kind });
+        relocation.copied = copied;
+        relocation.moves.push_back(Move { from, to, at, kind });
         if relocation.moves.len() == MOVES {
             self.map_oldest_move(die);
         }
@@ -222,7 +248,7 @@ impl PageMap {
     fn renew_note<N: Nand>(&mut self, nand: &mut N, die: usize, segment: u32) -> Result<(), FtlError> {
         let note = self.note(segment);
         let (to, _) = self.program_gc(nand, die, &Source::Tail(note), (Lpn(segment), Kind::TrimNote))?;
-        self.adopt_note(segment, to);
+        self.adopt_note(nand, segment, to);
         Ok(())
     }
 
@@ -234,13 +260,14 @@ impl PageMap {
         die: usize,
         source: &Source,
         (at, kind): (Lpn, Kind),
-    ) -> Result<(Ppa, Oob), FtlError> {
+    ) -> Result<(Ppa, (Lpn, Kind)), FtlError> {
         loop {
             if self.dies[die].gc.is_full() {
                 self.open_gc_block(nand, die)?;
             }
             let (to, mark) = self.dies[die].gc.take();
-            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
+            // Only notes and pages that stand for lost ones are new; a copy keeps its author.
+            let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), Origin::FTL) };
             match source.program(nand, to, oob) {
                 Ok(stored) => return Ok((to, stored)),
                 Err(NandError::ProgramFailed(_)) => {
@@ -270,33 +297,35 @@ impl PageMap {
         })?;
         let Some(relocation) = self.dies[die].relocation.take() else { return Ok(()) };
         let block = relocation.block;
+        let replaced = relocation.copied.max(self.superseded[block.index()]);
         if relocation.retire {
-            return self.retire(nand, die, block);
+            return self.retire(nand, die, block, replaced);
         }
         self.events.gc_runs += 1;
-        if self.erase(nand, die, block)? {
+        if self.erase(nand, die, block, replaced)? {
             self.table.set_free(block);
             self.dies[die].free.push_back(FreeBlock { block, erased: true });
         }
         Ok(())
     }
 
-    /// Erases a block; false where the erase failed and the block was retired.
-    fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<bool, FtlError> {
-        // What replaced the pages of this block must be on flash before they go.
-        let before = nand.ctx().fence();
+    /// Erases a block whose pages were `replaced` by then; false where the erase failed and the block was retired.
+    fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId, replaced: Time) -> Result<bool, FtlError> {
+        // What replaced the pages of this block must be on flash before they go, and the notes of what was trimmed.
+        let before = nand.ctx().fence_at(replaced.max(self.noted));
         let erased = nand.erase(block);
         nand.ctx().set_ready(before);
+        self.superseded[block.index()] = 0;
         match erased {
             Ok(_) => Ok(true),
-            Err(NandError::EraseFailed(_)) => self.retire(nand, die, block).map(|()| false),
+            Err(NandError::EraseFailed(_)) => self.retire(nand, die, block, replaced).map(|()| false),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn retire<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
+    fn retire<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId, replaced: Time) -> Result<(), FtlError> {
         scoped(nand, Cause::BadBlock, |nand| {
-            let before = nand.ctx().fence();
+            let before = nand.ctx().fence_at(replaced.max(self.noted));
             let retired = nand.retire(block);
             nand.ctx().set_ready(before);
             retired
@@ -307,10 +336,30 @@ impl PageMap {
         Ok(())
     }
 
+    /// Empties and retires the blocks where a program has failed; a mount would not know of them.
+    #[cold]
+    pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        for die in 0..self.dies.len() {
+            while self.dies[die].is_failing() {
+                if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+                    break;
+                }
+                self.empty_victim(nand, die)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what is left of the block that is being emptied.
+    fn empty_victim<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        let cause = self.dies[die].relocation.as_ref().map_or(Cause::Gc, Relocation::cause);
+        scoped(nand, cause, |nand| self.relocate(nand, die, u32::MAX))
+    }
+
     /// Replaces the full host frontier of `die`, emptying victims until the reserve stays whole.
     #[cold]
     pub(super) fn open_host_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        self.refuse_worn_out(die)?;
+        self.refuse_worn_out()?;
         let full = std::mem::replace(&mut self.dies[die].host, Frontier::none());
         self.close(full.block);
         loop {
@@ -319,11 +368,11 @@ impl PageMap {
                     let good = self.good_blocks(die);
                     return Err(FtlError::WornOut { good, needed: good + 1 });
                 }
-                let cause = self.dies[die].relocation.as_ref().map_or(Cause::Gc, Relocation::cause);
-                scoped(nand, cause, |nand| self.relocate(nand, die, u32::MAX))?;
+                self.empty_victim(nand, die)?;
             }
             if let Some(block) = self.take_free(nand, die)? {
                 self.dies[die].host = Frontier::at_start(&self.geometry, block);
+                self.set_rate(die);
                 return Ok(());
             }
         }
@@ -337,6 +386,7 @@ impl PageMap {
         while !self.dies[die].free.is_empty() {
             if let Some(block) = self.take_free(nand, die)? {
                 self.dies[die].gc = Frontier::at_start(&self.geometry, block);
+                self.set_rate(die);
                 return Ok(());
             }
         }
@@ -352,7 +402,7 @@ impl PageMap {
     /// Opens the next free block, erased; `None` where its erase failed.
     fn take_free<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<Option<BlockId>, FtlError> {
         let Some(FreeBlock { block, erased }) = self.dies[die].free.pop_front() else { return Ok(None) };
-        if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block))? {
+        if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
             return Ok(None);
         }
         self.table.open(block);

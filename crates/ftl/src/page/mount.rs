@@ -1,6 +1,6 @@
 //! Recovery of the page map from flash alone.
 
-use super::trim_notes::TrimNotes;
+use super::trim_notes::{self, TrimNotes};
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::{Frontier, RESUMED};
@@ -43,13 +43,11 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     for block in (0..geometry.blocks()).map(BlockId) {
         scans.push(scan_block(nand, block)?);
     }
-    let newest = newest_copies(&geometry, logical_pages, &scans)?;
+    let newest = newest_copies(&geometry, logical_pages, trim_notes::segments(&geometry, logical_pages), &scans)?;
     let mut ftl = blank(&geometry, logical_pages, config, newest.highest + 1);
     let newest = ftl.adopt_notes(nand, newest)?;
     ftl.adopt(&scans, newest);
-    for die in 0..ftl.dies.len() {
-        ftl.refuse_worn_out(die)?;
-    }
+    ftl.refuse_worn_out()?;
     Ok(ftl)
 }
 
@@ -106,7 +104,12 @@ fn take<N: Nand>(
     Ok(())
 }
 
-fn newest_copies(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Result<Newest, FtlError> {
+fn newest_copies(
+    geometry: &Geometry,
+    logical_pages: u32,
+    segments: usize,
+    scans: &[Option<BlockScan>],
+) -> Result<Newest, FtlError> {
     let count = logical_pages as usize;
     let mut newest = Newest { map: vec![Ppa::NONE; count], seqs: vec![0; count], notes: Vec::new(), highest: 0 };
     for (block, scan) in (0..).map(BlockId).zip(scans) {
@@ -119,13 +122,16 @@ fn newest_copies(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockS
                     "page {at} carries no sequence number: a lean device that was written cannot be mounted again"
                 )));
             }
-            if oob.kind == Kind::TrimNote {
-                newest.notes.push((oob.lpn, at));
-            } else if oob.lpn.index() >= count {
+            let (is_note, limit) = if oob.kind == Kind::TrimNote { (true, segments) } else { (false, count) };
+            if oob.lpn.index() >= limit {
                 return Err(FtlError::Config(format!(
-                    "page {at} holds logical page {} and {logical_pages} are exported: the device was used with a larger capacity",
+                    "page {at} belongs to logical page {} or beyond and {logical_pages} are exported: the device was \
+                     used with a larger capacity",
                     oob.lpn
                 )));
+            }
+            if is_note {
+                newest.notes.push((oob.lpn, at));
             } else if oob.seq.0 > newest.seqs[oob.lpn.index()] {
                 newest.map[oob.lpn.index()] = at;
                 newest.seqs[oob.lpn.index()] = oob.seq.0;
@@ -157,6 +163,8 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
         valid_pages: config.valid_pages,
         policy: config.victim.policy(),
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
+        superseded: vec![0; geometry.blocks() as usize],
+        noted: 0,
         events: Events::default(),
     }
 }
@@ -200,6 +208,7 @@ impl PageMap {
             self.table.set_valid(page);
         }
         self.map = newest.map;
+        self.notes.follow(&self.map);
         let mut untouched = vec![0; self.dies.len()];
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let die = self.geometry.die_of(block) as usize;

@@ -18,6 +18,11 @@ fn pages_per_segment(geometry: &Geometry) -> u32 {
     (geometry.page_bytes() - HEADER as u32) * 8
 }
 
+/// Segments of `logical_pages` pages.
+pub(super) fn segments(geometry: &Geometry, logical_pages: u32) -> usize {
+    logical_pages.div_ceil(pages_per_segment(geometry)) as usize
+}
+
 /// Where the notes are and which segments need a new one.
 #[derive(Debug)]
 pub(super) struct TrimNotes {
@@ -25,20 +30,30 @@ pub(super) struct TrimNotes {
     /// The live note of each segment.
     notes: Vec<Ppa>,
     changed: BTreeSet<u32>,
+    /// A bit for each logical page, set while it is unmapped: the map once more, in the form of the notes. Firmware
+    /// can read it off the map, so it does not count as memory.
+    unmapped: Vec<u64>,
     durable: bool,
 }
 
 impl TrimNotes {
     pub(super) fn new(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
         let pages_per_segment = pages_per_segment(geometry);
-        let segments = logical_pages.div_ceil(pages_per_segment) as usize;
-        Self { pages_per_segment, notes: vec![Ppa::NONE; segments], changed: BTreeSet::new(), durable }
+        let segments = segments(geometry, logical_pages);
+        let words = logical_pages.div_ceil(64) as usize;
+        Self {
+            pages_per_segment,
+            notes: vec![Ppa::NONE; segments],
+            changed: BTreeSet::new(),
+            unmapped: vec![u64::MAX; if durable { words } else { 0 }],
+            durable,
+        }
     }
 
     /// Most pages that notes ever hold valid, the one that is being replaced included.
     pub(super) fn most_pages_for(geometry: &Geometry, logical_pages: u32, durable: bool) -> u32 {
         if durable {
-            logical_pages.div_ceil(pages_per_segment(geometry)) + 1
+            segments(geometry, logical_pages) as u32 + 1
         } else {
             0
         }
@@ -64,7 +79,30 @@ impl TrimNotes {
     pub(super) fn trimmed(&mut self, at: Lpn) {
         if self.durable {
             self.changed.insert(at.0 / self.pages_per_segment);
+            self.unmapped[at.index() / 64] |= 1 << (at.0 % 64);
         }
+    }
+
+    /// An unmapped page was mapped.
+    #[inline]
+    pub(super) fn mapped(&mut self, at: Lpn) {
+        if let Some(word) = self.unmapped.get_mut(at.index() / 64) {
+            *word &= !(1 << (at.0 % 64));
+        }
+    }
+
+    /// Takes the map that a mount has found.
+    pub(super) fn follow(&mut self, map: &[Ppa]) {
+        for (at, _) in map.iter().enumerate().filter(|(_, page)| page.is_some()) {
+            self.mapped(Lpn(at as u32));
+        }
+    }
+
+    /// A segment that must be noted now: garbage collection writes all that are pending before an erase, and has
+    /// only room for so many in what the reserve leaves it.
+    pub(super) fn overdue(&self, reserve: usize, pages_per_block: u32) -> Option<u32> {
+        let room = 1 + (reserve - 1) * pages_per_block as usize / 2;
+        self.pending().filter(|_| self.changed.len() > room)
     }
 
     /// A segment whose note is out of date.
@@ -102,10 +140,11 @@ impl PageMap {
     pub(super) fn note(&self, segment: u32) -> Vec<u8> {
         let mut note = vec![0; self.geometry.page_bytes() as usize];
         note[..HEADER].copy_from_slice(&self.seq.to_le_bytes());
-        let pages = self.notes.pages_per_segment as usize;
-        let entries = self.map.iter().skip(segment as usize * pages).take(pages);
-        for (bit, _) in entries.enumerate().filter(|(_, page)| !page.is_some()) {
-            note[HEADER + bit / 8] |= 1 << (bit % 8);
+        // A segment is a whole number of words, and bits past the last logical page say nothing.
+        let words = self.notes.pages_per_segment as usize / 64;
+        let unmapped = self.notes.unmapped.iter().skip(segment as usize * words).take(words);
+        for (bytes, word) in note[HEADER..].chunks_exact_mut(8).zip(unmapped) {
+            bytes.copy_from_slice(&word.to_le_bytes());
         }
         note
     }
@@ -117,13 +156,14 @@ impl PageMap {
         let die = self.next_die();
         scoped(nand, Cause::Trim, |nand| {
             let to = self.program(nand, die, &blank, &note, (Lpn(segment), Kind::TrimNote))?;
-            self.adopt_note(segment, to);
+            self.adopt_note(nand, segment, to);
             self.collect(nand, die)
         })
     }
 
     /// The note of `segment` is now at `to`; the old one becomes invalid.
-    pub(super) fn adopt_note(&mut self, segment: u32, to: Ppa) {
+    pub(super) fn adopt_note<N: Nand>(&mut self, nand: &mut N, segment: u32, to: Ppa) {
+        self.noted = self.noted.max(nand.ctx().last());
         let old = std::mem::replace(self.notes.entry(Lpn(segment)), to);
         self.notes.changed.remove(&segment);
         if old.is_some() {

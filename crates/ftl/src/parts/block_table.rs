@@ -77,12 +77,14 @@ impl BlockTable {
         self.words[self.geometry.block_of(page).index()] += 1;
     }
 
-    /// Marks a valid page invalid.
+    /// Marks a valid page invalid; returns its block.
     #[inline]
-    pub fn set_invalid(&mut self, page: Ppa) {
+    pub fn set_invalid(&mut self, page: Ppa) -> BlockId {
         debug_assert!(self.is_valid(page), "page {page} is invalidated twice");
         self.bits[page.index() / 64] &= !(1 << (page.0 % 64));
-        self.words[self.geometry.block_of(page).index()] -= 1;
+        let block = self.geometry.block_of(page);
+        self.words[block.index()] -= 1;
+        block
     }
 
     /// The first valid page in `pages`.

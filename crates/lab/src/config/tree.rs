@@ -115,7 +115,8 @@ impl Tree {
                 message,
                 file: Some(self.source.clone()),
                 line: Some(error.line()),
-                column: Some(error.column()),
+                // A fault at the end of a line is counted as column 0 of the next.
+                column: Some(error.column().max(1)),
                 key: None,
             }
         })?;
@@ -146,8 +147,14 @@ impl Tree {
         let mut at = &mut self.root;
         let mut steps: Vec<&str> = path.split('.').collect();
         let last = steps.pop().expect("split has at least one part");
+        let mut above = String::new();
         for step in steps {
             let table = at.as_object_mut().expect("only tables are walked");
+            above = join(&above, step);
+            if !table.contains_key(step) {
+                // The table stands nowhere in the text: what is wrong with it is wrong with this override.
+                self.sets.push((above.clone(), set.to_owned()));
+            }
             let next = table.entry(step).or_insert_with(|| Value::Object(Map::new()));
             // `ftl = "page"` stands for the table [ftl.page] without keys.
             if let Value::String(name) = next {

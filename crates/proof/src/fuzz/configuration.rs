@@ -4,7 +4,7 @@
 
 use super::sentence;
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::{Control, LabError};
+use nandlab_lab::{ConfigError, Control, LabError};
 use serde_json::Value;
 use std::path::Path;
 
@@ -22,18 +22,28 @@ pub(super) fn run(data: &[u8]) {
     match Experiment::parse(text, format, SOURCE, Path::new("."), &sets) {
         Ok(experiment) => accepted(&experiment),
         Err(LabError::Config(error)) => {
-            sentence(&error.to_string());
-            if error.file.as_deref() == Some(SOURCE) {
-                let (line, column) = (error.line.unwrap_or(0), error.column.unwrap_or(0));
-                assert!(line > 0 && column > 0, "no place: {error}");
-                let lines = text.lines().count().max(1) + usize::from(text.ends_with('\n'));
-                assert!(line <= lines, "line {line} of {lines}: {error}");
-            } else {
-                assert!(error.file.is_some_and(|file| file.starts_with("--set ")), "an error from nowhere");
-            }
+            // A value and its override may be quoted, with escapes.
+            sentence(&error.to_string(), 16 * text.len());
+            located(text, &error);
         }
         Err(error) => panic!("a text is refused as a configuration, not with: {error}"),
     }
+}
+
+/// An error names its place in the text, or the override at fault.
+fn located(text: &str, error: &ConfigError) {
+    if error.file.as_deref() != Some(SOURCE) {
+        assert!(error.file.as_ref().is_some_and(|file| file.starts_with("--set ")), "an error from nowhere: {error}");
+        return;
+    }
+    // What is missing at the top is missing everywhere.
+    if error.line.is_none() && error.message.starts_with("the experiment needs the key") {
+        return;
+    }
+    let (line, column) = (error.line.unwrap_or(0), error.column.unwrap_or(0));
+    assert!(line > 0 && column > 0, "no place: {error}");
+    let lines = text.lines().count().max(1) + usize::from(text.ends_with('\n'));
+    assert!(line <= lines, "line {line} of {lines}: {error}");
 }
 
 /// What was accepted is complete: written and read again it is the same, and it can be run.
@@ -44,7 +54,7 @@ fn accepted(experiment: &Experiment) {
     assert_eq!(again.to_json(), json, "a resolved experiment changes when it is read again");
     let sizing = experiment.sizing().unwrap_or_else(|error| panic!("an accepted experiment has no size: {error}"));
     for notice in &experiment.notices {
-        sentence(notice);
+        sentence(notice, 0);
     }
     if sizing.geometry.pages() <= MAX_PAGES && is_short(&json) {
         match nandlab_lab::run(experiment, Path::new("."), &Control::default(), None) {
@@ -52,7 +62,8 @@ fn accepted(experiment: &Experiment) {
                 let record: Value = serde_json::from_str(&record.to_json()).expect("a record is JSON");
                 assert!(record["flash"]["programs"].is_u64(), "a record without counts");
             }
-            Err(error) => sentence(&error.to_string()),
+            Err(LabError::DeviceFull(why)) => sentence(&why, 0),
+            Err(error) => panic!("an experiment that was accepted is refused when it is run: {error}"),
         }
     }
 }

@@ -30,8 +30,10 @@ type Nand = PowerCut<Faulty<Backed>>;
 const HEAD: usize = 24;
 /// Longer scripts only take longer.
 const MAX_STEPS: usize = 400;
-/// Faults and cuts fall among so many operations.
-const MAX_OPERATION: u64 = 500;
+/// Faults fall among so many operations.
+const MAX_ORDINAL: u64 = 500;
+/// The first cut falls among so many operations, the next ones among so many after a mount.
+const MAX_OPERATION: [u64; 2] = [120, 24];
 
 /// What the bytes of a fuzzer stand for.
 #[derive(Clone, Debug)]
@@ -97,7 +99,7 @@ impl Case {
         let mut faults = Faults::default();
         faults.factory_bad_blocks.extend(u32::from(head[11]).checked_sub(1).map(|block| block % geometry.blocks()));
         for pair in pairs(&head[12..18]) {
-            let ordinal = 1 + u64::from(pair >> 1) % MAX_OPERATION;
+            let ordinal = 1 + u64::from(pair >> 1) % MAX_ORDINAL;
             if pair & 1 == 1 { &mut faults.failing_erases } else { &mut faults.failing_programs }.push(ordinal);
         }
         Some(Self { ftl, weakened, device, logical_pages, faults, cuts, script })
@@ -128,11 +130,11 @@ fn pairs(bytes: &[u8]) -> impl Iterator<Item = u16> + '_ {
 }
 
 fn cuts(bytes: &[u8]) -> Vec<CutPlan> {
-    let plan = |pair: u16| CutPlan {
-        operation: 1 + u64::from(pair >> 3) % MAX_OPERATION,
+    let plan = |(at, pair): (usize, u16)| CutPlan {
+        operation: 1 + u64::from(pair >> 3) % MAX_OPERATION[at.min(1)],
         form: Form::ALL[usize::from(pair & 7)],
     };
-    pairs(bytes).map(plan).collect()
+    pairs(bytes).enumerate().map(plan).collect()
 }
 
 impl fmt::Display for Case {
@@ -159,11 +161,11 @@ impl fmt::Display for Case {
 
 /// How a case ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
-    /// The script was played.
-    Played,
-    /// Bad blocks left too little for another write or for a mount.
-    WornOut,
+pub struct End {
+    /// Whether bad blocks left too little for another write or for a mount; else the script was played.
+    pub worn_out: bool,
+    /// Power cuts that fell.
+    pub cuts: usize,
 }
 
 struct Play<'a>(&'a Case);
@@ -175,17 +177,16 @@ impl Visitor for Play<'_> {
         let case = self.0;
         let nand = Backed::ram(case.device.geometry, case.device.rules);
         let nand = Faulty::new(nand, case.faults.clone()).expect("the faults are in range");
-        let mut run = Run { case, config, cuts: case.cuts.iter() };
+        let mut run = Run { case, config, cuts: case.cuts.iter(), fallen: 0 };
         let mut nand = PowerCut::new(nand);
         run.arm(&mut nand);
         let model = crate::Model::new(
             u64::from(case.logical_pages) * u64::from(case.device.geometry.sectors_per_page()),
             case.device.geometry.sectors_per_page(),
         );
-        match run.mount::<F>(Lost { nand, model }) {
-            Some(rig) => run.play(rig),
-            None => End::WornOut,
-        }
+        let mounted = run.mount::<F>(Lost { nand, model });
+        let played = mounted.is_some_and(|rig| run.play(rig));
+        End { worn_out: !played, cuts: run.fallen }
     }
 }
 
@@ -194,6 +195,8 @@ struct Run<'a, C> {
     config: &'a C,
     /// Cuts that are not armed yet.
     cuts: std::slice::Iter<'a, CutPlan>,
+    /// Cuts that fell.
+    fallen: usize,
 }
 
 impl<C> Run<'_, C> {
@@ -203,7 +206,8 @@ impl<C> Run<'_, C> {
         }
     }
 
-    fn play<F: Ftl<Config = C>>(&mut self, mut rig: Rig<F, Nand>) -> End {
+    /// Plays the script; false: the device is worn out.
+    fn play<F: Ftl<Config = C>>(&mut self, mut rig: Rig<F, Nand>) -> bool {
         for &step in &self.case.script {
             let mounted = match rig.step(step) {
                 Ok(()) if step == Step::Remount => {
@@ -219,22 +223,23 @@ impl<C> Run<'_, C> {
                 Err(Error::WornOut(why)) => {
                     assert!(self.case.may_wear_out(rig.disk().nand()), "{step:?} on a sound device: {why}");
                     Self::read_the_rest(&mut rig, step);
-                    return End::WornOut;
+                    return false;
                 }
                 Err(error) => panic!("{step:?}: {error}"),
             };
             match mounted {
                 Some(next) => rig = next,
-                None => return End::WornOut,
+                None => return false,
             }
             rig.disk_mut().check();
         }
         rig.compare_all().expect("a mounted disk reads");
-        End::Played
+        true
     }
 
     /// Power is back after a cut.
     fn power_back<F: Ftl<Config = C>>(&mut self, mut lost: Lost<Nand>) -> Option<Rig<F, Nand>> {
+        self.fallen += 1;
         lost.nand.restore();
         self.arm(&mut lost.nand);
         self.mount(lost)

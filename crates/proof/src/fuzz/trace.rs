@@ -37,7 +37,7 @@ fn lines(file: &[u8]) {
     let mut reader = FormatName::Csv.reader();
     let header = lines.next().unwrap_or_default();
     if let Err(bad) = reader.header(header) {
-        sentence(&bad.message);
+        sentence(&bad.message, 0);
         return;
     }
     let columns = 1 + header.iter().filter(|&&byte| byte == b',').count();
@@ -50,7 +50,7 @@ fn one_line(reader: &mut dyn Format, columns: usize, line: &[u8]) {
     let found = reader.record(line);
     let shown = String::from_utf8_lossy(line);
     if let Err(bad) = &found {
-        sentence(&bad.message);
+        sentence(&bad.message, 0);
         assert!(bad.column <= line.len(), "column {} in {shown:?}", bad.column);
     }
     assert_eq!(found.ok(), plain(line, columns), "{shown:?} with {columns} columns");
@@ -159,5 +159,5 @@ fn play_file(folder: &Path, config: &Config, sectors: u64) {
 }
 
 fn refused(error: &WorkloadError) {
-    sentence(&error.to_string());
+    sentence(&error.to_string(), 0);
 }

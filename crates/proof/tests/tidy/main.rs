@@ -77,12 +77,8 @@ fn dependencies(manifest: &toml::Table) -> Vec<String> {
 }
 
 /// The only files below `lab` that touch the operating system.
-const MAY_TOUCH_FILES: [&str; 4] = [
-    "crates/nand/src/backed.rs",
-    "crates/nand/src/backed/",
-    "crates/workload/src/trace/",
-    "crates/fs/src/posix",
-];
+const MAY_TOUCH_FILES: [&str; 4] =
+    ["crates/nand/src/backed.rs", "crates/nand/src/backed/", "crates/workload/src/trace/", "crates/fs/src/posix"];
 
 #[test]
 fn nothing_below_lab_depends_on_the_machine() {
@@ -205,8 +201,7 @@ fn reach(path: &str, is_root: bool, rust: &BTreeMap<String, String>, reached: &m
     }
     let (folder, name) = path.rsplit_once('/').expect("a source file is in a folder");
     // The modules of `a.rs` are in `a/`, those of a root or of `mod.rs` beside it.
-    let inside =
-        if is_root || name == "mod.rs" { folder.to_owned() } else { path.trim_end_matches(".rs").to_owned() };
+    let inside = if is_root || name == "mod.rs" { folder.to_owned() } else { path.trim_end_matches(".rs").to_owned() };
     for module in modules(&rust[path]) {
         for child in [format!("{inside}/{module}.rs"), format!("{inside}/{module}/mod.rs")] {
             if rust.contains_key(&child) {
@@ -289,8 +284,7 @@ fn every_ftl_is_explained() {
     let mut complaints = Vec::new();
     let read_me = read("README.md");
     for entry in nandlab_ftl::LIST {
-        let head: Vec<&str> =
-            entry.source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
+        let head: Vec<&str> = entry.source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim).collect();
         let headings: Vec<&str> = head.iter().filter_map(|line| line.strip_prefix("## ")).collect();
         if headings != HEADINGS {
             complaints.push(format!("{}: the headings are {headings:?}, expected {HEADINGS:?}", entry.name));

@@ -183,12 +183,14 @@ fn literals_and_comments_are_blanked() {
 
 #[test]
 fn functions_are_measured() {
-    let code = "fn short() {}\ntrait T { fn none(); }\nlet f: fn(u8) = x;\nfn long(\n a: [u8; 2],\n) {\n  if a { }\n}\n";
+    let code =
+        "fn short() {}\ntrait T { fn none(); }\nlet f: fn(u8) = x;\nfn long(\n a: [u8; 2],\n) {\n  if a { }\n}\n";
     assert_eq!(functions(code), [("short".to_owned(), 1, 1), ("long".to_owned(), 4, 5)]);
 }
 
 #[test]
 fn grouped_imports_are_opened() {
-    let paths: Vec<String> = std_paths("use std::{fs, time::Instant};\nlet x = std::env::var(y);").into_iter().map(|p| p.1).collect();
+    let paths: Vec<String> =
+        std_paths("use std::{fs, time::Instant};\nlet x = std::env::var(y);").into_iter().map(|p| p.1).collect();
     assert_eq!(paths, ["std::fs", "std::time::Instant}", "std::env::var(y)"]);
 }

@@ -23,8 +23,10 @@ const HEADER: &str = "time_us,op,sector,sectors";
 const MAX_TIME_US: u64 = u64::MAX / 1000 / 2;
 /// 2^53 sectors are 4 EiB.
 const MAX_SECTOR: u64 = 1 << 53;
-/// A request of 1 TiB; only trims are that long.
-const MAX_SECTORS: u64 = 1 << 31;
+/// A trim of 1 TiB.
+const MAX_TRIM: u64 = 1 << 31;
+/// A read or write of 1 GiB.
+const MAX_TRANSFER: u64 = 1 << 21;
 
 impl Format for Csv {
     fn header(&mut self, line: &[u8]) -> Result<(), Malformed> {
@@ -50,7 +52,8 @@ impl Format for Csv {
         let sector = fields.number("sector, a whole number of 512-byte sectors", MAX_SECTOR)?;
         fields.comma("sectors")?;
         let start = fields.at;
-        let sectors = fields.number("sectors, a whole number of 512-byte sectors", MAX_SECTORS)?;
+        let most = if op == Op::Trim { MAX_TRIM } else { MAX_TRANSFER };
+        let sectors = fields.number("sectors, a whole number of 512-byte sectors", most)?;
         let mut origin = Origin::HOST;
         if self.has_origin {
             fields.comma("origin")?;
@@ -89,7 +92,7 @@ impl Csv {
 fn unknown_origin(column: usize, name: &str) -> Malformed {
     let hint = nearest(name, Origin::NAMES).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     let known = Origin::NAMES.join(", ");
-    Malformed::new(column, format!("origin `{name}` is not known{hint} (known: {known})"))
+    Malformed::new(column, format!("origin `{}` is not known{hint} (known: {known})", name.escape_debug()))
 }
 
 struct Fields<'a> {
@@ -198,7 +201,8 @@ mod tests {
             ("1,W,,8,wal", 4, "expected sector"),
             ("1,W,0,0,wal", 6, "at least 1"),
             ("1,W,0,8", 7, "expected `,` and then origin, found the end of the line"),
-            ("1,W,0,4294967296,wal", 6, "at most 2147483648"),
+            ("1,W,0,4294967296,wal", 6, "at most 2097152"),
+            ("1,T,0,4294967296,wal", 6, "at most 2147483648"),
             ("99999999999999999999,W,0,8,wal", 0, "at most"),
             ("1,W,0,8,databse", 8, "did you mean `database`?"),
             ("1,W,0,8,wal,9", 8, "origin `wal,9` is not known"),

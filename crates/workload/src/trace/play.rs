@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Records between two calls of the watch.
 const WATCH_EVERY: u64 = 1 << 16;
 
+/// Nanoseconds that repetitions may span: far from where a clock of 64 bits ends.
+const MAX_SPAN: Time = 1 << 62;
+
 /// The records of a file, one after the other.
 pub(crate) struct Records {
     file: PathBuf,
@@ -181,6 +184,11 @@ impl Plan {
         if needed > self.capacity {
             let file = self.file.display().to_string();
             return Err(WorkloadError::TooSmall { file, needed, device: self.capacity, ways_out });
+        }
+        let span = u128::from(self.repeat) * u128::from(summary.period());
+        if self.repeat > 1 && span > u128::from(MAX_SPAN) {
+            let why = "the repetitions reach past the 146 years that the clock of a run can hold";
+            return Err(WorkloadError::option("repeat", &self.repeat, why));
         }
         Ok(())
     }
