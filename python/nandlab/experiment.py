@@ -10,6 +10,7 @@ from typing import Any
 
 from nandlab import _native
 from nandlab.config import Device, Host, Precondition
+from nandlab.parquet import csv_beside, require_polars, to_parquet
 from nandlab.result import Result
 
 Progress = Callable[[str, int, int], object]
@@ -134,7 +135,7 @@ class Experiment:
         """Starts it in a thread of its own and returns at once.
 
         Args:
-            op_log: A CSV file that gets a line for every flash operation.
+            op_log: A .csv or .csv.gz file that gets a line for every flash operation.
 
         """
         return Run(self._resolved(), self._base, None if op_log is None else os.fspath(op_log))
@@ -144,7 +145,7 @@ class Experiment:
 
         Args:
             progress: Called some times a second with the phase, the requests done and the requests in all.
-            op_log: A CSV file that gets a line for every flash operation.
+            op_log: A .csv, .csv.gz or .parquet file that gets a line for every flash operation.
 
         Raises:
             ConfigError: The experiment cannot be run as it is written.
@@ -152,15 +153,32 @@ class Experiment:
             DeviceFull: No good blocks are left.
 
         """
-        run = self.start(op_log)
-        try:
-            while not run.wait(POLL_S):
-                if progress is not None:
-                    progress(*run.progress())
-        except BaseException:
-            run.cancel()
-            raise
-        return run.result()
+        target = None if op_log is None else os.fspath(op_log)
+        if target is not None and target.endswith(".parquet"):
+            require_polars()
+        with csv_beside(target) as log:
+            run = self.start(log)
+            try:
+                while not run.wait(POLL_S):
+                    if progress is not None:
+                        progress(*run.progress())
+            except BaseException:
+                run.cancel()
+                raise
+            result = run.result()
+            if target is not None and log is not None and log != target:
+                to_parquet(log, target)
+        return result
+
+    def inputs(self) -> list[Path]:
+        """The files that it reads: itself, a trace, a profile."""
+        resolved = json.loads(self._resolved())
+        base = Path(self._base)
+        named = [
+            resolved["device"]["profile"],
+            *(table.get("path") for table in resolved["workload"].values()),
+        ]
+        return [Path(self._source), *(base / name for name in named if name)]
 
     def __repr__(self) -> str:
         sets = "".join(f", {override}" for override in self._sets)

@@ -111,6 +111,7 @@ class Cell(View):
     spare_programs: int
     meta_reads: int
     meta_programs: int
+    busy_us: float
 
 
 class Merges(View):
@@ -253,6 +254,7 @@ class Result(View):
         seed: Start of the random numbers.
         experiment: The whole experiment with every default written out; running it again gives this result.
         partial: Whether the run was stopped before its end.
+        busy_us: Sum of the data-sheet times of all operations, us.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
@@ -269,6 +271,7 @@ class Result(View):
     partial: bool
     host: HostCounts
     flash: FlashCounts
+    busy_us: float
     waf: float | None
     merges: Merges
     migrations: int

@@ -318,3 +318,35 @@ def test_version(nandlab_command):
     ended = nandlab_command("--version")
     assert ended.status == 0
     assert ended.out.startswith("nandlab ")
+
+
+def test_an_output_is_never_an_input_or_another_output(nandlab_command, small, tmp_path):
+    before = small.read_text(encoding="utf-8")
+    both = tmp_path / "both.csv"
+    for arguments, why in [
+        (("--report", small), "would overwrite what this run reads"),
+        (("--op-log", both, "--report", both), "would overwrite the file of"),
+        (("--op-log", tmp_path / "log.parqet"), "is a .csv, .csv.gz or .parquet file"),
+    ]:
+        ended = nandlab_command("run", small, *arguments)
+        assert (ended.status, why in ended.err) == (2, True), ended.err
+    assert small.read_text(encoding="utf-8") == before
+    assert not both.exists()
+
+
+def test_a_key_that_is_given_twice_is_refused(nandlab_command, small):
+    ended = nandlab_command("compare", small, "--vary", "seed=1,2", "--set", "seed=9")
+    assert (ended.status, "seed is given twice" in ended.err) == (2, True), ended.err
+
+
+def test_faults_are_checked_before_a_run(nandlab_command, small):
+    ended = nandlab_command("check", small, "--set", "device.faults.factory_bad_share=-1")
+    assert ended.status == 2
+    assert ended.err.startswith("error: --set device.faults.factory_bad_share=-1"), ended.err
+
+
+def test_a_closed_output_is_no_traceback(small):
+    shell = ["sh", "-c", f"exec {sys.executable} -m nandlab run {small} >&-"]
+    done = subprocess.run(shell, capture_output=True, text=True, timeout=60, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0, done.stderr

@@ -1,5 +1,7 @@
 //! Behaviour of the page map that the small devices of the proofs do not show.
 
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
 use nandlab_block::{BlockDevice, HostClock, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap};
 use nandlab_ftl::{Disk, Ftl};

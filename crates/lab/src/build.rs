@@ -23,11 +23,13 @@ pub(crate) fn with_engine<R>(
     log: Option<&OpLog>,
     work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
 ) -> Result<R, LabError> {
-    experiment.ftl.dispatch(Assembly { device: &experiment.device, sizing, log, work })
+    let Experiment { device, seed, .. } = experiment;
+    experiment.ftl.dispatch(Assembly { device, seed: *seed, sizing, log, work })
 }
 
 struct Assembly<'a, W> {
     device: &'a Device,
+    seed: u64,
     sizing: &'a Sizing,
     log: Option<&'a OpLog>,
     work: W,
@@ -37,12 +39,12 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
     type Out = Result<R, LabError>;
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let Self { device, sizing, log, work } = self;
+        let Self { device, seed, sizing, log, work } = self;
         let boxed = log.is_some() || device.faults.is_some() || device.model == Model::Bytes;
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
         if boxed {
-            let nand = boxed_device(device, sizing, log)?;
+            let nand = boxed_device(device, seed, sizing, log)?;
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
             if device.model == Model::Bytes {
                 return work(&mut Stack::new(disk, Oracle::new(sizing.sectors())));
@@ -61,7 +63,12 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
 }
 
 /// The device of the boxed stack, from the inside out: counts or bytes, time, faults, operation log.
-fn boxed_device(device: &Device, sizing: &Sizing, log: Option<&OpLog>) -> Result<Box<dyn engine::Device>, LabError> {
+fn boxed_device(
+    device: &Device,
+    seed: u64,
+    sizing: &Sizing,
+    log: Option<&OpLog>,
+) -> Result<Box<dyn engine::Device>, LabError> {
     let (geometry, rules) = (sizing.geometry, device.profile.rules);
     let timing = &device.profile.timing;
     let mut nand: Box<dyn engine::Device> = match device.model {
@@ -70,7 +77,11 @@ fn boxed_device(device: &Device, sizing: &Sizing, log: Option<&OpLog>) -> Result
         Model::Counting => Box::new(WithContent::new(Counting::<Lean>::new(geometry, rules))),
     };
     if let Some(faults) = &device.faults {
-        nand = Box::new(Faulty::new(nand, faults.clone()).map_err(|error| fault_error(&error))?);
+        let mut faults = faults.clone();
+        if faults.seed == 0 {
+            faults.seed = seed;
+        }
+        nand = Box::new(Faulty::new(nand, faults).map_err(|error| fault_error(&error))?);
     }
     if let Some(log) = log {
         nand = Box::new(Traced::new(nand, log.sink()));

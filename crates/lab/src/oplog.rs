@@ -45,6 +45,14 @@ impl Finish for BufWriter<GzEncoder<File>> {
 impl OpLog {
     /// Starts a log that will be `target`; compressed where that ends in `.gz`.
     pub(crate) fn create(target: &Path) -> Result<Self, LabError> {
+        // The finished log takes the place of what is there, which must not be a device or a pipe.
+        if target.exists() && !target.is_dir() && !target.is_file() {
+            return Err(LabError::Io(format!("{}: this is not a regular file", target.display())));
+        }
+        let name = target.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        if ![".csv", ".csv.gz"].iter().any(|ending| name.ends_with(ending)) && !target.is_dir() {
+            return Err(LabError::Io(format!("{}: an operation log is a .csv or .csv.gz file", target.display())));
+        }
         let mut name = target.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.part", std::process::id()));
         let part = target.with_file_name(name);

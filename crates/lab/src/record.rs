@@ -320,7 +320,13 @@ impl Wear {
         }
         let blocks = pe_cycles.len() as f64;
         let mean = counts.iter().map(|(&cycles, &n)| f64::from(cycles) * n as f64).sum::<f64>() / blocks;
-        let squares = counts.iter().map(|(&cycles, &n)| (f64::from(cycles) - mean).powi(2) * n as f64).sum::<f64>();
+        let squares = counts
+            .iter()
+            .map(|(&cycles, &n)| {
+                let distance = f64::from(cycles) - mean;
+                distance * distance * n as f64
+            })
+            .sum::<f64>();
         Self {
             min: counts.keys().next().copied().unwrap_or(0),
             mean,

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import click
@@ -64,6 +66,11 @@ def group() -> None:
 
 def main() -> NoReturn:
     """Runs the command line and ends the process."""
+    # A shell may have closed them (`>&-`); they stay open as long as the process.
+    sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    # Batch systems send SIGTERM: it ends a run as Ctrl-C does, with a partial result, nothing half-written.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = _guarded(sys.argv[1:])
     # Threads of the compiled module that are still stopping must not hold up the end.
     _flush_quietly()

@@ -17,6 +17,7 @@ from nandlab.cli.options import (
     Pair,
     designs,
     json_option,
+    refuse_overwriting,
     report_option,
     sets_option,
     vary_option,
@@ -54,6 +55,7 @@ def command(  # noqa: PLR0913 - one for each option
 
     chosen = designs(files, axes, sets)
     experiments = _resolved(chosen)
+    refuse_overwriting({"--report": report}, [path for each in experiments for path in each.inputs()])
     with Waiting() as waiting:
         outcomes, stopped = run_all(experiments, jobs, lambda state: _show(waiting, state))
     if as_json:

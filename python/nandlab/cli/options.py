@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,18 @@ def writable(path: str) -> None:
         check_writable(path)
     except OSError as error:
         raise click.BadParameter(str(error)) from None
+
+
+def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]) -> None:
+    """Refuses an output that is an input, or another output, under whatever name."""
+    taken = {Path(path).resolve(): "what this run reads" for path in inputs}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        real = Path(path).resolve()
+        if real in taken:
+            raise click.UsageError(f"{option} {path} would overwrite {taken[real]}")
+        taken[real] = f"the file of {option}"
 
 
 sets_option = click.option(
@@ -161,6 +173,10 @@ class Design:
 
 def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) -> list[Design]:
     """Every file with every combination of the axes; designs for the same workload stand together."""
+    keys = [*(key for key, _ in sets), *(axis.key for axis in axes)]
+    twice = [key for key in keys if keys.count(key) > 1]
+    if twice:
+        raise click.UsageError(f"{twice[0]} is given twice")
     work = [axis for axis in axes if axis.key.split(".")[0] == "workload"]
     rest = [axis for axis in axes if axis not in work]
     titles = dict(zip((axis.key for axis in axes), _titles([axis.key for axis in axes]), strict=True))

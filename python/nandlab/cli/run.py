@@ -13,6 +13,7 @@ from nandlab.cli.options import (
     experiment_argument,
     json_option,
     override,
+    refuse_overwriting,
     report_option,
     sets_option,
     writable,
@@ -23,6 +24,8 @@ from nandlab.cli.output import print_json, print_table, say, say_path
 def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     if path is not None:
         writable(path)
+        if not path.endswith((".csv", ".csv.gz", ".parquet")):
+            raise click.BadParameter(f"{path}: an operation log is a .csv, .csv.gz or .parquet file")
         if path.endswith(".parquet"):
             from nandlab.parquet import require_polars
 
@@ -52,6 +55,7 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     from nandlab.parquet import csv_beside, to_parquet
 
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
+    refuse_overwriting({"--report": report, "--op-log": op_log}, experiment.inputs())
     with Waiting() as waiting, csv_beside(op_log) as log:
         (outcome,), stopped = run_all(
             [experiment], progress=lambda state: _show(waiting, state.running), op_log=log

@@ -144,6 +144,12 @@ impl Experiment {
         };
         experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
+        if let Some(faults) = &experiment.device.faults {
+            faults.check(&sizing.geometry).map_err(|error| {
+                let key = format!("device.faults.{}", error.key);
+                tree.error(&key, Part::Value, format!("device.faults.{error}"))
+            })?;
+        }
         experiment.notices = sizing.notices;
         Ok(experiment)
     }

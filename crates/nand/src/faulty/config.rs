@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Seed of every random fault. Default 0.
+    /// Seed of every random fault. Default 0: it follows from the seed of the experiment.
     pub seed: u64,
     /// Blocks that the factory marked bad, by number. Default none.
     pub factory_bad_blocks: Vec<u32>,
@@ -79,7 +79,11 @@ pub struct ConfigError {
 
 impl Config {
     /// Checks the values against the device.
-    pub(super) fn check(&self, geometry: &Geometry) -> Result<(), ConfigError> {
+    /// Checks every value against its range and the device.
+    ///
+    /// # Errors
+    /// The key, what was given and what is allowed.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), ConfigError> {
         let refuse = |key, value: String, allowed: String| Err(ConfigError { key, value, allowed });
         for (key, value) in [
             ("factory_bad_share", self.factory_bad_share),
