@@ -41,7 +41,7 @@ fn totals(lab: &mut Lab) -> Cell {
 
 /// Writes `count` single pages at the addresses that `next` gives; returns programs per page written.
 fn waf_of(lab: &mut Lab, count: u64, mut next: impl FnMut() -> u64) -> f64 {
-    let per_page = u64::from(lab.sectors() / u64::from(nandlab_ftl::Ftl::logical_pages(lab.ftl())));
+    let per_page = lab.sectors() / u64::from(nandlab_ftl::Ftl::logical_pages(lab.ftl()));
     let before = totals(lab).programs();
     let mut clock = HostClock::closed_loop(1);
     let (mut batch, mut done) = (Vec::new(), Vec::new());

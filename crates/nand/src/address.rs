@@ -390,7 +390,8 @@ mod tests {
     #[test]
     fn impossible_shapes_are_refused_with_the_value() {
         let ok = *Geometry::single_die(8, 4, 512).unwrap().shape();
-        let cases: [(&str, fn(&mut Shape)); 8] = [
+        type Spoil = fn(&mut Shape);
+        let cases: [(&str, Spoil); 8] = [
             ("channels = 0", |s| s.channels = 0),
             ("blocks_per_plane = 0", |s| s.blocks_per_plane = 0),
             ("page_bytes = 3000", |s| s.page_bytes = 3000),
