@@ -260,7 +260,7 @@ fn data_lost_to_bit_errors_is_counted_and_the_run_goes_on() {
 }
 
 #[test]
-fn too_small_a_device_and_bad_fault_options_name_their_keys() {
+fn too_small_a_device_names_its_keys() {
     let folder = Folder::new("trace");
     std::fs::write(folder.0.join("t.csv"), "time_us,op,sector,sectors\n0,W,1000000,8\n").unwrap();
     let text = "[workload.trace]\npath = \"t.csv\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"";
@@ -273,10 +273,20 @@ fn too_small_a_device_and_bad_fault_options_name_their_keys() {
         assert!(too_small.message.contains(part), "{too_small}");
     }
     assert!(matches!(error(text, &["workload.trace.path=none.csv"]), LabError::Trace(_)));
-    let LabError::Config(faults) = error(MIXED, &["device.faults={ program_failure_rate = 7 }"]) else {
-        panic!("a rate of 7 is a wrong configuration")
-    };
-    assert_eq!(faults.key.as_deref(), Some("device.faults.program_failure_rate"));
+}
+
+#[test]
+fn what_does_not_fit_the_device_is_refused_with_the_experiment() {
+    for (set, key) in [
+        ("device.faults={ program_failure_rate = 7 }", "device.faults.program_failure_rate"),
+        ("device.faults={ failing_erases = [0] }", "device.faults.failing_erases"),
+        ("workload.zipf.footprint=1 TiB", "workload.zipf.footprint"),
+    ] {
+        let parsed = Experiment::parse(MIXED, Format::Toml, "x.toml", Path::new("."), &[set.to_owned()]);
+        let Err(LabError::Config(error)) = parsed else { panic!("{set} is a wrong configuration") };
+        assert_eq!(error.key.as_deref(), Some(key), "{error}");
+        assert_eq!(error.file, Some(format!("--set {set}")), "{error}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub use tree::Format;
 use crate::error::{ConfigError, LabError};
 use device::DeviceTable;
 use nandlab_ftl::FtlConfig;
-use nandlab_workload::WorkloadConfig;
+use nandlab_workload::{Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tree::{Part, Tree};
@@ -144,6 +144,7 @@ impl Experiment {
         };
         experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
+        experiment.check_fit(&sizing).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         if let Some(faults) = &experiment.device.faults {
             faults.check(&sizing.geometry).map_err(|error| {
                 let key = format!("device.faults.{}", error.key);
@@ -168,15 +169,23 @@ impl Experiment {
         Ok(Sizing::of(self).map_err(located)?)
     }
 
+    /// Whether a generator fits the device; a trace is looked through when the run starts.
+    fn check_fit(&self, sizing: &Sizing) -> Result<(), (String, String)> {
+        let workload = self.workload.name();
+        if workload == "trace" {
+            return Ok(());
+        }
+        let watch = |_| true;
+        let setting = Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch };
+        self.workload.options().open(&setting).map(drop).map_err(|error| key_and_message(error, workload))
+    }
+
     fn check_ranges(&self) -> Result<(), (String, String)> {
         let refuse = |key: &str, given: &dyn std::fmt::Display, why: &str| {
             Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
         };
         let workload = self.workload.name();
-        self.workload.options().check().map_err(|error| match LabError::from_workload(error, workload) {
-            LabError::Config(error) => (error.key.clone().unwrap_or_default(), error.message.clone()),
-            other => ("workload".to_owned(), other.to_string()),
-        })?;
+        self.workload.options().check().map_err(|error| key_and_message(error, workload))?;
         let Host { arrival, queue_depth } = self.host;
         if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
             return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
@@ -195,5 +204,13 @@ impl Experiment {
             return refuse("precondition.overwrites", &self.precondition.overwrites, why);
         }
         Ok(())
+    }
+}
+
+/// What is wrong with the options of a workload: the key, and a sentence.
+fn key_and_message(error: WorkloadError, workload: &str) -> (String, String) {
+    match LabError::from_workload(error, workload) {
+        LabError::Config(error) => (error.key.clone().unwrap_or_default(), error.message.clone()),
+        other => ("workload".to_owned(), other.to_string()),
     }
 }
