@@ -1,8 +1,8 @@
 //! Flash translation layers.
 //!
 //! Read this file first: [`Ftl`] is the contract, and [`ftls!`] is the list. A new FTL is one new file and
-//! one line of that list; the configuration, `nandlab list`, the Python class, the docs page and the
-//! conformance, power-cut, golden-count and benchmark runs follow from it.
+//! one line of that list; the configuration, `nandlab list`, the Python class and the conformance, fault,
+//! power-cut, fuzz, differential and golden runs follow from it.
 
 pub mod block;
 mod disk;
