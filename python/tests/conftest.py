@@ -1,12 +1,16 @@
 """What several tests need: the command line as a user calls it, and small experiments."""
 
 import json
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+# A shell starts jobs in the background with SIGINT ignored, and so would every command under test be.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = """\
 seed = 3
