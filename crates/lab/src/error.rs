@@ -38,16 +38,10 @@ pub struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        place(f, self.file.as_deref(), self.line, self.column)?;
         // What was given is quoted, and may hold anything.
-        for character in self.message.chars() {
-            if character.is_control() {
-                write!(f, "{}", character.escape_debug())?;
-            } else {
-                f.write_char(character)?;
-            }
-        }
-        Ok(())
+        let mut f = Escaped(f);
+        place(&mut f, self.file.as_deref(), self.line, self.column)?;
+        f.write_str(&self.message)
     }
 }
 
@@ -66,12 +60,25 @@ pub struct TraceError {
 
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        place(f, self.file.as_deref(), self.line, self.column)?;
+        let mut f = Escaped(f);
+        place(&mut f, self.file.as_deref(), self.line, self.column)?;
         f.write_str(&self.message)
     }
 }
 
-fn place(f: &mut fmt::Formatter<'_>, file: Option<&str>, line: Option<usize>, column: Option<usize>) -> fmt::Result {
+/// Writes control characters as escapes, so that a message stays on one line.
+struct Escaped<'a, 'b>(&'a mut fmt::Formatter<'b>);
+
+impl fmt::Write for Escaped<'_, '_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.chars().try_for_each(|character| match character.is_control() {
+            true => write!(self.0, "{}", character.escape_debug()),
+            false => self.0.write_char(character),
+        })
+    }
+}
+
+fn place(f: &mut impl fmt::Write, file: Option<&str>, line: Option<usize>, column: Option<usize>) -> fmt::Result {
     match (file, line, column) {
         (Some(file), Some(line), Some(column)) => write!(f, "{file}, line {line}, column {column}: "),
         (Some(file), Some(line), None) => write!(f, "{file}, line {line}: "),

@@ -79,8 +79,8 @@ impl Csv {
         }
         self.last = match std::str::from_utf8(name) {
             Ok("") => Origin::HOST,
-            Ok(text) => Origin::from_name(text).ok_or_else(|| unknown_origin(column, text))?,
-            Err(_) => return Err(unknown_origin(column, &String::from_utf8_lossy(name))),
+            Ok(text) => Origin::from_name(text).ok_or_else(|| unknown_origin(column, name))?,
+            Err(_) => return Err(unknown_origin(column, name)),
         };
         self.last_origin.clear();
         self.last_origin.extend_from_slice(name);
@@ -89,10 +89,11 @@ impl Csv {
 }
 
 #[cold]
-fn unknown_origin(column: usize, name: &str) -> Malformed {
-    let hint = nearest(name, Origin::NAMES).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+fn unknown_origin(column: usize, name: &[u8]) -> Malformed {
+    let near = std::str::from_utf8(name).ok().and_then(|name| nearest(name, Origin::NAMES));
+    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
     let known = Origin::NAMES.join(", ");
-    Malformed::new(column, format!("origin `{}` is not known{hint} (known: {known})", name.escape_debug()))
+    Malformed::new(column, format!("origin {} is not known{hint} (known: {known})", shown(name)))
 }
 
 struct Fields<'a> {
