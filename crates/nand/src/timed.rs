@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A read takes its bus in the future, after its array time; a transfer of another die may use the gap
-//! before. So a channel keeps its taken intervals, and a transfer goes into the first gap that holds it.
+//! before. So a channel keeps the transfers of its units, and a transfer goes into the first gap that holds it.
 
 mod channel;
 
@@ -50,6 +50,8 @@ struct Unit {
     free: Time,
     busy: Time,
     channel: u32,
+    /// Its number among the units of the channel.
+    lane: u32,
 }
 
 impl<N: Nand> Timed<N> {
@@ -62,13 +64,20 @@ impl<N: Nand> Timed<N> {
         let shape = geometry.shape();
         let units_are_planes = timing.plane_overlap == PlaneOverlap::Independent;
         let units_per_die = if units_are_planes { shape.planes_per_die } else { 1 };
-        let unit = |n: u32| Unit { free: 0, busy: 0, channel: geometry.channel_of_die(n / units_per_die) };
+        let mut lanes = vec![0; shape.channels as usize];
+        let unit = |n: u32| {
+            let channel = geometry.channel_of_die(n / units_per_die);
+            let lane = lanes[channel as usize];
+            lanes[channel as usize] += 1;
+            Unit { free: 0, busy: 0, channel, lane }
+        };
+        let units: Vec<Unit> = (0..geometry.dies() * units_per_die).map(unit).collect();
         Self {
             times: Durations::new(timing, shape),
             copy_in_plane: timing.copy == PageCopy::Copyback,
             units_are_planes,
-            units: (0..geometry.dies() * units_per_die).map(unit).collect(),
-            channels: (0..shape.channels).map(|_| Channel::new()).collect(),
+            units,
+            channels: lanes.into_iter().map(|units| Channel::new(units as usize)).collect(),
             geometry,
             inner,
         }
@@ -148,14 +157,15 @@ impl<N: Nand> Timed<N> {
         if ns == 0 {
             return from;
         }
-        let channel = self.units[unit].channel as usize;
-        if self.channels[channel].is_full() {
+        let Unit { channel, lane, .. } = self.units[unit];
+        let (channel, lane) = (channel as usize, lane as usize);
+        if self.channels[channel].is_full(lane) {
             self.forget_past(channel);
         }
-        self.channels[channel].take(from, ns)
+        self.channels[channel].take(lane, from, ns)
     }
 
-    /// Drops the intervals of `channel` that no later operation can reach.
+    /// Drops the transfers of `channel` that no later operation can reach.
     #[cold]
     fn forget_past(&mut self, channel: usize) {
         // A transfer starts no earlier than its request and than its unit is free.

@@ -2,172 +2,208 @@
 
 use crate::context::Time;
 
-/// A bus: the intervals in which it is taken, disjoint and ascending, adjoining ones joined.
+/// A bus and the units on it.
+///
+/// Each unit transfers in the order of its operations, so the times of its own transfers ascend and it meets those of
+/// every other unit in their order: it keeps its place among them, and a place only moves forward. Finding a gap costs
+/// a constant number of steps a transfer, however far apart in time the units work.
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
-    /// Never empty; begins with no length at 0.
+    units: usize,
+    /// Transfers that are kept of a unit, and one place for [`Interval::NEVER`].
+    room: usize,
+    /// By unit, `room` places each: its transfers, disjoint and ascending, then [`Interval::NEVER`].
     taken: Vec<Interval>,
-    /// Length of `taken` at which the past is forgotten.
-    limit: usize,
-    /// Everything before is forgotten and counts as taken.
-    forgotten: Time,
+    /// By unit, then other unit: the index in `taken` of the first transfer of the other one that may end after what
+    /// the unit does next; of its own, the one behind its last.
+    places: Vec<u32>,
     /// Summed length of all transfers.
     pub(super) busy: Time,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Interval {
     start: Time,
     end: Time,
 }
 
+impl Interval {
+    const NEVER: Self = Self { start: Time::MAX, end: Time::MAX };
+}
+
 impl Channel {
-    const FIRST_LIMIT: usize = 64;
-    /// Intervals that are looked at one by one, from the last back, before the search halves what is left.
-    const NEAR: usize = 8;
+    const FIRST_ROOM: usize = 64;
 
-    pub(super) fn new() -> Self {
-        let mut taken = Vec::with_capacity(Self::FIRST_LIMIT);
-        taken.push(Interval { start: 0, end: 0 });
-        Self { taken, limit: Self::FIRST_LIMIT, forgotten: 0, busy: 0 }
+    /// A free bus of `units` units.
+    pub(super) fn new(units: usize) -> Self {
+        let room = Self::FIRST_ROOM;
+        let places = (0..units * units).map(|place| (place % units * room) as u32).collect();
+        Self { units, room, taken: vec![Interval::NEVER; units * room], places, busy: 0 }
     }
 
-    /// Whether [`Self::forget`] must come before the next [`Self::take`].
+    /// Whether [`Self::forget`] must come before the next [`Self::take`] of `unit`.
     #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.taken.len() >= self.limit
+    pub(super) fn is_full(&self, unit: usize) -> bool {
+        self.places[unit * self.units + unit] as usize + 1 == (unit + 1) * self.room
     }
 
-    /// Takes the bus for `ns` at the first time from `from` on that it is free for so long. Returns the end.
+    /// Takes the bus for `unit` and `ns` at the first time from `from` on that it is free for so long; no earlier than
+    /// the end of the unit's transfer before. Returns the end.
     #[inline]
-    pub(super) fn take(&mut self, from: Time, ns: Time) -> Time {
+    pub(super) fn take(&mut self, unit: usize, from: Time, ns: Time) -> Time {
         self.busy += ns;
-        let last = self.taken.len() - 1;
-        let last = &mut self.taken[last];
-        if from < last.end {
-            return self.take_gap(from.max(self.forgotten), ns);
-        }
-        let end = from + ns;
-        if from == last.end {
-            last.end = end;
-        } else {
-            self.taken.push(Interval { start: from, end });
-        }
-        end
-    }
-
-    fn take_gap(&mut self, from: Time, ns: Time) -> Time {
-        let mut at = self.first_after(from);
+        let places = &mut self.places[unit * self.units..][..self.units];
         let mut start = from;
-        while at < self.taken.len() && self.taken[at].start < start + ns {
-            start = self.taken[at].end;
-            at += 1;
+        // Each round looks at one transfer of every unit and branches only at its end: which units are in the way
+        // cannot be predicted, the number of rounds mostly can.
+        loop {
+            let tried = start;
+            let mut is_behind = false;
+            for place in &mut *places {
+                // Mostly none to two transfers have passed since this unit looked last.
+                let mut at = *place as usize;
+                at += usize::from(self.taken[at].end <= tried);
+                at += usize::from(self.taken[at].end <= tried);
+                *place = at as u32;
+                let Interval { start: next, end } = self.taken[at];
+                is_behind |= end <= tried;
+                // A transfer in the way is in the way of every start before its end.
+                start = start.max(if next < tried + ns { end } else { 0 });
+            }
+            if start == tried && !is_behind {
+                break;
+            }
         }
-        self.insert(at, Interval { start, end: start + ns });
+        let own = &mut places[unit];
+        self.taken[*own as usize] = Interval { start, end: start + ns };
+        *own += 1;
         start + ns
     }
 
-    /// Index of the first interval that ends after `time`.
-    fn first_after(&self, time: Time) -> usize {
-        let far = self.taken.len().saturating_sub(Self::NEAR);
-        match self.taken[far..].iter().rposition(|interval| interval.end <= time) {
-            Some(at) => far + at + 1,
-            None => self.taken[..far].partition_point(|interval| interval.end <= time),
-        }
-    }
-
-    /// Puts `new` before the interval at index `at`, joined with what it adjoins.
-    fn insert(&mut self, at: usize, new: Interval) {
-        let joins_before = at > 0 && self.taken[at - 1].end == new.start;
-        let joins_after = at < self.taken.len() && self.taken[at].start == new.end;
-        match (joins_before, joins_after) {
-            (true, true) => self.taken[at - 1].end = self.taken.remove(at).end,
-            (true, false) => self.taken[at - 1].end = new.end,
-            (false, true) => self.taken[at].start = new.start,
-            (false, false) => self.taken.insert(at, new),
-        }
-    }
-
-    /// Drops what ends by `past`. The limit grows while most of the list is still ahead, so that the cost
-    /// of forgetting stays constant an operation.
+    /// Drops what ends by `past` and what every other unit has passed. The room grows while most of it holds what is
+    /// still ahead, so that the cost of forgetting stays constant an operation.
     pub(super) fn forget(&mut self, past: Time) {
-        let dead = self.taken.partition_point(|interval| interval.end <= past).min(self.taken.len() - 1);
-        if dead > 0 {
-            self.forgotten = self.taken[dead - 1].end;
-            self.taken.drain(..dead);
+        let (units, room) = (self.units, self.room);
+        for unit in 0..units {
+            let first = unit * room;
+            let taken = &mut self.taken[first..first + room];
+            let passed = taken.partition_point(|interval| interval.end <= past);
+            let places = || (unit..units * units).step_by(units);
+            let dead = |place: usize| (self.places[place] as usize - first).max(passed);
+            let dead = places().map(dead).min().expect("a bus has a unit");
+            taken.copy_within(dead.., 0);
+            taken[room - dead..].fill(Interval::NEVER);
+            for place in places() {
+                let ahead = (self.places[place] as usize).max(first + passed);
+                self.places[place] = (ahead - dead) as u32;
+            }
         }
-        if self.taken.len() > self.limit / 2 {
-            self.limit *= 2;
-            self.taken.reserve(self.limit - self.taken.len());
+        let ahead = |unit: usize| self.places[unit * units + unit] as usize - unit * room;
+        let most = (0..units).map(ahead).max().expect("a bus has a unit");
+        if most > room / 2 {
+            self.resize(2 * room);
+        } else if most < room / 8 && room > Self::FIRST_ROOM {
+            self.resize(room / 2);
         }
+    }
+
+    /// Changes the room; what is ahead fits.
+    fn resize(&mut self, room: usize) {
+        let mut taken = Vec::with_capacity(self.units * room);
+        for (unit, list) in self.taken.chunks(self.room).enumerate() {
+            taken.extend_from_slice(&list[..room.min(list.len())]);
+            taken.resize((unit + 1) * room, Interval::NEVER);
+        }
+        for (place, unit) in self.places.iter_mut().zip((0..self.units).cycle()) {
+            *place = *place - (unit * self.room) as u32 + (unit * room) as u32;
+        }
+        (self.taken, self.room) = (taken, room);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::random::Random;
 
-    fn spans(channel: &Channel) -> Vec<(Time, Time)> {
-        channel.taken.iter().map(|interval| (interval.start, interval.end)).collect()
+    fn spans(channel: &Channel, unit: usize) -> Vec<(Time, Time)> {
+        let (first, end) = (unit * channel.room, channel.places[unit * channel.units + unit] as usize);
+        assert!(channel.taken[end..first + channel.room].iter().all(|&interval| interval == Interval::NEVER));
+        channel.taken[first..end].iter().map(|interval| (interval.start, interval.end)).collect()
     }
 
     #[test]
     fn a_transfer_goes_into_the_first_gap_that_holds_it() {
-        let mut channel = Channel::new();
-        assert_eq!(channel.take(100, 10), 110);
-        assert_eq!(channel.take(130, 10), 140);
-        assert_eq!(channel.take(95, 6), 116, "5 free before 100, so behind 110, which it adjoins");
-        assert_eq!(channel.take(80, 5), 85);
-        assert_eq!(channel.take(95, 5), 100, "a gap of exactly this length");
-        assert_eq!(channel.take(95, 15), 155, "14 free from 116 to 130");
-        assert_eq!(channel.take(95, 14), 130);
-        assert_eq!(channel.take(90, 5), 95, "adjoins what follows");
-        assert_eq!(spans(&channel), [(0, 0), (80, 85), (90, 155)]);
+        let mut channel = Channel::new(4);
+        assert_eq!(channel.take(0, 100, 10), 110);
+        assert_eq!(channel.take(0, 130, 10), 140);
+        assert_eq!(channel.take(1, 95, 6), 116, "5 free before 100, so behind 110, which it adjoins");
+        assert_eq!(channel.take(2, 80, 5), 85);
+        assert_eq!(channel.take(2, 95, 5), 100, "a gap of exactly this length");
+        assert_eq!(channel.take(3, 90, 5), 95, "adjoins what follows");
+        assert_eq!(channel.take(3, 95, 15), 155, "14 free from 116 to 130");
+        assert_eq!(channel.take(2, 100, 14), 130);
+        assert_eq!(spans(&channel, 0), [(100, 110), (130, 140)]);
+        assert_eq!(spans(&channel, 3), [(90, 95), (140, 155)]);
         assert_eq!(channel.busy, 70);
     }
 
     #[test]
-    fn gaps_far_before_the_last_interval_are_found() {
-        let mut channel = Channel::new();
-        for n in 1..=50 {
-            channel.take(10 * n, 5);
-        }
-        for n in (1..=50).rev() {
-            assert_eq!(channel.first_after(10 * n + 5), n as usize + 1);
-            assert_eq!(channel.first_after(10 * n + 4), n as usize);
-            assert_eq!(channel.take(10 * n + 4, 2), 10 * n + 7);
+    fn a_start_moved_into_a_transfer_looked_at_before_moves_on() {
+        let mut channel = Channel::new(3);
+        channel.take(0, 20, 10);
+        channel.take(1, 5, 10);
+        assert_eq!(channel.take(2, 8, 6), 36, "5 free from 15 to 20");
+    }
+
+    /// Against the plain form: all transfers in one list, looked through from the front.
+    #[test]
+    fn gaps_are_those_of_a_search_through_everything() {
+        let mut random = Random::new(1);
+        for units in [1, 2, 4, 7] {
+            let mut channel = Channel::new(units);
+            let mut all: Vec<(Time, Time)> = Vec::new();
+            let mut free = vec![0; units];
+            let mut arrival = 0;
+            for _ in 0..5_000 {
+                arrival += random.below(8);
+                let (unit, ns) = (random.below(units as u64) as usize, 1 + random.below(12));
+                let from = arrival.max(free[unit]) + random.below(3) * random.below(200);
+                if channel.is_full(unit) {
+                    channel.forget(free.iter().copied().min().unwrap().max(arrival));
+                }
+                let mut start = from;
+                for &(taken, end) in &all {
+                    if taken >= start + ns {
+                        break;
+                    }
+                    start = start.max(end);
+                }
+                let end = channel.take(unit, from, ns);
+                assert_eq!(end, start + ns);
+                free[unit] = end;
+                let at = all.partition_point(|&(taken, _)| taken < start);
+                all.insert(at, (start, end));
+            }
         }
     }
 
     #[test]
-    fn what_is_forgotten_counts_as_taken() {
-        let mut channel = Channel::new();
-        channel.take(10, 5);
-        channel.take(20, 5);
-        channel.take(40, 5);
-        channel.forget(24);
-        assert_eq!((spans(&channel), channel.forgotten), (vec![(20, 25), (40, 45)], 15));
-        assert_eq!(channel.take(0, 5), 20);
-        channel.forget(1000);
-        assert_eq!((spans(&channel), channel.forgotten), (vec![(40, 45)], 25), "the last one stays");
-    }
-
-    #[test]
-    fn the_list_grows_only_while_most_of_it_is_ahead() {
-        let mut channel = Channel::new();
+    fn the_room_grows_only_while_most_of_it_is_ahead() {
+        let mut channel = Channel::new(2);
         for n in 1..=10_000 {
-            if channel.is_full() {
+            if channel.is_full(0) {
                 channel.forget(10 * n - 200);
             }
-            channel.take(10 * n, 5);
+            channel.take(0, 10 * n, 5);
         }
-        assert_eq!(channel.limit, Channel::FIRST_LIMIT);
+        assert_eq!(channel.room, Channel::FIRST_ROOM);
         for n in 1..=1_000 {
-            if channel.is_full() {
+            if channel.is_full(0) {
                 channel.forget(0);
             }
-            channel.take(200_000 + 10 * n, 5);
+            channel.take(0, 200_000 + 10 * n, 5);
         }
-        assert!((1_000..4_000).contains(&channel.limit), "{}", channel.limit);
+        assert!((1_000..4_000).contains(&channel.room), "{}", channel.room);
     }
 }
