@@ -51,24 +51,21 @@
 //! Flash Storage Systems. 2018.
 
 mod check;
-mod fill;
-mod free_blocks;
 mod merge;
 mod mount;
 mod notes;
-mod page_bits;
 #[cfg(test)]
 mod tests;
 
 use crate::parts::prefetch::prefetch;
+use crate::parts::store::fill::Fill;
+use crate::parts::store::free_blocks::FreeBlocks;
+use crate::parts::store::page_bits::PageBits;
 use crate::{Events, Ftl, FtlError, RamUse};
-use fill::Fill;
-use free_blocks::FreeBlocks;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask, Seq,
 };
 use notes::Notes;
-use page_bits::PageBits;
 
 /// Options of the block map.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

@@ -4,6 +4,7 @@
 //! one line of that list; the configuration, `nandlab list`, the Python class and the conformance, fault,
 //! power-cut, fuzz, differential and golden runs follow from it.
 
+pub mod bast;
 pub mod block;
 mod disk;
 mod error;
@@ -196,4 +197,6 @@ ftls! {
     Page(page::PageMap), "page.rs", "Gal & Toledo 2005 (survey); Desnoyers 2014";
     /// A map entry for every block.
     Block(block::BlockMap), "block.rs", "Ban 1995, US 5,404,485";
+    /// Log blocks of one logical block each.
+    Bast(bast::Bast), "bast.rs", "Kim et al. 2002";
 }

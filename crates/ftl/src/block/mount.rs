@@ -1,11 +1,11 @@
 //! Recovery of the block map from flash.
 
-use super::fill::Fill;
-use super::free_blocks::FreeBlocks;
 use super::notes::Notes;
-use super::page_bits::PageBits;
 use super::{BlockMap, Config, Entry};
 use crate::parts::frontier::RESUMED;
+use crate::parts::store::fill::Fill;
+use crate::parts::store::free_blocks::FreeBlocks;
+use crate::parts::store::page_bits::PageBits;
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::{BlockId, Geometry, Kind, Nand, NandError, Oob, PageBuf, Ppa};
 use std::collections::BTreeSet;

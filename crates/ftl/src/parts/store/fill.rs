@@ -9,7 +9,7 @@ const RESUME: u16 = 0x8000;
 
 /// The programmed pages of the data and replacement blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Fill {
+pub(crate) struct Fill {
     /// Pages up to the last programmed one, beside [`RESUME`].
     words: Vec<u16>,
     /// The programmed pages themselves, on a chip that programs in any order.
@@ -19,7 +19,7 @@ pub(super) struct Fill {
 
 impl Fill {
     /// All blocks erased.
-    pub(super) fn new(geometry: &Geometry, order: ProgramOrder) -> Self {
+    pub(crate) fn new(geometry: &Geometry, order: ProgramOrder) -> Self {
         Self {
             words: vec![0; geometry.blocks() as usize],
             programmed: (order == ProgramOrder::Any).then(|| PageBits::new(geometry)),
@@ -29,21 +29,30 @@ impl Fill {
 
     /// Pages of `block` up to the last programmed one.
     #[inline]
-    pub(super) fn high_water(&self, block: BlockId) -> u32 {
+    pub(crate) fn high_water(&self, block: BlockId) -> u32 {
         (self.words[block.index()] & !RESUME).into()
     }
 
     /// Whether `page` of `block` is erased and its turn has not passed; on a dense chip those below it come first.
     #[inline]
-    pub(super) fn takes(&self, block: BlockId, page: u32) -> bool {
+    pub(crate) fn takes(&self, block: BlockId, page: u32) -> bool {
         match &self.programmed {
             None => page >= self.high_water(block),
             Some(programmed) => !programmed.has(block, page),
         }
     }
 
+    /// The lowest page of `block` that is erased and whose turn has not passed.
+    pub(crate) fn lowest_free(&self, block: BlockId) -> Option<u32> {
+        let free = match &self.programmed {
+            None => self.high_water(block),
+            Some(programmed) => programmed.first_missing(block),
+        };
+        (free < self.pages_per_block).then_some(free)
+    }
+
     /// Whether `block` takes all the pages that `wanted` has of the block `from`.
-    pub(super) fn takes_all(&self, block: BlockId, wanted: &PageBits, from: BlockId) -> bool {
+    pub(crate) fn takes_all(&self, block: BlockId, wanted: &PageBits, from: BlockId) -> bool {
         match &self.programmed {
             None => !wanted.any_below(from, self.high_water(block)),
             Some(programmed) => !programmed.meets(block, wanted, from),
@@ -52,7 +61,7 @@ impl Fill {
 
     /// Takes note of a program; returns the `aux` that the page must carry.
     #[inline]
-    pub(super) fn program(&mut self, block: BlockId, page: u32) -> u16 {
+    pub(crate) fn program(&mut self, block: BlockId, page: u32) -> u16 {
         let word = &mut self.words[block.index()];
         let mark = if *word & RESUME == 0 { 0 } else { RESUMED };
         *word = (*word & !RESUME).max(page as u16 + 1);
@@ -62,18 +71,18 @@ impl Fill {
         mark
     }
 
-    pub(super) fn erased(&mut self, block: BlockId) {
+    pub(crate) fn erased(&mut self, block: BlockId) {
         self.set(block, 0);
     }
 
     /// A block of which a mount found the first `pages` pages programmed is filled further.
-    pub(super) fn resume(&mut self, block: BlockId, pages: u32) {
+    pub(crate) fn resume(&mut self, block: BlockId, pages: u32) {
         self.set(block, pages);
         self.words[block.index()] |= RESUME;
     }
 
     /// No page of `block` is programmed before its next erase.
-    pub(super) fn close(&mut self, block: BlockId) {
+    pub(crate) fn close(&mut self, block: BlockId) {
         self.set(block, self.pages_per_block);
     }
 
@@ -85,7 +94,7 @@ impl Fill {
     }
 
     /// Bytes of memory for how far blocks are filled, and for the programmed pages.
-    pub(super) fn bytes(&self) -> (u64, Option<u64>) {
+    pub(crate) fn bytes(&self) -> (u64, Option<u64>) {
         (2 * self.words.len() as u64, self.programmed.as_ref().map(PageBits::bytes))
     }
 }

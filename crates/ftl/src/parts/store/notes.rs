@@ -1,0 +1,264 @@
+//! Note pages that make trims survive a power cut, in blocks of their own.
+//!
+//! The logical address space is cut into segments of as many pages as one note page has bits. A note holds
+//! one bit for each page of its segment, set where the page is unmapped; it hides every copy older than
+//! itself. The newest note of a segment is live. Note blocks are filled one after the other; when all are full,
+//! the one with the fewest live notes is renewed. There is room for two notes a segment, so that block is at
+//! most half live.
+
+use super::recover::Scan;
+use super::Store;
+use crate::parts::frontier::Frontier;
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
+use std::collections::BTreeSet;
+
+/// Where the notes are and which segments need a new one.
+#[derive(Debug)]
+pub(super) struct Notes {
+    geometry: Geometry,
+    pages_per_segment: u32,
+    /// The live note of each segment.
+    live: Vec<Ppa>,
+    /// Segments with trims that no note holds.
+    changed: BTreeSet<u32>,
+    /// Segments whose live note has to leave its block; they come first.
+    moving: BTreeSet<u32>,
+    blocks: Vec<BlockId>,
+    frontier: Frontier,
+    /// Blocks among `blocks` with a failed program.
+    failed: BTreeSet<BlockId>,
+    most_blocks: u32,
+    durable: bool,
+    /// When the last note ends.
+    written_at: Time,
+}
+
+fn segments(geometry: &Geometry, logical_pages: u32) -> u32 {
+    logical_pages.div_ceil(geometry.page_bytes() * 8)
+}
+
+/// Blocks that the notes of so many logical pages take, but for one more while a block is renewed.
+pub(super) fn most_blocks(geometry: &Geometry, logical_pages: u32) -> u32 {
+    (2 * segments(geometry, logical_pages)).div_ceil(geometry.pages_per_block())
+}
+
+impl Notes {
+    pub(super) fn new(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
+        Self {
+            geometry: *geometry,
+            pages_per_segment: geometry.page_bytes() * 8,
+            live: vec![Ppa::NONE; segments(geometry, logical_pages) as usize],
+            changed: BTreeSet::new(),
+            moving: BTreeSet::new(),
+            blocks: Vec::new(),
+            frontier: Frontier::none(),
+            failed: BTreeSet::new(),
+            most_blocks: if durable { most_blocks(geometry, logical_pages) } else { 0 },
+            durable,
+            written_at: 0,
+        }
+    }
+
+    /// When the last note ends.
+    pub(super) fn written_at(&self) -> Time {
+        self.written_at
+    }
+
+    pub(super) fn most_blocks(&self) -> u32 {
+        self.most_blocks
+    }
+
+    /// Blocks that the notes may still take.
+    pub(super) fn unclaimed(&self) -> u32 {
+        self.most_blocks.saturating_sub(self.blocks.len() as u32)
+    }
+
+    pub(super) fn blocks(&self) -> &[BlockId] {
+        &self.blocks
+    }
+
+    pub(super) fn live(&self) -> impl Iterator<Item = (u32, Ppa)> + '_ {
+        (0..).zip(self.live.iter().copied()).filter(|(_, page)| page.is_some())
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        4 * self.live.len() as u64
+    }
+
+    /// A page was unmapped.
+    pub(super) fn trimmed(&mut self, at: Lpn) {
+        if self.durable {
+            self.changed.insert(at.0 / self.pages_per_segment);
+        }
+    }
+
+    /// Whether a trim of `at` has to survive a cut: `None` where it need not yet, else the note that holds it.
+    pub(super) fn holding(&self, at: Lpn) -> Option<(Ppa, u32)> {
+        let segment = at.0 / self.pages_per_segment;
+        let due = self.durable && !self.changed.contains(&segment);
+        due.then(|| (self.live[segment as usize], at.0 % self.pages_per_segment))
+    }
+
+    fn live_in(&self, block: BlockId) -> impl Iterator<Item = u32> + '_ {
+        self.live().filter(move |&(_, page)| self.geometry.block_of(page) == block).map(|(segment, _)| segment)
+    }
+
+    /// Makes the block with the fewest live notes due for renewal.
+    fn renew_one(&mut self) {
+        let full = self.blocks.iter().filter(|&&block| block != self.frontier.block);
+        if let Some(&victim) = full.min_by_key(|&&block| (self.live_in(block).count(), block)) {
+            let moving: Vec<u32> = self.live_in(victim).collect();
+            self.moving.extend(moving);
+        }
+    }
+
+    /// The segment that needs a note next.
+    fn next(&self) -> Option<u32> {
+        self.moving.first().or_else(|| self.changed.first()).copied()
+    }
+
+    /// A program in the frontier failed: what is live there is written elsewhere.
+    fn frontier_failed(&mut self) {
+        let failed = std::mem::replace(&mut self.frontier, Frontier::none()).block;
+        let moving: Vec<u32> = self.live_in(failed).collect();
+        self.moving.extend(moving);
+        self.failed.insert(failed);
+    }
+
+    /// Takes a block without live notes off the list; whether it has failed.
+    fn take_empty(&mut self) -> Option<(BlockId, bool)> {
+        let empty = |&&block: &&BlockId| block != self.frontier.block && self.live_in(block).next().is_none();
+        let block = *self.blocks.iter().find(empty)?;
+        self.blocks.retain(|&other| other != block);
+        Some((block, self.failed.remove(&block)))
+    }
+
+    /// Takes over what a mount found: blocks with live notes, and the block to fill further.
+    fn adopt(&mut self, scans: &[Option<Scan>], frontier: Option<BlockId>) {
+        self.blocks = self.live().map(|(_, page)| self.geometry.block_of(page)).collect();
+        self.blocks.sort_unstable();
+        self.blocks.dedup();
+        let Some(block) = frontier.filter(|block| self.blocks.contains(block)) else { return };
+        if let Some(scan) = scans[block.index()].as_ref().filter(|scan| scan.can_resume(&self.geometry)) {
+            self.frontier = Frontier::resumed(&self.geometry, block, scan.used);
+        }
+    }
+}
+
+impl Store {
+    /// Writes the notes that are due.
+    pub(crate) fn write_notes<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        if self.notes.blocks.len() as u32 > self.notes.most_blocks {
+            self.notes.renew_one();
+        }
+        if self.notes.next().is_none() {
+            return Ok(());
+        }
+        scoped(nand, Cause::Trim, |nand| {
+            while let Some(segment) = self.notes.next() {
+                if self.notes.frontier.is_full() {
+                    self.open_note_block(nand)?;
+                } else {
+                    self.write_note(nand, segment)?;
+                }
+            }
+            // What was pinned is hidden by a note from now on.
+            for page in std::mem::take(&mut self.pinned) {
+                self.valid.remove(self.geometry.block_of(page), self.geometry.page_in_block(page));
+            }
+            self.release_note_blocks(nand)
+        })
+    }
+
+    fn open_note_block<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.notes.frontier = Frontier::none();
+        self.release_note_blocks(nand)?;
+        if self.notes.unclaimed() == 0 {
+            self.notes.renew_one();
+        }
+        let block = self.take(nand, BlockId::NONE)?;
+        self.notes.blocks.push(block);
+        self.notes.frontier = Frontier::at_start(&self.geometry, block);
+        Ok(())
+    }
+
+    fn write_note<N: Nand>(&mut self, nand: &mut N, segment: u32) -> Result<(), FtlError> {
+        let bitmap = self.unmapped(segment);
+        let blank = N::Buf::zeroed(self.geometry.page_bytes());
+        let (to, aux) = self.notes.frontier.take();
+        let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), nand.ctx().origin()) };
+        match nand.program(to, &blank, &bitmap, oob) {
+            Ok(_) => {
+                self.notes.written_at = self.notes.written_at.max(nand.ctx().last());
+                self.notes.live[segment as usize] = to;
+                self.notes.changed.remove(&segment);
+                self.notes.moving.remove(&segment);
+                Ok(())
+            }
+            Err(NandError::ProgramFailed(_)) => {
+                self.notes.frontier_failed();
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The bitmap of a segment.
+    fn unmapped(&self, segment: u32) -> Vec<u8> {
+        let mut bitmap = vec![0; self.geometry.page_bytes() as usize];
+        let first = segment * self.notes.pages_per_segment;
+        let end = self.logical_pages().min(first.saturating_add(self.notes.pages_per_segment));
+        for at in (first..end).filter(|&at| !self.lookup(Lpn(at)).is_some()) {
+            let bit = at - first;
+            bitmap[bit as usize / 8] |= 1 << (bit % 8);
+        }
+        bitmap
+    }
+
+    /// Gives back the note blocks whose notes are all superseded.
+    fn release_note_blocks<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        while let Some((block, failed)) = self.notes.take_empty() {
+            if failed {
+                self.retire(nand, block)?;
+            } else {
+                self.release(nand, block)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the live notes; returns for each logical page the sequence number up to which its copies are hidden.
+    pub(super) fn adopt_notes<N: Nand>(&mut self, nand: &mut N, scans: &[Option<Scan>]) -> Result<Vec<u64>, FtlError> {
+        let mut notes: Vec<(u64, u32, Ppa)> = Vec::new();
+        for (block, scan) in (0..).map(BlockId).zip(scans) {
+            let found = scan.iter().flat_map(|scan| &scan.pages).filter(|page| page.oob.kind == Kind::TrimNote);
+            notes.extend(found.map(|page| (page.oob.seq.0, page.oob.lpn.0, self.geometry.page(block, page.place))));
+        }
+        notes.sort_unstable();
+        let mut hidden = vec![0; self.map.len()];
+        let mut bitmap = vec![0; self.geometry.page_bytes() as usize];
+        let mut frontier = None;
+        for (seq, segment, at) in notes {
+            match nand.read_tail(at, &mut bitmap) {
+                Ok(_) => {}
+                Err(NandError::Uncorrectable(_)) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let first = (segment * self.notes.pages_per_segment) as usize;
+            let bits = (0..self.notes.pages_per_segment).filter(|bit| bitmap[*bit as usize / 8] >> (bit % 8) & 1 == 1);
+            for bit in bits {
+                // Notes come in order of age.
+                if let Some(hidden) = hidden.get_mut(first + bit as usize) {
+                    *hidden = seq;
+                }
+            }
+            frontier = Some(self.geometry.block_of(at));
+            if self.notes.durable {
+                self.notes.live[segment as usize] = at;
+            }
+        }
+        self.notes.adopt(scans, frontier);
+        Ok(hidden)
+    }
+}
