@@ -8,6 +8,10 @@ pub mod bast;
 pub mod block;
 mod disk;
 mod error;
+pub mod fast;
+pub mod fmax;
+pub mod mtbs;
+pub mod nftl;
 pub mod page;
 pub mod parts;
 
@@ -49,6 +53,15 @@ pub trait Ftl: Sized {
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError>;
+
+    /// Stores the whole pages `pages` of one request in the logical pages from `first` on: an FTL may place them together.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
+        let full = nand.geometry().full_mask();
+        (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
+    }
 
     /// Fills at least the sectors of `sectors` in `page`; what was never written, or trimmed, is zero.
     ///
@@ -197,6 +210,14 @@ ftls! {
     Page(page::PageMap), "page.rs", "Gal & Toledo 2005 (survey); Desnoyers 2014";
     /// A map entry for every block.
     Block(block::BlockMap), "block.rs", "Ban 1995, US 5,404,485";
+    /// Chains of replacement blocks.
+    Nftl(nftl::Nftl), "nftl.rs", "Ban 1999, US 5,937,425";
+    /// A mirror block beside each data block.
+    Fmax(fmax::Fmax), "fmax.rs", "Estakhri & Iman 1999, US 5,930,815; Yoo et al. 2006";
+    /// Blocks with a data area and a spare area.
+    Mtbs(mtbs::Mtbs), "mtbs.rs", "Shinohara 1999, US 5,905,993; Yoo et al. 2006";
     /// Log blocks of one logical block each.
     Bast(bast::Bast), "bast.rs", "Kim et al. 2002";
+    /// Log blocks shared by all logical blocks.
+    Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
 }

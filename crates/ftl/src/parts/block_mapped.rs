@@ -2,7 +2,6 @@
 
 use crate::parts::store::{self, Found, Options, Store};
 use crate::{Events, Ftl, FtlError, RamUse};
-use nandlab_block::Request;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask,
 };
@@ -31,14 +30,25 @@ pub trait Scheme: Sized + std::fmt::Debug {
         config: &Self::Config,
     ) -> Result<Self, FtlError>;
 
-    /// Tells of a host request before its pages come one by one.
-    fn begin(&mut self, _store: &Store, _request: &Request) {}
-
     /// Stores a whole page of the host.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn write<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError>;
+
+    /// Stores whole pages of one request, the first of them `first`.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn write_run<N: Nand>(
+        &mut self,
+        store: &mut Store,
+        nand: &mut N,
+        first: Lpn,
+        pages: &[N::Buf],
+    ) -> Result<(), FtlError> {
+        (first.0..).zip(pages).try_for_each(|(at, page)| self.write(store, nand, Lpn(at), page))
+    }
 
     /// Moves what is left in a block that failed elsewhere, and releases it.
     ///
@@ -48,14 +58,6 @@ pub trait Scheme: Sized + std::fmt::Debug {
 
     /// The last page of a logical block was trimmed: its blocks that hold nothing else, to be released.
     fn drop_group(&mut self, store: &Store, group: u32) -> Vec<BlockId>;
-
-    /// Ends what waits for more pages of a request.
-    ///
-    /// # Errors
-    /// [`FtlError::WornOut`], [`FtlError::Nand`].
-    fn settle<N: Nand>(&mut self, _store: &mut Store, _nand: &mut N) -> Result<(), FtlError> {
-        Ok(())
-    }
 
     /// Blocks in use.
     fn blocks(&self) -> Vec<BlockId>;
@@ -95,8 +97,18 @@ impl<S: Scheme> BlockMapped<S> {
 
     #[inline]
     fn write_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        self.carry_out(nand, |store, scheme, nand| scheme.write(store, nand, at, page))
+    }
+
+    /// Carries out a write: what it made the next operations wait for ends with it, and a block that failed is retired.
+    #[inline]
+    fn carry_out<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        write: impl FnOnce(&mut Store, &mut S, &mut N) -> Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
         let before = nand.ctx().ready();
-        let written = self.scheme.write(&mut self.store, nand, at, page);
+        let written = write(&mut self.store, &mut self.scheme, nand);
         nand.ctx().set_ready(before);
         written?;
         if self.store.failing().is_some() {
@@ -141,11 +153,6 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
     }
 
     #[inline]
-    fn begin<N: Nand>(&mut self, _: &mut N, request: &Request) {
-        self.scheme.begin(&self.store, request);
-    }
-
-    #[inline]
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
         let full = self.store.full_mask();
         if sectors == full {
@@ -163,6 +170,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         self.write_whole(nand, at, &padded)
     }
 
+    fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
+        self.carry_out(nand, |store, scheme, nand| scheme.write_run(store, nand, first, pages))
+    }
+
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
         let from = self.store.lookup(at);
@@ -177,7 +188,6 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         if sectors != self.store.full_mask() || !self.store.lookup(at).is_some() {
             return Ok(());
         }
-        self.scheme.settle(&mut self.store, nand)?;
         self.store.trim(at);
         let (group, _) = self.store.split(at);
         if self.store.mapped_in(group) > 0 {
@@ -192,7 +202,6 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
     }
 
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        self.scheme.settle(&mut self.store, nand)?;
         self.store.write_notes(nand)?;
         if self.store.failing().is_some() {
             self.retire_failing(nand)?;

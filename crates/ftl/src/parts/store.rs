@@ -194,21 +194,9 @@ impl Store {
         self.valid.count(block)
     }
 
-    /// The logical pages whose newest copy `block` holds, in the order of the block, as the metadata on flash says.
-    pub(crate) fn residents<N: Nand>(&self, nand: &mut N, block: BlockId) -> Result<Vec<Lpn>, FtlError> {
-        let mut found = Vec::new();
-        for place in (0..self.geometry.pages_per_block()).filter(|&place| self.valid.has(block, place)) {
-            let page = self.geometry.page(block, place);
-            match nand.read_spare(page) {
-                Ok(oob) => found.extend(oob.map(|oob| oob.lpn).filter(|&at| self.map[at.index()] == page)),
-                // The spare area has more bit errors than the ECC corrects; the map is all that is left.
-                Err(NandError::Uncorrectable(_)) => {
-                    found.extend(self.map.iter().position(|&mapped| mapped == page).map(|at| Lpn(at as u32)));
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(found)
+    /// Pages of `block` whose trim waits for a note.
+    pub(crate) fn pinned_in(&self, block: BlockId) -> u32 {
+        self.pinned.iter().filter(|&&page| self.geometry.block_of(page) == block).count() as u32
     }
 
     /// Whether the chip takes a program of the page at `place` of `block` now.
@@ -218,6 +206,18 @@ impl Store {
             return place == self.fill.high_water(block);
         }
         self.fill.takes(block, place)
+    }
+
+    /// Whether the chip programs without gaps.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.dense
+    }
+
+    /// Whether the newest copy of `at` is in `block`.
+    #[inline]
+    pub(crate) fn is_in(&self, at: Lpn, block: BlockId) -> bool {
+        let page = self.map[at.index()];
+        page.is_some() && self.geometry.block_of(page) == block
     }
 
     /// Pages of `block` up to the last programmed one; all of them where it takes no more.
@@ -248,7 +248,7 @@ impl Store {
     pub(crate) fn holds_in_place(&self, group: u32, block: BlockId) -> bool {
         let (page, pages) = (self.geometry.page(block, 0).0, self.pages_of(group));
         let at_home = pages.clone().filter(|&at| self.map[at as usize] == Ppa(page + at - pages.start)).count();
-        at_home as u32 == self.valid.count(block)
+        at_home as u32 + self.pinned_in(block) == self.valid.count(block)
     }
 
     /// The only logical block that a block in use holds pages of.
@@ -317,7 +317,8 @@ impl Store {
         self.valid.insert(self.geometry.block_of(to), self.geometry.page_in_block(to));
     }
 
-    /// Programs a page of the host at `place` of `block`; false where the program failed and the block is failing.
+    /// Programs a page of the host at `place` of `block`; false where the program failed and the block is failing. On a
+    /// chip without gaps the pages below are padded.
     #[inline]
     pub(crate) fn put<N: Nand>(
         &mut self,
@@ -326,6 +327,9 @@ impl Store {
         (block, place): (BlockId, u32),
         page: &N::Buf,
     ) -> Result<bool, FtlError> {
+        if self.dense && !self.pad_to(nand, at, block, place)? {
+            return Ok(false);
+        }
         let (to, aux) = (self.geometry.page(block, place), self.fill.program(block, place));
         let oob = Oob { aux, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
         if !verified(nand.program(to, page, &[], oob))? {
@@ -334,6 +338,17 @@ impl Store {
         }
         let end = nand.ctx().last();
         self.remap(at, to, end);
+        Ok(true)
+    }
+
+    /// Pads `block` up to `place`; false where a program failed and the block is failing.
+    fn pad_to<N: Nand>(&mut self, nand: &mut N, at: Lpn, block: BlockId, place: u32) -> Result<bool, FtlError> {
+        for gap in self.high_water(block)..place {
+            if !self.pad(nand, at, self.geometry.page(block, gap))? {
+                self.fail(block);
+                return Ok(false);
+            }
+        }
         Ok(true)
     }
 
@@ -361,11 +376,12 @@ impl Store {
     ) -> Result<bool, FtlError> {
         let first = self.pages_of(group).start;
         let end = places.end.min(self.pages_of(group).len() as u32);
-        let last = (places.start..end).rev().find(|&place| {
+        let start = if self.dense { places.start.max(self.high_water(block)) } else { places.start };
+        let last = (start..end).rev().find(|&place| {
             let from = self.map[(first + place) as usize];
             from.is_some() && self.geometry.block_of(from) != block
         });
-        for place in places.start..last.map_or(places.start, |last| last + 1) {
+        for place in start..last.map_or(start, |last| last + 1) {
             let (at, to) = (Lpn(first + place), self.geometry.page(block, place));
             let from = self.map[at.index()];
             let moves = from.is_some() && self.geometry.block_of(from) != block;
@@ -403,14 +419,14 @@ impl Store {
         Ok(true)
     }
 
-    /// Gathers a logical block, with the `pending` page, in a new block. The old copies are invalid then; their blocks
-    /// are the caller's.
+    /// Gathers a logical block, with the `pending` pages of the host from the named one on, in a new block. The old
+    /// copies are invalid then; their blocks are the caller's.
     pub(crate) fn gather<N: Nand>(
         &mut self,
         nand: &mut N,
         group: u32,
         near: BlockId,
-        pending: Option<(Lpn, &N::Buf)>,
+        pending: Option<(Lpn, &[N::Buf])>,
     ) -> Result<BlockId, FtlError> {
         loop {
             let target = self.take(nand, near)?;
@@ -431,10 +447,12 @@ impl Store {
         nand: &mut N,
         group: u32,
         target: BlockId,
-        pending: Option<(Lpn, &N::Buf)>,
+        pending: Option<(Lpn, &[N::Buf])>,
     ) -> Result<bool, FtlError> {
         let pages = self.pages_of(group);
-        let is_pending = |at: u32| pending.is_some_and(|(pending, _)| pending.0 == at);
+        let (pending_at, pending) = pending.map_or((u32::MAX, &[][..]), |(first, pages)| (first.0, pages));
+        let pending_end = pending_at.saturating_add(pending.len() as u32);
+        let is_pending = |at: u32| pending_at <= at && at < pending_end;
         let Some(last) = pages.clone().rev().find(|&at| is_pending(at) || self.map[at as usize].is_some()) else {
             return Ok(true);
         };
@@ -442,7 +460,8 @@ impl Store {
         for at in pages.start..=last {
             let to = Ppa(first_page + at - pages.start);
             let flags = if at == last { GATHERED | COMPLETE } else { GATHERED };
-            let done = if let Some((_, page)) = pending.filter(|_| is_pending(at)) {
+            let done = if is_pending(at) {
+                let page = &pending[(at - pending_at) as usize];
                 let aux = flags | self.fill.program(target, at - pages.start);
                 let oob = Oob { aux, ..Oob::data(Lpn(at), self.next_seq(), nand.ctx().origin()) };
                 verified(scoped(nand, Cause::Host, |nand| nand.program(to, page, &[], oob)))?

@@ -52,7 +52,7 @@ impl Store {
     /// What a mount would find is what is mapped, but for trims that may be forgotten.
     fn map_is_that_of_a_mount<N: Nand>(&self, nand: &mut N, scans: &[Option<recover::Scan>]) {
         let hidden = self.hidden(nand, scans);
-        let newest = recover::newest(&self.geometry, &self.options, scans, &hidden);
+        let newest = recover::newest(&self.geometry, &self.options, scans, &hidden).map;
         for (at, (&mapped, &found)) in self.map.iter().zip(&newest).enumerate() {
             if mapped.is_some() || (self.options.durable_trim && !self.pinned.contains(&found)) {
                 assert_eq!(mapped, found, "logical page {at}: a mount would find another copy");

@@ -74,15 +74,16 @@ pub(crate) fn mount<N: Nand>(
     let mut store = Store::new(&geometry, nand.rules().program_order, logical_pages, options);
     store.seq = 1 + scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
     let hidden = store.adopt_notes(nand, &scans)?;
-    store.map = newest(&geometry, &options, &scans, &hidden);
+    let Newest { map, left_out } = newest(&geometry, &options, &scans, &hidden);
+    store.map = map;
+    // The merge may be erased before what it left out: from now on a note says so.
+    left_out.iter().for_each(|&at| store.notes.trimmed(at));
     for page in store.map.iter().filter(|page| page.is_some()) {
         store.valid.insert(geometry.block_of(*page), geometry.page_in_block(*page));
     }
     let found = store.adopt_blocks(&scans);
     store.refuse_worn_out()?;
-    if store.notes.blocks().len() as u32 > store.notes.most_blocks() {
-        store.write_notes(nand)?;
-    }
+    store.write_notes(nand)?;
     Ok((store, found))
 }
 
@@ -150,8 +151,16 @@ fn refuse_foreign(geometry: &Geometry, logical_pages: u32, scans: &[Option<Scan>
     Ok(())
 }
 
-/// The newest copy of every logical page.
-pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Scan>], hidden: &[u64]) -> Vec<Ppa> {
+/// What the copies on flash say.
+pub(super) struct Newest {
+    /// The newest copy of every logical page.
+    pub(super) map: Vec<Ppa>,
+    /// Unmapped pages of which only a complete merge says so, by not holding them.
+    left_out: Vec<Lpn>,
+}
+
+/// Finds the newest copies.
+pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Scan>], hidden: &[u64]) -> Newest {
     let group = |at: Lpn| at.index() / options.span as usize;
     let blocks = || (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?)));
     // By logical block: where its last merge put it, and the end of that merge.
@@ -163,17 +172,25 @@ pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Sca
         }
     }
     let mut newest = vec![(0, Ppa::NONE); hidden.len()];
+    let mut left_out = Vec::new();
     for (block, scan) in blocks().filter(|(_, scan)| !scan.is_cut_merge()) {
         for page in scan.copies() {
             let (seq, at) = (page.oob.seq.0, page.oob.lpn);
             let (end, target) = merged[group(at)];
             let superseded = seq < end && block != target;
-            if !superseded && seq > hidden[at.index()] && seq > newest[at.index()].0 {
+            if seq <= hidden[at.index()] {
+                continue;
+            }
+            if superseded {
+                left_out.push(at);
+            } else if seq > newest[at.index()].0 {
                 newest[at.index()] = (seq, geometry.page(block, page.place));
             }
         }
     }
-    newest.into_iter().map(|(_, page)| page).collect()
+    let map: Vec<Ppa> = newest.into_iter().map(|(_, page)| page).collect();
+    left_out.retain(|at| !map[at.index()].is_some());
+    Newest { map, left_out }
 }
 
 impl Store {
