@@ -2,7 +2,7 @@
 //!
 //! Two forms. [`Full`] keeps all sixteen metadata bytes (twelve a page, the sequence as a distance from a
 //! base a block) and can be mounted. [`Lean`] keeps four bytes a page, logical page and origin, for
-//! benchmarks and large sweeps; it forgets sequence numbers, so it cannot be mounted once written.
+//! benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it cannot be mounted once written.
 //! Both count alike.
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
@@ -28,7 +28,8 @@ pub trait SpareStore {
     fn forget(&mut self, _pages: std::ops::Range<u32>) {}
 }
 
-/// Four bytes a page: 27 bits of logical page, 5 of origin. What does not fit, a metadata page say, is kept aside.
+/// Four bytes a page: 27 bits of logical page, 5 of origin; `aux` is forgotten like the sequence number, since both are
+/// for mounts. What does not fit, a metadata page say, is kept aside.
 #[derive(Clone, Debug)]
 pub struct Lean {
     words: Vec<u32>,
@@ -51,7 +52,7 @@ impl SpareStore for Lean {
 
     #[inline]
     fn set(&mut self, at: Ppa, _: BlockId, _: bool, oob: Oob) {
-        let plain = oob.lpn.0 < Self::ELSEWHERE && oob.kind == Kind::Data && oob.aux == 0;
+        let plain = oob.lpn.0 < Self::ELSEWHERE && oob.kind == Kind::Data;
         let lpn = if plain {
             oob.lpn.0
         } else {
