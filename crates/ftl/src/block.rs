@@ -61,7 +61,7 @@ mod page_bits;
 mod tests;
 
 use crate::parts::prefetch::prefetch;
-use crate::{Events, Ftl, FtlError, RamUse};
+use crate::{Events, Ftl, FtlError, RamUse, Variant};
 use fill::Fill;
 use free_blocks::FreeBlocks;
 use nandlab_nand::{
@@ -81,7 +81,8 @@ pub struct Config {
     /// during a merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    /// address space that was trimmed, and of a block or more for the notes. Without it a trim costs nothing, and a
+    /// mount brings back what a trimmed page held last, as long as that is not erased. Default true.
     pub durable_trim: bool,
 }
 
@@ -315,6 +316,21 @@ fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
 
 impl Ftl for BlockMap {
     type Config = Config;
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::safe("replacement_0", Config { replacement_blocks: 0, ..usual() }),
+            Variant::safe("replacement_1", Config { replacement_blocks: 1, ..usual() }),
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::tight("least", Config { replacement_blocks: 0, reserve_blocks: 1, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn keeps_trims(config: &Config) -> bool {
+        config.durable_trim
+    }
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         let (reserve, blocks) = (config.reserve_blocks, geometry.blocks());

@@ -9,25 +9,32 @@ pub type Version = u32;
 /// The model: for every sector the versions that a read may return now, and after a power cut.
 ///
 /// More than one version is possible after a trim of part of a page (zeros, or what was there) and, once
-/// power is cut, for everything since the last flush.
+/// power is cut, for everything since the last flush. Where trims are not kept, a trimmed sector may after a
+/// mount also be what it once was.
 #[derive(Clone, Debug)]
 pub struct Model {
     sectors: Vec<Sector>,
     sectors_per_page: u32,
+    keeps_trims: bool,
     next: Version,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Sector {
     now: Vec<Version>,
     after_cut: Vec<Version>,
+    /// Every version that was acknowledged and may still be on flash; not filled where trims are kept.
+    past: Vec<Version>,
+    /// Whether the last change was a trim, and whether a cut may leave it so, where trims are not kept.
+    is_trimmed: bool,
+    trimmed_after_cut: bool,
 }
 
 impl Model {
-    /// A disk of `sectors` zeros whose FTL maps pages of `sectors_per_page`.
-    pub fn new(sectors: u64, sectors_per_page: u32) -> Self {
-        let zeros = Sector { now: vec![0], after_cut: vec![0] };
-        Self { sectors: vec![zeros; sectors as usize], sectors_per_page, next: 1 }
+    /// A disk of `sectors` zeros whose FTL maps pages of `sectors_per_page`, and keeps trims over a mount or not.
+    pub fn new(sectors: u64, sectors_per_page: u32, keeps_trims: bool) -> Self {
+        let zeros = Sector { now: vec![0], after_cut: vec![0], ..Sector::default() };
+        Self { sectors: vec![zeros; sectors as usize], sectors_per_page, keeps_trims, next: 1 }
     }
 
     /// Sectors of the disk.
@@ -53,7 +60,14 @@ impl Model {
                     self.at(sector).after_cut.push(version);
                 }
             }
-            Op::Trim => (request.sector..request.end()).for_each(|sector| add(&mut self.at(sector).after_cut, 0)),
+            Op::Trim => {
+                let forgets = !self.keeps_trims;
+                for sector in request.sector..request.end() {
+                    let state = self.at(sector);
+                    add(&mut state.after_cut, 0);
+                    state.trimmed_after_cut |= forgets;
+                }
+            }
             Op::Read | Op::Flush => {}
         }
     }
@@ -63,24 +77,33 @@ impl Model {
         match request.op {
             Op::Write => {
                 let version = version_of(&bytes[..SECTOR_BYTES as usize], request.sector);
+                let forgets = !self.keeps_trims;
                 for sector in request.sector..request.end() {
-                    self.at(sector).now = vec![version];
+                    let state = self.at(sector);
+                    state.now = vec![version];
+                    state.is_trimmed = false;
+                    if forgets {
+                        state.past.push(version);
+                    }
                 }
             }
             Op::Trim => {
+                let forgets = !self.keeps_trims;
                 for sector in request.sector..request.end() {
                     let whole = self.covers_page(request, sector);
-                    let now = &mut self.at(sector).now;
+                    let state = self.at(sector);
                     if whole {
-                        *now = vec![0];
+                        state.now = vec![0];
                     } else {
-                        add(now, 0);
+                        add(&mut state.now, 0);
                     }
+                    state.is_trimmed |= forgets;
                 }
             }
             Op::Flush => {
                 for sector in &mut self.sectors {
                     sector.after_cut.clone_from(&sector.now);
+                    sector.trimmed_after_cut = sector.is_trimmed;
                 }
             }
             Op::Read => {}
@@ -104,10 +127,14 @@ impl Model {
         }
     }
 
-    /// Power went: every sector may now be any version since the last flush.
+    /// Power went: every sector may now be any version since the last flush, and a trim may be undone.
     pub fn power_cut(&mut self) {
         for sector in &mut self.sectors {
             sector.now.clone_from(&sector.after_cut);
+            if sector.trimmed_after_cut {
+                sector.past.iter().for_each(|&version| add(&mut sector.now, version));
+            }
+            sector.is_trimmed = false;
         }
     }
 
@@ -115,6 +142,15 @@ impl Model {
     pub fn settled(&mut self) {
         for sector in &mut self.sectors {
             sector.after_cut.clone_from(&sector.now);
+            sector.trimmed_after_cut = false;
+            // The mount chose the newest copy: what was newer is gone for good.
+            if let (&[version], false) = (&sector.now[..], self.keeps_trims) {
+                if version == 0 {
+                    continue;
+                }
+                sector.past.retain(|&past| past < version);
+                sector.past.push(version);
+            }
         }
     }
 
@@ -174,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_cut_allows_what_was_written_since_the_flush_and_nothing_else() {
-        let mut model = Model::new(8, 2);
+        let mut model = Model::new(8, 2, true);
         let (request, first) = write(&mut model, 0, 2);
         let flush = Request::new(Op::Flush, 0, 0);
         model.done(&flush, &[]);
@@ -189,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_torn_sector_is_seen() {
-        let mut model = Model::new(8, 2);
+        let mut model = Model::new(8, 2, true);
         let (request, mut bytes) = write(&mut model, 3, 1);
         bytes[300] ^= 1;
         assert!(std::panic::catch_unwind(move || model.compare(&request, &bytes)).is_err());
@@ -197,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_trim_of_part_of_a_page_may_keep_it() {
-        let mut model = Model::new(8, 2);
+        let mut model = Model::new(8, 2, true);
         let (request, bytes) = write(&mut model, 0, 4);
         let trim = Request::new(Op::Trim, 1, 3);
         model.started(&trim, &[]);
@@ -208,5 +244,50 @@ mod tests {
             std::panic::catch_unwind(move || model.compare(&request, &bytes)).is_err(),
             "sectors 2 and 3 are a whole page"
         );
+    }
+
+    #[test]
+    fn a_trim_that_is_not_kept_gives_back_what_the_page_held_and_nothing_else() {
+        let flush = Request::new(Op::Flush, 0, 0);
+        let read = Request::new(Op::Read, 0, 2);
+        let trimmed = |keeps_trims| {
+            let mut model = Model::new(8, 2, keeps_trims);
+            let (_, first) = write(&mut model, 0, 2);
+            let (_, second) = write(&mut model, 0, 2);
+            let (_, elsewhere) = write(&mut model, 2, 2);
+            model.done(&flush, &[]);
+            let trim = Request::new(Op::Trim, 0, 2);
+            model.started(&trim, &[]);
+            model.done(&trim, &[]);
+            model.done(&flush, &[]);
+            (model, [first, second, elsewhere])
+        };
+        let differs = |mut model: Model, bytes: Vec<u8>| {
+            std::panic::catch_unwind(move || model.compare(&read, &bytes)).is_err()
+        };
+        let zeros = vec![0; 1024];
+
+        let (mut model, [first, second, elsewhere]) = trimmed(false);
+        assert!(differs(model.clone(), second.clone()), "before a mount it reads as zeros");
+        model.power_cut();
+        for bytes in [&zeros, &first, &second] {
+            model.clone().compare(&read, bytes);
+        }
+        assert!(differs(model.clone(), elsewhere), "the contents of another page");
+        model.compare(&read, &first);
+        model.settled();
+        model.power_cut();
+        assert!(differs(model.clone(), second.clone()), "what the mount found stays");
+        assert!(differs(model.clone(), zeros.clone()), "what the mount found stays");
+        let (_, third) = write(&mut model, 0, 2);
+        model.done(&flush, &[]);
+        model.power_cut();
+        model.clone().compare(&read, &third);
+        assert!(differs(model, first), "a write after the trim is kept");
+
+        let (mut model, [_, second, _]) = trimmed(true);
+        model.power_cut();
+        model.clone().compare(&read, &zeros);
+        assert!(differs(model, second), "a trim that is kept");
     }
 }

@@ -72,14 +72,11 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     for block in superseded {
         ftl.release(nand, block)?;
     }
-    // What a cut merge or a cut renewal of notes holds beyond its share is given back.
-    while ftl.free.count() < ftl.kept_free() && !ftl.replaced.is_empty() {
-        ftl.reclaim(nand)?;
+    match ftl.give_back(nand) {
+        // A reserve of one block may be gone: what is there can still be read, and the next write is refused.
+        Ok(()) | Err(FtlError::WornOut { .. }) => Ok(ftl),
+        Err(error) => Err(error),
     }
-    if ftl.notes.blocks().len() as u32 > ftl.notes.most_blocks() {
-        ftl.write_notes(nand)?;
-    }
-    Ok(ftl)
 }
 
 fn blank<N: Nand>(nand: &N, logical_pages: u32, config: &Config) -> BlockMap {
@@ -169,6 +166,17 @@ fn refuse_foreign(geometry: &Geometry, logical_pages: u32, scans: &[Option<Scan>
 }
 
 impl BlockMap {
+    /// Gives back what a cut merge or a cut renewal of notes holds beyond its share.
+    fn give_back<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        while self.free.count() < self.kept_free() && !self.replaced.is_empty() {
+            self.reclaim(nand)?;
+        }
+        if self.notes.blocks().len() as u32 > self.notes.most_blocks() {
+            self.write_notes(nand)?;
+        }
+        Ok(())
+    }
+
     /// Sorts the blocks into those of logical blocks, of notes, free and bad ones; returns superseded ones that are
     /// to be erased, in that order.
     fn adopt(&mut self, scans: &[Option<Scan>], hidden: &[u64]) -> Result<Vec<BlockId>, FtlError> {
