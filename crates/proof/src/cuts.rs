@@ -158,7 +158,13 @@ impl<'a, F: Ftl> Run<'a, F> {
 
     fn script(&self, stream: u64, steps: usize) -> Vec<Step> {
         let page = self.bench.device.geometry.sectors_per_page();
-        script::random(self.bench.seed ^ stream << 32, u64::from(self.pages) * u64::from(page), page, steps, Mix::CHANGES)
+        script::random(
+            self.bench.seed ^ stream << 32,
+            u64::from(self.pages) * u64::from(page),
+            page,
+            steps,
+            Mix::CHANGES,
+        )
     }
 
     /// Plays the script from an erased device until the power goes.

@@ -2,7 +2,9 @@
 
 use nandlab_ftl::{Ftl, FtlConfig, Visitor};
 use std::fmt;
+use std::panic::resume_unwind;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// An FTL with a set of options; written `page` with the default ones, else `page:spare`.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,27 +86,25 @@ pub fn in_turn(subjects: &[Subject], number: u64) -> &Subject {
     &subjects[1 + (number / 2 % others) as usize]
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_are_words_of_their_own_and_find_their_subject() {
-        for subject in subjects().into_iter().flatten() {
-            assert_eq!(subject.to_string().parse(), Ok(subject.clone()));
-            assert!(subject.variant.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'), "{subject}");
+/// Runs `prove` for every item on all cores; the results are in the order of the items.
+///
+/// # Panics
+/// As `prove`.
+pub fn on_all_cores<T: Sync, R: Send>(items: &[T], prove: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((at, item)) = Some(next.fetch_add(1, Relaxed)).and_then(|at| Some((at, items.get(at)?))) {
+            done.push((at, prove(item)));
         }
-        assert!("page:no_such".parse::<Subject>().unwrap_err().contains("page:spare"));
-    }
-
-    #[test]
-    fn every_set_of_options_has_its_turn_and_differs_from_the_default() {
-        for ftl in subjects() {
-            let runs = 2 * ftl.len() as u64;
-            for subject in &ftl {
-                assert!((0..runs).any(|number| in_turn(&ftl, number) == subject), "{subject}");
-                assert_eq!(subject.config == ftl[0].config, subject.is_default(), "{subject}");
-            }
-        }
-    }
+        done
+    };
+    let mut results = std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let done = workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.collect::<Vec<_>>()
+    });
+    results.sort_by_key(|&(at, _)| at);
+    results.into_iter().map(|(_, result)| result).collect()
 }

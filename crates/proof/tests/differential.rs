@@ -13,7 +13,7 @@ use nandlab_nand::{
 };
 use nandlab_proof::conformance::{devices, Device};
 use nandlab_proof::script::{self, Mix, Step};
-use nandlab_proof::{exportable, subjects};
+use nandlab_proof::{exportable, on_all_cores, subjects};
 
 const STEPS: usize = 1_500;
 /// A lean device cannot be mounted again.
@@ -121,11 +121,11 @@ impl Visitor for EqualCounts {
 
 #[test]
 fn every_kind_of_device_counts_alike() {
-    for subject in subjects().into_iter().flatten() {
+    on_all_cores(&subjects().concat(), |subject| {
         let (erases, mount_reads) = subject.config.dispatch(EqualCounts);
         println!("{subject}: {erases} erases, {mount_reads} spare reads at mounts");
         assert!(erases > 1_000 && mount_reads > 1_000, "{subject}: {erases} erases, {mount_reads} spare reads");
-    }
+    });
 }
 
 /// Counts every command that reaches the device.
@@ -243,8 +243,8 @@ impl Visitor for MountFromFlash {
 
 #[test]
 fn a_mount_reads_the_flash_and_nothing_else() {
-    for subject in subjects().into_iter().flatten() {
+    on_all_cores(&subjects().concat(), |subject| {
         let reads = subject.config.dispatch(MountFromFlash);
         assert!(reads > 100, "{subject}: only {reads} reads at mounts");
-    }
+    });
 }

@@ -6,7 +6,7 @@
 
 use nandlab_proof::conformance::devices;
 use nandlab_proof::cuts::{random_case, Bench, Case, Outcome, Stride};
-use nandlab_proof::{subjects, Subject};
+use nandlab_proof::{on_all_cores, subjects, Subject};
 
 /// Devices of the exhaustive search: every order of programs, and several dies, where a cut takes more than one page.
 const SEARCHED: [&str; 5] =
@@ -39,22 +39,23 @@ fn exhaust(subject: &Subject, place: usize, depth: usize, long: bool) -> u64 {
 fn nothing_flushed_is_lost_at_any_operation() {
     let depth = number("NANDLAB_CUT_DEPTH", 1) as usize;
     let long = number("NANDLAB_LONG", 0) > 0;
-    for (place, subject) in subjects().iter().flat_map(|ftl| ftl.iter().enumerate()) {
-        let cases = exhaust(subject, place, depth, long);
+    let subjects: Vec<_> = subjects().into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
+    on_all_cores(&subjects, |(place, subject)| {
+        let cases = exhaust(subject, *place, depth, long);
         println!("{subject}: {cases} cases, depth {depth}");
         let least = if subject.is_default() || long { 500 } else { 500 / STRIDE as u64 };
         assert!(cases > least, "{subject}: only {cases} cases");
-    }
+    });
 }
 
 #[test]
 fn nothing_flushed_is_lost_at_random_operations() {
     let cuts = number("NANDLAB_CUTS", 2_000);
-    for ftl in subjects() {
-        let survived = (0..cuts).filter(|&case| random_case(&ftl, case) == Outcome::Survived).count() as u64;
+    on_all_cores(&subjects(), |ftl| {
+        let survived = (0..cuts).filter(|&case| random_case(ftl, case) == Outcome::Survived).count() as u64;
         println!("{}: {survived} of {cuts} random cases reached their last cut", ftl[0]);
         assert!(survived > cuts / 2, "{}: only {survived} of {cuts} cuts fell", ftl[0]);
-    }
+    });
 }
 
 #[test]
