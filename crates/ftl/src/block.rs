@@ -61,7 +61,7 @@ mod page_bits;
 mod tests;
 
 use crate::parts::prefetch::prefetch;
-use crate::{Events, Ftl, FtlError, RamUse, Variant};
+use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
 use fill::Fill;
 use free_blocks::FreeBlocks;
 use nandlab_nand::{
@@ -81,8 +81,8 @@ pub struct Config {
     /// during a merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Without it a trim costs nothing, and a
-    /// mount brings back what a trimmed page held last, as long as that is not erased. Default true.
+    /// address space that was trimmed, and of a block or more for the notes. Without it there are no
+    /// notes, and a mount brings back what a trimmed page held last, as long as that is not erased. Default true.
     pub durable_trim: bool,
 }
 
@@ -328,8 +328,12 @@ impl Ftl for BlockMap {
         ]
     }
 
-    fn keeps_trims(config: &Config) -> bool {
-        config.durable_trim
+    fn trims(config: &Config) -> Trims {
+        if config.durable_trim {
+            Trims::Durable
+        } else {
+            Trims::Undone
+        }
     }
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {

@@ -32,12 +32,9 @@ pub trait Ftl: Sized {
         Vec::new()
     }
 
-    /// Whether a trim survives a power cut once it was flushed.
-    ///
-    /// Where it does not, a trimmed sector may hold zeros or anything it ever held after a mount, until it is
-    /// written again.
-    fn keeps_trims(_config: &Self::Config) -> bool {
-        true
+    /// What a mount may make of a trim that was flushed.
+    fn trims(_config: &Self::Config) -> Trims {
+        Trims::Durable
     }
 
     /// Logical pages that this FTL can export on a device without bad blocks; more would deadlock.
@@ -108,6 +105,17 @@ pub trait Ftl: Sized {
     /// # Panics
     /// With the invariant and the address that broke it.
     fn check<N: Nand>(&self, nand: &mut N);
+}
+
+/// What a sector that was trimmed may hold after a flush and a mount, until it is written again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Trims {
+    /// Zeros.
+    Durable,
+    /// Zeros, or what it held when it was trimmed.
+    Undone,
+    /// Zeros, or anything that it has held.
+    Forgotten,
 }
 
 /// A set of options with a name of its own.

@@ -42,7 +42,7 @@ use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
 use crate::parts::prefetch::prefetch;
 use crate::parts::victim::{Victim, VictimPolicy};
-use crate::{Events, Ftl, FtlError, RamUse, Variant};
+use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
     Time,
@@ -63,8 +63,8 @@ pub struct Config {
     /// How garbage collection tells the valid pages of a victim.
     pub valid_pages: ValidPages,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed. Without it a trim costs nothing, and a mount brings back the newest copy of
-    /// a trimmed page that is not erased yet: what it held last, or before that.
+    /// address space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a
+    /// trimmed page that is not erased yet: what it held last, or before that.
     pub durable_trim: bool,
 }
 
@@ -309,8 +309,12 @@ impl Ftl for PageMap {
         ]
     }
 
-    fn keeps_trims(config: &Config) -> bool {
-        config.durable_trim
+    fn trims(config: &Config) -> Trims {
+        if config.durable_trim {
+            Trims::Durable
+        } else {
+            Trims::Forgotten
+        }
     }
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {

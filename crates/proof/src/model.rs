@@ -1,6 +1,7 @@
 //! What a disk must answer: a plain array of sectors.
 
 use nandlab_block::{Op, Request};
+use nandlab_ftl::Trims;
 use nandlab_nand::SECTOR_BYTES;
 
 /// What was written to a sector: 0 is zeros, any other number one write of the run.
@@ -9,13 +10,13 @@ pub type Version = u32;
 /// The model: for every sector the versions that a read may return now, and after a power cut.
 ///
 /// More than one version is possible after a trim of part of a page (zeros, or what was there) and, once
-/// power is cut, for everything since the last flush. Where trims are not kept, a trimmed sector may after a
-/// mount also be what it once was.
+/// power is cut, for everything since the last flush. Where trims are not durable, a trimmed sector may after
+/// a mount also be what it once was.
 #[derive(Clone, Debug)]
 pub struct Model {
     sectors: Vec<Sector>,
     sectors_per_page: u32,
-    keeps_trims: bool,
+    trims: Trims,
     next: Version,
 }
 
@@ -23,18 +24,18 @@ pub struct Model {
 struct Sector {
     now: Vec<Version>,
     after_cut: Vec<Version>,
-    /// Every version that was acknowledged and may still be on flash; not filled where trims are kept.
+    /// Every version that was acknowledged and may still be on flash; not filled where trims are durable.
     past: Vec<Version>,
-    /// Whether the last change was a trim, and whether a cut may leave it so, where trims are not kept.
+    /// Whether the last change was a trim, and whether a cut may leave it so, where trims are not durable.
     is_trimmed: bool,
     trimmed_after_cut: bool,
 }
 
 impl Model {
-    /// A disk of `sectors` zeros whose FTL maps pages of `sectors_per_page`, and keeps trims over a mount or not.
-    pub fn new(sectors: u64, sectors_per_page: u32, keeps_trims: bool) -> Self {
+    /// A disk of `sectors` zeros whose FTL maps pages of `sectors_per_page`, and whose mounts make of trims what `trims` says.
+    pub fn new(sectors: u64, sectors_per_page: u32, trims: Trims) -> Self {
         let zeros = Sector { now: vec![0], after_cut: vec![0], ..Sector::default() };
-        Self { sectors: vec![zeros; sectors as usize], sectors_per_page, keeps_trims, next: 1 }
+        Self { sectors: vec![zeros; sectors as usize], sectors_per_page, trims, next: 1 }
     }
 
     /// Sectors of the disk.
@@ -61,11 +62,14 @@ impl Model {
                 }
             }
             Op::Trim => {
-                let forgets = !self.keeps_trims;
+                let trims = self.trims;
                 for sector in request.sector..request.end() {
                     let state = self.at(sector);
+                    if trims == Trims::Undone && !state.trimmed_after_cut {
+                        state.past.retain(|past| state.now.contains(past) || state.after_cut.contains(past));
+                    }
                     add(&mut state.after_cut, 0);
-                    state.trimmed_after_cut |= forgets;
+                    state.trimmed_after_cut |= trims != Trims::Durable;
                 }
             }
             Op::Read | Op::Flush => {}
@@ -77,7 +81,7 @@ impl Model {
         match request.op {
             Op::Write => {
                 let version = version_of(&bytes[..SECTOR_BYTES as usize], request.sector);
-                let forgets = !self.keeps_trims;
+                let forgets = self.trims != Trims::Durable;
                 for sector in request.sector..request.end() {
                     let state = self.at(sector);
                     state.now = vec![version];
@@ -88,7 +92,7 @@ impl Model {
                 }
             }
             Op::Trim => {
-                let forgets = !self.keeps_trims;
+                let forgets = self.trims != Trims::Durable;
                 for sector in request.sector..request.end() {
                     let whole = self.covers_page(request, sector);
                     let state = self.at(sector);
@@ -144,7 +148,7 @@ impl Model {
             sector.after_cut.clone_from(&sector.now);
             sector.trimmed_after_cut = false;
             // The mount chose the newest copy: what was newer is gone for good.
-            if let (&[version], false) = (&sector.now[..], self.keeps_trims) {
+            if let (&[version], Trims::Undone | Trims::Forgotten) = (&sector.now[..], self.trims) {
                 if version == 0 {
                     continue;
                 }

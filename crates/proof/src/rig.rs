@@ -37,7 +37,7 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
     pub fn new(nand: N, logical_pages: u32, config: &F::Config) -> Result<Self, FtlError> {
         let disk = Disk::mount(nand, logical_pages, config)?;
         let page = disk.nand().geometry().sectors_per_page();
-        let model = Model::new(disk.sectors(), page, F::keeps_trims(config));
+        let model = Model::new(disk.sectors(), page, F::trims(config));
         Ok(Self { disk, model })
     }
 

@@ -1,6 +1,6 @@
 //! What is proven: an FTL with one of its sets of options.
 
-use nandlab_ftl::{Ftl, FtlConfig, Visitor};
+use nandlab_ftl::{FtlConfig, Variant};
 use std::fmt;
 use std::panic::resume_unwind;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Subject {
 
 /// Every FTL on the list, each with all its sets of options, the default ones first.
 pub fn subjects() -> Vec<Vec<Subject>> {
-    let subject = |variant: nandlab_ftl::Variant<FtlConfig>| Subject {
+    let subject = |variant: Variant<FtlConfig>| Subject {
         config: variant.config,
         variant: variant.name,
         is_tight: variant.is_tight,
@@ -37,24 +37,9 @@ impl Subject {
     pub fn is_default(&self) -> bool {
         self.variant == DEFAULT
     }
-
-    /// Whether trims survive a cut after a flush.
-    pub fn keeps_trims(&self) -> bool {
-        self.config.dispatch(KeepsTrims)
-    }
 }
 
 const DEFAULT: &str = "default";
-
-struct KeepsTrims;
-
-impl Visitor for KeepsTrims {
-    type Out = bool;
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> bool {
-        F::keeps_trims(config)
-    }
-}
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

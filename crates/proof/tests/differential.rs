@@ -1,7 +1,7 @@
 //! Differential: the same script on every kind of device leaves the same counts, and a mount needs the flash alone.
 
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::{Disk, Events, Ftl, RamUse, Visitor};
+use nandlab_ftl::{Disk, Events, Ftl, RamUse, Trims, Visitor};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
@@ -203,7 +203,7 @@ impl Visitor for MountFromFlash {
     fn visit<F: Ftl>(self, config: &F::Config) -> u64 {
         let mut reads = 0;
         // A mount that may undo trims does not leave the contents as they were.
-        let mix = Mix { trims: if F::keeps_trims(config) { NO_REMOUNTS.trims } else { 0 }, ..NO_REMOUNTS };
+        let mix = Mix { trims: if F::trims(config) == Trims::Durable { NO_REMOUNTS.trims } else { 0 }, ..NO_REMOUNTS };
         for device in devices() {
             let Some(pages) = exportable::<F>(&device.geometry, &device.rules, config) else { continue };
             let nand = Watched::new(Backed::ram(device.geometry, device.rules));

@@ -170,7 +170,7 @@ impl Visitor for Play<'_> {
         let model = crate::Model::new(
             u64::from(case.logical_pages) * u64::from(case.device.geometry.sectors_per_page()),
             case.device.geometry.sectors_per_page(),
-            F::keeps_trims(config),
+            F::trims(config),
         );
         let mounted = run.mount::<F>(Lost { nand, model });
         let played = mounted.is_some_and(|rig| run.play(rig));
