@@ -23,7 +23,9 @@
 //! Mount reads every spare area. The blocks of a logical block were filled one after the other, so sequence
 //! numbers order them, and of several copies of a page that in the newest block wins. Three blocks with newest
 //! pages are what a full merge leaves that was cut: its target is dropped, the other two hold everything that
-//! was acknowledged. Blocks whose pages are all superseded are erased before the mount ends. The page
+//! was acknowledged. Where its last page carries the merged mark the merge was complete, and the other two, which
+//! may be erased in part, are dropped: they hold only pages that were trimmed and not flushed.
+//! Blocks whose pages are all superseded are erased before the mount ends. The page
 //! programmed last in a block may be torn, so it is read in full, and so is the one programmed before a page
 //! with the resumed mark. A block without gaps is filled further; one with gaps may be left from a torn erase
 //! and takes no more pages. A free block is erased again before its first page, those that hold nothing

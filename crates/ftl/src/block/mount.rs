@@ -1,6 +1,6 @@
 //! Recovery of the block map from flash.
 
-use super::fill::Fill;
+use super::fill::{Fill, MERGED};
 use super::free_blocks::FreeBlocks;
 use super::notes::Notes;
 use super::page_bits::PageBits;
@@ -34,6 +34,11 @@ impl Scan {
     /// Whether the block may be filled further.
     pub(super) fn can_resume(&self, geometry: &Geometry) -> bool {
         !self.gaps && self.used < geometry.pages_per_block()
+    }
+
+    /// Whether one of the pages carries the mark of a complete merge.
+    fn completes_a_merge(&self) -> bool {
+        self.pages.iter().any(|page| page.oob.aux & MERGED != 0)
     }
 
     /// The pages of the host.
@@ -209,8 +214,10 @@ impl BlockMap {
         let mut holdings = newest_copies(&self.geometry, scans, hidden, blocks);
         if holdings.len() > 2 {
             // A full merge was cut: its target, the newest block, holds copies and a page that was not acknowledged.
-            let kept: Vec<BlockId> =
-                blocks.iter().copied().filter(|&block| block != holdings[holdings.len() - 1].block).collect();
+            // Once it is complete the others may be erased in part, and hold only pages that were trimmed.
+            let target = holdings[holdings.len() - 1].block;
+            let is_complete = scans[target.index()].as_ref().is_some_and(Scan::completes_a_merge);
+            let kept: Vec<BlockId> = blocks.iter().copied().filter(|&block| (block == target) == is_complete).collect();
             holdings = newest_copies(&self.geometry, scans, hidden, &kept);
         }
         if holdings.len() > 2 {
