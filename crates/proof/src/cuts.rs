@@ -156,15 +156,12 @@ impl<'a, F: Ftl> Run<'a, F> {
         Some(Self { bench, config, pages, steps })
     }
 
+    /// The script of the seed; one seed of four trims much.
     fn script(&self, stream: u64, steps: usize) -> Vec<Step> {
+        let seed = self.bench.seed;
         let page = self.bench.device.geometry.sectors_per_page();
-        script::random(
-            self.bench.seed ^ stream << 32,
-            u64::from(self.pages) * u64::from(page),
-            page,
-            steps,
-            Mix::CHANGES,
-        )
+        let mix = if seed % 4 == 3 { Mix::TRIMS } else { Mix::CHANGES };
+        script::random(seed ^ stream << 32, u64::from(self.pages) * u64::from(page), page, steps, mix)
     }
 
     /// Plays the script from an erased device until the power goes.
