@@ -34,7 +34,7 @@
 
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
-use crate::{FtlError, RamUse};
+use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::random::Random;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
@@ -248,6 +248,24 @@ impl Scheme {
 impl block_mapped::Scheme for Scheme {
     type Config = Config;
     const NAME: &'static str = "bast";
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::safe("log_1", Config { log_blocks: 1, ..usual() }),
+            Variant::safe("fifo", Config { victim: Victim::Fifo, partial_merge: false, ..usual() }),
+            Variant::safe("random", Config { victim: Victim::Random, log_blocks: 2, ..usual() }),
+            Variant::safe("fullest", Config { victim: Victim::Fullest, log_blocks: 2, ..usual() }),
+            Variant::safe("log_first", Config { first_write: FirstWrite::Log, ..usual() }),
+            Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn is_trim_durable(config: &Config) -> bool {
+        config.durable_trim
+    }
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         if config.log_blocks == 0 {

@@ -39,9 +39,9 @@
 
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
-use crate::{FtlError, RamUse};
+use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The FTL.
 pub type Fast = BlockMapped<Scheme>;
@@ -124,6 +124,8 @@ pub struct Scheme {
     sequential: Option<Sequential>,
     /// The oldest first.
     logs: VecDeque<Log>,
+    /// Logical blocks with pages in the log and no data block, as a mount may find them: a merge will take a block.
+    homeless: BTreeSet<u32>,
     /// Migrations since the last merge of a victim.
     migrations: u32,
 }
@@ -131,7 +133,7 @@ pub struct Scheme {
 impl Scheme {
     /// Takes a block, after reclaiming others until there is room.
     fn make_room<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        while !store.has_room() {
+        while !store.has_room_beside(self.homeless.len() as u32) {
             if !self.logs.is_empty() {
                 self.reclaim(store, nand)?;
             } else if self.sequential.is_some() {
@@ -147,9 +149,16 @@ impl Scheme {
         self.make_room(store, nand)?;
         // A merge may have made a data block of this logical block just now.
         if !self.data[group as usize].is_some() {
-            self.data[group as usize] = store.open(nand, BlockId::NONE)?;
+            let block = store.open(nand, BlockId::NONE)?;
+            self.settle(group, block);
         }
         Ok(())
+    }
+
+    /// Gives a logical block a data block; returns the one before.
+    fn settle(&mut self, group: u32, block: BlockId) -> BlockId {
+        self.homeless.remove(&group);
+        std::mem::replace(&mut self.data[group as usize], block)
     }
 
     /// Whether a random log block holds the newest copy of a page of a logical block.
@@ -218,12 +227,11 @@ impl Scheme {
     fn end_sequential<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
         let Some(Sequential { group, block }) = self.sequential else { return Ok(()) };
         let (filled, pages) = (store.high_water(block), store.pages_of(group).len() as u32);
-        let data = self.data[group as usize];
         let elsewhere = |at: u32| store.lookup(Lpn(at)).is_some() && !store.is_in(Lpn(at), block);
         let complete = !store.pages_of(group).any(elsewhere);
         if complete {
             store.events.switch_merges += 1;
-            return scoped(nand, Cause::SwitchMerge, |nand| self.promote(store, nand, group, block, data));
+            return scoped(nand, Cause::SwitchMerge, |nand| self.promote(store, nand, group, block));
         }
         if !store.is_in_place(group, block, 0..filled.min(pages)) {
             store.events.full_merges += 1;
@@ -234,7 +242,7 @@ impl Scheme {
                 return self.renew(store, nand, Cause::BadBlock, group, None);
             }
             store.events.partial_merges += 1;
-            self.promote(store, nand, group, block, data)
+            self.promote(store, nand, group, block)
         })
     }
 
@@ -244,10 +252,9 @@ impl Scheme {
         nand: &mut N,
         group: u32,
         block: BlockId,
-        data: BlockId,
     ) -> Result<(), FtlError> {
         self.sequential = None;
-        self.data[group as usize] = block;
+        let data = self.settle(group, block);
         if data.is_some() {
             store.release(nand, data)?;
         }
@@ -266,7 +273,8 @@ impl Scheme {
         scoped(nand, cause, |nand| {
             let data = self.data[group as usize];
             let pending = pending.map(|(at, page)| (at, std::slice::from_ref(page)));
-            self.data[group as usize] = store.gather(nand, group, data, pending)?;
+            let target = store.gather(nand, group, data, pending)?;
+            self.settle(group, target);
             if data.is_some() {
                 store.release(nand, data)?;
             }
@@ -343,6 +351,10 @@ impl Scheme {
     /// one failed.
     fn migrate<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<bool, FtlError> {
         let victim = self.logs.pop_front().expect("the caller saw a log block");
+        if store.pinned_in(victim.block) > 0 {
+            // Notes may need a block, and the migration takes the last one that is free.
+            store.write_notes(nand)?;
+        }
         let to = scoped(nand, Cause::Migration, |nand| store.take(nand, victim.block))?;
         let mut renewed = Log { block: to, entries: Vec::new() };
         let mut moved = true;
@@ -369,6 +381,25 @@ impl block_mapped::Scheme for Scheme {
     type Config = Config;
     const NAME: &'static str = "fast";
 
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::safe("log_1", Config { log_blocks: 1, ..usual() }),
+            Variant::safe("no_sequential", Config { sequential_block: false, log_blocks: 2, ..usual() }),
+            Variant::safe("if_not_in_log", Config { sw_rule: SwRule::IfNotInLog, log_blocks: 2, ..usual() }),
+            Variant::safe("never", Config { sw_rule: SwRule::Never, ..usual() }),
+            Variant::safe("merge_stale", Config { skip_stale: false, log_blocks: 2, ..usual() }),
+            Variant::safe("migrate", Config { migrate: true, log_blocks: 2, ..usual() }),
+            Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn is_trim_durable(config: &Config) -> bool {
+        config.durable_trim
+    }
+
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         if config.log_blocks == 0 {
             return Err(FtlError::Config(
@@ -390,6 +421,7 @@ impl block_mapped::Scheme for Scheme {
             data: vec![BlockId::NONE; store.groups() as usize],
             sequential: None,
             logs: VecDeque::new(),
+            homeless: BTreeSet::new(),
             migrations: 0,
         };
         for Found { block, pages } in found {
@@ -405,6 +437,8 @@ impl block_mapped::Scheme for Scheme {
                 scheme.logs.push_back(Log { block, entries: pages.clone() });
             }
         }
+        let has_no_data = |&group: &u32| !scheme.data[group as usize].is_some() && store.mapped_in(group) > 0;
+        scheme.homeless = (0..store.groups()).filter(has_no_data).collect();
         Ok(scheme)
     }
 
@@ -448,10 +482,11 @@ impl block_mapped::Scheme for Scheme {
         let sequential = self.sequential.filter(|sequential| sequential.group == group);
         let data = Some(self.data[group as usize]).filter(|data| data.is_some());
         let blocks: Vec<BlockId> = data.into_iter().chain(sequential.map(|sequential| sequential.block)).collect();
+        self.homeless.remove(&group);
         if !store.may_drop(blocks.len()) {
             return Vec::new();
         }
-        self.data[group as usize] = BlockId::NONE;
+        self.settle(group, BlockId::NONE);
         self.sequential = self.sequential.filter(|sequential| sequential.group != group);
         blocks
     }

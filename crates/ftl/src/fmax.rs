@@ -38,7 +38,7 @@
 
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
-use crate::{FtlError, RamUse};
+use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 use std::collections::BTreeSet;
 
@@ -205,6 +205,22 @@ impl Scheme {
 impl block_mapped::Scheme for Scheme {
     type Config = Config;
     const NAME: &'static str = "fmax";
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::safe("no_switch", Config { switch: false, ..usual() }),
+            Variant::safe("pending_later", Config { merge_includes_pending: false, ..usual() }),
+            Variant::safe("strict_order", Config { strict_order: true, ..usual() }),
+            Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn is_trim_durable(config: &Config) -> bool {
+        config.durable_trim
+    }
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         Ok(Options {

@@ -32,7 +32,7 @@
 
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
-use crate::{FtlError, RamUse};
+use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 use std::ops::Range;
 
@@ -160,6 +160,21 @@ impl Scheme {
 impl block_mapped::Scheme for Scheme {
     type Config = Config;
     const NAME: &'static str = "mtbs";
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::safe("data_3", Config { data_pages: 3, ..usual() }),
+            Variant::safe("page_by_page", Config { whole_requests: false, ..usual() }),
+            Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn is_trim_durable(config: &Config) -> bool {
+        config.durable_trim
+    }
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         let pages = geometry.pages_per_block();

@@ -28,7 +28,7 @@
 
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
-use crate::{FtlError, RamUse};
+use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
 /// The FTL.
@@ -174,6 +174,21 @@ impl Scheme {
 impl block_mapped::Scheme for Scheme {
     type Config = Config;
     const NAME: &'static str = "nftl";
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::safe("chain_1", Config { max_chain: 1, ..usual() }),
+            Variant::safe("chain_2", Config { max_chain: 2, ..usual() }),
+            Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn is_trim_durable(config: &Config) -> bool {
+        config.durable_trim
+    }
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         Ok(Options {

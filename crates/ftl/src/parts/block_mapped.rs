@@ -1,7 +1,7 @@
 //! An FTL that maps blocks: a scheme over a [`Store`].
 
 use crate::parts::store::{self, Found, Options, Store};
-use crate::{Events, Ftl, FtlError, RamUse};
+use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask,
 };
@@ -13,11 +13,17 @@ pub trait Scheme: Sized + std::fmt::Debug {
     /// The name of the table.
     const NAME: &'static str;
 
+    /// As [`Ftl::variants`].
+    fn variants() -> Vec<Variant<Self::Config>>;
+
     /// The options that schemes have in common.
     ///
     /// # Errors
     /// [`FtlError::Config`] where an option cannot work on this device.
     fn options(config: &Self::Config, geometry: &Geometry) -> Result<Options, FtlError>;
+
+    /// Whether a trim that was flushed survives a mount.
+    fn is_trim_durable(config: &Self::Config) -> bool;
 
     /// Sorts the blocks that a mount found in use, the oldest first.
     ///
@@ -140,6 +146,18 @@ fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
 
 impl<S: Scheme> Ftl for BlockMapped<S> {
     type Config = S::Config;
+
+    fn variants() -> Vec<Variant<S::Config>> {
+        S::variants()
+    }
+
+    fn trims(config: &Self::Config) -> Trims {
+        if S::is_trim_durable(config) {
+            Trims::Durable
+        } else {
+            Trims::Forgotten
+        }
+    }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Self::Config) -> Result<u32, FtlError> {
         S::options(config, geometry)?.max_logical_pages(geometry, S::NAME)

@@ -100,8 +100,8 @@ pub struct Store {
     map: Vec<Ppa>,
     /// The newest copies by block, and those of trimmed pages until a note holds the trim.
     valid: PageBits,
-    /// Copies of trimmed pages that no note holds yet.
-    pinned: Vec<Ppa>,
+    /// Trimmed pages that no note holds yet, and their last copies.
+    pinned: Vec<(Lpn, Ppa)>,
     fill: Fill,
     free: FreeBlocks,
     notes: Notes,
@@ -196,7 +196,7 @@ impl Store {
 
     /// Pages of `block` whose trim waits for a note.
     pub(crate) fn pinned_in(&self, block: BlockId) -> u32 {
-        self.pinned.iter().filter(|&&page| self.geometry.block_of(page) == block).count() as u32
+        self.pinned.iter().filter(|&&(_, page)| self.geometry.block_of(page) == block).count() as u32
     }
 
     /// Whether the chip takes a program of the page at `place` of `block` now.
@@ -294,7 +294,13 @@ impl Store {
     /// Whether a block may be taken for the host and enough stay free for a merge.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
-        self.free.count() > self.options.reserve_blocks + self.notes.unclaimed()
+        self.has_room_beside(0)
+    }
+
+    /// Whether a block may be taken for the host where `owed` more will be.
+    #[inline]
+    pub(crate) fn has_room_beside(&self, owed: u32) -> bool {
+        self.free.count() > self.options.reserve_blocks + self.notes.unclaimed() + owed
     }
 
     #[inline]
@@ -428,6 +434,11 @@ impl Store {
         near: BlockId,
         pending: Option<(Lpn, &[N::Buf])>,
     ) -> Result<BlockId, FtlError> {
+        let pages = self.pages_of(group);
+        if self.pinned.iter().any(|(at, _)| pages.contains(&at.0)) {
+            // Notes may need a block, and the merge takes the last one that is free.
+            self.write_notes(nand)?;
+        }
         loop {
             let target = self.take(nand, near)?;
             let lost_pages = self.events.lost_pages;
@@ -602,7 +613,7 @@ impl Store {
         let old = std::mem::replace(&mut self.map[at.index()], Ppa::NONE);
         if self.options.durable_trim {
             self.notes.trimmed(at);
-            self.pinned.push(old);
+            self.pinned.push((at, old));
         } else {
             self.valid.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
         }

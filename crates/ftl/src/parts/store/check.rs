@@ -54,7 +54,7 @@ impl Store {
         let hidden = self.hidden(nand, scans);
         let newest = recover::newest(&self.geometry, &self.options, scans, &hidden).map;
         for (at, (&mapped, &found)) in self.map.iter().zip(&newest).enumerate() {
-            if mapped.is_some() || (self.options.durable_trim && !self.pinned.contains(&found)) {
+            if mapped.is_some() || (self.options.durable_trim && self.pinned.iter().all(|&(_, page)| page != found)) {
                 assert_eq!(mapped, found, "logical page {at}: a mount would find another copy");
             }
         }
@@ -70,7 +70,7 @@ impl Store {
 
     fn valid_bits_are_those_of_the_map(&self) {
         let mut held = vec![0; self.geometry.blocks() as usize];
-        for &page in self.map.iter().filter(|page| page.is_some()).chain(&self.pinned) {
+        for &page in self.map.iter().filter(|page| page.is_some()).chain(self.pinned.iter().map(|(_, page)| page)) {
             let (block, place) = (self.geometry.block_of(page), self.geometry.page_in_block(page));
             assert!(self.valid.has(block, place), "page {page} is mapped and not valid");
             held[block.index()] += 1;

@@ -93,13 +93,6 @@ impl Notes {
         }
     }
 
-    /// Whether a trim of `at` has to survive a cut: `None` where it need not yet, else the note that holds it.
-    pub(super) fn holding(&self, at: Lpn) -> Option<(Ppa, u32)> {
-        let segment = at.0 / self.pages_per_segment;
-        let due = self.durable && !self.changed.contains(&segment);
-        due.then(|| (self.live[segment as usize], at.0 % self.pages_per_segment))
-    }
-
     fn live_in(&self, block: BlockId) -> impl Iterator<Item = u32> + '_ {
         self.live().filter(move |&(_, page)| self.geometry.block_of(page) == block).map(|(segment, _)| segment)
     }
@@ -164,7 +157,7 @@ impl Store {
                 }
             }
             // What was pinned is hidden by a note from now on.
-            for page in std::mem::take(&mut self.pinned) {
+            for (_, page) in std::mem::take(&mut self.pinned) {
                 self.valid.remove(self.geometry.block_of(page), self.geometry.page_in_block(page));
             }
             self.release_note_blocks(nand)
