@@ -232,7 +232,7 @@ impl<S: SpareStore> Counting<S> {
     }
 
     /// Asserts the rules for a program and stores its metadata.
-    #[inline]
+    #[inline(always)]
     fn store(&mut self, at: Ppa, oob: Oob) {
         assert_in_range(&self.geometry, at);
         let block = self.geometry.block_of(at);
@@ -331,7 +331,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         Ok(oob)
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         assert_in_range(&self.geometry, from);
         let source = self.geometry.block_of(from);
