@@ -375,6 +375,13 @@ impl Ftl for PageMap {
         prefetch(&self.map, at.index());
     }
 
+    #[inline]
+    fn prefetch_old(&self, at: Lpn) {
+        if let Some(&old) = self.map.get(at.index()) {
+            self.table.prefetch(old);
+        }
+    }
+
     fn logical_pages(&self) -> u32 {
         self.map.len() as u32
     }
