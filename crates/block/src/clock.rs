@@ -66,8 +66,8 @@ struct End {
 impl Outstanding {
     fn new(depth: u32) -> Self {
         let players = depth.next_power_of_two();
-        // Players that make up the power of two never win.
-        let time = |request| if request < players + depth { 0 } else { Time::MAX };
+        // Players that make up the power of two never win; times are below 2^63 ns, 292 years.
+        let time = |request| if request < players + depth { 0 } else { i64::MAX as Time };
         let mut games: Vec<End> = (0..2 * players).map(|request| End { time: time(request), request }).collect();
         for game in (1..players as usize).rev() {
             games[game] = games[2 * game];
@@ -81,7 +81,8 @@ impl Outstanding {
     }
 
     /// The request that ends first gives its place to one that ends at `time`. Which of two ends is the earlier cannot
-    /// be predicted, so a game is decided without a branch and the way up is always as long.
+    /// be predicted, so a game is decided by arithmetic (compilers make a branch of a choice) and the way up is always
+    /// as long.
     #[inline]
     fn replace_first(&mut self, time: Time) {
         let request = self.games[1].request;
@@ -90,9 +91,11 @@ impl Outstanding {
         self.games[game] = winner;
         while game > 1 {
             let other = self.games[game ^ 1];
-            let wins = other.time < winner.time;
-            winner.time = if wins { other.time } else { winner.time };
-            winner.request = if wins { other.request } else { winner.request };
+            let later = other.time.wrapping_sub(winner.time) as i64;
+            // All ones where the other ends earlier.
+            let wins = later >> 63;
+            winner.time = winner.time.wrapping_add((later & wins) as u64);
+            winner.request ^= (winner.request ^ other.request) & wins as u32;
             game /= 2;
             self.games[game] = winner;
         }
