@@ -40,9 +40,9 @@ mod trim_notes;
 
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
-use crate::parts::prefetch::prefetch;
 use crate::parts::victim::{Victim, VictimPolicy};
 use crate::{Events, Ftl, FtlError, RamUse};
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
     Time,

@@ -2,8 +2,8 @@
 
 use super::{FreeBlock, PageMap, ValidPages};
 use crate::parts::frontier::Frontier;
-use crate::parts::prefetch::prefetch;
 use crate::FtlError;
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 
 /// Copies that wait for their map entries to arrive in the processor's cache.

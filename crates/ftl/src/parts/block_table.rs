@@ -73,7 +73,7 @@ impl BlockTable {
     /// Starts loading the valid bit of `page`, if there is such a page.
     #[inline]
     pub fn prefetch(&self, page: Ppa) {
-        super::prefetch::prefetch(&self.bits, page.index() / 64);
+        nandlab_nand::prefetch::prefetch(&self.bits, page.index() / 64);
     }
 
     /// Marks a page of an open or closed block valid; it was not.
