@@ -5,10 +5,10 @@ use nandlab_block::{BlockDevice, Completion, Error, HostClock, Op, Payload, Requ
 use nandlab_nand::{Lpn, Nand, NandError, PageBuf, SectorMask, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
-const LOOKAHEAD: usize = 16;
+const LOOKAHEAD: usize = 32;
 
 /// How many requests ahead the map entries have arrived and what they lead to is prefetched.
-const ARRIVED: usize = 8;
+const ARRIVED: usize = 16;
 
 /// An FTL and its device.
 #[derive(Debug)]

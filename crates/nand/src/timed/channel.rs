@@ -35,7 +35,7 @@ impl Interval {
 const AHEAD: usize = 3;
 
 impl Channel {
-    const FIRST_ROOM: usize = 64;
+    const FIRST_ROOM: usize = 128;
 
     /// A free bus of `units` units.
     pub(super) fn new(units: usize) -> Self {
