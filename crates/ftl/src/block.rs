@@ -59,11 +59,11 @@ mod notes;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::prefetch::prefetch;
 use crate::parts::store::fill::Fill;
 use crate::parts::store::free_blocks::FreeBlocks;
 use crate::parts::store::page_bits::PageBits;
 use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask, Seq,
 };

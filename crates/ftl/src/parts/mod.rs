@@ -3,7 +3,6 @@
 pub mod block_mapped;
 pub mod block_table;
 pub mod frontier;
-pub mod prefetch;
 mod scan;
 pub mod store;
 pub mod victim;

@@ -16,10 +16,10 @@ mod notes;
 pub(crate) mod page_bits;
 mod recover;
 
-use crate::parts::prefetch::prefetch;
 use crate::{Events, FtlError, RamUse};
 use fill::Fill;
 use free_blocks::FreeBlocks;
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Done, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, ProgramOrder,
     SectorMask, Seq, Time,
