@@ -468,8 +468,17 @@ impl Store {
             return Ok(true);
         };
         let first_page = self.geometry.page(target, 0).0;
-        for at in pages.start..=last {
+        let mut at = pages.start;
+        while at <= last {
             let to = Ppa(first_page + at - pages.start);
+            let run = (at..last).take_while(|&at| !is_pending(at) && self.map[at as usize].is_some()).count() as u32;
+            if run > 0 {
+                if !self.copy_run(nand, Lpn(at), run, to)? {
+                    return Ok(false);
+                }
+                at += run;
+                continue;
+            }
             let flags = if at == last { GATHERED | COMPLETE } else { GATHERED };
             let done = if is_pending(at) {
                 let page = &pending[(at - pending_at) as usize];
@@ -478,22 +487,68 @@ impl Store {
                 verified(scoped(nand, Cause::Host, |nand| nand.program(to, page, &[], oob)))?
             } else if self.map[at as usize].is_some() {
                 self.copy(nand, Lpn(at), to, flags)?
-            } else if self.dense {
-                self.pad(nand, Lpn(at), to)?
             } else {
-                continue;
+                // On a chip with gaps the page is passed over.
+                !self.dense || self.pad(nand, Lpn(at), to)?
             };
             if !done {
                 return Ok(false);
             }
+            at += 1;
         }
         let end = nand.ctx().last();
-        for at in pages.start..=last {
-            if is_pending(at) || self.map[at as usize].is_some() {
-                self.remap(Lpn(at), Ppa(first_page + at - pages.start), end);
-            }
-        }
+        self.remap_gathered(pages.start..last + 1, is_pending, Ppa(first_page), end);
         Ok(true)
+    }
+
+    /// Makes the pages from `first` on the newest copies of `pages`, those that are mapped or `pending`.
+    #[inline]
+    fn remap_gathered(&mut self, pages: Range<u32>, is_pending: impl Fn(u32) -> bool, first: Ppa, end: Time) {
+        let target = self.geometry.block_of(first);
+        // The old copies lie in few blocks: a division for each change of block.
+        let (mut block, mut places) = (BlockId::NONE, 0..0);
+        for (place, at) in (0..).zip(pages) {
+            let old = self.map[at as usize];
+            if old.is_some() {
+                if !places.contains(&old.0) {
+                    block = self.geometry.block_of(old);
+                    let start = self.geometry.page(block, 0).0;
+                    places = start..start + self.geometry.pages_per_block();
+                    let superseded = &mut self.superseded[block.index()];
+                    *superseded = end.max(*superseded);
+                }
+                self.valid.remove(block, old.0 - places.start);
+            } else if !is_pending(at) {
+                continue;
+            }
+            self.map[at as usize] = Ppa(first.0 + place);
+            self.valid.insert(target, place);
+        }
+    }
+
+    /// Copies the newest copies of `count` pages from `first` on to `to` and behind it, for a merge; false where a program
+    /// failed.
+    #[inline]
+    fn copy_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, count: u32, to: Ppa) -> Result<bool, FtlError> {
+        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
+        self.fill.program_run(block, place, count);
+        let from = &self.map[first.index()..first.index() + count as usize];
+        let result = nand.copy_run(from, to, GATHERED, Seq(self.seq));
+        self.seq += u64::from(count);
+        match result {
+            Ok(()) => Ok(true),
+            Err((_, NandError::ProgramFailed(_))) => Ok(false),
+            Err((done, NandError::Uncorrectable(page))) if page == from[done] => {
+                let (lost, done) = (Lpn(first.0 + done as u32), done as u32);
+                self.events.lost_pages += 1;
+                if !self.program_blank(nand, Ppa(to.0 + done), GATHERED, lost, Kind::Lost)? {
+                    return Ok(false);
+                }
+                let left = count - done - 1;
+                Ok(left == 0 || self.copy_run(nand, Lpn(lost.0 + 1), left, Ppa(to.0 + done + 1))?)
+            }
+            Err((_, error)) => Err(error.into()),
+        }
     }
 
     /// What follows waits for what was issued: the controller merges first and goes on then.
