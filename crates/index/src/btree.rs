@@ -240,8 +240,8 @@ impl<'d> Tree<'d> {
         self.records_as.check_value(value)?;
         self.check_record(key, value)?;
         let levels = u32::from(self.levels);
-        // A split of every level and a new root.
-        self.check_room(2 * levels + 2, (levels + 1).saturating_sub(self.free_pages))?;
+        // A split of every level and a new root: two pages each; twice as many, so that deletes find room after it.
+        self.check_room(4 * levels + 8, (levels + 1).saturating_sub(self.free_pages))?;
         self.guarded(|tree| {
             let leaf = tree.descend(key)?;
             let frame = tree.node(leaf, 0)?;
@@ -288,7 +288,7 @@ impl<'d> Tree<'d> {
     /// As [`Self::insert`].
     pub fn delete(&mut self, key: &[u8]) -> Result<bool, IndexError> {
         self.records_as.check_key(key)?;
-        // A merge of every level: two pages each, one of them freed.
+        // A merge of every level: two pages and the one above, where they are named.
         self.check_room(3 * u32::from(self.levels) + 2, 0)?;
         self.guarded(|tree| {
             let leaf = tree.descend(key)?;

@@ -320,8 +320,14 @@ impl<'d> Pool<'d> {
 
     /// Whether `changed` pages can be changed and `new` ones added so that the next flush still has room for all.
     pub fn has_room(&self, changed: u32, new: u32) -> bool {
-        let fits = u64::from(self.pages) + u64::from(new) <= u64::from(self.most_pages);
-        fits && self.shadow.as_ref().is_none_or(|shadow| shadow.has_room(self.most_frames, changed, new))
+        if u64::from(self.pages) + u64::from(new) > u64::from(self.most_pages) {
+            return false;
+        }
+        let Some(shadow) = &self.shadow else { return true };
+        // Pages are counted one by one only where it matters.
+        let needed = shadow.needed(changed, new);
+        let waiting = || self.frames.iter().filter(|frame| frame.dirty != 0 && !shadow.is_fresh(frame.page)).count();
+        needed + self.frames.len() <= shadow.free() || needed + waiting() <= shadow.free()
     }
 
     fn extend_to(&mut self, pages: u32) {

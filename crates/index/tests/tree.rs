@@ -162,10 +162,15 @@ fn every_page_size_and_layout_is_an_ordered_map() {
             (Records::Slotted, 4),
             (Records::Deltas, 5),
         ] {
-            // A small page sees many levels soon.
-            let steps = if page_bytes <= 4096 { 12_000 } else { 30_000 };
+            // So many that the leaves of every size split.
+            let steps = match records {
+                Records::Fixed(fixed) => {
+                    12_000.max(page_bytes as usize * 16 / usize::from(fixed.key_bytes + fixed.value_bytes))
+                }
+                _ => 12_000.max(page_bytes as usize / 2),
+            };
             let pool = pool_config(page_bytes, 6);
-            conforms(&Config { pool, records }, 40 + (4 << 20) / page_bytes, steps, seed);
+            conforms(&Config { pool, records }, 40 + (8 << 20) / page_bytes, steps, seed);
         }
     }
 }
@@ -399,7 +404,7 @@ fn requests_carry_the_origin_of_their_page() {
     assert_eq!(count(Op::Write, Origin::HOST) + count(Op::Read, Origin::HOST), 0);
     let headers = device.requests.iter().filter(|request| request.3 == Origin::INDEX_HEADER && request.0 == Op::Write);
     assert!(headers.clone().all(|request| request.1 < 2 && request.2 == 1));
-    assert_eq!(headers.count(), 5, "two wiped, one for the empty tree, one before the first page, one for the flush");
+    assert_eq!(headers.count(), 6, "two wiped; before the pages and after, for the empty tree and for the flush");
 }
 
 /// The layout with appended deltas changes the sectors of the new record alone; slots and records are far apart.

@@ -41,6 +41,12 @@ struct Change {
     value: Option<Range<usize>>,
 }
 
+/// How far the changes go.
+struct Log {
+    end: usize,
+    changes: usize,
+}
+
 impl Change {
     fn end(&self) -> usize {
         self.value.as_ref().map_or(self.key.end, |value| value.end)
@@ -89,18 +95,18 @@ impl Deltas {
         })
     }
 
-    /// The newest value of `key`, and where the changes end.
-    fn look_up(page: &[u8], key: &[u8]) -> (Option<Range<usize>>, usize) {
+    /// The newest value of `key`, and the changes.
+    fn look_up(page: &[u8], key: &[u8]) -> (Option<Range<usize>>, Log) {
         let mut newest = None;
-        let mut end = number(page, BASE_END_AT) as usize;
+        let mut log = Log { end: number(page, BASE_END_AT) as usize, changes: 0 };
         for change in Self::changes(page) {
-            end = change.end();
+            log = Log { end: change.end(), changes: log.changes + 1 };
             if page[change.key.clone()] == *key {
                 newest = Some(change.value);
             }
         }
         let base = || Self::base_position(page, key).ok().map(|index| Self::base_span(page, index).value);
-        (newest.unwrap_or_else(base), end)
+        (newest.unwrap_or_else(base), log)
     }
 
     fn append(page: &mut PageMut<'_>, at: usize, key: &[u8], value: Option<&[u8]>) {
@@ -110,15 +116,18 @@ impl Deltas {
         page.put(at + LENGTHS + key.len(), value.unwrap_or_default());
     }
 
-    fn fold(&self, page: &mut PageMut<'_>) {
+    /// Makes base and changes a new base, without the record of `without`.
+    fn fold(&self, page: &mut PageMut<'_>, without: Option<&[u8]>) {
         let source = page.to_vec();
         let mut spans = Vec::new();
         self.spans(&source, &mut spans);
+        spans.retain(|span| without.is_none_or(|key| source[span.key.clone()] != *key));
         self.build(page, Head::of(&source), &spans, &source);
     }
 
-    fn fits(&self, at: usize, key: &[u8], value: usize) -> bool {
-        at + LENGTHS + key.len() + value <= self.page
+    /// Whether a change can be appended. Each keeps the slot free that it needs in a base, so that any page folds.
+    fn fits(&self, log: &Log, key: &[u8], value: usize) -> bool {
+        log.end + LENGTHS + key.len() + value + SLOT * (log.changes + 1) <= self.page
     }
 }
 
@@ -149,37 +158,33 @@ impl Layout for Deltas {
     }
 
     fn put(&self, page: &mut PageMut<'_>, key: &[u8], value: &[u8], mode: Mode) -> Put {
-        let (old, mut end) = Self::look_up(page, key);
+        let (old, mut log) = Self::look_up(page, key);
         if !mode.allows(old.is_some()) {
             return Put::Refused;
         }
-        if !self.fits(end, key, value.len()) {
+        if !self.fits(&log, key, value.len()) {
             let replaced = old.as_ref().map_or(0, |old| self.cost(key.len(), old.len()));
             let folded = self.used(page) - replaced + self.cost(key.len(), value.len());
             if folded > self.room() / 8 * 7 {
                 return Put::Full;
             }
-            if old.is_some() {
-                // Its older value must not take the room that the new one needs.
-                Self::forget(self, page, key);
-            } else {
-                self.fold(page);
-            }
-            end = number(page, BASE_END_AT) as usize;
+            // Its older value must not take the room that the new one needs.
+            self.fold(page, old.is_some().then_some(key));
+            log.end = number(page, BASE_END_AT) as usize;
         }
-        Self::append(page, end, key, Some(value));
+        Self::append(page, log.end, key, Some(value));
         old.map_or(Put::Inserted, |_| Put::Replaced)
     }
 
     fn remove(&self, page: &mut PageMut<'_>, key: &[u8]) -> bool {
-        let (old, end) = Self::look_up(page, key);
+        let (old, log) = Self::look_up(page, key);
         if old.is_none() {
             return false;
         }
-        if self.fits(end, key, 0) {
-            Self::append(page, end, key, None);
+        if self.fits(&log, key, 0) {
+            Self::append(page, log.end, key, None);
         } else {
-            self.forget(page, key);
+            self.fold(page, Some(key));
         }
         true
     }
@@ -259,16 +264,5 @@ impl Layout for Deltas {
             return Err(format!("the bytes from {at} on are not zero"));
         }
         Ok(())
-    }
-}
-
-impl Deltas {
-    /// Folds the page without the record of `key`.
-    fn forget(&self, page: &mut PageMut<'_>, key: &[u8]) {
-        let source = page.to_vec();
-        let mut spans = Vec::new();
-        self.spans(&source, &mut spans);
-        spans.retain(|span| source[span.key.clone()] != *key);
-        self.build(page, Head::of(&source), &spans, &source);
     }
 }

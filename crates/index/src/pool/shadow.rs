@@ -156,13 +156,21 @@ impl Shadow {
         Some(Place { slot, holds_page: false })
     }
 
-    /// Whether `changed` pages may change and `new` ones come, with `frames` frames in the pool, so that the next flush
-    /// still finds a slot for every page and for the whole table.
-    pub(crate) fn has_room(&self, frames: u32, changed: u32, new: u32) -> bool {
-        let pages = self.map.len() + new as usize;
-        let waiting = (self.map.len() - self.fresh_pages.len()).min(frames as usize);
-        let table: usize = self.counts(pages).iter().sum();
-        waiting + (changed + new) as usize + table <= self.free as usize
+    /// Slots that may be taken up to and with the next flush, if so many pages change and so many are added: one for
+    /// each, and the whole table. Changed pages that wait in the pool come on top.
+    pub(crate) fn needed(&self, changed: u32, new: u32) -> usize {
+        let table: usize = self.counts(self.map.len() + new as usize).iter().sum();
+        (changed + new) as usize + table
+    }
+
+    /// Free slots.
+    pub(crate) fn free(&self) -> usize {
+        self.free as usize
+    }
+
+    /// Whether `page` was written since the last flush: it takes no other slot before the next.
+    pub(crate) fn is_fresh(&self, page: u32) -> bool {
+        self.fresh[page as usize]
     }
 
     /// The table pages to be written by a flush with their slots, the root last; `None` where no slot is free.
@@ -258,7 +266,7 @@ mod tests {
         let second = shadow.place(2).unwrap();
         assert!(!second.holds_page && second.slot != first.slot);
         // Of 10 slots two hold page 2 and one the table.
-        assert!(shadow.has_room(1, 3, 2) && !shadow.has_room(1, 3, 3));
+        assert_eq!((shadow.free(), shadow.needed(3, 2)), (7, 6));
         let mut given = Vec::new();
         while let Some(slot) = shadow.take() {
             given.push(slot);
