@@ -7,15 +7,21 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 use nandlab_block::Error;
+use nandlab_ftl::page::{self, PageMap};
 use nandlab_ftl::{Disk, Ftl, FtlConfig, Visitor};
 use nandlab_index::btree::FixedRecords;
 use nandlab_index::pool::{self, Budget, WriteBack};
-use nandlab_index::{Config, IndexError, Records, Tree};
+use nandlab_index::{Config, IndexError, Mirror, Records, Tree};
 use nandlab_nand::backed::Backed;
+use nandlab_nand::counting::Lean;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Geometry, ProgramOrder, Rules};
+use nandlab_nand::{Counting, Geometry, Nand as _, Origin, ProgramOrder, Rules};
+use nandlab_workload::keys::inserts::{self, Order};
+use nandlab_workload::keys::ycsb::{self, Mix};
+use nandlab_workload::keys::{load_update, Action, KeyOp, KeySetting, KeyWorkloadConfig};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 type Nand = PowerCut<Backed>;
@@ -244,5 +250,83 @@ fn a_shadowed_index_survives_cuts_one_after_another() {
         let reached = config.dispatch(Twice(300));
         println!("{}: {reached} of 300 cases reached their last cut", config.name());
         assert!(reached > 100 || config.name() != "page");
+    }
+}
+
+/// Carries out a stream of operations on the tree and on an ordered map.
+fn follow(tree: &mut Tree<'_>, ops: &[KeyOp]) {
+    let mut map = BTreeMap::new();
+    let loaded = ops.iter().take_while(|op| op.action == Action::Load).map(|op| (op.bytes::<4>(), [1; 4]));
+    map.extend(loaded.clone());
+    tree.bulk_load(loaded, 1.0).unwrap();
+    for (op, n) in ops.iter().zip(0_u32..) {
+        let (key, value) = (op.bytes::<4>(), n.to_be_bytes());
+        match op.action {
+            Action::Load => {}
+            Action::Insert => {
+                assert_eq!(tree.insert(&key, &value).unwrap(), !map.contains_key(&key));
+                map.entry(key).or_insert(value);
+            }
+            Action::Put => assert_eq!(tree.put(&key, &value).unwrap(), map.insert(key, value).is_some()),
+            Action::Update | Action::ReadModifyWrite => {
+                assert_eq!(tree.get(&key).unwrap().as_deref(), map.get(&key).map(|value| &value[..]));
+                assert_eq!(tree.update(&key, &value).unwrap(), map.contains_key(&key));
+                map.entry(key).and_modify(|old| *old = value);
+            }
+            Action::Read => {
+                assert_eq!(tree.get(&key).unwrap().as_deref(), map.get(&key).map(|value| &value[..]));
+            }
+            Action::Scan(records) => {
+                let mut cursor = tree.range(Some(&key), None).unwrap();
+                for (key, value) in map.range(key..).take(records as usize) {
+                    assert_eq!(cursor.next().unwrap(), Some((&key[..], &value[..])));
+                }
+            }
+            Action::Delete => assert_eq!(tree.delete(&key).unwrap(), map.remove(&key).is_some()),
+        }
+    }
+    assert_eq!(tree.check().unwrap().records, map.len() as u64);
+    tree.flush().unwrap();
+}
+
+/// Every key workload over a device with bytes, and over a mirror on one that only counts: the same operations on flash.
+#[test]
+fn key_workloads_run_alike_with_bytes_and_over_a_mirror() {
+    let mut workloads = vec![
+        KeyWorkloadConfig::LoadUpdate(load_update::Config { records: 3_000, updates: 3_000, ..Default::default() }),
+        KeyWorkloadConfig::Inserts(inserts::Config { operations: 5_000, ..Default::default() }),
+    ];
+    for order in [Order::Sequential, Order::Zipf] {
+        let config = inserts::Config { order, operations: 5_000, keys: 4_000, ..Default::default() };
+        workloads.push(KeyWorkloadConfig::Inserts(config));
+    }
+    for mix in Mix::ALL {
+        let config = ycsb::Config { mix, records: 2_000, operations: 3_000, ..Default::default() };
+        workloads.push(KeyWorkloadConfig::Ycsb(config));
+    }
+    let geometry = Geometry::single_die(200, 16, 512).unwrap();
+    let pool = pool::Config { page_bytes: 512, budget: Budget::Frames(30), ..pool::Config::default() };
+    let config = Config { pool, ..Config::default() };
+    let ftl = page::Config::default();
+    let pages = nandlab_proof::exportable::<PageMap>(&geometry, &rules(), &ftl).unwrap();
+    for workload in workloads {
+        let setting = KeySetting { seed: 4, base: Path::new(".") };
+        let ops: Vec<KeyOp> = workload.options().open(&setting).unwrap().collect::<Result<_, _>>().unwrap();
+        let mut real = Disk::<PageMap, _>::mount(Backed::ram(geometry, rules()), pages, &ftl).unwrap();
+        follow(&mut Tree::create(&mut real, &config).unwrap(), &ops);
+        let counting = Counting::<Lean>::new(geometry, rules());
+        let mut mirror = Mirror::new(Disk::<PageMap, _>::mount(counting, pages, &ftl).unwrap());
+        follow(&mut Tree::create(&mut mirror, &config).unwrap(), &ops);
+        let (real, counted) =
+            (real.nand_mut().ctx().matrix().clone(), mirror.inner_mut().nand_mut().ctx().matrix().clone());
+        assert_eq!(real, counted, "{}", workload.name());
+        let leaf = counted.sum(|origin, _| origin == Origin::INDEX_LEAF);
+        println!(
+            "{}: {} programs, {} of them for leaves",
+            workload.name(),
+            counted.total().programs(),
+            leaf.programs()
+        );
+        assert!(leaf.programs() * 2 > counted.total().programs());
     }
 }
