@@ -407,6 +407,22 @@ fn requests_carry_the_origin_of_their_page() {
     assert_eq!(headers.count(), 6, "two wiped; before the pages and after, for the empty tree and for the flush");
 }
 
+/// A page that was the root and stays in the pool is a leaf or an inner page once it is used as one.
+#[test]
+fn an_old_root_loses_its_origin() {
+    let config = Config { pool: pool_config(512, 500), records: fixed(4, 4, 8) };
+    let mut device = watched(4_000);
+    let mut tree = Tree::create(&mut device, &config).unwrap();
+    for n in 0..10_000_u32 {
+        tree.insert(&n.wrapping_mul(0x9E37_79B9).to_be_bytes(), b"abcd").unwrap();
+    }
+    assert_eq!(tree.levels(), 3);
+    tree.flush().unwrap();
+    drop(tree);
+    let roots = device.requests.iter().filter(|request| request.0 == Op::Write && request.3 == Origin::INDEX_ROOT);
+    assert_eq!(roots.count(), 2, "the empty tree, and the root of the last flush");
+}
+
 /// The layout with appended deltas changes the sectors of the new record alone; slots and records are far apart.
 #[test]
 fn deltas_write_fewer_sectors_than_slots() {
