@@ -436,6 +436,13 @@ impl<'d> Pool<'d> {
         Ok(frame)
     }
 
+    /// Says what `page` is now, if it is in a frame; one that is not is asked for anyway before it is written.
+    pub fn set_origin(&mut self, page: u32, origin: Origin) {
+        if let Some(frame) = self.place.get(page as usize).and_then(|&frame| self.frames.get_mut(frame as usize)) {
+            frame.origin = origin;
+        }
+    }
+
     /// The bytes of a page in a frame.
     #[inline]
     pub fn page(&self, FrameId(frame): FrameId) -> &[u8] {

@@ -35,7 +35,7 @@ impl Disk {
         for (sector, states) in std::mem::take(&mut self.written) {
             let state = states[random.below(states.len() as u64) as usize];
             if random.chance(kept) {
-                let new = if random.chance(0.2) { 0..60 } else { 0..512 };
+                let new = 0..if random.chance(0.2) { random.below(512) as usize } else { 512 };
                 self.durable[sector as usize][new.clone()].copy_from_slice(&state[new]);
             }
         }

@@ -413,10 +413,11 @@ fn an_old_root_loses_its_origin() {
     let config = Config { pool: pool_config(512, 500), records: fixed(4, 4, 8) };
     let mut device = watched(4_000);
     let mut tree = Tree::create(&mut device, &config).unwrap();
-    for n in 0..10_000_u32 {
-        tree.insert(&n.wrapping_mul(0x9E37_79B9).to_be_bytes(), b"abcd").unwrap();
+    // The last insert splits the root.
+    while tree.levels() < 3 {
+        let key = (tree.len() as u32).wrapping_mul(0x9E37_79B9).to_be_bytes();
+        assert!(tree.insert(&key, b"abcd").unwrap());
     }
-    assert_eq!(tree.levels(), 3);
     tree.flush().unwrap();
     drop(tree);
     let roots = device.requests.iter().filter(|request| request.0 == Op::Write && request.3 == Origin::INDEX_ROOT);

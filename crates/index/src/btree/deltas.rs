@@ -17,7 +17,9 @@
 //! H. Yoo et al.: Performance evaluation of a B+tree on various page sizes in NAND flash memory, section 5.
 //! S.-W. Lee, B. Moon: Design of flash-based DBMS: an in-page logging approach. SIGMOD 2007.
 
-use super::layout::{number, records, search, short, shortest_separator, Head, Layout, Mode, Put, Span};
+use super::layout::{
+    compare, is_same, number, records, search, short, shortest_separator, Head, Layout, Mode, Put, Span,
+};
 use crate::pool::PageMut;
 use std::ops::Range;
 
@@ -69,10 +71,11 @@ impl Deltas {
     }
 
     fn base_position(page: &[u8], key: &[u8]) -> Result<usize, usize> {
-        search(records(page), |index| page[Self::base_span(page, index).key].cmp(key))
+        search(records(page), |index| compare(&page[Self::base_span(page, index).key], key))
     }
 
     /// The change that begins at `at`, unless the changes end there.
+    #[inline]
     fn change(page: &[u8], at: usize) -> Option<Change> {
         if at + LENGTHS > page.len() {
             return None;
@@ -101,7 +104,7 @@ impl Deltas {
         let mut log = Log { end: number(page, BASE_END_AT) as usize, changes: 0 };
         for change in Self::changes(page) {
             log = Log { end: change.end(), changes: log.changes + 1 };
-            if page[change.key.clone()] == *key {
+            if is_same(&page[change.key.clone()], key) {
                 newest = Some(change.value);
             }
         }

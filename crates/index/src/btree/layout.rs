@@ -141,6 +141,21 @@ pub(crate) fn shortest_separator(left: &[u8], right: &[u8]) -> usize {
     left.iter().zip(right).take_while(|(a, b)| a == b).count() + 1
 }
 
+/// The order of two keys; four bytes at a time are compared as a number first, which mostly decides.
+#[inline]
+pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
+    if let (Some((first, a)), Some((other, b))) = (a.split_first_chunk::<4>(), b.split_first_chunk::<4>()) {
+        return u32::from_be_bytes(*first).cmp(&u32::from_be_bytes(*other)).then_with(|| a.cmp(b));
+    }
+    a.cmp(b)
+}
+
+/// Whether two keys are the same; their last bytes mostly tell.
+#[inline]
+pub(crate) fn is_same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.last() == b.last() && a == b
+}
+
 /// Finds `key` among `n` sorted ones: its place, or where it belongs.
 #[inline]
 pub(crate) fn search(n: usize, mut compare: impl FnMut(usize) -> Ordering) -> Result<usize, usize> {

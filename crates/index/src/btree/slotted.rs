@@ -10,7 +10,9 @@
 //! ## References
 //! J. Gray, A. Reuter: Transaction Processing, chapter 14. Morgan Kaufmann, 1993.
 
-use super::layout::{number, records, search, set_records, short, shortest_separator, Head, Layout, Mode, Put, Span};
+use super::layout::{
+    compare, number, records, search, set_records, short, shortest_separator, Head, Layout, Mode, Put, Span,
+};
 use crate::pool::PageMut;
 use std::ops::Range;
 
@@ -56,8 +58,14 @@ impl Slotted {
         Span { value: key.end..key.end + usize::from(short(page, at + 2)), key }
     }
 
+    #[inline]
+    fn key<'p>(page: &'p [u8], index: usize) -> &'p [u8] {
+        let at = usize::from(short(page, Self::slot(index)));
+        &page[at + LENGTHS..at + LENGTHS + usize::from(short(page, at))]
+    }
+
     fn position(page: &[u8], key: &[u8]) -> Result<usize, usize> {
-        search(records(page), |index| page[Self::span(page, index).key].cmp(key))
+        search(records(page), |index| compare(Self::key(page, index), key))
     }
 
     /// Puts a record below the others, and its slot at `index`, where `present` slots are.

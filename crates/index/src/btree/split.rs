@@ -37,7 +37,8 @@ impl Tree<'_> {
             spans.push(Span { key: start..end, value: end..end + LINK_BYTES });
         }
         let root = self.allocate()?;
-        self.root = root;
+        let old = std::mem::replace(&mut self.root, root);
+        self.pool.set_origin(old, self.origin(old, self.levels - 1));
         self.levels += 1;
         self.build(root, self.levels - 1, NO_PAGE, &spans, &source)
     }
