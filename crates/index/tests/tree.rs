@@ -341,6 +341,55 @@ fn an_index_left_without_a_flush_is_as_flushed_or_refused() {
     assert_eq!(Tree::open(&mut device, &config.pool).map(drop), Err(IndexError::Unclean));
 }
 
+/// Changes bytes of a page below the tree.
+fn scribble(disk: &mut Mirror<Blank>, page: u64, change: impl FnOnce(&mut [u8])) {
+    let mut bytes = [0; 512];
+    disk.submit(&Request::new(Op::Read, page, 1), Payload::Read(&mut bytes)).unwrap();
+    change(&mut bytes);
+    disk.submit(&Request::new(Op::Write, page, 1), Payload::Write(&bytes)).unwrap();
+}
+
+#[test]
+fn the_checker_finds_what_is_wrong() {
+    let config = Config { pool: pool_config(512, 8), records: fixed(4, 4, 8) };
+    // Page 2 is the first leaf, page 3 the second, page 4 the root; half of the keys go, so that pages are free.
+    let damage = |page: u64, change: &dyn Fn(&mut [u8])| {
+        let mut disk = disk(512, 100);
+        let mut tree = Tree::create(&mut disk, &config).unwrap();
+        for n in 0..1_000_u32 {
+            tree.insert(&n.to_be_bytes(), b"abcd").unwrap();
+        }
+        for n in 500..1_000_u32 {
+            tree.delete(&n.to_be_bytes()).unwrap();
+        }
+        assert!(tree.check().unwrap().free > 5);
+        tree.flush().unwrap();
+        drop(tree);
+        scribble(&mut disk, page, change);
+        let mut tree = Tree::open(&mut disk, &config.pool).unwrap();
+        let result = tree.check();
+        result.map(|report| format!("{report:?}")).unwrap_or_else(|error| error.to_string())
+    };
+    assert!(damage(2, &|_| {}).contains("records: 500"));
+    assert!(damage(2, &|page| page[8..12].fill(9)).contains("page 2 is damaged: its keys do not ascend"));
+    assert!(damage(3, &|page| page[8..12].fill(0)).contains("page 3 is damaged: its keys reach beyond"));
+    assert!(damage(2, &|page| page[4] = 5).contains("the leaf before links to Some(5)"));
+    assert!(damage(2, &|page| page[2] -= 1).contains("499 records, noted are 500"));
+    assert!(damage(2, &|page| page[1] = 1).contains("a page of level 0 is due"));
+    assert!(damage(2, &|page| page[3] = 1).contains("records, room for 63"));
+    // The root: its second child is the first one again; its third is not there.
+    assert!(damage(4, &|page| page[8 + 12] = page[8 + 4]).contains("two links lead to it"));
+    assert!(damage(4, &|page| page[8 + 20] = 99).contains("page 99 is damaged"));
+    // A free page that ends the list too early: the others are in nothing.
+    let cut = |page: &mut [u8]| {
+        if page[0] == 0xF7 && page[4] != 0 {
+            page[4] = 0;
+        }
+    };
+    let lost = (5..20).filter(|&page| damage(page, &cut).contains("free pages, noted are")).count();
+    assert!(lost > 3, "{lost} free pages");
+}
+
 /// Keeps the requests and fails from one on.
 struct Watched {
     disk: Mirror<Blank>,

@@ -59,7 +59,7 @@ impl Slotted {
     }
 
     #[inline]
-    fn key<'p>(page: &'p [u8], index: usize) -> &'p [u8] {
+    fn key(page: &[u8], index: usize) -> &[u8] {
         let at = usize::from(short(page, Self::slot(index)));
         &page[at + LENGTHS..at + LENGTHS + usize::from(short(page, at))]
     }
