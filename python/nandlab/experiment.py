@@ -29,6 +29,7 @@ class Experiment:
     Args:
         workload: Exactly one workload.
         ftl: Exactly one FTL.
+        buffer: At most one write buffer over the FTL.
         device: The NAND device.
         host: How requests arrive.
         precondition: What is written before the workload.
@@ -52,6 +53,7 @@ class Experiment:
         *,
         workload: Mapping[str, Any],
         ftl: Mapping[str, Any],
+        buffer: Mapping[str, Any] | None = None,
         device: Device | Mapping[str, Any] | None = None,
         host: Host | Mapping[str, Any] | None = None,
         precondition: Precondition | Mapping[str, Any] | None = None,
@@ -64,6 +66,7 @@ class Experiment:
             "workload": workload,
             "host": host,
             "precondition": precondition,
+            "buffer": buffer,
             "ftl": ftl,
             "device": device,
             **tables,

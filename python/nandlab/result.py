@@ -128,6 +128,19 @@ class Gc(View):
     runs: int
 
 
+class BufferCounts(View):
+    """What the write buffer did; a request that touches three pages is three accesses.
+
+    Hits and misses are pages read or written without and with the FTL, demotions pages moved from one memory
+    of the buffer to another, flushes batches of dirty pages written back.
+    """
+
+    hits: int
+    misses: int
+    demotions: int
+    flushes: int
+
+
 class Preconditioning(View):
     """What filling the device before the workload cost."""
 
@@ -277,6 +290,7 @@ class Result(View):
     migrations: int
     gc: Gc
     matrix: list[Cell]
+    buffer: BufferCounts | None
     precondition: Preconditioning | None
     mount: Mount
     time_us: float | None

@@ -115,7 +115,7 @@ def test_cancelled_runs_are_partial():
     assert run.result().partial is True
 
 
-@pytest.mark.parametrize("kind", ["ftls", "workloads"])
+@pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads"])
 def test_every_name_has_a_function(kind):
     module = {"ftls": nandlab.ftl, "workloads": nandlab.workload}[kind]
     entries = nandlab.lists()[kind]
@@ -174,7 +174,10 @@ def check_view(view):
 
 
 def test_the_record_is_what_its_types_say():
-    check_view(as_python(precondition=nandlab.Precondition(fill="sequential")).run())
+    experiment = as_python(
+        buffer=nandlab.buffer.pass_through(), precondition=nandlab.Precondition(fill="sequential")
+    )
+    check_view(experiment.run())
 
 
 def test_results_hint_at_the_nearest_name(small_result):

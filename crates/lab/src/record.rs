@@ -35,6 +35,8 @@ pub struct Record {
     pub gc: Gc,
     /// Who asked for what, and why; sums to `flash`.
     pub matrix: Vec<MatrixRow>,
+    /// What the buffer did; null without one.
+    pub buffer: Option<BufferRecord>,
     /// What the preconditioning cost; null where there was none.
     pub precondition: Option<PreconditionRecord>,
     /// What opening the device cost.
@@ -191,6 +193,19 @@ impl MatrixRow {
         };
         matrix.nonzero().map(row).collect()
     }
+}
+
+/// What the buffer did during the workload; a request that touches three pages is three accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BufferRecord {
+    /// Pages read or written without the FTL.
+    pub hits: u64,
+    /// Pages read or written with it.
+    pub misses: u64,
+    /// Pages moved from one memory of the buffer to another.
+    pub demotions: u64,
+    /// Batches of dirty pages written back.
+    pub flushes: u64,
 }
 
 /// What the preconditioning cost.

@@ -10,11 +10,12 @@ use crate::memory::refuse_too_large;
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
-    DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
+    BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
     PreconditionRecord, RamRecord, Record, Speed, Throughput, Wear,
 };
 use crate::series::Series;
 use nandlab_block::{Completion, Error, HostClock, Op, Request};
+use nandlab_buffer::Counts;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
 use nandlab_workload::{Setting, Workload, WorkloadError};
@@ -90,6 +91,7 @@ pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
     time: Time,
     events: Events,
+    buffer: Option<Counts>,
     unreadable: u64,
 }
 
@@ -154,6 +156,7 @@ impl<'a> Run<'a> {
             matrix: self.engine.matrix().clone(),
             time: self.engine.now(),
             events: self.engine.events(),
+            buffer: self.engine.buffer(),
             unreadable: self.engine.unreadable(),
         }
     }
@@ -314,6 +317,7 @@ impl<'a> Run<'a> {
             migrations: events(|e| e.migrations),
             gc: Gc { runs: events(|e| e.gc_runs) },
             matrix: MatrixRow::all(&matrix, &device.profile),
+            buffer: end.buffer.zip(start.buffer).map(|(end, start)| buffer_record(&end, &start)),
             precondition,
             mount,
             time_us: time.map(us),
@@ -367,6 +371,16 @@ impl Meter {
                 latency.add(request, completion);
             }
         }
+    }
+}
+
+/// What a buffer did between two moments.
+fn buffer_record(end: &Counts, start: &Counts) -> BufferRecord {
+    BufferRecord {
+        hits: end.hits - start.hits,
+        misses: end.misses - start.misses,
+        demotions: end.demotions - start.demotions,
+        flushes: end.flushes - start.flushes,
     }
 }
 

@@ -99,6 +99,52 @@ fn counts_alike(ftl: &str) {
 }
 
 #[test]
+fn every_buffer_gives_back_what_was_written() {
+    for buffer in nandlab_buffer::LIST {
+        let buffer = format!("buffer={}", buffer.name);
+        let record = record(MIXED, &["device.model=bytes", &buffer]);
+        assert_eq!(record.host.requests, 40_000);
+        let counts = record.buffer.unwrap();
+        assert!(counts.hits + counts.misses > 40_000, "{buffer}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_pass_through_changes_nothing() {
+    for ftl in nandlab_ftl::LIST {
+        let ftl = format!("ftl={}", ftl.name);
+        for sets in [
+            &["device.model=timed"][..],
+            &["device.model=counting"],
+            // Each read is compared with what was written.
+            &["device.model=bytes"],
+            &[
+                "device.model=bytes",
+                "device.faults={ program_failure_rate = 1e-4, bit_errors = { rber = 2e-4, ecc_bits = 3 } }",
+            ],
+        ] {
+            let sets = [&[ftl.as_str()], sets].concat();
+            let mut bare = json(&record(MIXED, &sets));
+            let mut buffered = json(&record(MIXED, &[&sets[..], &["buffer=pass_through"]].concat()));
+            assert!(bare["buffer"].is_null());
+            let counts = buffered["buffer"].take();
+            assert_eq!([&counts["hits"], &counts["demotions"], &counts["flushes"]], [0, 0, 0]);
+            // Requests of 512 B to 24 KiB, aligned to 512 B: 4.1 pages of 4 KiB each, give or take.
+            let accesses = bare["host"]["reads"].as_f64().unwrap() + bare["host"]["writes"].as_f64().unwrap();
+            let pages = counts["misses"].as_f64().unwrap() / accesses;
+            assert!((3.9..4.2).contains(&pages), "{pages}");
+            assert_eq!(
+                buffered["experiment"].as_object_mut().unwrap().remove("buffer").unwrap()["pass_through"],
+                Value::Object(Default::default())
+            );
+            assert_eq!(bare.as_object_mut().unwrap().remove("buffer"), Some(Value::Null));
+            buffered.as_object_mut().unwrap().remove("buffer");
+            assert_eq!(bare, buffered, "{sets:?}");
+        }
+    }
+}
+
+#[test]
 fn rows_and_columns_of_the_matrix_sum_to_the_counters() {
     let record = json(&record(MIXED, &[]));
     let sum =

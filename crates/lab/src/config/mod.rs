@@ -13,6 +13,7 @@ pub use tree::Format;
 
 use crate::error::{ConfigError, LabError};
 use device::DeviceTable;
+use nandlab_buffer::BufferConfig;
 use nandlab_ftl::FtlConfig;
 use nandlab_workload::{Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub struct Experiment {
     pub host: Host,
     /// What is written before the measurement.
     pub precondition: Precondition,
+    /// The write buffer over the FTL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<BufferConfig>,
     /// The flash translation layer.
     pub ftl: FtlConfig,
     /// The NAND device.
@@ -51,6 +55,7 @@ struct Table {
     host: Host,
     #[serde(default)]
     precondition: Precondition,
+    buffer: Option<BufferConfig>,
     ftl: FtlConfig,
     #[serde(default)]
     device: DeviceTable,
@@ -138,6 +143,7 @@ impl Experiment {
             workload: table.workload,
             host: table.host,
             precondition: table.precondition,
+            buffer: table.buffer,
             ftl: table.ftl,
             device,
             notices: Vec::new(),
