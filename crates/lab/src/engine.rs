@@ -15,7 +15,7 @@ use nandlab_nand::{Content, Counting, Matrix, Nand, Time, ERASE_SHARE};
 /// What an experiment runs on.
 pub(crate) trait Engine {
     /// Carries out a batch; completions go to `done`, one a request. Requests whose data is lost to bit errors
-    /// are counted and passed over.
+    /// are counted and passed over; [`Self::failed`] names them.
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error>;
 
     /// The counts by origin and cause.
@@ -38,6 +38,9 @@ pub(crate) trait Engine {
 
     /// Requests whose data was lost to bit errors.
     fn unreadable(&self) -> u64;
+
+    /// Those of them in the last batch, by their place in it.
+    fn failed(&self) -> &[usize];
 }
 
 /// What is known of a device beside its operations.
@@ -168,17 +171,19 @@ pub(crate) struct Stack<F, N: Nand, C> {
     buffer: Option<Box<dyn Buffer>>,
     carry: C,
     unreadable: u64,
+    failed: Vec<usize>,
 }
 
 impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
     pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Box<dyn Buffer>>, carry: C) -> Self {
-        Self { disk, buffer, carry, unreadable: 0 }
+        Self { disk, buffer, carry, unreadable: 0, failed: Vec::new() }
     }
 }
 
 impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error> {
         let first = done.len();
+        self.failed.clear();
         while done.len() - first < requests.len() {
             let left = &requests[done.len() - first..];
             let carried = match &mut self.buffer {
@@ -190,6 +195,7 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
                 Ok(()) => {}
                 Err(Error::Unreadable { .. }) => {
                     self.unreadable += 1;
+                    self.failed.push(done.len() - first);
                     let arrival = clock.arrival(&requests[done.len() - first]);
                     let end = self.disk.nand_mut().ctx().finish().max(arrival);
                     clock.complete(end);
@@ -228,6 +234,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 
     fn unreadable(&self) -> u64 {
         self.unreadable
+    }
+
+    fn failed(&self) -> &[usize] {
+        &self.failed
     }
 }
 

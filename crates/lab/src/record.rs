@@ -19,6 +19,8 @@ pub struct Record {
     pub experiment: Experiment,
     /// Whether the run was stopped before its end; all counts are those up to then.
     pub partial: bool,
+    /// Why it was stopped; null where it came to its end.
+    pub stopped: Option<Stopped>,
     /// What the host asked.
     pub host: HostCounts,
     /// What the flash did for it.
@@ -67,7 +69,26 @@ pub struct Record {
     pub notices: Vec<String>,
 }
 
-/// What the host asked.
+/// What stopped a run before its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stopped {
+    /// The kind of it.
+    pub why: StopReason,
+    /// Where the run stood, a sentence.
+    pub message: String,
+}
+
+/// What can stop a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The caller, such as Ctrl-C.
+    Cancelled,
+    /// Too few good blocks are left to take another write.
+    WornOut,
+}
+
+/// What the host asked. A request that failed is counted, its sectors are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostCounts {
     /// Requests of every kind.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::record::Record;
+use nandlab_lab::record::{Record, StopReason, Stopped};
 use nandlab_lab::{run, Control, LabError, Phase};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -222,6 +222,8 @@ fn a_cancelled_run_gives_what_it_has() {
     assert!(record.partial);
     assert!(record.host.requests >= 10_000 && record.host.requests == record.host.writes);
     assert!(record.waf.unwrap() > 1.0 && !record.series.is_empty());
+    let message = format!("after {} requests", record.host.requests);
+    assert_eq!(record.stopped, Some(Stopped { why: StopReason::Cancelled, message }));
     assert_eq!(control.progress().0, Phase::Done);
 }
 
@@ -247,6 +249,32 @@ fn a_run_cancelled_before_it_starts_is_empty() {
     let record = run(&parse(STEADY, &[]), Path::new("."), &control, None).unwrap();
     assert!(record.partial);
     assert_eq!((record.host.requests, record.waf), (0, None));
+    let stopped = record.stopped.unwrap();
+    assert_eq!(stopped.why, StopReason::Cancelled);
+    // The preconditioning has not begun either.
+    assert_eq!(
+        stopped.message,
+        "after 0 of 163840 page writes of the preconditioning: nothing of the workload was measured"
+    );
+}
+
+#[test]
+fn a_run_cancelled_while_it_preconditions_says_that_nothing_was_measured() {
+    let experiment = parse(STEADY, &["precondition.overwrites=10_000"]);
+    let control = Control::default();
+    let record = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, None));
+        while !matches!(control.progress(), (Phase::Precondition, 10_000.., _)) {
+            std::thread::yield_now();
+        }
+        control.cancel();
+        running.join().unwrap().unwrap()
+    });
+    let done = record.precondition.unwrap().requests;
+    let message =
+        format!("after {done} of 327712768 page writes of the preconditioning: nothing of the workload was measured");
+    assert_eq!(record.stopped, Some(Stopped { why: StopReason::Cancelled, message }));
+    assert!(record.partial && done >= 10_000 && record.host.requests == 0);
 }
 
 #[test]
@@ -287,14 +315,6 @@ fn faults_are_counted_and_survived() {
     assert!(counted.failed_programs > 0 && counted.failed_erases > 0, "{counted:?}");
     assert!(counted.retired_blocks >= counted.failed_erases, "{counted:?}");
     assert_eq!(record.host.unreadable, 0);
-}
-
-#[test]
-fn a_worn_out_device_says_after_how_many_requests() {
-    let sets = ["device.faults={ erase_failure_rate = 0.2 }", "workload.zipf.requests=1000000"];
-    let error = run(&parse(MIXED, &sets), Path::new("."), &Control::default(), None).unwrap_err();
-    assert!(matches!(error, LabError::DeviceFull(_)), "{error:?}");
-    assert!(error.to_string().starts_with("after ") && error.to_string().contains("worn out"), "{error}");
 }
 
 #[test]
@@ -341,8 +361,9 @@ fn an_operation_log_that_cannot_be_written_stops_the_run_before_it_starts() {
     let target = folder.0.join("missing/ops.csv");
     let error = run(&parse(MIXED, &[]), Path::new("."), &Control::default(), Some(&target)).unwrap_err();
     assert!(error.to_string().ends_with("cannot be written: the folder does not exist"), "{error}");
-    let worn = parse(MIXED, &["device.faults={ erase_failure_rate = 0.2 }", "workload.zipf.requests=1000000"]);
-    run(&worn, Path::new("."), &Control::default(), Some(&folder.0.join("ops.csv.gz"))).unwrap_err();
+    let unusable = parse(MIXED, &["device.faults={ factory_bad_share = 0.9 }"]);
+    let error = run(&unusable, Path::new("."), &Control::default(), Some(&folder.0.join("ops.csv.gz"))).unwrap_err();
+    assert!(matches!(error, LabError::DeviceFull(_)), "{error}");
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "a failed run leaves nothing behind");
 }
 
