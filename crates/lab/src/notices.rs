@@ -24,7 +24,9 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
 /// Wear beyond the endurance changes nothing unless the faults depend on it: said where a block came so far.
 pub(crate) fn endurance_without_effect(experiment: &Experiment, most_cycles: u32) -> Option<String> {
     let endurance = experiment.device.profile.rules.endurance;
-    if most_cycles <= endurance || experiment.device.faults.as_ref().is_some_and(counts_endurance) {
+    // Where the experiment sets it itself, that has been said.
+    let said = experiment.notices.iter().any(|notice| notice.contains(ENDURANCE_COUNTS));
+    if said || most_cycles <= endurance || experiment.device.faults.as_ref().is_some_and(counts_endurance) {
         return None;
     }
     Some(format!("a block has {most_cycles} P/E cycles, and the endurance is {endurance}: {ENDURANCE_COUNTS}"))

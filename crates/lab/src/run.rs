@@ -39,6 +39,15 @@ const PIECE_SECTORS: u64 = 1 << 19;
 /// # Panics
 /// Where the FTL or the simulator is wrong: with the invariant that broke.
 pub fn run(experiment: &Experiment, base: &Path, control: &Control, op_log: Option<&Path>) -> Result<Record, LabError> {
+    carry_out(experiment, base, control, op_log).map_err(|error| experiment.located(error))
+}
+
+fn carry_out(
+    experiment: &Experiment,
+    base: &Path,
+    control: &Control,
+    op_log: Option<&Path>,
+) -> Result<Record, LabError> {
     control.enter(Phase::Opening, 0);
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
@@ -62,7 +71,7 @@ fn open(
     let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
     match experiment.workload.options().open(&setting) {
         Err(WorkloadError::Stopped) => Ok(Box::new(Nothing)),
-        opened => opened.map_err(|error| LabError::from_workload(error, experiment.workload.name())),
+        opened => opened.map_err(|error| experiment.explain(error)),
     }
 }
 
@@ -247,8 +256,7 @@ impl<'a> Run<'a> {
         if self.control.is_cancelled() {
             return Ok(false);
         }
-        let name = self.experiment.workload.name();
-        let made = workload.fill(batch, room as usize).map_err(|error| LabError::from_workload(error, name))?;
+        let made = workload.fill(batch, room as usize).map_err(|error| self.experiment.explain(error))?;
         Ok(made > 0)
     }
 

@@ -59,6 +59,27 @@ fn a_worn_out_device_gives_what_was_measured_until_then() {
 }
 
 #[test]
+fn a_worn_out_device_counts_its_good_blocks() {
+    for ftl in nandlab_ftl::LIST {
+        let ftl = format!("ftl={}", ftl.name);
+        let sets = [
+            "device.faults={ erase_failure_rate = 0.05 }",
+            "workload.uniform.requests=1_000_000",
+            "device.shape.channels=2",
+            "device.shape.planes_per_die=2",
+            &ftl,
+        ];
+        let record = record(&sets);
+        let good = u64::from(record.device.blocks) - record.faults.unwrap().retired_blocks;
+        let message = record.stopped.unwrap().message;
+        let (counted, needed) = message.split_once(" good blocks are left and at least ").unwrap();
+        assert_eq!(counted.rsplit(' ').next().unwrap().parse(), Ok(good), "{message}");
+        let needed: u64 = needed.split(' ').next().unwrap().parse().unwrap();
+        assert!(needed > good, "{message}");
+    }
+}
+
+#[test]
 fn a_device_worn_out_before_the_workload_says_that_nothing_was_measured() {
     let record = record(&["device.faults={ erase_failure_rate = 0.3 }", "precondition.overwrites=100"]);
     let (stopped, before) = (record.stopped.unwrap(), record.precondition.unwrap());
@@ -120,18 +141,26 @@ fn reads_of_nothing_are_told() {
 
 #[test]
 fn wear_beyond_an_endurance_that_counts_for_nothing_is_told() {
-    let part = "wear changes nothing by itself";
-    let told = |sets: &[&str]| {
-        notice(&record(&[&["device.rules.endurance=5"], sets].concat()), "P/E cycles, and the").cloned()
-    };
-    let sentence = told(&[]).unwrap();
-    assert!(
-        sentence.starts_with("a block has ") && sentence.contains("the endurance is 5: ") && sentence.contains(part)
-    );
-    assert!(told(&["device.faults={ erase_failure_rate = 1e-6 }"]).is_some(), "constant, whatever the wear");
-    assert_eq!(told(&["device.faults={ erase_failure_rate = 1e-6, failure_growth = 1 }"]), None);
-    assert_eq!(told(&["device.faults={ bit_errors = { rber = 1e-9, ecc_bits = 8 } }"]), None);
-    assert_eq!(notice(&record(&[]), part), None, "the endurance of the profile was not reached");
+    let folder = std::env::temp_dir().join(format!("nandlab-endurance-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let text = nandlab_lab::profiles::LIST.iter().find(|profile| profile.name == "generic").unwrap().text;
+    let weak: String = text
+        .lines()
+        .map(|line| if line.starts_with("endurance") { "endurance = 5\n".into() } else { format!("{line}\n") })
+        .collect();
+    assert_ne!(weak.trim_end(), text.trim_end());
+    std::fs::write(folder.join("weak.toml"), weak).unwrap();
+    let profile = format!("device.profile='{}'", folder.join("weak.toml").display());
+    let told = |sets: &[&str]| notice(&record(sets), "wear changes nothing by itself").cloned();
+    let sentence = told(&[&profile]).unwrap();
+    assert!(sentence.starts_with("a block has ") && sentence.contains("the endurance is 5: "), "{sentence}");
+    assert!(told(&[&profile, "device.faults={ erase_failure_rate = 1e-6 }"]).is_some(), "constant, whatever the wear");
+    assert_eq!(told(&[&profile, "device.faults={ erase_failure_rate = 1e-6, failure_growth = 1 }"]), None);
+    assert_eq!(told(&[&profile, "device.faults={ bit_errors = { rber = 1e-9, ecc_bits = 8 } }"]), None);
+    assert_eq!(told(&[]), None, "that of the bundled profile was not reached");
+    let override_told = record(&["device.rules.endurance=5"]);
+    assert_eq!(override_told.notices.len(), 1, "said once: {:?}", override_told.notices);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

@@ -334,7 +334,7 @@ fn too_small_a_device_names_its_keys() {
         run(&parse(text, sets), &folder.0, &Control::default(), None).map(|_| ()).unwrap_err()
     };
     let LabError::Config(too_small) = error(text, &[]) else { panic!("a small device is a wrong configuration") };
-    assert_eq!(too_small.key.as_deref(), Some("workload.trace.addresses"));
+    assert_eq!(too_small.key.as_deref(), Some("workload.trace.path"));
     for part in ["1000008 sectors (488.29 MiB)", "131072 (64 MiB)", "device.capacity", "fold", "compact"] {
         assert!(too_small.message.contains(part), "{too_small}");
     }
