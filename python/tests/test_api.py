@@ -165,7 +165,7 @@ def test_seeds_have_one_range(tmp_path):
 
 def test_a_trace_that_does_not_fit_names_the_line_of_the_file(tmp_path):
     write(tmp_path / "t.csv", "time_us,op,sector,sectors\n0,W,1000000,8\n")
-    text = '[workload.trace]\npath = "t.csv"\n[ftl.page]\n[device]\ncapacity = "16 MiB"\n'
+    text = '[workload.trace]\npath = "t.csv"\n[ftl.page]\n[device]\ncapacity = "64 MiB"\n'
     path = write(tmp_path / "large.toml", text)
     experiment = nandlab.Experiment.from_toml(path)
     for fails in (experiment.inspect, experiment.run):
