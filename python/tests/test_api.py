@@ -115,9 +115,70 @@ def test_cancelled_runs_are_partial():
     assert run.result().partial is True
 
 
-@pytest.mark.parametrize("kind", ["ftls", "workloads"])
+def worn_out():
+    return as_python(
+        workload=nandlab.workload.uniform(requests=2_000_000),
+        device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25, faults={"erase_failure_rate": 0.05}),
+    )
+
+
+def test_a_worn_out_device_raises_with_what_was_measured():
+    with pytest.raises(nandlab.DeviceFull) as caught:
+        worn_out().run()
+    result = caught.value.result
+    assert result.partial is True
+    assert result.stopped.why == "worn_out"
+    assert result.stopped.message == str(caught.value)
+    assert str(caught.value).startswith(f"after {result.host.requests} requests: the device is worn out")
+    assert 0 < result.host.written_sectors < 8 * 2_000_000
+    check_view(result)
+
+
+def test_a_device_that_cannot_be_opened_has_no_result():
+    device = nandlab.Device(capacity="16 MiB", faults={"factory_bad_share": 0.9}, over_provisioning=0.25)
+    with pytest.raises(nandlab.DeviceFull, match="cannot be used") as caught:
+        as_python(device=device).run()
+    assert caught.value.result is None
+
+
+@pytest.mark.parametrize(("value", "word"), [(float("nan"), "NaN"), (float("-inf"), "-Infinity")])
+def test_numbers_that_are_none_name_their_key(value, word):
+    with pytest.raises(nandlab.ConfigError) as caught:
+        as_python(device=nandlab.Device(capacity="16 MiB", over_provisioning=value)).resolve()
+    assert str(caught.value).endswith(f"device.over_provisioning: expected a finite number, given {word}")
+    assert caught.value.key == "device.over_provisioning"
+
+
+def test_seeds_have_one_range(tmp_path):
+    text = "[workload.uniform]\n[ftl.page]\n"
+    largest = 2**64 - 1
+    path = write(tmp_path / "seed.toml", f"seed = {largest}\n{text}")
+    assert nandlab.Experiment.from_toml(path).resolve()["seed"] == largest
+    assert as_python(seed=largest).resolve()["seed"] == largest
+    path = write(tmp_path / "seed.toml", f"seed = {largest + 1}\n{text}")
+    for experiment in (nandlab.Experiment.from_toml(path), as_python(seed=largest + 1), as_python(seed=-1)):
+        with pytest.raises(
+            nandlab.ConfigError, match=r"seed: expected a whole number from .* 18446744073709551615"
+        ):
+            experiment.resolve()
+
+
+def test_a_trace_that_does_not_fit_names_the_line_of_the_file(tmp_path):
+    write(tmp_path / "t.csv", "time_us,op,sector,sectors\n0,W,1000000,8\n")
+    text = '[workload.trace]\npath = "t.csv"\n[ftl.page]\n[device]\ncapacity = "64 MiB"\n'
+    path = write(tmp_path / "large.toml", text)
+    experiment = nandlab.Experiment.from_toml(path)
+    for fails in (experiment.inspect, experiment.run):
+        with pytest.raises(nandlab.ConfigError) as caught:
+            fails()
+        error = caught.value
+        assert (error.file, error.line, error.column) == (str(path), 2, 8)
+        assert error.key == "workload.trace.path"
+
+
+@pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads"])
 def test_every_name_has_a_function(kind):
-    module = {"ftls": nandlab.ftl, "workloads": nandlab.workload}[kind]
+    module = {"ftls": nandlab.ftl, "buffers": nandlab.buffer, "workloads": nandlab.workload}[kind]
     entries = nandlab.lists()[kind]
     assert entries
     assert dir(module) == sorted(entry["name"] for entry in entries)
@@ -140,7 +201,7 @@ def test_unknown_options_and_names_have_hints():
         nandlab.workload.trace()
 
 
-@pytest.mark.parametrize("kind", ["ftls", "workloads"])
+@pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads"])
 def test_stubs_are_those_of_the_lists(kind):
     """`make` writes them when it builds the extension; elsewhere: python -m nandlab.stubs."""
     name = kind.removesuffix("s")
@@ -174,7 +235,10 @@ def check_view(view):
 
 
 def test_the_record_is_what_its_types_say():
-    check_view(as_python(precondition=nandlab.Precondition(fill="sequential")).run())
+    experiment = as_python(
+        buffer=nandlab.buffer.pass_through(), precondition=nandlab.Precondition(fill="sequential")
+    )
+    check_view(experiment.run())
 
 
 def test_results_hint_at_the_nearest_name(small_result):

@@ -73,10 +73,10 @@ def test_a_wrong_unit_names_the_key_and_what_is_allowed(nandlab_command, small):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["rnu"], "did you mean run?"),
+        (["rnu"], "did you mean run? `"),
         (["run"], "Missing argument 'FILE'"),
         (["run", "absent.toml"], "'absent.toml' does not exist"),
-        (["list", "ftl"], "did you mean ftls?"),
+        (["list", "ftl"], "did you mean ftls? `"),
         (["list", "ftls", "pag"], "did you mean page?"),
         (["compare"], "Missing argument"),
     ],
@@ -189,6 +189,55 @@ def test_ctrl_c_prints_a_partial_result_and_shows_progress_before(long):
     assert "left" in err
     # A second is the promise; a busy machine gets some more.
     assert took_s < 3
+
+
+WORN_OUT = """\
+[workload.uniform]
+requests = 2_000_000
+[ftl.page]
+[device]
+capacity = "16 MiB"
+over_provisioning = 0.25
+[device.faults]
+erase_failure_rate = 0.05
+"""
+
+
+def test_a_worn_out_device_prints_what_was_measured(nandlab_command, tmp_path):
+    path = write(tmp_path / "worn.toml", WORN_OUT)
+    table = nandlab_command("run", path)
+    assert table.status == 1
+    assert "PARTIAL: stopped after " in table.out
+    assert "write amplification" in table.out
+    assert table.err.startswith("error: after ")
+    assert "the device is worn out" in table.err
+    log = tmp_path / "log.csv"
+    ended = nandlab_command("run", path, "--json", "--op-log", log)
+    assert ended.status == 1
+    assert ended.document["partial"] is True
+    assert ended.document["stopped"]["why"] == "worn_out"
+    assert ended.document["stopped"]["message"] in ended.err
+    assert log.is_file()
+
+
+def test_a_worn_out_device_keeps_its_row_in_a_comparison(nandlab_command, small, tmp_path):
+    path = write(tmp_path / "worn.toml", WORN_OUT)
+    ended = nandlab_command("compare", path, small, "--json")
+    assert ended.status == 1
+    worn, whole = ended.document["runs"]
+    assert worn["result"]["stopped"]["message"] == worn["error"]
+    assert whole["error"] is None
+    assert "worn out" in ended.err
+    table = nandlab_command("compare", path, small)
+    assert table.status == 1
+    assert "PARTIAL" in table.out
+    assert "worn out" in table.err
+
+
+def test_ctrl_c_before_the_workload_says_that_nothing_was_measured(long):
+    status, out, _, _ = interrupted("run", long, "--set", "precondition.overwrites=10000", after_s=1.5)
+    assert status == 1
+    assert "page writes of the preconditioning: nothing of the workload was measured" in out
 
 
 def test_ctrl_c_marks_the_table(long):

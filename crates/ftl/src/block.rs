@@ -61,7 +61,7 @@ mod page_bits;
 mod tests;
 
 use crate::parts::prefetch::prefetch;
-use crate::{Events, Ftl, FtlError, RamUse};
+use crate::{error, Events, Ftl, FtlError, RamUse};
 use fill::Fill;
 use free_blocks::FreeBlocks;
 use nandlab_nand::{
@@ -329,8 +329,9 @@ impl Ftl for BlockMap {
         let needed = spare.saturating_add(notes).saturating_add(1);
         if blocks < needed {
             return Err(FtlError::Config(format!(
-                "ftl.block.reserve_blocks = {reserve} would deadlock: this device has {blocks} blocks, and the \
-                 reserve, one block of data, its replacement and the notes of trims need {needed}"
+                "ftl.block.reserve_blocks = {reserve} would deadlock: this device has {}, and the \
+                 reserve, one block of data, its replacement and the notes of trims need {needed}",
+                error::blocks(blocks)
             )));
         }
         Ok(pages - notes * geometry.pages_per_block())

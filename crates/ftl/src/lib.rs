@@ -12,10 +12,10 @@ pub mod parts;
 
 pub use disk::Disk;
 pub use error::FtlError;
+pub use nandlab_block::RamUse;
 
 use nandlab_block::Request;
 use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
-use std::collections::BTreeMap;
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
 ///
@@ -94,22 +94,6 @@ pub trait Ftl: Sized {
     /// # Panics
     /// With the invariant and the address that broke it.
     fn check<N: Nand>(&self, nand: &mut N);
-}
-
-/// Bytes of memory that firmware would need, by structure.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct RamUse {
-    /// Fast memory on the controller.
-    pub sram: BTreeMap<&'static str, u64>,
-    /// Memory beside it.
-    pub dram: BTreeMap<&'static str, u64>,
-}
-
-impl RamUse {
-    /// Bytes in all.
-    pub fn total(&self) -> u64 {
-        self.sram.values().chain(self.dram.values()).sum()
-    }
 }
 
 /// What an FTL did.

@@ -12,6 +12,7 @@ mod inspect;
 mod latency;
 pub mod lists;
 mod memory;
+mod notices;
 mod oplog;
 mod precondition;
 pub mod profiles;

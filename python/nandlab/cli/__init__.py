@@ -109,7 +109,9 @@ def _sentence(error: click.ClickException) -> str:
     ):
         named = error.param.metavar if isinstance(error.param, click.Argument) else error.param.opts[0]
         return f"{named}: {error.message}"
-    return f"{error.format_message().rstrip('.')}. `{error.ctx.command_path} --help` shows what it takes."
+    sentence = error.format_message().rstrip(".")
+    end = "" if sentence.endswith("?") else "."
+    return f"{sentence}{end} `{error.ctx.command_path} --help` shows what it takes."
 
 
 def _failed(error: BaseException) -> int:

@@ -65,7 +65,7 @@ def command(  # noqa: PLR0913 - one for each option
     missing = [
         f"{design.name}: {outcome.error or 'stopped before there was a result'}"
         for design, outcome in zip(chosen, outcomes, strict=True)
-        if outcome.result is None
+        if outcome.result is None or outcome.error is not None
     ]
     for sentence in missing:
         say(f"error: {sentence}")
@@ -131,10 +131,8 @@ def _print(chosen: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
 
 
 def _state(outcome: Outcome) -> str:
-    if outcome.error is not None:
-        return "failed"
     if outcome.result is None:
-        return "not run"
+        return "not run" if outcome.error is None else "failed"
     return "PARTIAL" if outcome.result.partial else ""
 
 

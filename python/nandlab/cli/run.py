@@ -47,7 +47,8 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 def command(file: str, sets: list[Pair], report: str | None, op_log: str | None, as_json: bool) -> int:
     """Run the experiment in FILE and print what it cost.
 
-    Ctrl-C stops it and prints what it has come to, marked partial, with exit status 1.
+    Ctrl-C stops it and prints what it has come to, marked partial, with exit status 1; so does a device that
+    wears out.
     """
     from nandlab.batch import run_all
     from nandlab.cli.progress import Waiting
@@ -62,7 +63,7 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
         )
         if outcome.result is not None and log is not None and op_log is not None and log != op_log:
             to_parquet(log, op_log)
-    if outcome.error is not None:
+    if outcome.result is None and outcome.error is not None:
         raise outcome.error
     if outcome.result is None:
         say("stopped before there was a result")
@@ -72,6 +73,8 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     if report is not None:
         result.report(report, command=shlex.join(["nandlab", *sys.argv[1:]]))
         say_path(report, as_json)
+    if outcome.error is not None:
+        raise outcome.error
     return FAILED if stopped or result.partial else DONE
 
 
@@ -85,11 +88,11 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab import summary, units
+    from nandlab import summary
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
-    if result.partial:
-        click.echo(f"PARTIAL: stopped after {units.count(result.host.requests)} requests")
+    if result.stopped is not None:
+        click.echo(f"PARTIAL: stopped {result.stopped.message}")
     print_table(summary.headline(result))
     for notice in result.notices:
         click.echo(f"note: {notice}")
