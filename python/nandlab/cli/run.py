@@ -90,6 +90,13 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
     if result.partial:
         click.echo(f"PARTIAL: stopped after {units.count(result.host.requests)} requests")
-    print_table(summary.headline(result))
+    print_table(summary.headline(result), right=[1])
+    latencies = summary.latency_table(result)
+    if latencies:
+        click.echo()
+        titles = summary.LATENCY_TITLES
+        print_table(latencies, titles, right=range(1, len(titles)))
+    if result.notices:
+        click.echo()
     for notice in result.notices:
         click.echo(f"note: {notice}")
