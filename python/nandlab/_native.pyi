@@ -10,7 +10,11 @@ class ConfigError(NandlabError):
     column: int | None
     key: str | None
 
-class TraceError(NandlabError): ...
+class TraceError(NandlabError):
+    file: str | None
+    line: int | None
+    column: int | None
+
 class DeviceFull(NandlabError): ...
 class PowerLost(NandlabError): ...
 

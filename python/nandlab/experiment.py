@@ -129,7 +129,15 @@ class Experiment:
         16777216
 
         """
-        return json.loads(_native.inspect(self._resolved(), self._base))
+        return json.loads(_native.inspect(self._checked(), self._base))
+
+    def _checked(self) -> str:
+        """The resolved experiment; its trace, if there is one, is no pipe."""
+        text = self._resolved()
+        for name, options in json.loads(text)["workload"].items():
+            if name == "trace":
+                _refuse_pipe(options["path"], self._base)
+        return text
 
     def start(self, op_log: str | os.PathLike[str] | None = None) -> Run:
         """Starts it in a thread of its own and returns at once.
@@ -138,7 +146,7 @@ class Experiment:
             op_log: A .csv or .csv.gz file that gets a line for every flash operation.
 
         """
-        return Run(self._resolved(), self._base, None if op_log is None else os.fspath(op_log))
+        return Run(self._checked(), self._base, None if op_log is None else os.fspath(op_log))
 
     def run(self, progress: Progress | None = None, op_log: str | os.PathLike[str] | None = None) -> Result:
         """Runs it to the end.
@@ -166,7 +174,7 @@ class Experiment:
                 run.cancel()
                 raise
             result = run.result()
-            if target is not None and log is not None and log != target:
+            if target is not None and log is not None and target.endswith(".parquet"):
                 to_parquet(log, target)
         return result
 
@@ -207,6 +215,18 @@ class Run:
     def result(self) -> Result:
         """The result, once `wait()` has said that the end has come."""
         return Result(json.loads(self._job.result()))
+
+
+def _refuse_pipe(path: str, base: str) -> None:
+    """Refuses what can be read only once; to open a pipe would wait for its other end."""
+    file = Path(base) / path
+    if file.exists() and not file.is_file() and not file.is_dir():
+        error = _native.TraceError(
+            f"{path}: expected a file, not a pipe or a device: a trace is read through before it is played. "
+            "Write it into a file first"
+        )
+        error.file = path
+        raise error
 
 
 def _plain(table: Any) -> Any:  # noqa: ANN401 - the values of a TOML table

@@ -107,9 +107,11 @@ def test_a_path_that_cannot_be_written_is_refused_before_the_run(nandlab_command
 
 
 def test_a_device_file_is_no_report(nandlab_command, small):
-    ended = nandlab_command("run", small, "--report", "/dev/full")
-    assert ended.status == 2
-    assert "not a regular file" in ended.err
+    # The latter is a pipe here.
+    for path in ("/dev/full", "/dev/stdout"):
+        ended = nandlab_command("run", small, "--report", path)
+        assert ended.status == 2
+        assert f"{path}: it is not a regular file" in ended.err
     assert Path("/dev/full").is_char_device()
 
 
@@ -163,13 +165,14 @@ def long(tmp_path):
     return write(tmp_path / "long.toml", SMALL.replace("20000", "2000000000"))
 
 
-def interrupted(*arguments, after_s):
+def interrupted(*arguments, after_s, env=None):
     """Runs `nandlab`, presses Ctrl-C, and returns its end and how long that took in seconds."""
     process = subprocess.Popen(
         [sys.executable, "-m", "nandlab", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env=env,
     )
     time.sleep(after_s)
     pressed = time.monotonic()
@@ -350,3 +353,137 @@ def test_a_closed_output_is_no_traceback(small):
     done = subprocess.run(shell, capture_output=True, text=True, timeout=60, check=False)
     assert "Traceback" not in done.stderr
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def slow_polars(tmp_path):
+    """The environment of a command whose Parquet conversion would take a minute."""
+    return fake_polars(tmp_path, "import time\ntime.sleep(60)\n")
+
+
+def fake_polars(folder, text):
+    package = folder / "fake" / "polars"
+    package.mkdir(parents=True)
+    write(package / "__init__.py", text)
+    return {**os.environ, "PYTHONPATH": str(package.parent)}
+
+
+def files_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_ctrl_c_ends_the_writing_of_parquet_and_keeps_the_result(small, tmp_path, slow_polars):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    arguments = ("run", small, "--json", "--op-log", folder / "ops.parquet")
+    status, out, err, took_s = interrupted(*arguments, after_s=2, env=slow_polars)
+    assert (status, json.loads(out)["partial"]) == (1, False)
+    assert err.endswith("ops.parquet was not written: stopped\n")
+    assert took_s < 3
+    assert files_in(folder) == []
+
+
+def test_a_stopped_run_says_that_there_is_no_parquet(long, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    status, out, err, took_s = interrupted("run", long, "--op-log", folder / "ops.parquet", after_s=1)
+    assert (status, "PARTIAL" in out) == (1, True)
+    assert "ops.parquet was not written, since the run was stopped" in err
+    assert took_s < 3
+    assert files_in(folder) == []
+
+
+def test_where_parquet_fails_the_result_is_told_all_the_same(nandlab_command, small, tmp_path):
+    environment = fake_polars(tmp_path, "import sys\nsys.exit('the disk is full')\n")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    ended = nandlab_command("run", small, "--json", "--op-log", folder / "ops.parquet", env=environment)
+    assert (ended.status, ended.document["partial"]) == (1, False)
+    assert ended.err == f"error: cannot write {folder / 'ops.parquet'}: the disk is full\n"
+    assert files_in(folder) == []
+
+
+def test_a_run_that_does_not_answer_leaves_no_log(long, tmp_path):
+    """The end of a large log may wait for the disk longer than anybody waits for Ctrl-C."""
+    impatient = "import nandlab.batch\nnandlab.batch.STOP_S = 0\nfrom nandlab.cli import main\nmain()"
+    folder = tmp_path / "out"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", impatient, "run", long, "--op-log", folder / "ops.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not files_in(folder):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert err.endswith("stopped before there was a result\n")
+    assert files_in(folder) == []
+
+
+def test_a_link_stays_a_link(nandlab_command, small, tmp_path):
+    (tmp_path / "real").mkdir()
+    for option, name in (("--report", "report.html"), ("--op-log", "ops.csv"), ("--op-log", "ops.parquet")):
+        for before in ("old", None):
+            target, link = tmp_path / "real" / name, tmp_path / name
+            target.unlink(missing_ok=True)
+            link.unlink(missing_ok=True)
+            if before is not None:
+                write(target, before)
+            link.symlink_to(target)
+            ended = nandlab_command("run", small, option, link)
+            assert ended.status == 0, ended.err
+            assert link.is_symlink()
+            assert target.stat().st_size > 1000
+    assert files_in(tmp_path / "real") == ["ops.csv", "ops.parquet", "report.html"]
+
+
+def test_a_link_that_leads_nowhere_is_refused(nandlab_command, small, tmp_path):
+    (tmp_path / "loop.html").symlink_to(tmp_path / "loop.html")
+    (tmp_path / "gone.html").symlink_to(tmp_path / "absent" / "report.html")
+    for name, why in (
+        ("loop.html", "too many levels of symbolic links"),
+        ("gone.html", "there is no folder"),
+    ):
+        ended = nandlab_command("run", small, "--report", tmp_path / name)
+        assert (ended.status, ended.out) == (2, "")
+        assert f"{name}: {why}" in ended.err
+        assert len(ended.err.splitlines()) == 1
+        assert (tmp_path / name).is_symlink()
+
+
+TRACE = "time_us,op,sector,sectors,origin\n0,W,0,8,database\n"
+
+
+@pytest.fixture
+def traced(tmp_path):
+    return write(tmp_path / "trace.toml", '[workload.trace]\npath = "absent.csv"\n[ftl.page]\n')
+
+
+@pytest.mark.parametrize("command", ["run", "check", "compare"])
+def test_a_pipe_is_no_trace_and_nobody_waits_for_it(nandlab_command, traced, tmp_path, command):
+    os.mkfifo(tmp_path / "pipe.csv")
+    ended = nandlab_command(command, traced, "--set", f"workload.trace.path={tmp_path / 'pipe.csv'}")
+    assert ended.status == 2
+    assert "expected a file, not a pipe or a device" in ended.err
+    assert len(ended.err.splitlines()) == 1
+
+
+def test_stdin_is_a_trace_where_it_is_a_file(traced, tmp_path):
+    command = [
+        sys.executable,
+        "-m",
+        "nandlab",
+        "run",
+        traced,
+        "--json",
+        "--set",
+        "workload.trace.path=/dev/stdin",
+    ]
+    with write(tmp_path / "short.csv", TRACE).open() as file:
+        ended = subprocess.run(command, stdin=file, capture_output=True, text=True, timeout=60, check=False)
+    assert json.loads(ended.stdout)["host"]["written_sectors"] == 8
+    piped = subprocess.run(command, input=TRACE, capture_output=True, text=True, timeout=60, check=False)
+    assert (piped.returncode, piped.stdout) == (2, "")
+    assert "/dev/stdin: expected a file, not a pipe" in piped.stderr

@@ -129,7 +129,7 @@ impl<'a> Run<'a> {
         let start = self.mark();
         let total = workload.len_hint().unwrap_or(0);
         let mut meter = self.meter(total);
-        self.control.enter(Phase::Workload, total);
+        self.enter(Phase::Workload, total);
         let wall = Instant::now();
         let partial = self.play(workload, &mut meter, &start)?;
         let wall_s = wall.elapsed().as_secs_f64();
@@ -143,6 +143,13 @@ impl<'a> Run<'a> {
             programs_per_s: rate(record.flash.programs as f64, wall_s),
         };
         Ok(record)
+    }
+
+    fn enter(&self, phase: Phase, total: u64) {
+        self.control.enter(phase, total);
+        if let Some(log) = self.log {
+            log.enter(phase);
+        }
     }
 
     fn keeps_time(&self) -> bool {
@@ -175,7 +182,7 @@ impl<'a> Run<'a> {
         if writes.requests() == 0 {
             return Ok(None);
         }
-        self.control.enter(Phase::Precondition, writes.requests());
+        self.enter(Phase::Precondition, writes.requests());
         let start = self.mark();
         let mut clock = self.clock(true, start.time);
         let (mut batch, mut done, mut requests) = (Vec::new(), Vec::new(), 0);
