@@ -272,6 +272,14 @@ def test_list_answers_for_every_kind(nandlab_command, kind):
     assert list(document) == [kind.replace("-", "_")]
 
 
+def test_list_alone_names_everything(nandlab_command):
+    ended = nandlab_command("list")
+    assert ended.status == 0
+    assert [line.split()[0] for line in ended.out.splitlines()] == KINDS
+    assert "page, block" in ended.out
+    assert list(nandlab_command("list", "--json").document) == [kind.replace("-", "_") for kind in KINDS]
+
+
 def test_list_tells_all_about_one(nandlab_command):
     ended = nandlab_command("list", "ftls", "page")
     assert ended.status == 0
