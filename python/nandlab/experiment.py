@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,15 @@ from typing import Any
 from nandlab import _native
 from nandlab.config import Device, Host, Precondition
 from nandlab.parquet import csv_beside, require_polars, to_parquet
+from nandlab.plain import plain
 from nandlab.result import Result
 
 Progress = Callable[[str, int, int], object]
 """Called with the phase, the requests done in it and the requests in all, some times a second."""
 
 POLL_S = 0.05
+IN_PYTHON = "Experiment"
+"""What an experiment that no file holds is called."""
 
 
 class Experiment:
@@ -24,7 +28,8 @@ class Experiment:
 
     Every table can be given as one of the typed forms (`nandlab.ftl.page(...)`,
     `nandlab.workload.uniform(...)`, `nandlab.Device(...)`), or as a plain dictionary with the keys of
-    the TOML file. `tables` takes what has no keyword of its own here.
+    the TOML file. `tables` takes what has no keyword of its own here. Numbers of numpy and paths are taken
+    like those of Python.
 
     Args:
         workload: Exactly one workload.
@@ -35,6 +40,9 @@ class Experiment:
         seed: Start of the random numbers. Same seed, same result, on every machine.
         base: The folder that relative paths start from; the current one by default.
         tables: Other top-level keys of the TOML file.
+
+    Raises:
+        ConfigError: A value that no file could hold, such as NaN; with its `key`.
 
     >>> import nandlab
     >>> experiment = nandlab.Experiment(
@@ -68,8 +76,8 @@ class Experiment:
             "device": device,
             **tables,
         }
-        tree = {name: _plain(table) for name, table in given.items() if table is not None}
-        self._setup(json.dumps(tree), "json", "Experiment", base, ())
+        tree = plain({name: table for name, table in given.items() if table is not None})
+        self._setup(json.dumps(tree), "json", IN_PYTHON, base, ())
 
     def _setup(
         self, text: str, form: str, source: str, base: str | os.PathLike[str], sets: Sequence[str]
@@ -110,7 +118,16 @@ class Experiment:
         return json.loads(self._resolved())
 
     def _resolved(self) -> str:
-        return _native.resolve(self._text, self._format, self._source, self._base, list(self._sets))
+        try:
+            return _native.resolve(self._text, self._format, self._source, self._base, list(self._sets))
+        except _native.ConfigError as error:
+            if self._source != IN_PYTHON:
+                raise
+            # The place is one in a text that the caller has never seen.
+            said = re.sub(rf"^{IN_PYTHON}(, line \d+, column \d+)?: ", "", str(error))
+            told = _native.ConfigError(said)
+            told.key = error.key
+        raise told
 
     def inspect(self) -> dict[str, Any]:
         """What it comes down to before it runs: `device` (sizes), `trace` (what it holds), `notices`.
@@ -227,11 +244,3 @@ def _refuse_pipe(path: str, base: str) -> None:
         )
         error.file = path
         raise error
-
-
-def _plain(table: Any) -> Any:  # noqa: ANN401 - the values of a TOML table
-    if isinstance(table, Device | Host | Precondition):
-        return _plain(table.to_dict())
-    if isinstance(table, Mapping):
-        return {name: _plain(value) for name, value in table.items()}
-    return os.fspath(table) if isinstance(table, os.PathLike) else table
