@@ -89,7 +89,7 @@ $(VENV)/.dev: python/requirements-dev.txt $(VENV)/.tools
 	@touch $@
 
 $(VENV)/.extension: $(VENV)/.tools $(RUST_SOURCES) pyproject.toml
-	@echo 'building the extension'
+	@echo 'building the extension; the first time this takes some minutes'
 	@$(BIN)/maturin develop --release --quiet >/dev/null
 	@$(BIN)/python -m nandlab.stubs
 	@touch $@

@@ -35,6 +35,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
     """
     # Asked of the path as given: the links of /proc lead to pipes that have no name.
+    if not os.fspath(path):
+        raise OSError("expected the name of a file, given an empty one")
     given, path = Path(path), target_of(path)
     if given.is_dir():
         raise OSError(f"cannot write {given}: it is a folder")
@@ -84,6 +86,8 @@ def _open_beside(path: Path) -> tuple[int, str]:
 
 def _reason(error: OSError, path: Path) -> str:
     if isinstance(error, FileNotFoundError):
+        if path.parent.is_dir():
+            return f"no file can be made in {path.parent}"
         return f"there is no folder {path.parent}"
     return (error.strerror or str(error)).lower()
 

@@ -32,7 +32,13 @@ def csv_beside(path: str | None) -> Iterator[str | None]:
         yield path if path is None else str(target_of(path))
         return
     with tempfile.TemporaryDirectory(prefix=".nandlab-", dir=target_of(path).parent) as folder:
-        yield str(Path(folder) / "operations.csv")
+        csv = str(Path(folder) / "operations.csv")
+        try:
+            yield csv
+        except NandlabError as error:
+            if csv not in str(error):
+                raise
+            raise NandlabError(str(error).replace(csv, path)) from None
 
 
 def to_parquet(csv: str, path: str, tick: Callable[[], object] | None = None) -> None:

@@ -89,7 +89,7 @@ def _resolved(chosen: Sequence[Design]) -> list[Experiment]:
         try:
             experiment.resolve()
         except ConfigError as error:
-            raise click.UsageError(f"{design.name}: {error}" if len(chosen) > 1 else str(error)) from None
+            raise ConfigError(f"{design.name}: {error}" if len(chosen) > 1 else str(error)) from None
     return experiments
 
 

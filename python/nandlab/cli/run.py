@@ -63,6 +63,8 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
         (outcome,), stopped = run_all(
             [experiment], progress=lambda state: _show(waiting, state.running), op_log=log
         )
+        if outcome.error is not None:
+            raise outcome.error
         if (
             outcome.result is not None
             and log is not None
@@ -74,8 +76,6 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
             except OSError as error:
                 # The run may have taken hours: its result comes first.
                 log_error = error
-    if outcome.error is not None:
-        raise outcome.error
     if outcome.result is None:
         if log is not None:
             # The run has not answered in time, and the process ends without it.
