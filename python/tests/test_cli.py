@@ -1,7 +1,10 @@
 """The command line: what it prints, and how it ends."""
 
+import contextlib
 import json
 import os
+import pty
+import re
 import resource
 import signal
 import subprocess
@@ -20,6 +23,31 @@ def test_run_prints_a_table(nandlab_command, small):
     assert ended.status == 0
     assert "write amplification" in ended.out
     assert "20,000" in ended.out
+
+
+def on_a_terminal(*arguments, columns):
+    """What `nandlab` prints on a terminal of so many columns."""
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "nandlab", *map(str, arguments)]
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "dumb"}
+    with subprocess.Popen(command, stdout=slave, stderr=subprocess.DEVNULL, env=environment):
+        os.close(slave)
+        printed = b""
+        # The other side of a terminal that was closed gives an error on Linux.
+        with contextlib.suppress(OSError):
+            while chunk := os.read(master, 4096):
+                printed += chunk
+    os.close(master)
+    return printed.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_columns_stand_apart_on_every_terminal(small, columns):
+    printed = on_a_terminal("run", small, columns=columns)
+    assert re.search(r"^requests +20,000  20,000 writes *$", printed, re.MULTILINE), printed
+    assert max(map(len, printed.splitlines()[1:])) <= columns
+    printed = on_a_terminal("compare", small, "--vary", "seed=1,2", columns=columns)
+    assert re.search(r"^1 +\d\.\d{3} +[\d,]+ ", printed, re.MULTILINE), printed
 
 
 def test_run_json_is_the_whole_record(nandlab_command, small):
