@@ -60,10 +60,10 @@ mod page_bits;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::prefetch::prefetch;
 use crate::{error, Events, Ftl, FtlError, RamUse};
 use fill::Fill;
 use free_blocks::FreeBlocks;
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask, Seq,
 };

@@ -5,7 +5,10 @@ use nandlab_block::{BlockDevice, Completion, Error, HostClock, Op, Payload, Requ
 use nandlab_nand::{Lpn, Nand, NandError, PageBuf, SectorMask, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
-const LOOKAHEAD: usize = 16;
+const LOOKAHEAD: usize = 32;
+
+/// How many requests ahead the map entries have arrived and what they lead to is prefetched.
+const ARRIVED: usize = 16;
 
 /// An FTL and its device.
 #[derive(Debug)]
@@ -169,6 +172,9 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
         for (at, request) in requests.iter().enumerate() {
             if let Some(ahead) = requests.get(at + LOOKAHEAD) {
                 self.ftl.prefetch(Lpn((ahead.sector >> self.page_shift) as u32));
+            }
+            if let Some(ahead) = requests.get(at + ARRIVED) {
+                self.ftl.prefetch_old(Lpn((ahead.sector >> self.page_shift) as u32));
             }
             let time = clock.arrival(request);
             let completion = self.submit(&Request { time, ..*request }, Payload::None)?;

@@ -80,6 +80,10 @@ pub trait Ftl: Sized {
     #[inline]
     fn prefetch(&self, _at: Lpn) {}
 
+    /// Starts loading what a write of `at` changes beside its map entry, which was prefetched some requests ago.
+    #[inline]
+    fn prefetch_old(&self, _at: Lpn) {}
+
     /// Logical pages exported.
     fn logical_pages(&self) -> u32;
 

@@ -40,9 +40,9 @@ mod trim_notes;
 
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
-use crate::parts::prefetch::prefetch;
 use crate::parts::victim::{Victim, VictimPolicy};
 use crate::{error, Events, Ftl, FtlError, RamUse};
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
     Time,
@@ -379,6 +379,13 @@ impl Ftl for PageMap {
     #[inline]
     fn prefetch(&self, at: Lpn) {
         prefetch(&self.map, at.index());
+    }
+
+    #[inline]
+    fn prefetch_old(&self, at: Lpn) {
+        if let Some(&old) = self.map.get(at.index()) {
+            self.table.prefetch(old);
+        }
     }
 
     fn logical_pages(&self) -> u32 {
