@@ -41,7 +41,7 @@ mod trim_notes;
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
 use crate::parts::victim::{Victim, VictimPolicy};
-use crate::{error, Events, Ftl, FtlError, RamUse};
+use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
@@ -63,7 +63,8 @@ pub struct Config {
     /// How garbage collection tells the valid pages of a victim.
     pub valid_pages: ValidPages,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed.
+    /// address space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a
+    /// trimmed page that is not erased yet: what it held last, or before that.
     pub durable_trim: bool,
 }
 
@@ -302,6 +303,24 @@ fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
 
 impl Ftl for PageMap {
     type Config = Config;
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
+            Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn trims(config: &Config) -> Trims {
+        if config.durable_trim {
+            Trims::Durable
+        } else {
+            Trims::Forgotten
+        }
+    }
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die());
