@@ -19,7 +19,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from nandlab import ftl, workload
+    from nandlab import buffer, ftl, workload
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
     from nandlab.config import Device, Host, Precondition
     from nandlab.experiment import Experiment, Run
@@ -41,6 +41,7 @@ __all__ = [
     "Run",
     "TraceError",
     "__version__",
+    "buffer",
     "ftl",
     "lists",
     "workload",
@@ -66,7 +67,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module has attributes of any type
     if name == "__version__":
         value = importlib.import_module("nandlab._native").version()
-    elif name in ("ftl", "workload"):
+    elif name in ("buffer", "ftl", "workload"):
         value = importlib.import_module(f"nandlab.{name}")
     elif name in _HOME:
         value = getattr(importlib.import_module(f"nandlab.{_HOME[name]}"), name)

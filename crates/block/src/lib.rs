@@ -4,9 +4,11 @@
 //! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch of requests.
 
 mod clock;
+mod ram;
 mod request;
 
 pub use clock::HostClock;
+pub use ram::RamUse;
 pub use request::{Op, Request};
 
 use nandlab_nand::Time;

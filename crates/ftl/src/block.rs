@@ -62,7 +62,7 @@ mod tests;
 use crate::parts::store::fill::Fill;
 use crate::parts::store::free_blocks::FreeBlocks;
 use crate::parts::store::page_bits::PageBits;
-use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
+use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask, Seq,
@@ -348,8 +348,9 @@ impl Ftl for BlockMap {
         let needed = spare.saturating_add(notes).saturating_add(1);
         if blocks < needed {
             return Err(FtlError::Config(format!(
-                "ftl.block.reserve_blocks = {reserve} would deadlock: this device has {blocks} blocks, and the \
-                 reserve, one block of data, its replacement and the notes of trims need {needed}"
+                "ftl.block.reserve_blocks = {reserve} would deadlock: this device has {}, and the \
+                 reserve, one block of data, its replacement and the notes of trims need {needed}",
+                error::blocks(blocks)
             )));
         }
         Ok(pages - notes * geometry.pages_per_block())

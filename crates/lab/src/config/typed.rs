@@ -143,7 +143,7 @@ fn in_words(expected: &str) -> String {
         "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
         "u32" => "a whole number from 0 to 4294967295",
-        "u64" | "usize" => "a whole number, 0 or more",
+        "u64" | "usize" => "a whole number from 0 to 18446744073709551615",
         "i8" | "i16" | "i32" | "i64" => "a whole number",
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",

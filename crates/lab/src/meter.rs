@@ -1,0 +1,64 @@
+//! What is measured while requests run.
+
+use crate::latency::LatencyMeter;
+use crate::record::HostCounts;
+use crate::series::Series;
+use nandlab_block::{Completion, Op, Request};
+
+/// Counts, latencies and the course of a run.
+pub(crate) struct Meter {
+    pub(crate) host: HostCounts,
+    pub(crate) latency: Option<LatencyMeter>,
+    pub(crate) series: Series,
+    /// Pages that the host read, a request that touches three counting three.
+    pub(crate) page_reads: u64,
+    /// log2 of the sectors of a page.
+    page_shift: u32,
+}
+
+impl Meter {
+    /// For about `total` requests.
+    pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
+        Self {
+            host: HostCounts::default(),
+            latency: keeps_time.then(LatencyMeter::default),
+            series: Series::new(total, keeps_time, sectors_per_page),
+            page_reads: 0,
+            page_shift: sectors_per_page.trailing_zeros(),
+        }
+    }
+
+    /// Adds requests that were carried out; `failed` are the places of those whose data was lost.
+    #[inline]
+    pub(crate) fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
+        let host = &mut self.host;
+        host.requests += requests.len() as u64;
+        for request in requests {
+            let sectors = u64::from(request.sectors);
+            match request.op {
+                Op::Write => (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors),
+                Op::Read => {
+                    (host.reads, host.read_sectors) = (host.reads + 1, host.read_sectors + sectors);
+                    self.page_reads +=
+                        request.end().div_ceil(1 << self.page_shift) - (request.sector >> self.page_shift);
+                }
+                Op::Trim => (host.trims, host.trimmed_sectors) = (host.trims + 1, host.trimmed_sectors + sectors),
+                Op::Flush => host.flushes += 1,
+            }
+        }
+        for request in failed.iter().map(|&at| &requests[at]) {
+            let sectors = u64::from(request.sectors);
+            match request.op {
+                Op::Write => host.written_sectors -= sectors,
+                Op::Read => host.read_sectors -= sectors,
+                Op::Trim => host.trimmed_sectors -= sectors,
+                Op::Flush => {}
+            }
+        }
+        if let Some(latency) = &mut self.latency {
+            for (request, completion) in requests.iter().zip(done) {
+                latency.add(request, completion);
+            }
+        }
+    }
+}
