@@ -26,8 +26,8 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("nand", &[], &["serde", "thiserror"]),
     ("block", &["nand"], &["serde", "thiserror"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
-    ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
+    ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
     (
         "lab",
