@@ -30,7 +30,7 @@ def ftl_name(result: Result) -> str:
 def workload_name(result: Result) -> str:
     """The workload that ran: the file of a trace, else the generator."""
     kind, options = next(iter(result.experiment["workload"].items()))
-    return str(options["path"]).rsplit("/", 1)[-1] if kind == "trace" else kind
+    return str(options["path"]).rsplit("/", 1)[-1] if kind in ("trace", "keys") else kind
 
 
 def headline(result: Result) -> list[tuple[str, str, str]]:

@@ -3,7 +3,8 @@
 use crate::config::Experiment;
 use crate::error::LabError;
 use crate::record::DeviceRecord;
-use crate::run::{count, device_record};
+use crate::run::device_record;
+use crate::source::count;
 use nandlab_workload::trace::Summary;
 use nandlab_workload::{Kind, Setting, WorkloadConfig};
 use serde::Serialize;
