@@ -26,7 +26,7 @@ demo: build
 	@mkdir -p reports
 	@$(BIN)/nandlab compare $(DESIGNS) --vary 'workload.trace.path=$(TRACES)' --report reports/demo.html
 
-test: build
+test: build $(VENV)/.dev
 	cargo test --workspace --exclude nandlab-py
 	$(BIN)/python -m pytest
 
@@ -35,7 +35,7 @@ build: $(VENV)/.extension $(VENV)/.bytecode
 bench: build
 	$(BIN)/nandlab bench
 
-lint: build
+lint: build $(VENV)/.dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check .
@@ -44,7 +44,8 @@ lint: build
 
 # Quick forms of these three are part of `make test`.
 powercut: prerequisites
-	NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --package nandlab-proof --test power_cut
+	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 \
+		cargo test --release --package nandlab-proof --test power_cut
 
 fuzz: prerequisites
 	@command -v cargo-fuzz >/dev/null || cargo install cargo-fuzz --locked --version $(FUZZ_VERSION)
@@ -54,7 +55,7 @@ fuzz: prerequisites
 		cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
 test-long: prerequisites
-	NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --workspace --exclude nandlab-py
+	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --workspace --exclude nandlab-py
 
 clean:
 	rm -rf $(VENV) reports target fuzz/target python/nandlab/_native*.so
@@ -65,9 +66,9 @@ help:
 	@echo 'make test       every test, Rust and Python'
 	@echo 'make bench      how fast the simulator is on this machine'
 	@echo 'make lint       formatting and lints, Rust and Python'
-	@echo 'make powercut   CUTS=$(CUTS) random power cuts'
+	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'
 	@echo 'make fuzz       every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
-	@echo 'make test-long  the Rust tests, with as many power cuts as make powercut'
+	@echo 'make test-long  the Rust tests, with as many power cuts as make powercut, and every fault'
 	@echo 'make clean      remove what the build made'
 
 prerequisites:
@@ -79,12 +80,17 @@ prerequisites:
 $(VENV)/.tools: python/requirements.txt | prerequisites
 	@$(PYTHON) -m venv $(VENV) >/dev/null || { \
 		echo '$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu install python3-venv' >&2; exit 1; }
-	@echo 'installing tools into $(VENV)'
+	@echo 'installing what nandlab needs into $(VENV)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(VENV)/.dev: python/requirements-dev.txt $(VENV)/.tools
+	@echo 'installing the tools of development into $(VENV)'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 $(VENV)/.extension: $(VENV)/.tools $(RUST_SOURCES) pyproject.toml
-	@echo 'building the extension'
+	@echo 'building the extension; the first time this takes some minutes'
 	@$(BIN)/maturin develop --release --quiet >/dev/null
 	@$(BIN)/python -m nandlab.stubs
 	@touch $@

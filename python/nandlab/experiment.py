@@ -11,6 +11,7 @@ from typing import Any
 from nandlab import _native
 from nandlab.config import Device, Host, Precondition
 from nandlab.parquet import csv_beside, require_polars, to_parquet
+from nandlab.plain import plain
 from nandlab.result import Result
 
 Progress = Callable[[str, int, int], object]
@@ -24,7 +25,8 @@ class Experiment:
 
     Every table can be given as one of the typed forms (`nandlab.ftl.page(...)`,
     `nandlab.workload.uniform(...)`, `nandlab.Device(...)`), or as a plain dictionary with the keys of
-    the TOML file. `tables` takes what has no keyword of its own here.
+    the TOML file. `tables` takes what has no keyword of its own here. Numbers of numpy and paths are taken
+    like those of Python.
 
     Args:
         workload: Exactly one workload.
@@ -36,6 +38,9 @@ class Experiment:
         seed: Start of the random numbers. Same seed, same result, on every machine.
         base: The folder that relative paths start from; the current one by default.
         tables: Other top-level keys of the TOML file.
+
+    Raises:
+        ConfigError: A value that no file could hold, such as NaN; with its `key`.
 
     >>> import nandlab
     >>> experiment = nandlab.Experiment(
@@ -71,8 +76,9 @@ class Experiment:
             "device": device,
             **tables,
         }
-        tree = {name: _plain(table) for name, table in given.items() if table is not None}
-        self._setup(json.dumps(tree), "json", "Experiment", base, ())
+        tree = plain({name: table for name, table in given.items() if table is not None})
+        # No file holds it, so its errors name none.
+        self._setup(json.dumps(tree), "json", "", base, ())
 
     def _setup(
         self, text: str, form: str, source: str, base: str | os.PathLike[str], sets: Sequence[str]
@@ -170,7 +176,7 @@ class Experiment:
                 run.cancel()
                 raise
             result = run.partial_result()
-            if target is not None and log is not None and log != target:
+            if target is not None and log is not None and target.endswith(".parquet"):
                 to_parquet(log, target)
         return _unless_worn_out(result)
 
@@ -182,11 +188,12 @@ class Experiment:
             resolved["device"]["profile"],
             *(table.get("path") for table in resolved["workload"].values()),
         ]
-        return [Path(self._source), *(base / name for name in named if name)]
+        own = [Path(self._source)] if self._source else []
+        return [*own, *(base / name for name in named if name)]
 
     def __repr__(self) -> str:
         sets = "".join(f", {override}" for override in self._sets)
-        return f"<Experiment {self._source}{sets}>"
+        return f"<Experiment {self._source or 'of Python'}{sets}>"
 
 
 class Run:
@@ -228,11 +235,3 @@ def _unless_worn_out(result: Result) -> Result:
         error.result = result
         raise error
     return result
-
-
-def _plain(table: Any) -> Any:  # noqa: ANN401 - the values of a TOML table
-    if isinstance(table, Device | Host | Precondition):
-        return _plain(table.to_dict())
-    if isinstance(table, Mapping):
-        return {name: _plain(value) for name, value in table.items()}
-    return os.fspath(table) if isinstance(table, os.PathLike) else table

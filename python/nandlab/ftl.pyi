@@ -22,7 +22,9 @@ def page(
             failure or a torn page during relocation may leave no room; 2 is safe. Default 2.
         valid_pages: How garbage collection tells the valid pages of a victim. Default "bitmap".
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
-            each segment of the address space that was trimmed. Default true.
+            each segment of the address space that was trimmed. Without it there are no notes, and a
+            mount brings back the newest copy of a trimmed page that is not erased yet: what it held
+            last, or before that. Default true.
     """
 
 def block(
@@ -43,5 +45,6 @@ def block(
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true. Default true.
+            Without it there are no notes, and a mount brings back what a trimmed page held last, as
+            long as that is not erased. Default true. Default true.
     """

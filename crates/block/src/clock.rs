@@ -27,7 +27,7 @@ impl HostClock {
     /// With a queue depth of 0.
     pub fn closed_loop(queue_depth: u32) -> Self {
         assert!(queue_depth > 0, "a closed loop keeps at least one request outstanding");
-        Self(Mode::Closed(Outstanding::new(queue_depth as usize)))
+        Self(Mode::Closed(Outstanding::new(queue_depth)))
     }
 
     /// When `request` comes.
@@ -48,41 +48,57 @@ impl HostClock {
     }
 }
 
-/// End times of the outstanding requests as a binary heap, earliest first.
+/// End times of the outstanding requests in a tournament: the earlier of two goes on to the next round.
 #[derive(Clone, Debug)]
 struct Outstanding {
-    ends: Vec<Time>,
+    /// The winner of all at 1, of the games below it at 2 and 3, and so on; the last half are the requests.
+    games: Vec<End>,
+}
+
+/// The end of a request.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    time: Time,
+    /// Its index among the games.
+    request: u32,
 }
 
 impl Outstanding {
-    fn new(depth: usize) -> Self {
-        Self { ends: vec![0; depth] }
+    fn new(depth: u32) -> Self {
+        let players = depth.next_power_of_two();
+        // Players that make up the power of two never win; times are below 2^63 ns, 292 years.
+        let time = |request| if request < players + depth { 0 } else { i64::MAX as Time };
+        let mut games: Vec<End> = (0..2 * players).map(|request| End { time: time(request), request }).collect();
+        for game in (1..players as usize).rev() {
+            games[game] = games[2 * game];
+        }
+        Self { games }
     }
 
     #[inline]
     fn first(&self) -> Time {
-        self.ends[0]
+        self.games[1].time
     }
 
+    /// The request that ends first gives its place to one that ends at `time`. Which of two ends is the earlier cannot
+    /// be predicted, so a game is decided by arithmetic (compilers make a branch of a choice) and the way up is always
+    /// as long.
     #[inline]
-    fn replace_first(&mut self, end: Time) {
-        let ends = &mut self.ends[..];
-        let mut at = 0;
-        loop {
-            let mut child = 2 * at + 1;
-            if child >= ends.len() {
-                break;
-            }
-            if child + 1 < ends.len() && ends[child + 1] < ends[child] {
-                child += 1;
-            }
-            if ends[child] >= end {
-                break;
-            }
-            ends[at] = ends[child];
-            at = child;
+    fn replace_first(&mut self, time: Time) {
+        let request = self.games[1].request;
+        let mut winner = End { time, request };
+        let mut game = request as usize;
+        self.games[game] = winner;
+        while game > 1 {
+            let other = self.games[game ^ 1];
+            let later = other.time.wrapping_sub(winner.time) as i64;
+            // All ones where the other ends earlier.
+            let wins = later >> 63;
+            winner.time = winner.time.wrapping_add((later & wins) as u64);
+            winner.request ^= (winner.request ^ other.request) & wins as u32;
+            game /= 2;
+            self.games[game] = winner;
         }
-        ends[at] = end;
     }
 }
 

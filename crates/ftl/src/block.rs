@@ -23,7 +23,9 @@
 //! Mount reads every spare area. The blocks of a logical block were filled one after the other, so sequence
 //! numbers order them, and of several copies of a page that in the newest block wins. Three blocks with newest
 //! pages are what a full merge leaves that was cut: its target is dropped, the other two hold everything that
-//! was acknowledged. Blocks whose pages are all superseded are erased before the mount ends. The page
+//! was acknowledged. Where its last page carries the merged mark the merge was complete, and the other two, which
+//! may be erased in part, are dropped: they hold only pages that were trimmed and not flushed.
+//! Blocks whose pages are all superseded are erased before the mount ends. The page
 //! programmed last in a block may be torn, so it is read in full, and so is the one programmed before a page
 //! with the resumed mark. A block without gaps is filled further; one with gaps may be left from a torn erase
 //! and takes no more pages. A free block is erased again before its first page, those that hold nothing
@@ -60,10 +62,10 @@ mod page_bits;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::prefetch::prefetch;
-use crate::{error, Events, Ftl, FtlError, RamUse};
+use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
 use fill::Fill;
 use free_blocks::FreeBlocks;
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask, Seq,
 };
@@ -81,7 +83,8 @@ pub struct Config {
     /// during a merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    /// address space that was trimmed, and of a block or more for the notes. Without it there are no
+    /// notes, and a mount brings back what a trimmed page held last, as long as that is not erased. Default true.
     pub durable_trim: bool,
 }
 
@@ -313,8 +316,35 @@ fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
     Ok(())
 }
 
+/// Pages for data and notes, blocks of notes, and the blocks that a device needs at least.
+fn sizes(geometry: &Geometry, config: &Config) -> (u32, u32, u32) {
+    let spare = config.spare_blocks();
+    let pages = geometry.blocks().saturating_sub(spare) * geometry.pages_per_block();
+    let notes = if config.durable_trim { notes::most_blocks(geometry, pages) } else { 0 };
+    (pages, notes, spare.saturating_add(notes).saturating_add(1))
+}
+
 impl Ftl for BlockMap {
     type Config = Config;
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::safe("replacement_0", Config { replacement_blocks: 0, ..usual() }),
+            Variant::safe("replacement_1", Config { replacement_blocks: 1, ..usual() }),
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::tight("least", Config { replacement_blocks: 0, reserve_blocks: 1, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn trims(config: &Config) -> Trims {
+        if config.durable_trim {
+            Trims::Durable
+        } else {
+            Trims::Undone
+        }
+    }
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         let (reserve, blocks) = (config.reserve_blocks, geometry.blocks());
@@ -323,15 +353,16 @@ impl Ftl for BlockMap {
                 "ftl.block.reserve_blocks = 0 would deadlock: a merge needs at least 1 free block".into(),
             ));
         }
-        let spare = config.spare_blocks();
-        let pages = blocks.saturating_sub(spare) * geometry.pages_per_block();
-        let notes = if config.durable_trim { notes::most_blocks(geometry, pages) } else { 0 };
-        let needed = spare.saturating_add(notes).saturating_add(1);
+        let (pages, notes, needed) = sizes(geometry, config);
         if blocks < needed {
+            let fits =
+                |&reserve_blocks: &u32| sizes(geometry, &Config { reserve_blocks, ..config.clone() }).2 <= blocks;
+            let most = (1..reserve.min(blocks)).rev().find(fits).unwrap_or(0);
             return Err(FtlError::Config(format!(
                 "ftl.block.reserve_blocks = {reserve} would deadlock: this device has {}, and the \
-                 reserve, one block of data, its replacement and the notes of trims need {needed}",
-                error::blocks(blocks)
+                 reserve, one block of data, its replacement and the notes of trims need {needed}{}",
+                error::blocks(blocks),
+                error::at_most("ftl.block.reserve_blocks", most),
             )));
         }
         Ok(pages - notes * geometry.pages_per_block())

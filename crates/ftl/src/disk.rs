@@ -5,7 +5,10 @@ use nandlab_block::{BlockDevice, Completion, Error, HostClock, Op, Payload, Requ
 use nandlab_nand::{Lpn, Nand, NandError, PageBuf, SectorMask, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
-const LOOKAHEAD: usize = 16;
+const LOOKAHEAD: usize = 32;
+
+/// How many requests ahead the map entries have arrived and what they lead to is prefetched.
+const ARRIVED: usize = 16;
 
 /// An FTL and its device.
 #[derive(Debug)]
@@ -75,25 +78,23 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 
     /// Carries out `request` at its time; the end is in the device's context.
     #[inline]
-    fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), FtlError> {
+    fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), Error> {
         self.nand.ctx().begin(request.origin, request.time);
         self.ftl.begin(&mut self.nand, request);
         if request.op == Op::Flush {
-            return self.ftl.flush(&mut self.nand);
+            return self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector));
         }
         let mut sector = request.sector;
         let end = request.end();
         while sector < end {
             let piece = self.piece(sector, end);
-            match request.op {
-                Op::Write => self.write(&piece, request, &data)?,
-                Op::Read => self.read(&piece, request, &mut data)?,
-                Op::Trim => {
-                    let mask = SectorMask::run(piece.first, piece.count);
-                    self.ftl.trim(&mut self.nand, piece.at, mask)?;
-                }
-                Op::Flush => {}
-            }
+            let done = match request.op {
+                Op::Write => self.write(&piece, request, &data),
+                Op::Read => self.read(&piece, request, &mut data),
+                Op::Trim => self.ftl.trim(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count)),
+                Op::Flush => Ok(()),
+            };
+            done.map_err(|error| failed(&error, sector))?;
             sector += u64::from(piece.count);
         }
         Ok(())
@@ -130,13 +131,19 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         }
         Ok(())
     }
+}
 
-    fn error(&self, error: FtlError, request: &Request) -> Error {
-        match error {
-            FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
-            FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector: request.sector },
-            other => Error::WornOut(other.to_string()),
+/// What the caller hears of an error at `sector`, the first of the request in its page.
+#[cold]
+fn failed(error: &FtlError, sector: u64) -> Error {
+    match error {
+        FtlError::WornOut { .. } => Error::WornOut(error.to_string()),
+        FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
+        FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector },
+        FtlError::Nand(NandError::ProgramFailed(_) | NandError::EraseFailed(_) | NandError::BadBlock(_)) => {
+            unreachable!("an FTL takes another block where one fails, or is worn out: {error}")
         }
+        FtlError::Config(_) => unreachable!("the mount has accepted the options: {error}"),
     }
 }
 
@@ -156,7 +163,7 @@ fn in_payload(piece: &Piece, request: &Request, page_shift: u32) -> std::ops::Ra
 impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         self.refuse_outside(request)?;
-        self.carry_out(request, data).map_err(|error| self.error(error, request))?;
+        self.carry_out(request, data)?;
         Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
     }
 
@@ -169,6 +176,9 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
         for (at, request) in requests.iter().enumerate() {
             if let Some(ahead) = requests.get(at + LOOKAHEAD) {
                 self.ftl.prefetch(Lpn((ahead.sector >> self.page_shift) as u32));
+            }
+            if let Some(ahead) = requests.get(at + ARRIVED) {
+                self.ftl.prefetch_old(Lpn((ahead.sector >> self.page_shift) as u32));
             }
             let time = clock.arrival(request);
             let completion = self.submit(&Request { time, ..*request }, Payload::None)?;

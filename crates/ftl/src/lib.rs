@@ -2,7 +2,7 @@
 //!
 //! Read this file first: [`Ftl`] is the contract, and [`ftls!`] is the list. A new FTL is one new file and
 //! one line of that list; the configuration, `nandlab list`, the Python class and the conformance, fault,
-//! power-cut, fuzz, differential and golden runs follow from it.
+//! power-cut, fuzz, differential and golden runs follow from it, each with every set of [`Ftl::variants`].
 
 pub mod block;
 mod disk;
@@ -25,6 +25,17 @@ use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
 pub trait Ftl: Sized {
     /// The options of a `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug;
+
+    /// Options beside the default ones that the proofs run: at least one set for each way of working that an
+    /// option chooses, and the least that is legal where one sets an amount.
+    fn variants() -> Vec<Variant<Self::Config>> {
+        Vec::new()
+    }
+
+    /// What a mount may make of a trim that was flushed.
+    fn trims(_config: &Self::Config) -> Trims {
+        Trims::Durable
+    }
 
     /// Logical pages that this FTL can export on a device without bad blocks; more would deadlock.
     ///
@@ -80,6 +91,10 @@ pub trait Ftl: Sized {
     #[inline]
     fn prefetch(&self, _at: Lpn) {}
 
+    /// Starts loading what a write of `at` changes beside its map entry, which was prefetched some requests ago.
+    #[inline]
+    fn prefetch_old(&self, _at: Lpn) {}
+
     /// Logical pages exported.
     fn logical_pages(&self) -> u32;
 
@@ -94,6 +109,44 @@ pub trait Ftl: Sized {
     /// # Panics
     /// With the invariant and the address that broke it.
     fn check<N: Nand>(&self, nand: &mut N);
+}
+
+/// What a sector that was trimmed may hold after a flush and a mount, until it is written again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Trims {
+    /// Zeros.
+    Durable,
+    /// Zeros, or what it held when it was trimmed.
+    Undone,
+    /// Zeros, or anything that it has held.
+    Forgotten,
+}
+
+/// A set of options with a name of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variant<C> {
+    /// The name in failures, letters, digits and `_`.
+    pub name: &'static str,
+    /// The options.
+    pub config: C,
+    /// Whether so little is kept free that a fault or a power cut may leave a sound device no room for a write.
+    pub is_tight: bool,
+}
+
+impl<C> Variant<C> {
+    /// Options with which a device takes every write after a fault or a cut.
+    pub fn safe(name: &'static str, config: C) -> Self {
+        Self { name, config, is_tight: false }
+    }
+
+    /// Options that buy capacity with safety.
+    pub fn tight(name: &'static str, config: C) -> Self {
+        Self { name, config, is_tight: true }
+    }
+
+    fn map<D>(self, wrap: impl FnOnce(C) -> D) -> Variant<D> {
+        Variant { name: self.name, config: wrap(self.config), is_tight: self.is_tight }
+    }
 }
 
 /// What an FTL did.
@@ -155,6 +208,17 @@ macro_rules! ftls {
             /// Every FTL with its default options, in the order of [`LIST`].
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant($module::Config::default()),)*]
+            }
+
+            /// The sets of options of the chosen FTL that the proofs run: the default ones first, named `default`.
+            pub fn variants(&self) -> Vec<Variant<Self>> {
+                match self {
+                    $(Self::$variant(_) => [Variant::safe("default", $module::Config::default())]
+                        .into_iter()
+                        .chain($module::$ftl::variants())
+                        .map(|variant| variant.map(Self::$variant))
+                        .collect(),)*
+                }
             }
 
             /// The name of the chosen FTL.

@@ -40,9 +40,9 @@ mod trim_notes;
 
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
-use crate::parts::prefetch::prefetch;
 use crate::parts::victim::{Victim, VictimPolicy};
-use crate::{error, Events, Ftl, FtlError, RamUse};
+use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
     Time,
@@ -63,7 +63,8 @@ pub struct Config {
     /// How garbage collection tells the valid pages of a victim.
     pub valid_pages: ValidPages,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed.
+    /// address space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a
+    /// trimmed page that is not erased yet: what it held last, or before that.
     pub durable_trim: bool,
 }
 
@@ -303,6 +304,24 @@ fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
 impl Ftl for PageMap {
     type Config = Config;
 
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
+            Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        ]
+    }
+
+    fn trims(config: &Config) -> Trims {
+        if config.durable_trim {
+            Trims::Durable
+        } else {
+            Trims::Forgotten
+        }
+    }
+
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die());
         if reserve == 0 {
@@ -313,9 +332,10 @@ impl Ftl for PageMap {
         if blocks < reserve.saturating_add(4) {
             return Err(FtlError::Config(format!(
                 "ftl.page.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and \
-                 the reserve, two frontiers, one block of data and one to collect need {}",
+                 the reserve, two frontiers, one block of data and one to collect need {}{}",
                 error::blocks(blocks),
-                reserve.saturating_add(4)
+                reserve.saturating_add(4),
+                error::at_most("ftl.page.reserve_blocks", blocks.saturating_sub(4)),
             )));
         }
         let dies = geometry.dies();
@@ -379,6 +399,13 @@ impl Ftl for PageMap {
     #[inline]
     fn prefetch(&self, at: Lpn) {
         prefetch(&self.map, at.index());
+    }
+
+    #[inline]
+    fn prefetch_old(&self, at: Lpn) {
+        if let Some(&old) = self.map.get(at.index()) {
+            self.table.prefetch(old);
+        }
     }
 
     fn logical_pages(&self) -> u32 {

@@ -12,6 +12,7 @@ mod inspect;
 mod latency;
 pub mod lists;
 mod memory;
+mod meter;
 mod notices;
 mod oplog;
 mod precondition;

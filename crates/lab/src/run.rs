@@ -7,15 +7,15 @@ use crate::engine::{assert_conservation, Engine};
 use crate::error::LabError;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
-use crate::notices::{endurance_without_effect, reads_of_nothing};
+use crate::meter::Meter;
+use crate::notices::{endurance_without_effect, fell_behind, reads_of_nothing};
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
     BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
     PreconditionRecord, RamRecord, Record, Speed, StopReason, Stopped, Throughput, Wear,
 };
-use crate::series::Series;
-use nandlab_block::{Completion, Error, HostClock, Op, Request};
+use nandlab_block::{Completion, Error, HostClock, Request};
 use nandlab_buffer::Counts;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
@@ -105,17 +105,6 @@ pub(crate) struct Mark {
     unreadable: u64,
 }
 
-/// What is measured while requests run.
-pub(crate) struct Meter {
-    host: HostCounts,
-    latency: Option<LatencyMeter>,
-    series: Series,
-    /// Pages that the host read, a request that touches three counting three.
-    page_reads: u64,
-    /// log2 of the sectors of a page.
-    page_shift: u32,
-}
-
 impl<'a> Run<'a> {
     pub(crate) fn new(
         experiment: &'a Experiment,
@@ -132,14 +121,7 @@ impl<'a> Run<'a> {
 
     /// What measures a workload of about `total` requests.
     pub(crate) fn meter(&self, total: u64) -> Meter {
-        let sectors_per_page = self.sizing.geometry.sectors_per_page();
-        Meter {
-            host: HostCounts::default(),
-            latency: self.keeps_time().then(LatencyMeter::default),
-            series: Series::new(total, self.keeps_time(), sectors_per_page),
-            page_reads: 0,
-            page_shift: sectors_per_page.trailing_zeros(),
-        }
+        Meter::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page())
     }
 
     fn measure(mut self, workload: &mut dyn Workload) -> Result<Record, LabError> {
@@ -150,7 +132,7 @@ impl<'a> Run<'a> {
         let mut meter = self.meter(total);
         let mut wall_s = 0.0;
         if stopped.is_none() {
-            self.control.enter(Phase::Workload, total);
+            self.enter(Phase::Workload, total);
             let wall = Instant::now();
             stopped = self.play(workload, &mut meter, &start)?;
             wall_s = wall.elapsed().as_secs_f64();
@@ -167,6 +149,13 @@ impl<'a> Run<'a> {
             programs_per_s: rate(record.flash.programs as f64, wall_s),
         };
         Ok(record)
+    }
+
+    fn enter(&self, phase: Phase, total: u64) {
+        self.control.enter(phase, total);
+        if let Some(log) = self.log {
+            log.enter(phase);
+        }
     }
 
     fn keeps_time(&self) -> bool {
@@ -201,7 +190,7 @@ impl<'a> Run<'a> {
         if all == 0 {
             return Ok((None, None));
         }
-        self.control.enter(Phase::Precondition, all);
+        self.enter(Phase::Precondition, all);
         let start = self.mark();
         let mut clock = self.clock(true, start.time);
         let (mut batch, mut done, mut requests) = (Vec::new(), Vec::new(), 0);
@@ -301,6 +290,9 @@ impl<'a> Run<'a> {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
+                if recorded && self.keeps_time() {
+                    meter.add_pace(&done);
+                }
                 left = rest;
             }
             self.control.set_done(meter.host.requests);
@@ -349,6 +341,7 @@ impl<'a> Run<'a> {
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
+        notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
         let device = &self.experiment.device;
         Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -400,41 +393,6 @@ impl<'a> Run<'a> {
             retired_blocks: events.retired_blocks,
             lost_pages: events.lost_pages,
         })
-    }
-}
-
-impl Meter {
-    #[inline]
-    fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
-        let host = &mut self.host;
-        host.requests += requests.len() as u64;
-        for request in requests {
-            let sectors = u64::from(request.sectors);
-            match request.op {
-                Op::Write => (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors),
-                Op::Read => {
-                    (host.reads, host.read_sectors) = (host.reads + 1, host.read_sectors + sectors);
-                    self.page_reads +=
-                        request.end().div_ceil(1 << self.page_shift) - (request.sector >> self.page_shift);
-                }
-                Op::Trim => (host.trims, host.trimmed_sectors) = (host.trims + 1, host.trimmed_sectors + sectors),
-                Op::Flush => host.flushes += 1,
-            }
-        }
-        for request in failed.iter().map(|&at| &requests[at]) {
-            let sectors = u64::from(request.sectors);
-            match request.op {
-                Op::Write => host.written_sectors -= sectors,
-                Op::Read => host.read_sectors -= sectors,
-                Op::Trim => host.trimmed_sectors -= sectors,
-                Op::Flush => {}
-            }
-        }
-        if let Some(latency) = &mut self.latency {
-            for (request, completion) in requests.iter().zip(done) {
-                latency.add(request, completion);
-            }
-        }
     }
 }
 

@@ -106,7 +106,9 @@ impl SectorMask {
 
 /// Division by a number that is fixed at run time, as one multiplication.
 ///
-/// Exact for every 32-bit dividend (Lemire, Kaser & Kurz, "Faster remainder by direct computation", 2019).
+/// Exact for every 32-bit dividend: 2^64 / by rounded down, times n + 1 in place of n, errs by less than 2^-32 and so by
+/// less than 1 / by (the form of Lemire, Kaser & Kurz, "Faster remainder by direct computation", 2019, rounds up and
+/// leaves out by = 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Divider {
     by: u32,
@@ -115,15 +117,12 @@ struct Divider {
 
 impl Divider {
     const fn new(by: u32) -> Self {
-        Self { by, reciprocal: (u64::MAX / by as u64).wrapping_add(1) }
+        Self { by, reciprocal: u64::MAX / by as u64 }
     }
 
     #[inline]
     const fn div(self, n: u32) -> u32 {
-        if self.by == 1 {
-            return n;
-        }
-        ((self.reciprocal as u128 * n as u128) >> 64) as u32
+        ((self.reciprocal as u128 * (n as u128 + 1)) >> 64) as u32
     }
 }
 
@@ -164,6 +163,7 @@ pub struct GeometryError {
 pub struct Geometry {
     shape: Shape,
     blocks: u32,
+    pages: u32,
     sectors_per_page: u32,
     per_block: Divider,
     per_die: Divider,
@@ -227,6 +227,7 @@ impl Geometry {
         Ok(Self {
             shape,
             blocks: blocks as u32,
+            pages: pages as u32,
             sectors_per_page: shape.page_bytes / SECTOR_BYTES,
             per_block: Divider::new(shape.pages_per_block),
             per_die: Divider::new(shape.planes_per_die * shape.blocks_per_plane),
@@ -264,7 +265,7 @@ impl Geometry {
     /// Pages of the device.
     #[inline]
     pub fn pages(&self) -> u32 {
-        self.blocks * self.shape.pages_per_block
+        self.pages
     }
 
     /// Pages of a block.

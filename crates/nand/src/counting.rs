@@ -9,8 +9,12 @@ use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::context::{Ctx, Origin};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::{Kind, Oob};
+use crate::prefetch::prefetch;
 use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramOrder, Rules};
 use crate::side_table::SideTable;
+
+/// How many pages ahead of a copy the metadata is prefetched.
+const COPIES_AHEAD: u32 = 16;
 
 /// Storage of page metadata.
 pub trait SpareStore {
@@ -20,6 +24,8 @@ pub trait SpareStore {
     fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob);
     /// The metadata of a page; `None`: erased.
     fn get(&self, at: Ppa, block: BlockId) -> Option<Oob>;
+    /// Starts loading the metadata of a page, if there is such a page.
+    fn prefetch(&self, at: Ppa);
     /// Whether a page is erased.
     fn is_erased(&self, at: Ppa) -> bool;
     /// Makes pages erased.
@@ -72,6 +78,11 @@ impl SpareStore for Lean {
             return self.others.get(at).copied();
         }
         Some(Oob::data(Lpn(lpn), Seq(0), Origin((word >> Self::LPN_BITS) as u8)))
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Ppa) {
+        prefetch(&self.words, at.index());
     }
 
     #[inline]
@@ -133,6 +144,11 @@ impl SpareStore for Full {
         let kind = Kind::from_byte(word.kind)?;
         let seq = Seq(self.bases[block.index()] + u64::from(word.delta));
         Some(Oob { lpn: Lpn(word.lpn), aux: word.aux, kind, origin: Origin(word.origin), seq })
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Ppa) {
+        prefetch(&self.words, at.index());
     }
 
     #[inline]
@@ -232,7 +248,7 @@ impl<S: SpareStore> Counting<S> {
     }
 
     /// Asserts the rules for a program and stores its metadata.
-    #[inline]
+    #[inline(always)]
     fn store(&mut self, at: Ppa, oob: Oob) {
         assert_in_range(&self.geometry, at);
         let block = self.geometry.block_of(at);
@@ -331,7 +347,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         Ok(oob)
     }
 
-    #[inline]
+    #[inline(always)]
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         assert_in_range(&self.geometry, from);
         let source = self.geometry.block_of(from);
@@ -340,6 +356,8 @@ impl<S: SpareStore> Nand for Counting<S> {
         let Some(old) = old else { panic!("copy of page {from}: the page is erased") };
         let origin = old.origin;
         let oob = if oob.lpn.is_some() { Oob { origin, ..oob } } else { Oob { aux: oob.aux, seq: oob.seq, ..old } };
+        // Copies mostly come in the order of the pages; this is the next line of the cache, or a later one.
+        self.spare.prefetch(Ppa(from.0 + COPIES_AHEAD));
         self.store(to, oob);
         let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
         *left = left.saturating_sub(1);

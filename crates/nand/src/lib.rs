@@ -16,6 +16,7 @@ pub mod oob;
 pub mod operation;
 pub mod plain;
 pub mod power_cut;
+pub mod prefetch;
 pub mod profile;
 pub mod random;
 pub mod rules;

@@ -1,37 +1,35 @@
 //! Power cuts: at every operation of a script or at random ones, in every form, one after another.
 //!
-//! A case is written as `<ftl>/<device>/<seed>/<fault>/.../<cut>/<cut>...`, the faults (`program:12`, `erase:3`:
-//! the operation with that number fails) being optional; a failing case prints that text, and the text replays it.
+//! A case is written as `<ftl>:<options>/<device>/<seed>/<fault>/.../<cut>/<cut>...`, the options (`:spare`, a name in
+//! `Ftl::variants`) and the faults (`program:12`, `erase:3`: the operation with that number fails) being optional; a
+//! failing case prints that text, and the text replays it.
 
 use crate::conformance::{devices, Device};
 use crate::faults::Fault;
 use crate::model::Model;
-use crate::rig::{Lost, Rig};
+use crate::rig::{flash, Flash, Lost, Rig};
 use crate::script::{self, Mix, Step};
+use crate::subject::{in_turn, Subject};
 use nandlab_block::Error;
-use nandlab_ftl::Ftl;
-use nandlab_nand::backed::Backed;
-use nandlab_nand::faulty::Faulty;
+use nandlab_ftl::{Ftl, Visitor};
 use nandlab_nand::operation::Operation;
-use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-type Nand = PowerCut<Faulty<Backed>>;
-
-/// Steps before the first cut.
+/// Steps before the first cut of an exhaustive search.
 const SCRIPT_STEPS: usize = 60;
+/// Steps before the first cut of a single case, which begin with those of the search.
+const CASE_STEPS: usize = 200;
 /// Steps after each mount, in which the next cut falls, and after the last one.
 const TAIL_STEPS: usize = 8;
 
 /// An FTL on a device of the conformance runs with a script of its own.
 #[derive(Clone, Debug)]
-pub struct Bench<'a, C> {
-    /// Name of the FTL.
-    pub ftl: &'a str,
-    /// Its options.
-    pub config: &'a C,
+pub struct Bench<'a> {
+    /// The FTL and its options.
+    pub subject: &'a Subject,
     /// The device.
     pub device: Device,
     /// Seed of the script.
@@ -45,126 +43,48 @@ pub struct Bench<'a, C> {
 pub enum Outcome {
     /// Every cut fell, and everything flushed was there after each.
     Survived,
-    /// The script ended before the cut with this index fell.
+    /// The script ended, or the device had no more room, before the cut with this index fell.
     NotReached(usize),
 }
 
-/// A device that has lost power, and the operation that was cut.
-struct Cut {
-    lost: Lost<Nand>,
-    operation: Operation,
+/// Which operations of the script are cut: `first`, and each `every`-th after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stride {
+    /// The first operation, from 1.
+    pub first: u64,
+    /// From one operation to the next.
+    pub every: usize,
 }
 
-impl<C> Bench<'_, C> {
-    /// Logical pages exported: as many as possible, with room for the blocks that the faults take away.
-    fn pages<F: Ftl<Config = C>>(&self) -> Option<u32> {
-        let most = crate::exportable::<F>(&self.device.geometry, &self.device.rules, self.config)?;
-        let spare = self.faults.len() as u32 * 2 * self.device.geometry.pages_per_block() * self.device.geometry.dies();
-        most.checked_sub(spare).filter(|&pages| pages > 0)
+impl Stride {
+    /// Every operation.
+    pub const ALL: Self = Self { first: 1, every: 1 };
+}
+
+impl Bench<'_> {
+    /// Runs one case; `None` where the FTL refuses the device.
+    ///
+    /// # Panics
+    /// With the id of the case, where anything flushed is lost or an invariant is broken.
+    pub fn run(&self, cuts: &[CutPlan]) -> Option<Outcome> {
+        self.subject.config.dispatch(One { bench: self, cuts })
     }
 
-    /// Whether the FTL accepts the device.
-    pub fn fits<F: Ftl<Config = C>>(&self) -> bool {
-        self.pages::<F>().is_some()
-    }
-
-    fn exported<F: Ftl<Config = C>>(&self) -> u32 {
-        self.pages::<F>().expect("the caller asked whether the device fits")
-    }
-
-    fn sectors_per_page(&self) -> u32 {
-        self.device.geometry.sectors_per_page()
-    }
-
-    fn script<F: Ftl<Config = C>>(&self, stream: u64, steps: usize) -> Vec<Step> {
-        let sectors = u64::from(self.exported::<F>()) * u64::from(self.sectors_per_page());
-        script::random(self.seed ^ stream << 32, sectors, self.sectors_per_page(), steps, Mix::CHANGES)
+    /// Cuts the script at the operations of `stride` in every form, and after each again at every operation,
+    /// `depth` times in all.
+    ///
+    /// Returns the number of cases; `None` where the FTL refuses the device.
+    ///
+    /// # Panics
+    /// As [`Self::run`].
+    pub fn exhaust(&self, depth: usize, stride: Stride) -> Option<u64> {
+        self.subject.config.dispatch(Exhaust { bench: self, depth, stride })
     }
 
     fn id(&self, cuts: &[CutPlan]) -> String {
         let faults = self.faults.iter().map(ToString::to_string);
         let events: Vec<String> = faults.chain(cuts.iter().map(ToString::to_string)).collect();
-        format!("{}/{}/{}/{}", self.ftl, self.device.name, self.seed, events.join("/"))
-    }
-
-    /// Plays the script from an erased device until the power goes.
-    fn first_cut<F: Ftl<Config = C>>(&self, plan: CutPlan) -> Option<Cut> {
-        let mut faulty = Faulty::new(Backed::ram(self.device.geometry, self.device.rules), Default::default())
-            .expect("no faults are always in range");
-        for fault in self.faults {
-            match *fault {
-                Fault::Program(number) => faulty.fail_program(number),
-                Fault::Erase(number) => faulty.fail_erase(number),
-            }
-        }
-        let nand = PowerCut::new(faulty);
-        let mut rig = Rig::<F, _>::new(nand, self.exported::<F>(), self.config).expect("an erased device mounts");
-        rig.disk_mut().nand_mut().arm(plan);
-        self.play_until_cut(rig, &self.script::<F>(0, SCRIPT_STEPS))
-    }
-
-    fn play_until_cut<F: Ftl<Config = C>>(&self, mut rig: Rig<F, Nand>, script: &[Step]) -> Option<Cut> {
-        for (at, &step) in script.iter().enumerate() {
-            match rig.step(step) {
-                Ok(()) => {}
-                Err(Error::PowerLost) => return Some(Self::cut(rig.power_lost())),
-                Err(error) => panic!("step {at} {step:?}: {error}"),
-            }
-        }
-        None
-    }
-
-    fn cut(lost: Lost<Nand>) -> Cut {
-        let operation = lost.nand.cut_operation().expect("power is gone because an operation was cut");
-        Cut { lost, operation }
-    }
-
-    /// Brings the power back and plays on until the next cut, which may fall into the mount.
-    fn next_cut<F: Ftl<Config = C>>(&self, lost: Lost<Nand>, plan: CutPlan, depth: u64) -> Option<Cut> {
-        let Lost { mut nand, model } = lost;
-        nand.restore();
-        nand.arm(plan);
-        match self.recover::<F>(nand, &model) {
-            Ok(rig) => self.play_until_cut(rig, &self.script::<F>(depth, TAIL_STEPS)),
-            Err(lost) => Some(Self::cut(lost)),
-        }
-    }
-
-    /// Brings the power back for good: everything must be there, and the device must work on.
-    fn last_mount<F: Ftl<Config = C>>(&self, lost: Lost<Nand>) {
-        let Lost { mut nand, model } = lost;
-        nand.restore();
-        let Ok(mut rig) = self.recover::<F>(nand, &model) else { panic!("power is lost without a cut") };
-        rig.disk_mut().check();
-        for step in self.script::<F>(99, TAIL_STEPS) {
-            rig.step(step).unwrap_or_else(|error| panic!("{step:?} after the last mount: {error}"));
-            rig.disk_mut().check();
-        }
-        rig.compare_all().expect("a mounted disk reads");
-        let mut rig = rig.remount(self.config).expect("a device with power mounts");
-        rig.compare_all().expect("a mounted disk reads");
-    }
-
-    fn recover<F: Ftl<Config = C>>(&self, nand: Nand, model: &Model) -> Result<Rig<F, Nand>, Lost<Nand>> {
-        Rig::recovered(nand, model, self.exported::<F>(), self.config)
-    }
-
-    /// Runs one case.
-    ///
-    /// # Panics
-    /// With the id of the case, where anything flushed is lost or an invariant is broken.
-    pub fn run<F: Ftl<Config = C>>(&self, cuts: &[CutPlan]) -> Outcome {
-        self.named(cuts, || {
-            let Some(mut cut) = self.first_cut::<F>(cuts[0]) else { return Outcome::NotReached(0) };
-            for (depth, &plan) in cuts.iter().enumerate().skip(1) {
-                let Some(next) = self.next_cut::<F>(cut.lost, plan, depth as u64) else {
-                    return Outcome::NotReached(depth);
-                };
-                cut = next;
-            }
-            self.last_mount::<F>(cut.lost);
-            Outcome::Survived
-        })
+        format!("{}/{}/{}/{}", self.subject, self.device.name, self.seed, events.join("/"))
     }
 
     /// Adds the id of the case to a panic.
@@ -178,47 +98,192 @@ impl<C> Bench<'_, C> {
             panic!("power cut {} (replay with NANDLAB_REPLAY): {why}", self.id(cuts))
         })
     }
+}
 
-    /// Cuts the script at every operation in every form, and after each again, `depth` times in all.
-    ///
-    /// Returns the number of cases.
-    ///
-    /// # Panics
-    /// As [`Self::run`].
-    pub fn exhaust<F: Ftl<Config = C>>(&self, depth: usize) -> u64 {
-        self.every_form(&[], |cuts| self.first_cut::<F>(cuts[0]), &mut |cuts, cut| {
-            self.exhaust_after::<F>(cuts, &cut, depth - 1)
+struct One<'a> {
+    bench: &'a Bench<'a>,
+    cuts: &'a [CutPlan],
+}
+
+impl Visitor for One<'_> {
+    type Out = Option<Outcome>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Option<Outcome> {
+        Some(Run::<F>::new(self.bench, config, CASE_STEPS)?.run(self.cuts))
+    }
+}
+
+struct Exhaust<'a> {
+    bench: &'a Bench<'a>,
+    depth: usize,
+    stride: Stride,
+}
+
+impl Visitor for Exhaust<'_> {
+    type Out = Option<u64>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Option<u64> {
+        let run = Run::<F>::new(self.bench, config, SCRIPT_STEPS)?;
+        let first = |cuts: &[CutPlan]| run.first_cut(cuts[0]);
+        let then = &mut |cuts: &[CutPlan], cut| run.exhaust_after(cuts, &cut, self.depth - 1);
+        Some(run.every_form(&[], self.stride, first, then))
+    }
+}
+
+/// A device that has lost power, and the operation that was cut.
+struct Cut {
+    lost: Lost<Flash>,
+    operation: Operation,
+}
+
+struct Run<'a, F: Ftl> {
+    bench: &'a Bench<'a>,
+    config: &'a F::Config,
+    /// Logical pages exported.
+    pages: u32,
+    /// Steps before the first cut.
+    steps: usize,
+}
+
+impl<'a, F: Ftl> Run<'a, F> {
+    /// As many logical pages as possible, with room for the blocks that the faults take away; `None` where the FTL
+    /// refuses the device.
+    fn new(bench: &'a Bench<'a>, config: &'a F::Config, steps: usize) -> Option<Self> {
+        let Device { geometry, rules, .. } = &bench.device;
+        let most = crate::exportable::<F>(geometry, rules, config)?;
+        let spare = bench.faults.len() as u32 * 2 * geometry.pages_per_block() * geometry.dies();
+        let pages = most.checked_sub(spare).filter(|&pages| pages > 0)?;
+        Some(Self { bench, config, pages, steps })
+    }
+
+    /// The script of the seed; one seed of four trims much.
+    fn script(&self, stream: u64, steps: usize) -> Vec<Step> {
+        let seed = self.bench.seed;
+        let page = self.bench.device.geometry.sectors_per_page();
+        let mix = if seed % 4 == 3 { Mix::TRIMS } else { Mix::CHANGES };
+        script::random(seed ^ stream << 32, u64::from(self.pages) * u64::from(page), page, steps, mix)
+    }
+
+    /// Plays the script from an erased device until the power goes.
+    fn first_cut(&self, plan: CutPlan) -> Option<Cut> {
+        let mut nand = flash(&self.bench.device, Default::default());
+        for fault in self.bench.faults {
+            match *fault {
+                Fault::Program(number) => nand.inner_mut().fail_program(number),
+                Fault::Erase(number) => nand.inner_mut().fail_erase(number),
+            }
+        }
+        let mut rig = Rig::<F, _>::new(nand, self.pages, self.config).expect("an erased device mounts");
+        rig.disk_mut().nand_mut().arm(plan);
+        self.play_until_cut(rig, &self.script(0, self.steps), !self.bench.faults.is_empty())
+    }
+
+    /// Plays `script`; `None`: to its end, or until a device with few spare blocks has no more room, which `harmed`
+    /// (after a cut, or with faults) explains.
+    fn play_until_cut(&self, mut rig: Rig<F, Flash>, script: &[Step], harmed: bool) -> Option<Cut> {
+        for (at, &step) in script.iter().enumerate() {
+            match rig.step(step) {
+                Ok(()) => {}
+                Err(Error::PowerLost) => return Some(Self::cut(rig.power_lost())),
+                Err(Error::WornOut(_)) if harmed && self.bench.subject.is_tight => {
+                    self.worn_out(rig, step);
+                    return None;
+                }
+                Err(error) => panic!("step {at} {step:?}: {error}"),
+            }
+        }
+        None
+    }
+
+    /// A device without room still has everything, also after a mount.
+    fn worn_out(&self, mut rig: Rig<F, Flash>, refused: Step) {
+        rig.compare_untouched(refused);
+        let Lost { mut nand, model } = rig.power_lost();
+        nand.restore();
+        assert!(self.recover(nand, &model).is_ok(), "power is lost without a cut");
+    }
+
+    fn cut(lost: Lost<Flash>) -> Cut {
+        let operation = lost.nand.cut_operation().expect("power is gone because an operation was cut");
+        Cut { lost, operation }
+    }
+
+    /// Brings the power back and plays on until the next cut, which may fall into the mount.
+    fn next_cut(&self, lost: Lost<Flash>, plan: CutPlan, depth: u64) -> Option<Cut> {
+        let Lost { mut nand, model } = lost;
+        nand.restore();
+        nand.arm(plan);
+        match self.recover(nand, &model) {
+            Ok(rig) => self.play_until_cut(rig, &self.script(depth, TAIL_STEPS), true),
+            Err(lost) => Some(Self::cut(lost)),
+        }
+    }
+
+    /// Brings the power back for good: everything must be there, and the device must work on.
+    fn last_mount(&self, lost: Lost<Flash>) {
+        let Lost { mut nand, model } = lost;
+        nand.restore();
+        let Ok(mut rig) = self.recover(nand, &model) else { panic!("power is lost without a cut") };
+        rig.disk_mut().check();
+        for step in self.script(99, TAIL_STEPS) {
+            match rig.step(step) {
+                Ok(()) => rig.disk_mut().check(),
+                Err(Error::WornOut(_)) if self.bench.subject.is_tight => return self.worn_out(rig, step),
+                Err(error) => panic!("{step:?} after the last mount: {error}"),
+            }
+        }
+        rig.compare_all().expect("a mounted disk reads");
+        let mut rig = rig.remount(self.config).expect("a device with power mounts");
+        rig.compare_all().expect("a mounted disk reads");
+    }
+
+    fn recover(&self, nand: Flash, model: &Model) -> Result<Rig<F, Flash>, Lost<Flash>> {
+        Rig::recovered(nand, model, self.pages, self.config)
+    }
+
+    fn run(&self, cuts: &[CutPlan]) -> Outcome {
+        self.bench.named(cuts, || {
+            let Some(mut cut) = self.first_cut(cuts[0]) else { return Outcome::NotReached(0) };
+            for (depth, &plan) in cuts.iter().enumerate().skip(1) {
+                let Some(next) = self.next_cut(cut.lost, plan, depth as u64) else {
+                    return Outcome::NotReached(depth);
+                };
+                cut = next;
+            }
+            self.last_mount(cut.lost);
+            Outcome::Survived
         })
     }
 
-    fn exhaust_after<F: Ftl<Config = C>>(&self, cuts: &[CutPlan], cut: &Cut, depth: usize) -> u64 {
-        self.named(cuts, || self.last_mount::<F>(cut.lost.clone()));
+    fn exhaust_after(&self, cuts: &[CutPlan], cut: &Cut, depth: usize) -> u64 {
+        self.bench.named(cuts, || self.last_mount(cut.lost.clone()));
         if depth == 0 {
             return 1;
         }
         let next = |cuts: &[CutPlan]| {
             let plan = cuts[cuts.len() - 1];
-            self.next_cut::<F>(cut.lost.clone(), plan, cuts.len() as u64 - 1)
+            self.next_cut(cut.lost.clone(), plan, cuts.len() as u64 - 1)
         };
-        1 + self.every_form(cuts, next, &mut |cuts, cut| self.exhaust_after::<F>(cuts, &cut, depth - 1))
+        1 + self.every_form(cuts, Stride::ALL, next, &mut |cuts, cut| self.exhaust_after(cuts, &cut, depth - 1))
     }
 
-    /// Makes `cut` happen at operation 1, 2, 3 ... until it is not reached, in every form that applies there.
+    /// Makes `cut` happen at the operations of `stride` until one is not reached, in every form that applies there.
     fn every_form(
         &self,
         before: &[CutPlan],
+        stride: Stride,
         cut: impl Fn(&[CutPlan]) -> Option<Cut>,
         then: &mut dyn FnMut(&[CutPlan], Cut) -> u64,
     ) -> u64 {
         let mut cases = 0;
-        for operation in 1.. {
+        for operation in (stride.first..).step_by(stride.every) {
             let mut hit = None;
             for form in Form::ALL {
                 if hit.is_some_and(|hit| !form.applies_to(hit)) {
                     continue;
                 }
                 let cuts = [before, &[CutPlan { operation, form }]].concat();
-                let Some(cut) = self.named(&cuts, || cut(&cuts)) else { return cases };
+                let Some(cut) = self.bench.named(&cuts, || cut(&cuts)) else { return cases };
                 hit = Some(cut.operation);
                 cases += then(&cuts, cut);
             }
@@ -227,11 +292,12 @@ impl<C> Bench<'_, C> {
     }
 }
 
-/// One random case: a device, a script, a failing operation in one case of three, one to three cuts.
+/// One random case: options, a device, a script, a failing operation in one case of three, one to three cuts.
 ///
 /// # Panics
 /// As [`Bench::run`].
-pub fn random_case<F: Ftl>(ftl: &str, config: &F::Config, number: u64) -> Outcome {
+pub fn random_case(ftl: &[Subject], number: u64) -> Outcome {
+    let subject = in_turn(ftl, number);
     let mut random = Random::stream(number, 0xC07);
     let devices = devices();
     let device = devices[random.below(devices.len() as u64) as usize];
@@ -240,17 +306,14 @@ pub fn random_case<F: Ftl>(ftl: &str, config: &F::Config, number: u64) -> Outcom
         1 => vec![Fault::Erase(1 + random.below(15))],
         _ => Vec::new(),
     };
-    let bench = Bench { ftl, config, device, seed: random.next_u64() >> 40, faults: &faults };
-    if !bench.fits::<F>() {
-        return Outcome::NotReached(0);
-    }
+    let bench = Bench { subject, device, seed: random.next_u64() >> 40, faults: &faults };
     let cuts: Vec<CutPlan> = (0..1 + random.below(3))
         .map(|depth| CutPlan {
             operation: 1 + random.below(if depth == 0 { 120 } else { 12 }),
             form: Form::ALL[random.below(Form::ALL.len() as u64) as usize],
         })
         .collect();
-    bench.run::<F>(&cuts)
+    bench.run(&cuts).unwrap_or(Outcome::NotReached(0))
 }
 
 /// A text that names no case.
@@ -264,11 +327,11 @@ impl fmt::Display for CaseError {
 }
 
 /// A case by its text.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Case {
-    /// Name of the FTL.
-    pub ftl: String,
-    device: String,
+    /// The FTL and its options.
+    pub subject: Subject,
+    device: Device,
     seed: u64,
     faults: Vec<Fault>,
     cuts: Vec<CutPlan>,
@@ -280,9 +343,12 @@ impl std::str::FromStr for Case {
     fn from_str(text: &str) -> Result<Self, CaseError> {
         let refuse = |why: String| CaseError(format!("\"{text}\" is no power-cut case: {why}"));
         let mut parts = text.split('/');
-        let (Some(ftl), Some(device), Some(seed)) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some(subject), Some(device), Some(seed)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(refuse("write FTL/DEVICE/SEED/CUT/..., as a failing run prints it".into()));
         };
+        let subject = subject.parse().map_err(refuse)?;
+        let device = devices().into_iter().find(|known| known.name == device);
+        let device = device.ok_or_else(|| refuse("there is no such device".into()))?;
         let seed = seed.parse().map_err(|_| refuse(format!("{seed} is no seed")))?;
         let (mut faults, mut cuts) = (Vec::new(), Vec::new());
         for part in parts {
@@ -294,25 +360,16 @@ impl std::str::FromStr for Case {
         if cuts.is_empty() {
             return Err(refuse("it has no cut".into()));
         }
-        Ok(Self { ftl: ftl.into(), device: device.into(), seed, faults, cuts })
+        Ok(Self { subject, device, seed, faults, cuts })
     }
 }
 
 impl Case {
-    /// Runs the case on the FTL that it names.
-    ///
-    /// # Errors
-    /// Where the device is unknown or refused.
+    /// Runs the case on the FTL that it names; `None` where that refuses the device.
     ///
     /// # Panics
     /// As [`Bench::run`].
-    pub fn replay<F: Ftl>(&self, config: &F::Config) -> Result<Outcome, CaseError> {
-        let device = devices().into_iter().find(|device| device.name == self.device);
-        let device = device.ok_or_else(|| CaseError(format!("there is no device {}", self.device)))?;
-        let bench = Bench { ftl: &self.ftl, config, device, seed: self.seed, faults: &self.faults };
-        if !bench.fits::<F>() {
-            return Err(CaseError(format!("{} refuses the device {}", self.ftl, self.device)));
-        }
-        Ok(bench.run::<F>(&self.cuts))
+    pub fn replay(&self) -> Option<Outcome> {
+        Bench { subject: &self.subject, device: self.device, seed: self.seed, faults: &self.faults }.run(&self.cuts)
     }
 }

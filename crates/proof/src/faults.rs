@@ -1,12 +1,12 @@
 //! Faults: every program and every erase of a script fails once, in turn.
 
 use crate::conformance::Device;
-use crate::rig::Rig;
+use crate::rig::{flash, Flash, Rig};
 use crate::script::{self, Mix, Step};
-use nandlab_block::{Op, Request};
-use nandlab_ftl::{Ftl, FtlError};
-use nandlab_nand::backed::Backed;
-use nandlab_nand::faulty::{Config as Faults, Faulty};
+use crate::subject::Subject;
+use nandlab_block::{Error, Op, Request};
+use nandlab_ftl::{Ftl, FtlError, Visitor};
+use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::{BlockId, Nand, NandError};
 use std::fmt;
 
@@ -47,78 +47,179 @@ impl std::str::FromStr for Fault {
 pub enum Outcome {
     /// The fault happened, nothing was lost, the block was retired.
     Retired,
+    /// The fault left a device that keeps few blocks free no room; nothing was lost.
+    WornOut,
     /// The script has fewer operations of that kind.
     NotReached,
 }
 
-/// Plays a script in which `fault` happens, with `check()` after each step and mounts in between.
-///
-/// # Panics
-/// Where an acknowledged byte is lost, an invariant is broken, or the block stays in use.
-pub fn run<F: Ftl>(device: &Device, config: &F::Config, logical_pages: u32, seed: u64, fault: Fault) -> Outcome {
-    let mut faults = Faults::default();
-    match fault {
-        Fault::Program(number) => faults.failing_programs.push(number),
-        Fault::Erase(number) => faults.failing_erases.push(number),
-    }
-    let nand = Faulty::new(Backed::ram(device.geometry, device.rules), faults).expect("the fault is in range");
-    let mut rig = Rig::<F, _>::new(nand, logical_pages, config).expect("an erased device mounts");
-    let sectors = u64::from(logical_pages) * u64::from(device.geometry.sectors_per_page());
-    let mix = Mix { remounts: 4, ..Mix::USUAL };
-    let context = |at: usize| format!("{} seed {seed} {fault:?} step {at}", device.name);
-    for (at, step) in
-        script::random(seed, sectors, device.geometry.sectors_per_page(), 150, mix).into_iter().enumerate()
-    {
-        rig.step(step).unwrap_or_else(|error| panic!("{}: {step:?}: {error}", context(at)));
-        rig.disk_mut().check();
-        if step == Step::Remount {
-            rig = rig.remount(config).unwrap_or_else(|error| panic!("{}: remount: {error}", context(at)));
-            rig.disk_mut().check();
-            rig.compare_all().unwrap_or_else(|error| panic!("{}: after the remount: {error}", context(at)));
-        }
-    }
-    rig.compare_all().unwrap_or_else(|error| panic!("{}: at the end: {error}", context(150)));
-    // A flush retires what has failed, so that no mount forgets it.
-    rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
-    rig.disk_mut().check();
-    let counts = rig.disk().nand().counts();
-    if counts.failed_programs + counts.failed_erases == 0 {
-        return Outcome::NotReached;
-    }
-    let failed = counts.failed_programs + counts.failed_erases;
-    assert_eq!(failed, 1, "{}: a block is used again after it failed", context(150));
-    let nand = rig.disk_mut().nand_mut();
-    let mut is_bad = |block: u32| {
-        let first = device.geometry.page(BlockId(block), 0);
-        matches!(nand.read_spare(first), Err(NandError::BadBlock(_)))
-    };
-    let bad = (0..device.geometry.blocks()).filter(|&block| is_bad(block)).count();
-    assert_eq!(bad, 1, "{}: blocks retired", context(150));
-    Outcome::Retired
+/// An FTL on a device, with room for one more block to go bad on each die.
+#[derive(Clone, Copy, Debug)]
+pub struct Bench<'a> {
+    /// The FTL and its options.
+    pub subject: &'a Subject,
+    /// The device.
+    pub device: &'a Device,
+    /// Seed of the script.
+    pub seed: u64,
 }
 
-/// A device with bad blocks from the factory mounts, or refuses with numbers; it is never harmed.
-///
-/// # Panics
-/// Where a bad block is used or data is lost.
-pub fn factory_bad<F: Ftl>(device: &Device, config: &F::Config, logical_pages: u32, bad: &[u32]) -> bool {
-    let faults = Faults { factory_bad_blocks: bad.to_vec(), ..Faults::default() };
-    let nand = Faulty::new(Backed::ram(device.geometry, device.rules), faults).expect("the blocks exist");
-    let mut rig = match Rig::<F, _>::new(nand, logical_pages, config) {
-        Ok(rig) => rig,
-        Err(FtlError::WornOut { good, needed }) => {
-            assert!(good < needed);
-            return false;
-        }
-        Err(error) => panic!("{}: {error}", device.name),
-    };
-    let sectors = u64::from(logical_pages) * u64::from(device.geometry.sectors_per_page());
-    for step in script::random(5, sectors, device.geometry.sectors_per_page(), 300, Mix::USUAL) {
-        rig.step(step).unwrap_or_else(|error| panic!("{}: {step:?}: {error}", device.name));
+impl Bench<'_> {
+    /// Plays a script in which `fault` happens, with mounts in between, and with `check()` after the
+    /// steps that follow the fault; `None` where the FTL refuses the device.
+    ///
+    /// # Panics
+    /// Where an acknowledged byte is lost, an invariant is broken, or the block stays in use.
+    pub fn one(&self, fault: Fault) -> Option<Outcome> {
+        self.subject.config.dispatch(One { bench: *self, fault })
     }
-    rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
-    let mut rig = rig.remount(config).expect("it mounted before");
-    rig.disk_mut().check();
-    rig.compare_all().expect("a mounted disk reads");
-    true
+
+    /// Whether a device with these blocks bad from the factory mounts, or refuses with numbers; `None` where the FTL
+    /// refuses the sound device. With `full` as much as possible is exported.
+    ///
+    /// # Panics
+    /// Where a bad block is used or data is lost.
+    pub fn factory_bad(&self, bad: &[u32], full: bool) -> Option<bool> {
+        self.subject.config.dispatch(FactoryBad { bench: *self, bad, full })
+    }
+
+    fn pages<F: Ftl>(&self, config: &F::Config, spare_blocks: u32) -> Option<u32> {
+        let Device { geometry, rules, .. } = self.device;
+        let pages = crate::exportable::<F>(geometry, rules, config)?;
+        pages.checked_sub(spare_blocks * geometry.pages_per_block() * geometry.dies()).filter(|&pages| pages > 0)
+    }
+
+    fn script(&self, logical_pages: u32, steps: usize, mix: Mix) -> Vec<Step> {
+        let page = self.device.geometry.sectors_per_page();
+        script::random(self.seed, u64::from(logical_pages) * u64::from(page), page, steps, mix)
+    }
+}
+
+const STEPS: usize = 150;
+/// Steps from the fault on that end with a `check()`; after that, what is broken is found at the next mount.
+const CHECKED: usize = 12;
+
+struct One<'a> {
+    bench: Bench<'a>,
+    fault: Fault,
+}
+
+impl Visitor for One<'_> {
+    type Out = Option<Outcome>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Option<Outcome> {
+        let pages = self.bench.pages::<F>(config, 2)?;
+        Some(self.play::<F>(config, pages))
+    }
+}
+
+impl One<'_> {
+    fn context(&self, at: usize) -> String {
+        let Bench { subject, device, seed } = self.bench;
+        format!("{subject} on {} seed {seed} {} step {at}", device.name, self.fault)
+    }
+
+    fn play<F: Ftl>(&self, config: &F::Config, pages: u32) -> Outcome {
+        let mut faults = Faults::default();
+        match self.fault {
+            Fault::Program(number) => faults.failing_programs.push(number),
+            Fault::Erase(number) => faults.failing_erases.push(number),
+        }
+        let nand = flash(self.bench.device, faults);
+        let mut rig = Rig::<F, Flash>::new(nand, pages, config).expect("an erased device mounts");
+        let script = self.bench.script(pages, STEPS, Mix { remounts: 4, ..Mix::USUAL });
+        let mut since = 0;
+        for (at, step) in script.into_iter().enumerate() {
+            match rig.step(step) {
+                Err(Error::WornOut(_)) if self.bench.subject.is_tight && failed(&rig) > 0 => {
+                    return self.worn_out(rig, config, step);
+                }
+                done => done.unwrap_or_else(|error| panic!("{}: {step:?}: {error}", self.context(at))),
+            }
+            // Up to the fault this run is like every other one.
+            if failed(&rig) > 0 && since < CHECKED {
+                rig.disk_mut().check();
+                since += 1;
+            }
+            if step == Step::Remount {
+                rig = rig.remount(config).unwrap_or_else(|error| panic!("{}: remount: {error}", self.context(at)));
+                if failed(&rig) > 0 {
+                    rig.disk_mut().check();
+                    rig.compare_all()
+                        .unwrap_or_else(|error| panic!("{}: after the remount: {error}", self.context(at)));
+                }
+            }
+        }
+        self.finish(rig)
+    }
+
+    fn worn_out<F: Ftl>(&self, mut rig: Rig<F, Flash>, config: &F::Config, refused: Step) -> Outcome {
+        rig.compare_untouched(refused);
+        let mut rig = rig.remount(config).unwrap_or_else(|error| panic!("{}: worn out: {error}", self.context(STEPS)));
+        rig.compare_all().unwrap_or_else(|error| panic!("{}: worn out: {error}", self.context(STEPS)));
+        Outcome::WornOut
+    }
+
+    /// Everything is there, and a flush retires what has failed, so that no mount forgets it.
+    fn finish<F: Ftl>(&self, mut rig: Rig<F, Flash>) -> Outcome {
+        rig.compare_all().unwrap_or_else(|error| panic!("{}: at the end: {error}", self.context(STEPS)));
+        rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
+        rig.disk_mut().check();
+        let failed = failed(&rig);
+        if failed == 0 {
+            return Outcome::NotReached;
+        }
+        assert_eq!(failed, 1, "{}: a block is used again after it failed", self.context(STEPS));
+        let geometry = self.bench.device.geometry;
+        let nand = rig.disk_mut().nand_mut();
+        let mut is_bad =
+            |block: u32| matches!(nand.read_spare(geometry.page(BlockId(block), 0)), Err(NandError::BadBlock(_)));
+        let bad = (0..geometry.blocks()).filter(|&block| is_bad(block)).count();
+        assert_eq!(bad, 1, "{}: blocks retired", self.context(STEPS));
+        Outcome::Retired
+    }
+}
+
+/// Programs and erases that failed.
+fn failed<F: Ftl>(rig: &Rig<F, Flash>) -> u64 {
+    let counts = rig.disk().nand().inner().counts();
+    counts.failed_programs + counts.failed_erases
+}
+
+struct FactoryBad<'a> {
+    bench: Bench<'a>,
+    bad: &'a [u32],
+    full: bool,
+}
+
+impl Visitor for FactoryBad<'_> {
+    type Out = Option<bool>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Option<bool> {
+        let pages = self.bench.pages::<F>(config, if self.full { 0 } else { 2 })?;
+        Some(self.play::<F>(config, pages))
+    }
+}
+
+impl FactoryBad<'_> {
+    fn play<F: Ftl>(&self, config: &F::Config, pages: u32) -> bool {
+        let context = format!("{} on {} with bad blocks {:?}", self.bench.subject, self.bench.device.name, self.bad);
+        let faults = Faults { factory_bad_blocks: self.bad.to_vec(), ..Faults::default() };
+        let mut rig = match Rig::<F, _>::new(flash(self.bench.device, faults), pages, config) {
+            Ok(rig) => rig,
+            Err(FtlError::WornOut { good, needed }) => {
+                assert!(good < needed, "{context}: {good} are good and {needed} are enough");
+                return false;
+            }
+            Err(error) => panic!("{context}: {error}"),
+        };
+        for step in self.bench.script(pages, 2 * STEPS, Mix::USUAL) {
+            rig.step(step).unwrap_or_else(|error| panic!("{context}: {step:?}: {error}"));
+        }
+        rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
+        let mut rig = rig.remount(config).expect("it mounted before");
+        rig.disk_mut().check();
+        rig.compare_all().expect("a mounted disk reads");
+        true
+    }
 }

@@ -1,6 +1,7 @@
 //! The plain model that every FTL is compared with, and the runs that compare.
 //!
-//! Nothing here knows a particular FTL: tests call these functions for every name on the list.
+//! Nothing here knows a particular FTL: tests call these functions for every name on the list, with every set of
+//! options that the FTL names in `Ftl::variants`.
 
 pub mod conformance;
 pub mod cuts;
@@ -9,20 +10,15 @@ pub mod fuzz;
 pub mod model;
 pub mod rig;
 pub mod script;
+pub mod subject;
 
 pub use model::Model;
 pub use rig::{Lost, Rig};
 pub use script::{Mix, Step};
-
-use nandlab_ftl::{Ftl, FtlConfig, Visitor};
-
-/// Runs `visitor` for every FTL on the list with its default options.
-pub fn for_each_ftl<V: Visitor + Clone>(visitor: &V) -> Vec<(&'static str, V::Out)> {
-    FtlConfig::all().iter().map(|config| (config.name(), config.dispatch(visitor.clone()))).collect()
-}
+pub use subject::{on_all_cores, subjects, Subject};
 
 /// The pages that `F` can export on a device, or `None` where it refuses the device.
-pub fn exportable<F: Ftl>(
+pub fn exportable<F: nandlab_ftl::Ftl>(
     geometry: &nandlab_nand::Geometry,
     rules: &nandlab_nand::Rules,
     config: &F::Config,

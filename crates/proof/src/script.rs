@@ -33,6 +33,8 @@ impl Mix {
     pub const USUAL: Self = Self { writes: 60, reads: 20, trims: 8, flushes: 10, remounts: 2 };
     /// For power cuts: the cut is the remount.
     pub const CHANGES: Self = Self { writes: 80, reads: 2, trims: 8, flushes: 10, remounts: 0 };
+    /// For power cuts among many trims that are not flushed yet.
+    pub const TRIMS: Self = Self { writes: 65, reads: 1, trims: 30, flushes: 4, remounts: 0 };
 }
 
 /// A random script of `steps` steps on a disk of `sectors` sectors.

@@ -1,71 +1,88 @@
 //! Failing programs and erases, and bad blocks from the factory, on every FTL of the list.
+//!
+//! With the default options every program and every erase of the tiny devices fails in turn, with the others each
+//! eighth one, and on the larger devices a third of that; with `NANDLAB_LONG=1` every one.
 
-use nandlab_ftl::{Ftl, Visitor};
 use nandlab_proof::conformance::{devices, Device};
-use nandlab_proof::faults::{factory_bad, run, Fault, Outcome};
-use nandlab_proof::{exportable, for_each_ftl};
+use nandlab_proof::faults::{Bench, Fault, Outcome};
+use nandlab_proof::{on_all_cores, subjects, Subject};
 
-/// Pages that leave room for one more block to go bad on each die.
-fn pages_with_a_spare_block<F: Ftl>(device: &Device, config: &F::Config) -> Option<u32> {
-    let pages = exportable::<F>(&device.geometry, &device.rules, config)?;
-    let spare = 2 * device.geometry.pages_per_block() * device.geometry.dies();
-    pages.checked_sub(spare).filter(|&pages| pages > 0)
+/// Pages above which a device counts as large.
+const LARGE: u32 = 200;
+
+/// From one operation that fails to the next.
+fn stride(subject: &Subject, device: &Device) -> usize {
+    if std::env::var_os("NANDLAB_LONG").is_some() {
+        return 1;
+    }
+    let usual = if subject.is_default() { 1 } else { 8 };
+    usual * if device.geometry.pages() > LARGE { 3 } else { 1 }
 }
 
-#[derive(Clone)]
-struct OneFault;
+/// Runs that ended in each way.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    retired: u64,
+    worn_out: u64,
+}
 
-impl Visitor for OneFault {
-    type Out = (u64, u64);
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let (mut programs, mut erases) = (0, 0);
-        for device in devices() {
-            let Some(pages) = pages_with_a_spare_block::<F>(&device, config) else { continue };
-            let programs_here =
-                (1..).take_while(|&n| run::<F>(&device, config, pages, 1, Fault::Program(n)) == Outcome::Retired);
-            programs += programs_here.count() as u64;
-            let erases_here =
-                (1..).take_while(|&n| run::<F>(&device, config, pages, 1, Fault::Erase(n)) == Outcome::Retired);
-            erases += erases_here.count() as u64;
+/// Lets one operation after the other fail, from `first` on.
+fn in_turn(bench: &Bench, first: u64, stride: usize, fault: fn(u64) -> Fault, ends: &mut Ends) {
+    for number in (first..).step_by(stride) {
+        match bench.one(fault(number)) {
+            Some(Outcome::Retired) => ends.retired += 1,
+            Some(Outcome::WornOut) => ends.worn_out += 1,
+            Some(Outcome::NotReached) | None => return,
         }
-        (programs, erases)
     }
+}
+
+fn fail_in_turn(subject: &Subject, place: usize) -> [Ends; 2] {
+    let [mut programs, mut erases] = [Ends::default(); 2];
+    for (at, device) in devices().iter().enumerate() {
+        let bench = Bench { subject, device, seed: 1 };
+        let stride = stride(subject, device);
+        let first = 1 + ((at + place) % stride) as u64;
+        in_turn(&bench, first, stride, Fault::Program, &mut programs);
+        in_turn(&bench, first, stride, Fault::Erase, &mut erases);
+    }
+    [programs, erases]
 }
 
 #[test]
 fn every_program_and_every_erase_fails_once() {
-    for (name, (programs, erases)) in for_each_ftl(&OneFault) {
-        println!("{name}: {programs} programs and {erases} erases failed, each in a run of its own");
-        assert!(programs > 500 && erases > 50, "{name}: only {programs} programs and {erases} erases");
-    }
-}
-
-#[derive(Clone)]
-struct FactoryBad;
-
-impl Visitor for FactoryBad {
-    type Out = (usize, usize);
-
-    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let (mut mounted, mut refused) = (0, 0);
-        for device in devices() {
-            let Some(pages) = exportable::<F>(&device.geometry, &device.rules, config) else { continue };
-            let less = pages_with_a_spare_block::<F>(&device, config).unwrap_or(pages);
-            for (pages, bad) in [(less, vec![0]), (less, vec![3]), (pages, vec![0, 1, 2])] {
-                match factory_bad::<F>(&device, config, pages, &bad) {
-                    true => mounted += 1,
-                    false => refused += 1,
-                }
-            }
-        }
-        (mounted, refused)
-    }
+    let subjects: Vec<_> = subjects().into_iter().flat_map(|ftl| ftl.into_iter().enumerate()).collect();
+    on_all_cores(&subjects, |(place, subject)| {
+        let [programs, erases] = fail_in_turn(subject, *place);
+        let worn_out = programs.worn_out + erases.worn_out;
+        let (programs, erases) = (programs.retired, erases.retired);
+        println!(
+            "{subject}: {programs} programs and {erases} erases failed, each in a run of its own; {worn_out} wore the \
+             device out"
+        );
+        let (least_programs, least_erases) = if subject.is_default() { (500, 50) } else { (60, 6) };
+        assert!(
+            programs > least_programs && erases > least_erases,
+            "{subject}: only {programs} programs and {erases} erases"
+        );
+        assert!(worn_out == 0 || subject.is_tight, "{subject}: worn out by one fault");
+    });
 }
 
 #[test]
 fn factory_bad_blocks_are_never_used() {
-    for (name, (mounted, refused)) in for_each_ftl(&FactoryBad) {
-        assert!(mounted >= 4 && refused >= 2, "{name}: {mounted} mounted, {refused} refused");
+    for subject in subjects().iter().flatten() {
+        let (mut mounted, mut refused) = (0, 0);
+        for device in &devices() {
+            let bench = Bench { subject, device, seed: 5 };
+            for (bad, full) in [(&[0][..], false), (&[3], false), (&[0, 1, 2], true)] {
+                match bench.factory_bad(bad, full) {
+                    Some(true) => mounted += 1,
+                    Some(false) => refused += 1,
+                    None => {}
+                }
+            }
+        }
+        assert!(mounted >= 4 && refused >= 2, "{subject}: {mounted} mounted, {refused} refused");
     }
 }

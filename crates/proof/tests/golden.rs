@@ -1,4 +1,5 @@
-//! Golden counts: what every FTL on the list costs on three small fixed workloads, to the last operation.
+//! Golden counts: what every FTL on the list costs with each set of its options on three small fixed workloads, to the
+//! last operation.
 //!
 //! The figures prove only that nothing changed, not that they are right: that is what the other tests are for.
 //! Where a change is meant, `NANDLAB_BLESS=1 cargo test -p nandlab-proof --test golden` writes `golden.csv` anew,
@@ -8,7 +9,7 @@ use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::{Disk, Ftl, Visitor};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Nand, Origin, Rules};
-use nandlab_proof::for_each_ftl;
+use nandlab_proof::subjects;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +63,6 @@ fn sequential_trim(pages: u64, page: u64) -> Vec<Request> {
     (0..2).flat_map(fill).chain([flush, half, flush]).chain(fill(2)).chain([flush]).collect()
 }
 
-#[derive(Clone)]
 struct Rows;
 
 impl Visitor for Rows {
@@ -110,9 +110,9 @@ fn file() -> PathBuf {
 #[test]
 fn counts_are_as_they_were() {
     let mut found = format!("{HEADER}\n");
-    for (ftl, rows) in for_each_ftl(&Rows) {
-        for row in rows {
-            writeln!(found, "{ftl},{row}").expect("a string takes every row");
+    for subject in subjects().into_iter().flatten() {
+        for row in subject.config.dispatch(Rows) {
+            writeln!(found, "{subject},{row}").expect("a string takes every row");
         }
     }
     if std::env::var_os("NANDLAB_BLESS").is_some() {

@@ -18,7 +18,7 @@ fn version() -> &'static str {
 
 /// A text that holds an experiment.
 ///
-/// `format` is "toml" or "json", `source` names the text in errors, `base` is the folder that relative paths
+/// `format` is "toml" or "json", `source` names the text in errors (empty: they name no place), `base` is the folder that relative paths
 /// start from, and `sets` are overrides such as "device.capacity=64MiB".
 #[pyclass(frozen, module = "nandlab._native")]
 struct Text {

@@ -4,16 +4,21 @@ use super::page_bits::PageBits;
 use crate::parts::frontier::RESUMED;
 use nandlab_nand::{BlockId, Geometry, ProgramOrder};
 
-/// Set in the word of a block whose next page must carry the resumed mark.
-const RESUME: u16 = 0x8000;
+/// Set in `aux` of the page that completes a full merge which left out trimmed pages.
+pub(super) const MERGED: u16 = 2;
+
+/// Set in the word of a block whose next page must carry a mark.
+const MARK: u16 = 0x8000;
 
 /// The programmed pages of the data and replacement blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Fill {
-    /// Pages up to the last programmed one, beside [`RESUME`].
+    /// Pages up to the last programmed one, beside [`MARK`].
     words: Vec<u16>,
     /// The programmed pages themselves, on a chip that programs in any order.
     programmed: Option<PageBits>,
+    /// The block whose next page carries [`MERGED`] and not [`RESUMED`].
+    merging: BlockId,
     pages_per_block: u32,
 }
 
@@ -23,6 +28,7 @@ impl Fill {
         Self {
             words: vec![0; geometry.blocks() as usize],
             programmed: (order == ProgramOrder::Any).then(|| PageBits::new(geometry)),
+            merging: BlockId::NONE,
             pages_per_block: geometry.pages_per_block(),
         }
     }
@@ -30,7 +36,7 @@ impl Fill {
     /// Pages of `block` up to the last programmed one.
     #[inline]
     pub(super) fn high_water(&self, block: BlockId) -> u32 {
-        (self.words[block.index()] & !RESUME).into()
+        (self.words[block.index()] & !MARK).into()
     }
 
     /// Whether `page` of `block` is erased and its turn has not passed; on a dense chip those below it come first.
@@ -54,8 +60,14 @@ impl Fill {
     #[inline]
     pub(super) fn program(&mut self, block: BlockId, page: u32) -> u16 {
         let word = &mut self.words[block.index()];
-        let mark = if *word & RESUME == 0 { 0 } else { RESUMED };
-        *word = (*word & !RESUME).max(page as u16 + 1);
+        let mark = if *word & MARK == 0 {
+            0
+        } else if self.merging == block {
+            MERGED
+        } else {
+            RESUMED
+        };
+        *word = (*word & !MARK).max(page as u16 + 1);
         if let Some(programmed) = &mut self.programmed {
             programmed.insert(block, page);
         }
@@ -69,7 +81,13 @@ impl Fill {
     /// A block of which a mount found the first `pages` pages programmed is filled further.
     pub(super) fn resume(&mut self, block: BlockId, pages: u32) {
         self.set(block, pages);
-        self.words[block.index()] |= RESUME;
+        self.words[block.index()] |= MARK;
+    }
+
+    /// The next page of `block`, which was erased, completes a full merge.
+    pub(super) fn complete_with_next(&mut self, block: BlockId) {
+        self.words[block.index()] |= MARK;
+        self.merging = block;
     }
 
     /// No page of `block` is programmed before its next erase.
@@ -78,6 +96,9 @@ impl Fill {
     }
 
     fn set(&mut self, block: BlockId, pages: u32) {
+        if self.merging == block {
+            self.merging = BlockId::NONE;
+        }
         self.words[block.index()] = pages as u16;
         if let Some(programmed) = &mut self.programmed {
             programmed.set_first(block, pages);
@@ -122,5 +143,12 @@ mod tests {
         fill.resume(BlockId(1), 3);
         assert_eq!((fill.high_water(BlockId(1)), fill.takes(BlockId(1), 2)), (3, false));
         assert_eq!((fill.program(BlockId(1), 3), fill.program(BlockId(1), 4)), (RESUMED, 0));
+        fill.complete_with_next(BlockId(0));
+        assert_eq!(
+            (fill.program(BlockId(1), 5), fill.program(BlockId(0), 2), fill.program(BlockId(0), 3)),
+            (0, MERGED, 0)
+        );
+        fill.resume(BlockId(0), 4);
+        assert_eq!(fill.program(BlockId(0), 4), RESUMED);
     }
 }

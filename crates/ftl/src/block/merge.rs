@@ -330,9 +330,13 @@ impl BlockMap {
     ) -> Result<bool, FtlError> {
         let last = self.map[logical_block].blocks().filter_map(|block| self.valid.last(block)).max();
         let last = last.max(pending.map(|(place, _)| place));
+        let marks = self.leaves_out_trims(logical_block);
         for place in 0..last.map_or(0, |last| last + 1) {
             let at = self.logical_page(logical_block, place);
             let holder = self.holder(logical_block, place);
+            if marks && Some(place) == last {
+                self.fill.complete_with_next(target);
+            }
             let programmed = if let Some((_, page)) = pending.filter(|&(here, _)| here == place) {
                 scoped(nand, Cause::Host, |nand| self.program(nand, at, target, place, page))?
             } else if holder.is_some() {
@@ -348,5 +352,17 @@ impl BlockMap {
             self.valid.insert(target, place);
         }
         Ok(true)
+    }
+
+    /// Whether a full merge leaves copies in both old blocks that a mount would take for the newest: those of pages
+    /// that were trimmed since the last flush. While the old blocks are erased the target alone then counts.
+    fn leaves_out_trims(&self, logical_block: usize) -> bool {
+        let Entry { data, replacement } = self.map[logical_block];
+        let pages = self.geometry.pages_per_block();
+        replacement.is_some()
+            && self.valid.count(data) + self.valid.count(replacement) < pages
+            && self
+                .notes
+                .may_be_undone(self.logical_page(logical_block, 0)..=self.logical_page(logical_block, pages - 1))
     }
 }

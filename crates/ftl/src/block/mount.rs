@@ -1,6 +1,6 @@
 //! Recovery of the block map from flash.
 
-use super::fill::Fill;
+use super::fill::{Fill, MERGED};
 use super::free_blocks::FreeBlocks;
 use super::notes::Notes;
 use super::page_bits::PageBits;
@@ -34,6 +34,11 @@ impl Scan {
     /// Whether the block may be filled further.
     pub(super) fn can_resume(&self, geometry: &Geometry) -> bool {
         !self.gaps && self.used < geometry.pages_per_block()
+    }
+
+    /// Whether one of the pages carries the mark of a complete merge.
+    fn completes_a_merge(&self) -> bool {
+        self.pages.iter().any(|page| page.oob.aux & MERGED != 0)
     }
 
     /// The pages of the host.
@@ -72,14 +77,11 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     for block in superseded {
         ftl.release(nand, block)?;
     }
-    // What a cut merge or a cut renewal of notes holds beyond its share is given back.
-    while ftl.free.count() < ftl.kept_free() && !ftl.replaced.is_empty() {
-        ftl.reclaim(nand)?;
+    match ftl.give_back(nand) {
+        // A reserve of one block may be gone: what is there can still be read, and the next write is refused.
+        Ok(()) | Err(FtlError::WornOut { .. }) => Ok(ftl),
+        Err(error) => Err(error),
     }
-    if ftl.notes.blocks().len() as u32 > ftl.notes.most_blocks() {
-        ftl.write_notes(nand)?;
-    }
-    Ok(ftl)
 }
 
 fn blank<N: Nand>(nand: &N, logical_pages: u32, config: &Config) -> BlockMap {
@@ -169,6 +171,17 @@ fn refuse_foreign(geometry: &Geometry, logical_pages: u32, scans: &[Option<Scan>
 }
 
 impl BlockMap {
+    /// Gives back what a cut merge or a cut renewal of notes holds beyond its share.
+    fn give_back<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        while self.free.count() < self.kept_free() && !self.replaced.is_empty() {
+            self.reclaim(nand)?;
+        }
+        if self.notes.blocks().len() as u32 > self.notes.most_blocks() {
+            self.write_notes(nand)?;
+        }
+        Ok(())
+    }
+
     /// Sorts the blocks into those of logical blocks, of notes, free and bad ones; returns superseded ones that are
     /// to be erased, in that order.
     fn adopt(&mut self, scans: &[Option<Scan>], hidden: &[u64]) -> Result<Vec<BlockId>, FtlError> {
@@ -201,8 +214,10 @@ impl BlockMap {
         let mut holdings = newest_copies(&self.geometry, scans, hidden, blocks);
         if holdings.len() > 2 {
             // A full merge was cut: its target, the newest block, holds copies and a page that was not acknowledged.
-            let kept: Vec<BlockId> =
-                blocks.iter().copied().filter(|&block| block != holdings[holdings.len() - 1].block).collect();
+            // Once it is complete the others may be erased in part, and hold only pages that were trimmed.
+            let target = holdings[holdings.len() - 1].block;
+            let is_complete = scans[target.index()].as_ref().is_some_and(Scan::completes_a_merge);
+            let kept: Vec<BlockId> = blocks.iter().copied().filter(|&block| (block == target) == is_complete).collect();
             holdings = newest_copies(&self.geometry, scans, hidden, &kept);
         }
         if holdings.len() > 2 {

@@ -12,6 +12,7 @@ use crate::parts::frontier::Frontier;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 /// Where the notes are and which segments need a new one.
 #[derive(Debug)]
@@ -90,6 +91,12 @@ impl Notes {
         let segment = at.0 / self.pages_per_segment;
         let due = self.durable && !self.changed.contains(&segment);
         due.then(|| (self.live[segment as usize], at.0 % self.pages_per_segment))
+    }
+
+    /// Whether a mount may bring back a page of `pages` that was trimmed.
+    pub(super) fn may_be_undone(&self, pages: RangeInclusive<Lpn>) -> bool {
+        let [first, last] = [pages.start(), pages.end()].map(|at| at.0 / self.pages_per_segment);
+        !self.durable || self.changed.range(first..=last).next().is_some()
     }
 
     fn live_in(&self, block: BlockId) -> impl Iterator<Item = u32> + '_ {

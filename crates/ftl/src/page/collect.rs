@@ -2,10 +2,9 @@
 
 use super::{FreeBlock, PageMap, ValidPages};
 use crate::parts::frontier::Frontier;
-use crate::parts::prefetch::prefetch;
 use crate::FtlError;
+use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
-use std::collections::VecDeque;
 
 /// Copies that wait for their map entries to arrive in the processor's cache.
 const MOVES: usize = 8;
@@ -17,7 +16,7 @@ pub(super) struct Relocation {
     /// Pages from here on were not looked at yet.
     next: u32,
     end: u32,
-    moves: VecDeque<Move>,
+    moves: Moves,
     /// Relocations that each host page pays for, and what was paid and not used yet, in parts of [`ONE`].
     rate: u64,
     credit: u64,
@@ -37,6 +36,27 @@ struct Move {
     to: Ppa,
     at: Lpn,
     kind: Kind,
+}
+
+/// The copies that were made last, as a ring; one place is free.
+#[derive(Debug)]
+struct Moves {
+    ring: [Option<Move>; MOVES],
+    free: usize,
+}
+
+impl Moves {
+    fn none() -> Self {
+        Self { ring: [None; MOVES], free: 0 }
+    }
+
+    /// Takes a copy, or none, and gives up the one that has waited longest.
+    #[inline]
+    fn pass(&mut self, copy: Option<Move>) -> Option<Move> {
+        self.ring[self.free % MOVES] = copy;
+        self.free = (self.free + 1) % MOVES;
+        self.ring[self.free].take()
+    }
 }
 
 /// Where the contents of a relocated page come from.
@@ -69,7 +89,7 @@ impl Relocation {
 
     /// Copies that are not mapped yet.
     pub(super) fn unmapped(&self) -> impl Iterator<Item = Ppa> + '_ {
-        self.moves.iter().map(|copy| copy.to)
+        self.moves.ring.iter().flatten().map(|copy| copy.to)
     }
 
     /// Whether the block has failed.
@@ -150,7 +170,7 @@ impl PageMap {
             block,
             next,
             end: next + pages,
-            moves: VecDeque::with_capacity(MOVES),
+            moves: Moves::none(),
             rate: 0,
             credit: 0,
             copied: 0,
@@ -190,7 +210,7 @@ impl PageMap {
 
     /// Copies a valid page to the GC frontier. The map follows a few copies later, when its entry has arrived
     /// in the cache.
-    #[inline]
+    #[inline(always)]
     fn copy_page<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
         let (to, (at, kind)) = match self.program_gc(nand, die, &Source::Page(from), (Lpn::NONE, Kind::Data)) {
             Ok(copied) => copied,
@@ -203,18 +223,15 @@ impl PageMap {
         let copied = nand.ctx().last();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
         relocation.copied = copied;
-        relocation.moves.push_back(Move { from, to, at, kind });
-        if relocation.moves.len() == MOVES {
-            self.map_oldest_move(die);
+        if let Some(oldest) = relocation.moves.pass(Some(Move { from, to, at, kind })) {
+            self.map_move(oldest);
         }
         Ok(())
     }
 
-    /// Maps the copy that has waited longest; false where none waits.
+    /// Maps a copy.
     #[inline]
-    fn map_oldest_move(&mut self, die: usize) -> bool {
-        let Some(relocation) = &mut self.dies[die].relocation else { return false };
-        let Some(Move { from, to, at, kind }) = relocation.moves.pop_front() else { return false };
+    fn map_move(&mut self, Move { from, to, at, kind }: Move) {
         let entry = match kind {
             Kind::TrimNote => self.notes.entry(at),
             _ => &mut self.map[at.index()],
@@ -225,7 +242,16 @@ impl PageMap {
             self.table.set_invalid(from);
             self.table.set_valid(to);
         }
-        true
+    }
+
+    /// Maps the copies of the block that `die` empties, all of them.
+    fn map_moves(&mut self, die: usize) {
+        for _ in 0..MOVES {
+            let relocation = self.dies[die].relocation.as_mut();
+            if let Some(copy) = relocation.and_then(|relocation| relocation.moves.pass(None)) {
+                self.map_move(copy);
+            }
+        }
     }
 
     /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does
@@ -253,7 +279,7 @@ impl PageMap {
     }
 
     /// Programs the next page of a die's GC frontier; a block where a program fails is left behind.
-    #[inline]
+    #[inline(always)]
     fn program_gc<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -286,7 +312,7 @@ impl PageMap {
 
     /// Erases or retires the block that has been emptied.
     fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        while self.map_oldest_move(die) {}
+        self.map_moves(die);
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the
         // newest goes, or a mount would bring back an older one.
         scoped(nand, Cause::Trim, |nand| {

@@ -70,6 +70,12 @@ impl BlockTable {
         self.bits[page.index() / 64] >> (page.0 % 64) & 1 == 1
     }
 
+    /// Starts loading the valid bit of `page`, if there is such a page.
+    #[inline]
+    pub fn prefetch(&self, page: Ppa) {
+        nandlab_nand::prefetch::prefetch(&self.bits, page.index() / 64);
+    }
+
     /// Marks a page of an open or closed block valid; it was not.
     #[inline]
     pub fn set_valid(&mut self, page: Ppa) {

@@ -2,6 +2,5 @@
 
 pub mod block_table;
 pub mod frontier;
-pub mod prefetch;
 mod scan;
 pub mod victim;

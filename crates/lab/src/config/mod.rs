@@ -127,7 +127,7 @@ const MAX_OVERWRITES: f64 = 10_000.0;
 impl Experiment {
     /// Reads an experiment.
     ///
-    /// `source` names the text in errors, `base` is the folder that relative paths start from, and `sets`
+    /// `source` names the text in errors (empty: they name no place), `base` is the folder that relative paths start from, and `sets`
     /// are overrides such as `device.capacity=64MiB`.
     ///
     /// # Errors
@@ -213,7 +213,8 @@ impl Experiment {
                 if let Some(key) = wrong.key.as_deref() {
                     let named = self.tree.error(key, Part::Value, String::new());
                     let line = named.line.map(|line| format!(", line {line}")).unwrap_or_default();
-                    wrong.message += &format!(" ({key} in {}{line})", named.file.unwrap_or_default());
+                    let place = named.file.map(|file| format!(" in {file}{line}")).unwrap_or_default();
+                    wrong.message += &format!(" ({key}{place})");
                 }
                 LabError::Trace(wrong)
             }

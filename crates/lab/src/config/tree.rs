@@ -18,6 +18,7 @@ pub enum Format {
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) root: Value,
+    /// What errors call the text; empty where nobody has seen it.
     source: String,
     text: String,
     places: BTreeMap<String, Place>,
@@ -40,7 +41,7 @@ pub(crate) enum Part {
 }
 
 impl Tree {
-    /// Parses `text`; `source` names it in errors.
+    /// Parses `text`; `source` names it in errors, which have no place where it is empty.
     pub(crate) fn parse(text: &str, format: Format, source: &str) -> Result<Self, ConfigError> {
         let mut tree = Self {
             root: Value::Null,
@@ -121,14 +122,8 @@ impl Tree {
             let message = error.to_string();
             // The place stands in front of the message like everywhere else.
             let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            ConfigError {
-                message,
-                file: Some(self.source.clone()),
-                line: Some(error.line()),
-                // A fault at the end of a line is counted as column 0 of the next.
-                column: Some(error.column().max(1)),
-                key: None,
-            }
+            // A fault at the end of a line is counted as column 0 of the next.
+            self.placed(Some((error.line(), error.column().max(1))), message, None)
         })?;
         if !self.root.is_object() {
             return Err(self.error_at(Some(0), "expected an object, { ... }".into(), None));
@@ -225,6 +220,14 @@ impl Tree {
             let start = before.rfind('\n').map_or(0, |at| at + 1);
             (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
         });
+        self.placed(place, message, key)
+    }
+
+    /// An error at a line and a column of the text.
+    fn placed(&self, place: Option<(usize, usize)>, message: String, key: Option<String>) -> ConfigError {
+        if self.source.is_empty() {
+            return ConfigError { message, key, ..Default::default() };
+        }
         let (line, column) = place.unzip();
         ConfigError { message, file: Some(self.source.clone()), line, column, key }
     }

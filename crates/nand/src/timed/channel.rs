@@ -10,12 +10,12 @@ use crate::context::Time;
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     units: usize,
-    /// Transfers that are kept of a unit, and one place for [`Interval::NEVER`].
+    /// Transfers that are kept of a unit, and [`AHEAD`] places for [`Interval::NEVER`].
     room: usize,
     /// By unit, `room` places each: its transfers, disjoint and ascending, then [`Interval::NEVER`].
     taken: Vec<Interval>,
-    /// By unit, then other unit: the index in `taken` of the first transfer of the other one that may end after what
-    /// the unit does next; of its own, the one behind its last.
+    /// By unit, then by distance to a unit (0: itself, 1: the next one, ..., the one before): the index in `taken` of
+    /// that unit's first transfer that may end after what this one does next; of its own, the one behind its last.
     places: Vec<u32>,
     /// Summed length of all transfers.
     pub(super) busy: Time,
@@ -31,20 +31,28 @@ impl Interval {
     const NEVER: Self = Self { start: Time::MAX, end: Time::MAX };
 }
 
+/// Transfers of a unit that are looked at together.
+const AHEAD: usize = 3;
+
 impl Channel {
-    const FIRST_ROOM: usize = 64;
+    const FIRST_ROOM: usize = 128;
 
     /// A free bus of `units` units.
     pub(super) fn new(units: usize) -> Self {
         let room = Self::FIRST_ROOM;
-        let places = (0..units * units).map(|place| (place % units * room) as u32).collect();
+        let places = (0..units * units).map(|place| (Self::lane(units, place) * room) as u32).collect();
         Self { units, room, taken: vec![Interval::NEVER; units * room], places, busy: 0 }
+    }
+
+    /// The unit among whose transfers `places[place]` is.
+    fn lane(units: usize, place: usize) -> usize {
+        (place / units + place % units) % units
     }
 
     /// Whether [`Self::forget`] must come before the next [`Self::take`] of `unit`.
     #[inline]
     pub(super) fn is_full(&self, unit: usize) -> bool {
-        self.places[unit * self.units + unit] as usize + 1 == (unit + 1) * self.room
+        self.places[unit * self.units] as usize + AHEAD == (unit + 1) * self.room
     }
 
     /// Takes the bus for `unit` and `ns` at the first time from `from` on that it is free for so long; no earlier than
@@ -53,28 +61,12 @@ impl Channel {
     pub(super) fn take(&mut self, unit: usize, from: Time, ns: Time) -> Time {
         self.busy += ns;
         let places = &mut self.places[unit * self.units..][..self.units];
-        let mut start = from;
-        // Each round looks at one transfer of every unit and branches only at its end: which units are in the way
-        // cannot be predicted, the number of rounds mostly can.
-        loop {
-            let tried = start;
-            let mut is_behind = false;
-            for place in &mut *places {
-                // Mostly none to two transfers have passed since this unit looked last.
-                let mut at = *place as usize;
-                at += usize::from(self.taken[at].end <= tried);
-                at += usize::from(self.taken[at].end <= tried);
-                *place = at as u32;
-                let Interval { start: next, end } = self.taken[at];
-                is_behind |= end <= tried;
-                // A transfer in the way is in the way of every start before its end.
-                start = start.max(if next < tried + ns { end } else { 0 });
-            }
-            if start == tried && !is_behind {
-                break;
-            }
-        }
-        let own = &mut places[unit];
+        let (own, others) = places.split_first_mut().expect("a unit has a place among its own transfers");
+        let start = match <&mut [u32; 3]>::try_from(&mut *others) {
+            // A fixed number of units, the usual one, is looked at without a loop.
+            Ok(three) => first_gap(&self.taken, three, from, ns),
+            Err(_) => first_gap(&self.taken, others, from, ns),
+        };
         self.taken[*own as usize] = Interval { start, end: start + ns };
         *own += 1;
         start + ns
@@ -88,7 +80,7 @@ impl Channel {
             let first = unit * room;
             let taken = &mut self.taken[first..first + room];
             let passed = taken.partition_point(|interval| interval.end <= past);
-            let places = || (unit..units * units).step_by(units);
+            let places = || (0..units).map(|of| of * units + (unit + units - of) % units);
             let dead = |place: usize| (self.places[place] as usize - first).max(passed);
             let dead = places().map(dead).min().expect("a bus has a unit");
             taken.copy_within(dead.., 0);
@@ -98,7 +90,7 @@ impl Channel {
                 self.places[place] = (ahead - dead) as u32;
             }
         }
-        let ahead = |unit: usize| self.places[unit * units + unit] as usize - unit * room;
+        let ahead = |unit: usize| self.places[unit * units] as usize - unit * room;
         let most = (0..units).map(ahead).max().expect("a bus has a unit");
         if most > room / 2 {
             self.resize(2 * room);
@@ -114,10 +106,38 @@ impl Channel {
             taken.extend_from_slice(&list[..room.min(list.len())]);
             taken.resize((unit + 1) * room, Interval::NEVER);
         }
-        for (place, unit) in self.places.iter_mut().zip((0..self.units).cycle()) {
+        for (at, place) in self.places.iter_mut().enumerate() {
+            let unit = Self::lane(self.units, at);
             *place = *place - (unit * self.room) as u32 + (unit * room) as u32;
         }
         (self.taken, self.room) = (taken, room);
+    }
+}
+
+/// The first time from `from` on that is free for `ns` of the transfers in `taken` from `places` on, which move past
+/// what ends by then.
+#[inline(always)]
+fn first_gap(taken: &[Interval], places: &mut [u32], from: Time, ns: Time) -> Time {
+    let mut start = from;
+    // A round looks at one transfer of every unit and branches only at its end: which units are in the way cannot be
+    // predicted, the number of rounds mostly can.
+    loop {
+        let tried = start;
+        let mut is_taken = false;
+        for place in &mut *places {
+            // Mostly none to two transfers have passed since this unit looked last; if more, the next round goes on.
+            let ahead = &taken[*place as usize..][..AHEAD];
+            let passed = usize::from(ahead[0].end <= tried) + usize::from(ahead[1].end <= tried);
+            *place += passed as u32;
+            let next = ahead[passed];
+            let in_the_way = next.start < tried + ns;
+            is_taken |= in_the_way;
+            // A transfer in the way is in the way of every start before its end.
+            start = start.max(if in_the_way { next.end } else { 0 });
+        }
+        if !is_taken {
+            return start;
+        }
     }
 }
 
@@ -127,7 +147,7 @@ mod tests {
     use crate::random::Random;
 
     fn spans(channel: &Channel, unit: usize) -> Vec<(Time, Time)> {
-        let (first, end) = (unit * channel.room, channel.places[unit * channel.units + unit] as usize);
+        let (first, end) = (unit * channel.room, channel.places[unit * channel.units] as usize);
         assert!(channel.taken[end..first + channel.room].iter().all(|&interval| interval == Interval::NEVER));
         channel.taken[first..end].iter().map(|interval| (interval.start, interval.end)).collect()
     }

@@ -4,8 +4,7 @@
 //! byte   0       FTL, by its place on the list
 //!        1       device, by its place among those of the conformance runs
 //!        2..10   options of the FTL, one a byte
-//!        10      bits 0 to 3 the exported pages left out, in quarters of a block on each die; bit 4: where the options
-//!                make trims forget at a mount, keep the trims and leave out the mounts, else the reverse
+//!        10      bits 0 to 3 the exported pages left out, in quarters of a block on each die
 //!        11      a block that is bad from the factory, from 1; 0: none
 //!        12..18  three faults: bit 0 erase or program, the rest its ordinal; 0: none
 //!        18..24  three power cuts: bits 0 to 2 the form, the rest the operation; 0: none
@@ -14,17 +13,13 @@
 
 use super::options::{vary, Varied};
 use crate::conformance::{devices, Device};
-use crate::rig::{Lost, Rig};
+use crate::rig::{flash, Flash, Lost, Rig};
 use crate::script::{self, Step};
-use nandlab_block::{Error, Op, Request};
+use nandlab_block::{Error, Request};
 use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
-use nandlab_nand::backed::Backed;
-use nandlab_nand::faulty::{Config as Faults, Faulty};
-use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
-use nandlab_nand::Nand as _;
+use nandlab_nand::faulty::Config as Faults;
+use nandlab_nand::power_cut::{CutPlan, Form};
 use std::fmt;
-
-type Nand = PowerCut<Faulty<Backed>>;
 
 /// Bytes before the script.
 const HEAD: usize = 24;
@@ -79,7 +74,7 @@ impl Case {
     /// Where the refusal is no sentence.
     pub fn from_bytes(data: &[u8]) -> Option<Self> {
         let (head, steps) = data.split_at_checked(HEAD)?;
-        let Varied { config: ftl, weakened, forgets_trims } = vary(head[0], &head[2..10])?;
+        let Varied { config: ftl, weakened } = vary(head[0], &head[2..10])?;
         let devices = devices();
         let device = devices[usize::from(head[1]) % devices.len()];
         let geometry = &device.geometry;
@@ -89,13 +84,7 @@ impl Case {
         let sectors = u64::from(logical_pages) * u64::from(geometry.sectors_per_page());
         let mut script = script::from_bytes(&steps[..steps.len().min(4 * MAX_STEPS)], sectors);
         script.push(Step::Remount);
-        let mut cuts = cuts(&head[18..24]);
-        if forgets_trims && head[10] & 16 == 0 {
-            script.retain(|step| !matches!(step, Step::Do(Request { op: Op::Trim, .. })));
-        } else if forgets_trims {
-            script.retain(|&step| step != Step::Remount);
-            cuts.clear();
-        }
+        let cuts = cuts(&head[18..24]);
         let mut faults = Faults::default();
         faults.factory_bad_blocks.extend(u32::from(head[11]).checked_sub(1).map(|block| block % geometry.blocks()));
         for pair in pairs(&head[12..18]) {
@@ -117,7 +106,7 @@ impl Case {
     ///
     /// Bad blocks may use up the spare ones. A cut wastes pages but no block, so that it is no excuse, unless the
     /// options say that the FTL keeps less free than it is safe with.
-    fn may_wear_out(&self, nand: &Nand) -> bool {
+    fn may_wear_out(&self, nand: &Flash) -> bool {
         let counts = nand.inner().counts();
         let bad = self.faults.factory_bad_blocks.len() as u64 + counts.failed_programs + counts.failed_erases;
         bad > 0 || self.weakened && !self.cuts.is_empty()
@@ -175,14 +164,13 @@ impl Visitor for Play<'_> {
 
     fn visit<F: Ftl>(self, config: &F::Config) -> End {
         let case = self.0;
-        let nand = Backed::ram(case.device.geometry, case.device.rules);
-        let nand = Faulty::new(nand, case.faults.clone()).expect("the faults are in range");
         let mut run = Run { case, config, cuts: case.cuts.iter(), fallen: 0 };
-        let mut nand = PowerCut::new(nand);
+        let mut nand = flash(&case.device, case.faults.clone());
         run.arm(&mut nand);
         let model = crate::Model::new(
             u64::from(case.logical_pages) * u64::from(case.device.geometry.sectors_per_page()),
             case.device.geometry.sectors_per_page(),
+            F::trims(config),
         );
         let mounted = run.mount::<F>(Lost { nand, model });
         let played = mounted.is_some_and(|rig| run.play(rig));
@@ -200,14 +188,14 @@ struct Run<'a, C> {
 }
 
 impl<C> Run<'_, C> {
-    fn arm(&mut self, nand: &mut Nand) {
+    fn arm(&mut self, nand: &mut Flash) {
         if let Some(&plan) = self.cuts.next() {
             nand.arm(plan);
         }
     }
 
     /// Plays the script; false: the device is worn out.
-    fn play<F: Ftl<Config = C>>(&mut self, mut rig: Rig<F, Nand>) -> bool {
+    fn play<F: Ftl<Config = C>>(&mut self, mut rig: Rig<F, Flash>) -> bool {
         for &step in &self.case.script {
             let mounted = match rig.step(step) {
                 Ok(()) if step == Step::Remount => {
@@ -222,7 +210,7 @@ impl<C> Run<'_, C> {
                 Err(Error::PowerLost) => self.power_back::<F>(rig.power_lost()),
                 Err(Error::WornOut(why)) => {
                     assert!(self.case.may_wear_out(rig.disk().nand()), "{step:?} on a sound device: {why}");
-                    Self::read_the_rest(&mut rig, step);
+                    rig.compare_untouched(step);
                     return false;
                 }
                 Err(error) => panic!("{step:?}: {error}"),
@@ -238,7 +226,7 @@ impl<C> Run<'_, C> {
     }
 
     /// Power is back after a cut.
-    fn power_back<F: Ftl<Config = C>>(&mut self, mut lost: Lost<Nand>) -> Option<Rig<F, Nand>> {
+    fn power_back<F: Ftl<Config = C>>(&mut self, mut lost: Lost<Flash>) -> Option<Rig<F, Flash>> {
         self.fallen += 1;
         lost.nand.restore();
         self.arm(&mut lost.nand);
@@ -246,7 +234,7 @@ impl<C> Run<'_, C> {
     }
 
     /// Mounts and compares everything, through all cuts that fall meanwhile; `None`: worn out.
-    fn mount<F: Ftl<Config = C>>(&mut self, lost: Lost<Nand>) -> Option<Rig<F, Nand>> {
+    fn mount<F: Ftl<Config = C>>(&mut self, lost: Lost<Flash>) -> Option<Rig<F, Flash>> {
         if self.case.may_wear_out(&lost.nand) {
             let mounted = F::mount(&mut lost.nand.clone(), self.case.logical_pages, self.config);
             if let Err(FtlError::WornOut { good, needed }) = mounted {
@@ -257,22 +245,6 @@ impl<C> Run<'_, C> {
         match Rig::recovered(lost.nand, &lost.model, self.case.logical_pages, self.config) {
             Ok(rig) => Some(rig),
             Err(lost) => self.power_back(lost),
-        }
-    }
-
-    /// A worn-out device still answers reads of all that the refused request did not touch.
-    fn read_the_rest<F: Ftl<Config = C>>(rig: &mut Rig<F, Nand>, refused: Step) {
-        let page = rig.disk_mut().nand_mut().geometry().sectors_per_page();
-        let touched = match refused {
-            Step::Do(Request { op: Op::Write | Op::Trim, sector, sectors, .. }) => sector..sector + u64::from(sectors),
-            _ => 0..0,
-        };
-        let all = u64::from(rig.disk().ftl().logical_pages()) * u64::from(page);
-        for sector in (0..all).step_by(page as usize) {
-            if sector + u64::from(page) <= touched.start || sector >= touched.end {
-                let read = Step::Do(Request::new(Op::Read, sector, page));
-                rig.step(read).unwrap_or_else(|error| panic!("{read:?} on a worn-out device: {error}"));
-            }
         }
     }
 }

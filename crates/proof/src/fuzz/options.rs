@@ -8,8 +8,6 @@ pub(super) struct Varied {
     pub(super) config: FtlConfig,
     /// Whether a number is below its default: it may have bought capacity with safety.
     pub(super) weakened: bool,
-    /// Whether trims are undone by a mount, as the option says.
-    pub(super) forgets_trims: bool,
 }
 
 /// The FTL with the number `ftl` on the list (modulo its length); each option takes its value by one byte.
@@ -31,9 +29,8 @@ pub(super) fn vary(ftl: u8, bytes: &[u8]) -> Option<Varied> {
         weakened |= matches!((after.as_u64(), before.as_u64()), (Some(after), Some(before)) if after < before);
         options.insert(key.clone(), after);
     }
-    let forgets_trims = options.get("durable_trim") == Some(&json!(false));
     let config = serde_json::from_value(json!({ name: options })).ok()?;
-    Some(Varied { config, weakened, forgets_trims })
+    Some(Varied { config, weakened })
 }
 
 /// Values that an option may take; the first is the default.

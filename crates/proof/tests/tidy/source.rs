@@ -108,6 +108,26 @@ pub fn functions(code: &str) -> Vec<(String, usize, usize)> {
     found
 }
 
+/// Name, first line and lines of each function of a Python source: a body ends at the next line that is indented less.
+pub fn python_functions(source: &str) -> Vec<(String, usize, usize)> {
+    let lines: Vec<&str> = source.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let mut found = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let text = line.trim_start();
+        let Some(signature) = text.strip_prefix("async ").unwrap_or(text).strip_prefix("def ") else { continue };
+        // A closing bracket of a long signature stands as far left as the `def` itself.
+        let inside = |line: &&&str| {
+            line.trim().is_empty() || indent(line) > indent(lines[at]) || line.trim_start().starts_with(')')
+        };
+        let body = lines[at + 1..].iter().take_while(inside).count();
+        let blank = lines[at + 1..=at + body].iter().rev().take_while(|line| line.trim().is_empty()).count();
+        let name = signature.split('(').next().unwrap_or_default();
+        found.push((name.to_owned(), at + 1, 1 + body - blank));
+    }
+    found
+}
+
 /// The place of the `{` or the `;` that ends the signature at `at`; those of array types are inside brackets.
 fn body_or_end(code: &str, at: usize) -> Option<usize> {
     let mut depth = 0;
@@ -186,6 +206,13 @@ fn functions_are_measured() {
     let code =
         "fn short() {}\ntrait T { fn none(); }\nlet f: fn(u8) = x;\nfn long(\n a: [u8; 2],\n) {\n  if a { }\n}\n";
     assert_eq!(functions(code), [("short".to_owned(), 1, 1), ("long".to_owned(), 4, 5)]);
+}
+
+#[test]
+fn python_functions_are_measured() {
+    let source =
+        "def short(): ...\n\nclass C:\n    def long(\n        self,\n    ) -> int:\n\n        return 1\n\n\nx = 1\n";
+    assert_eq!(python_functions(source), [("short".to_owned(), 1, 1), ("long".to_owned(), 4, 5)]);
 }
 
 #[test]

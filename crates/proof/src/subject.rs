@@ -1,0 +1,95 @@
+//! What is proven: an FTL with one of its sets of options.
+
+use nandlab_ftl::{FtlConfig, Variant};
+use std::fmt;
+use std::panic::resume_unwind;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// An FTL with a set of options; written `page` with the default ones, else `page:spare`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Subject {
+    /// The FTL and its options.
+    pub config: FtlConfig,
+    /// The name of the options.
+    pub variant: &'static str,
+    /// Whether a fault or a cut may leave a sound device no room for a write.
+    pub is_tight: bool,
+}
+
+/// Every FTL on the list, each with all its sets of options, the default ones first.
+pub fn subjects() -> Vec<Vec<Subject>> {
+    let subject = |variant: Variant<FtlConfig>| Subject {
+        config: variant.config,
+        variant: variant.name,
+        is_tight: variant.is_tight,
+    };
+    FtlConfig::all().iter().map(|ftl| ftl.variants().into_iter().map(subject).collect()).collect()
+}
+
+impl Subject {
+    /// The name of the FTL.
+    pub fn ftl(&self) -> &'static str {
+        self.config.name()
+    }
+
+    /// Whether the options are the default ones.
+    pub fn is_default(&self) -> bool {
+        self.variant == DEFAULT
+    }
+}
+
+const DEFAULT: &str = "default";
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.variant {
+            DEFAULT => f.pad(self.ftl()),
+            variant => f.pad(&format!("{}:{variant}", self.ftl())),
+        }
+    }
+}
+
+impl FromStr for Subject {
+    type Err = String;
+
+    /// Finds a subject by its name.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all: Vec<Subject> = subjects().into_iter().flatten().collect();
+        let names = || all.iter().map(Subject::to_string).collect::<Vec<_>>().join(", ");
+        let found = all.iter().find(|subject| subject.to_string() == text).cloned();
+        found.ok_or_else(|| format!("there is no FTL {text}; there are {}", names()))
+    }
+}
+
+/// The subject of the run with this number: the default options in every second one, the others in turn.
+pub fn in_turn(subjects: &[Subject], number: u64) -> &Subject {
+    let others = subjects.len() as u64 - 1;
+    if number % 2 == 0 || others == 0 {
+        return &subjects[0];
+    }
+    &subjects[1 + (number / 2 % others) as usize]
+}
+
+/// Runs `prove` for every item on all cores; the results are in the order of the items.
+///
+/// # Panics
+/// As `prove`.
+pub fn on_all_cores<T: Sync, R: Send>(items: &[T], prove: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        while let Some((at, item)) = Some(next.fetch_add(1, Relaxed)).and_then(|at| Some((at, items.get(at)?))) {
+            done.push((at, prove(item)));
+        }
+        done
+    };
+    let mut results = std::thread::scope(|scope| {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
+        let done = workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        done.collect::<Vec<_>>()
+    });
+    results.sort_by_key(|&(at, _)| at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
