@@ -95,7 +95,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         while sector < end {
             let pages = self.whole_pages(sector, end);
             if request.op == Op::Write && pages > 1 {
-                self.write_run(sector, pages, request, &data)?;
+                self.write_run(sector, pages, request, &data).map_err(|error| failed(&error, sector))?;
                 sector += pages << self.page_shift;
                 continue;
             }

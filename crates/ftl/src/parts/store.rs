@@ -107,6 +107,8 @@ pub struct Store {
     free: FreeBlocks,
     notes: Notes,
     seq: u64,
+    /// Whether a page is unmapped of which no note says so: blocks are erased at once from then on.
+    forgets: bool,
     /// Blocks in use with a failed program.
     failing: BTreeSet<BlockId>,
     /// By block: when the last program ends that made one of its pages invalid.
@@ -127,6 +129,7 @@ impl Store {
             free: FreeBlocks::new(geometry),
             notes: Notes::new(geometry, logical_pages, options.durable_trim),
             seq: 1,
+            forgets: false,
             failing: BTreeSet::new(),
             superseded: vec![0; geometry.blocks() as usize],
             full: geometry.full_mask(),
@@ -639,7 +642,7 @@ impl Store {
         if self.failing.remove(&block) {
             return self.retire(nand, block);
         }
-        let at_once = self.options.erase_when == EraseWhen::OnFree;
+        let at_once = self.forgets || self.options.erase_when == EraseWhen::OnFree;
         if !at_once || self.erase(nand, block)? {
             self.free.add(block, at_once);
         }
@@ -665,7 +668,10 @@ impl Store {
     }
 
     /// Unmaps a page.
-    pub(crate) fn trim(&mut self, at: Lpn) {
+    pub(crate) fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        if !self.options.durable_trim && !self.forgets {
+            self.forget(nand)?;
+        }
         let old = std::mem::replace(&mut self.map[at.index()], Ppa::NONE);
         if self.options.durable_trim {
             self.notes.trimmed(at);
@@ -673,6 +679,20 @@ impl Store {
         } else {
             self.valid.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
         }
+        Ok(())
+    }
+
+    /// Erases what is free, and from now on at once what becomes free: without notes, a copy that is superseded may be
+    /// the newest one again after a trim, and a mount would find more blocks in use than there were.
+    #[cold]
+    fn forget<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.forgets = true;
+        for block in self.free.take_unerased() {
+            if scoped(nand, Cause::Trim, |nand| self.erase(nand, block))? {
+                self.free.add(block, true);
+            }
+        }
+        Ok(())
     }
 
     fn needed_blocks(&self) -> u32 {
