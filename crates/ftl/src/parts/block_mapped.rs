@@ -225,6 +225,7 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
             self.retire_failing(nand)?;
         }
         nand.ctx().fence();
+        self.store.settled();
         let end = nand.ctx().horizon();
         nand.ctx().wait_until(end);
         Ok(())

@@ -111,6 +111,9 @@ pub struct Store {
     forgets: bool,
     /// Blocks in use with a failed program.
     failing: BTreeSet<BlockId>,
+    /// When the last merge or note ends, until a fence makes it durable: blocks that it emptied may wait for their
+    /// erase, and must not be found beside a block that is opened after it.
+    unsettled: Option<Time>,
     /// By block: when the last program ends that made one of its pages invalid.
     superseded: Vec<Time>,
     full: SectorMask,
@@ -131,6 +134,7 @@ impl Store {
             seq: 1,
             forgets: false,
             failing: BTreeSet::new(),
+            unsettled: None,
             superseded: vec![0; geometry.blocks() as usize],
             full: geometry.full_mask(),
             dense: order == ProgramOrder::AscendingDense,
@@ -447,6 +451,7 @@ impl Store {
             let target = self.take(nand, near)?;
             let lost_pages = self.events.lost_pages;
             if self.gather_into(nand, group, target, pending)? {
+                self.settle_later(nand);
                 self.wait(nand);
                 return Ok(target);
             }
@@ -598,8 +603,22 @@ impl Store {
         verified(nand.program(to, &N::Buf::zeroed(self.geometry.page_bytes()), &[], oob))
     }
 
+    /// What was issued last must be durable before another block is opened.
+    #[inline]
+    fn settle_later<N: Nand>(&mut self, nand: &mut N) {
+        self.unsettled = self.unsettled.max(Some(nand.ctx().last()));
+    }
+
+    /// Everything that was issued is durable.
+    pub(crate) fn settled(&mut self) {
+        self.unsettled = None;
+    }
+
     /// Takes a free block, erased; from the die of `near` where it can.
     pub(crate) fn take<N: Nand>(&mut self, nand: &mut N, near: BlockId) -> Result<BlockId, FtlError> {
+        if let Some(end) = self.unsettled.take() {
+            nand.ctx().fence_at(end);
+        }
         while let Some(free) = self.free.take(near) {
             if free.erased || scoped(nand, Cause::Gc, |nand| self.erase(nand, free.block))? {
                 return Ok(free.block);
@@ -619,6 +638,7 @@ impl Store {
         // What replaced the pages of this block must be on flash before they go.
         let bound = self.superseded[block.index()].max(self.notes.written_at());
         let before = nand.ctx().fence_at(bound);
+        self.unsettled = self.unsettled.filter(|&end| end > bound);
         let erased = nand.erase(block);
         nand.ctx().set_ready(before);
         match erased {
