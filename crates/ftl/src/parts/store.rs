@@ -103,7 +103,7 @@ pub struct Store {
     /// Trimmed pages that no note holds yet, and their last copies.
     pinned: Vec<(Lpn, Ppa)>,
     fill: Fill,
-    free: FreeBlocks,
+    pub(crate) free: FreeBlocks,
     notes: Notes,
     seq: u64,
     /// Blocks in use with a failed program.
@@ -194,6 +194,11 @@ impl Store {
         self.valid.count(block)
     }
 
+    /// Mapped pages whose newest copy `block` holds.
+    pub(crate) fn mapped_to(&self, block: BlockId) -> u32 {
+        self.valid.count(block) - self.pinned_in(block)
+    }
+
     /// Pages of `block` whose trim waits for a note.
     pub(crate) fn pinned_in(&self, block: BlockId) -> u32 {
         self.pinned.iter().filter(|&&(_, page)| self.geometry.block_of(page) == block).count() as u32
@@ -206,6 +211,20 @@ impl Store {
             return place == self.fill.high_water(block);
         }
         self.fill.takes(block, place)
+    }
+
+    /// Whether `block` takes the page at `place` once the gap below it is filled on a chip without gaps.
+    #[inline]
+    pub(crate) fn reaches(&self, block: BlockId, place: u32) -> bool {
+        self.fill.takes(block, place)
+    }
+
+    /// Whether `block` takes, in their places, every page of a logical block that it lacks, and the `pending` one.
+    pub(crate) fn takes_rest(&self, group: u32, block: BlockId, pending: Option<Lpn>) -> bool {
+        self.pages_of(group).map(Lpn).all(|at| {
+            let lacks = pending == Some(at) || (self.lookup(at).is_some() && !self.is_in(at, block));
+            !lacks || self.reaches(block, self.split(at).1)
+        })
     }
 
     /// Whether the chip programs without gaps.
@@ -387,7 +406,24 @@ impl Store {
             let from = self.map[(first + place) as usize];
             from.is_some() && self.geometry.block_of(from) != block
         });
-        for place in start..last.map_or(start, |last| last + 1) {
+        let done = self.advance(nand, group, block, start..last.map_or(start, |last| last + 1))?;
+        if done {
+            self.wait(nand);
+        }
+        Ok(done)
+    }
+
+    /// As [`Self::complete`], but up to the end of `places` on a chip without gaps, with padding for pages that are
+    /// unmapped, and without a wait: what fills the gap below a page of the host.
+    pub(crate) fn advance<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        group: u32,
+        block: BlockId,
+        places: Range<u32>,
+    ) -> Result<bool, FtlError> {
+        let first = self.pages_of(group).start;
+        for place in places {
             let (at, to) = (Lpn(first + place), self.geometry.page(block, place));
             let from = self.map[at.index()];
             let moves = from.is_some() && self.geometry.block_of(from) != block;
@@ -404,7 +440,6 @@ impl Store {
                 self.remap(at, to, end);
             }
         }
-        self.wait(nand);
         Ok(true)
     }
 
