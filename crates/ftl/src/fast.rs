@@ -37,6 +37,9 @@
 //! S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park, H.-J. Song: A Log Buffer-Based Flash Translation Layer Using
 //! Fully-Associative Sector Translation. ACM Transactions on Embedded Computing Systems 6(3), 2007.
 
+#[cfg(test)]
+mod tests;
+
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
 use crate::{FtlError, RamUse, Variant};
@@ -131,11 +134,17 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Takes a block, after reclaiming others until there is room.
+    /// Whether a block may be taken beside those that logical blocks without a data block will take.
+    fn has_room(&self, store: &Store) -> bool {
+        store.has_room_beside(self.homeless.len() as u32)
+    }
+
+    /// Merges log blocks until a block may be taken; a migration would give none back.
     fn make_room<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        while !store.has_room_beside(self.homeless.len() as u32) {
+        while !self.has_room(store) {
             if !self.logs.is_empty() {
-                self.reclaim(store, nand)?;
+                store.events.gc_runs += 1;
+                self.merge_front(store, nand)?;
             } else if self.sequential.is_some() {
                 self.end_sequential(store, nand)?;
             } else {
@@ -299,14 +308,17 @@ impl Scheme {
 
     /// Makes sure that the last random log block takes a page.
     fn open_log<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        while self.logs.len() >= self.config.log_blocks as usize {
-            self.reclaim(store, nand)?;
-        }
-        self.make_room(store, nand)?;
         // A migration leaves a block that is filled further.
-        if self.logs.back().is_none_or(|log| store.is_full(log.block)) {
-            let block = store.open(nand, BlockId::NONE)?;
-            self.logs.push_back(Log { block, entries: Vec::new() });
+        while self.logs.back().is_none_or(|log| store.is_full(log.block)) {
+            let may_open = self.logs.len() < self.config.log_blocks as usize;
+            if may_open && self.has_room(store) {
+                let block = store.open(nand, BlockId::NONE)?;
+                self.logs.push_back(Log { block, entries: Vec::new() });
+            } else if self.logs.is_empty() {
+                self.make_room(store, nand)?;
+            } else {
+                self.reclaim(store, nand)?;
+            }
         }
         Ok(())
     }
@@ -320,12 +332,12 @@ impl Scheme {
         if self.config.migrate && worthwhile && store.is_full(victim.block) && self.migrate(store, nand)? {
             return Ok(());
         }
-        self.migrations = 0;
         self.merge_front(store, nand)
     }
 
     /// Merges the logical blocks of the oldest random log block, and releases it.
     fn merge_front<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
+        self.migrations = 0;
         let victim = self.logs.front().expect("the caller saw a log block");
         let (block, entries) = (victim.block, victim.entries.clone());
         for (place, at) in entries {

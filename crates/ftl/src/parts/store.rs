@@ -15,6 +15,8 @@ pub(crate) mod free_blocks;
 mod notes;
 pub(crate) mod page_bits;
 mod recover;
+#[cfg(test)]
+mod tests;
 
 use crate::{Events, FtlError, RamUse};
 use fill::Fill;
