@@ -15,7 +15,8 @@
 //!                                  gathering its pages from all log blocks; then it is erased
 //! ```
 //! With `migrate` a victim that is less than half valid is renewed instead: its valid pages are copied to the head of a
-//! new log block, as often in a row as a log block has half its pages.
+//! new log block, which takes the next pages, as often in a row as a log block has half its pages. Where a block is needed
+//! beside the log, victims are merged: a migration gives none back.
 //! On chips that program in ascending order a page below the last programmed one of its data block goes to the log as
 //! well. A page that the host writes in part is read first, merged and written whole.
 //!

@@ -1,8 +1,12 @@
+//! Costs by hand, for a logical block of b = 8 valid pages: a switch erases the data block; a partial merge of a log
+//! block with a prefix of k pages copies the b - k others and erases the data block; a full merge copies all b to a new
+//! block and erases the data block and the log block. The write that triggers it is programmed besides.
+
 use super::{Bast, Config, FirstWrite, Victim};
 use crate::parts::store::EraseWhen;
-use crate::tests::{cost_of, erased, filled, merges, ORDERS, PAGES};
-use crate::Disk;
-use nandlab_nand::{Counting, ProgramOrder};
+use crate::tests::{cost_of, erased, filled, merges, write, ORDERS, PAGES};
+use crate::{Disk, Ftl};
+use nandlab_nand::{Counting, Geometry, ProgramOrder, Rules};
 
 type Lab = Disk<Bast, Counting>;
 
@@ -64,8 +68,26 @@ fn the_option_names_the_victim() {
     for (victim, expected) in [(Victim::Lru, (4, 6)), (Victim::Fifo, (6, 4)), (Victim::Fullest, (4, 4))] {
         assert_eq!((copies(victim, &second_is_fuller), copies(victim, &first_is_fuller)), expected, "{victim:?}");
     }
-    let random = copies(Victim::Random, &second_is_fuller);
-    assert!(random == 4 || random == 6);
+}
+
+#[test]
+fn a_random_victim_is_the_least_recently_written_one_in_half_of_the_cases() {
+    let config = Config { log_blocks: 2, victim: Victim::Random, ..Config::default() };
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 4, &config);
+    let (mut oldest_first, mut victims) = (0, 0);
+    for round in 0..2000 {
+        let before = lab.ftl().scheme.logs.clone();
+        write(&mut lab, [round % 4 * 8]);
+        let after: Vec<u32> = lab.ftl().scheme.logs.iter().map(|log| log.group).collect();
+        let oldest = before.iter().min_by_key(|log| log.written).map(|log| log.group);
+        if before.len() == 2 && before.iter().any(|log| !after.contains(&log.group)) {
+            victims += 1;
+            oldest_first += u32::from(oldest.is_some_and(|oldest| !after.contains(&oldest)));
+        }
+    }
+    // Six standard deviations of a fair coin.
+    let (share, deviation) = (f64::from(oldest_first) / f64::from(victims), 0.5 / f64::from(victims).sqrt());
+    assert!(victims > 500 && (share - 0.5).abs() < 6.0 * deviation, "{oldest_first} of {victims}");
 }
 
 #[test]
@@ -92,4 +114,12 @@ fn erases_wait_until_the_block_is_taken_where_the_option_says_so() {
     let (_, eager_copies, eager_erases) = cost_of(&mut eager, (0..rounds).flat_map(|_| (8..16).rev()));
     assert_eq!(copies, eager_copies + PAGES, "the page before was out of order");
     assert!(erases < eager_erases && erases + 15 > eager_erases, "{erases} against {eager_erases}");
+}
+
+#[test]
+fn a_log_without_blocks_is_refused() {
+    let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+    let config = Config { log_blocks: 0, ..Config::default() };
+    let error = Bast::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
+    assert!(error.starts_with("ftl.bast.log_blocks = 0 cannot work"), "{error}");
 }

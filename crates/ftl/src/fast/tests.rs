@@ -1,7 +1,12 @@
+//! Costs by hand, for logical blocks of b = 8 valid pages: the sequential log block ends in a switch (1 erase), a
+//! partial merge (b - k copies, 1 erase) or, with the page that is being written, a full merge (b - 1 copies, 2 erases);
+//! a victim with newest pages of m logical blocks costs m times b copies and 1 erase, and 1 erase of its own; a
+//! migration of v valid pages v copies and 1 erase.
+
 use super::{Config, Fast, SwRule};
 use crate::tests::{cost_of, filled, merges, ORDERS, PAGES};
-use crate::Disk;
-use nandlab_nand::{Counting, ProgramOrder};
+use crate::{Disk, Ftl};
+use nandlab_nand::{Counting, Geometry, ProgramOrder, Rules};
 
 type Lab = Disk<Fast, Counting>;
 
@@ -60,6 +65,19 @@ fn a_merge_takes_pages_from_all_log_blocks() {
 }
 
 #[test]
+fn a_victim_completes_the_sequential_log_block_of_a_logical_block_that_it_holds() {
+    for order in ORDERS {
+        let mut lab: Lab = filled(order, 4, &Config { log_blocks: 1, ..Config::default() });
+        // The log block: a page of the second logical block and seven of the first; then the second one's first page.
+        assert_eq!(cost_of(&mut lab, [11].into_iter().chain(1..8).chain([8])), (9, 0, 0), "{order:?}");
+        // Seven pages behind the sequential one and a data block; a full merge; the log block.
+        assert_eq!(cost_of(&mut lab, [17]), (1, 7 + PAGES, 1 + 1 + 1), "{order:?}");
+        assert_eq!(merges(&lab), (0, 1, 1), "{order:?}");
+        assert!(lab.ftl().scheme.sequential.is_none());
+    }
+}
+
+#[test]
 fn a_stale_victim_costs_its_erase_alone_unless_it_is_merged_all_the_same() {
     for (skip_stale, blocks) in [(true, 0), (false, 4)] {
         let config = Config { skip_stale, ..random(2) };
@@ -113,4 +131,12 @@ fn the_rule_says_which_first_page_starts_a_sequence() {
         assert_eq!(cost_of(&mut lab, [9].into_iter().chain(8..16)), (PAGES + 1, 0, in_log.0), "{sw_rule:?}");
         assert_eq!(merges(&lab), in_log, "{sw_rule:?}");
     }
+}
+
+#[test]
+fn a_log_without_blocks_is_refused() {
+    let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+    let config = Config { log_blocks: 0, ..Config::default() };
+    let error = Fast::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
+    assert!(error.starts_with("ftl.fast.log_blocks = 0 cannot work"), "{error}");
 }

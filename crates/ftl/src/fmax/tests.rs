@@ -1,3 +1,6 @@
+//! Costs by hand, for a logical block of b = 8 valid pages: a switch erases the data block; a merge with the page that
+//! is being written copies the b - 1 others, one without it all b, and erases the data block and the mirror.
+
 use super::{Config, Fmax};
 use crate::tests::{cost_of, erased, filled, merges, write, ORDERS, PAGES};
 use crate::Disk;

@@ -1,7 +1,10 @@
+//! Costs by hand, for a block of b = 8 pages with a data area of d: s = b - d overwrites fill the spare area, the next
+//! one merges with d - 1 copies and 1 erase, and leaves the spare area empty: a cycle of s + 1 overwrites.
+
 use super::{Config, Mtbs};
 use crate::tests::{cost_of, erased, merges, rules, write, ORDERS, PAGES};
 use crate::{Disk, Ftl};
-use nandlab_nand::{Counting, Geometry, Lpn, Nand, PageBuf, ProgramOrder};
+use nandlab_nand::{Counting, Geometry, Lpn, Nand, PageBuf, ProgramOrder, Rules};
 
 type Lab = Disk<Mtbs, Counting>;
 
@@ -67,4 +70,48 @@ fn a_request_over_several_logical_blocks_is_cut_at_their_borders() {
     let cost = nand.ctx().matrix().since(&before).total();
     assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (16, 1, 2));
     ftl.check(&mut nand);
+}
+
+#[test]
+fn the_data_area_takes_what_it_can_before_the_spare_area_closes_it() {
+    let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
+    // Two of the four pages are written, then all four at once: two overwrites and two places. Twice more four
+    // pages: they do not fit into the two pages that are left, and then into the spare area as a whole.
+    for order in ORDERS {
+        let mut nand: Counting = Counting::new(geometry, rules(order));
+        let mut ftl = Mtbs::mount(&mut nand, 12, &Config::default()).unwrap();
+        let pages = vec![<Counting as Nand>::Buf::zeroed(512); 4];
+        ftl.write_run(&mut nand, Lpn(4), &pages[..2]).unwrap();
+        for (merges, erases) in [(0, 0), (1, 1), (1, 1), (2, 2)] {
+            ftl.write_run(&mut nand, Lpn(4), &pages).unwrap();
+            let total = nand.ctx().matrix().total();
+            assert_eq!(
+                (ftl.events().full_merges, total.copies, total.erases() as u64),
+                (merges, 0, erases),
+                "{order:?}"
+            );
+        }
+        let places: Vec<u32> = (4..8).map(|at| geometry.page_in_block(ftl.store.lookup(Lpn(at)))).collect();
+        assert_eq!(places, [0, 1, 2, 3], "{order:?}");
+        ftl.check(&mut nand);
+    }
+}
+
+#[test]
+fn a_gap_in_the_data_area_is_padded_where_the_chip_forbids_it() {
+    for (order, programs) in [(ProgramOrder::Any, 1), (ProgramOrder::Ascending, 1), (ProgramOrder::AscendingDense, 3)] {
+        let mut lab: Lab = erased(order, 16, 12, &Config::default());
+        assert_eq!(cost_of(&mut lab, [6]), (programs, 0, 0), "{order:?}");
+    }
+}
+
+#[test]
+fn a_block_without_a_spare_area_is_refused() {
+    let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+    for data_pages in [8, 9, u32::MAX] {
+        let config = Config { data_pages, ..Config::default() };
+        let error = Mtbs::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("ftl.mtbs.data_pages = {data_pages} cannot work")), "{error}");
+        assert!(error.contains("expected 1 to 7"), "{error}");
+    }
 }

@@ -1,3 +1,6 @@
+//! Costs by hand, for a chain of n blocks with b = 8 valid pages: a fold out of place copies all but the page that is
+//! being written and erases n blocks; one in place copies what the last block lacks and erases n - 1.
+
 use super::{Config, Nftl};
 use crate::tests::{cost_of, erased, filled, merges, write, ORDERS, PAGES};
 use crate::Disk;
