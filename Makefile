@@ -12,7 +12,7 @@ PYTHON_SOURCES := $(shell find python/nandlab -name '*.py' -o -name '*.css')
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 DESIGNS := $(addprefix experiments/,page-op7.toml page-op14.toml page-op28.toml \
-	page-2k.toml page-8k.toml page-16k.toml block.toml)
+	page-2k.toml page-8k.toml page-16k.toml block.toml fmax.toml bast.toml fast.toml)
 TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
 
 # Random power cuts of `make powercut`, and seconds for each target of `make fuzz`.
@@ -26,7 +26,7 @@ demo: build
 	@mkdir -p reports
 	@$(BIN)/nandlab compare $(DESIGNS) --vary 'workload.trace.path=$(TRACES)' --report reports/demo.html
 
-test: build
+test: build $(VENV)/.dev
 	cargo test --workspace --exclude nandlab-py
 	$(BIN)/python -m pytest
 
@@ -35,7 +35,7 @@ build: $(VENV)/.extension $(VENV)/.bytecode
 bench: build
 	$(BIN)/nandlab bench
 
-lint: build
+lint: build $(VENV)/.dev
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check .
@@ -80,12 +80,17 @@ prerequisites:
 $(VENV)/.tools: python/requirements.txt | prerequisites
 	@$(PYTHON) -m venv $(VENV) >/dev/null || { \
 		echo '$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu install python3-venv' >&2; exit 1; }
-	@echo 'installing tools into $(VENV)'
+	@echo 'installing what nandlab needs into $(VENV)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(VENV)/.dev: python/requirements-dev.txt $(VENV)/.tools
+	@echo 'installing the tools of development into $(VENV)'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
 $(VENV)/.extension: $(VENV)/.tools $(RUST_SOURCES) pyproject.toml
-	@echo 'building the extension'
+	@echo 'building the extension; the first time this takes some minutes'
 	@$(BIN)/maturin develop --release --quiet >/dev/null
 	@$(BIN)/python -m nandlab.stubs
 	@touch $@

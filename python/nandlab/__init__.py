@@ -16,10 +16,14 @@ Everything that a TOML file says can be said here, under the same names; see `Ex
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+# As in `typing`, which takes longer to load than all else here: until `nandlab.__main__` runs, Ctrl-C ends
+# the command with a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from nandlab import ftl, workload
+    from typing import Any
+
+    from nandlab import buffer, ftl, workload
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
     from nandlab.config import Device, Host, Precondition
     from nandlab.experiment import Experiment, Run
@@ -41,6 +45,7 @@ __all__ = [
     "Run",
     "TraceError",
     "__version__",
+    "buffer",
     "ftl",
     "lists",
     "workload",
@@ -66,7 +71,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module has attributes of any type
     if name == "__version__":
         value = importlib.import_module("nandlab._native").version()
-    elif name in ("ftl", "workload"):
+    elif name in ("buffer", "ftl", "workload"):
         value = importlib.import_module(f"nandlab.{name}")
     elif name in _HOME:
         value = getattr(importlib.import_module(f"nandlab.{_HOME[name]}"), name)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nandlab._native import NandlabError
+from nandlab._native import DeviceFull, NandlabError
 from nandlab.experiment import POLL_S, Experiment, Run
 from nandlab.result import Result
 
@@ -17,7 +17,10 @@ STOP_S = 0.8
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an experiment: a result, or the error that ended it; neither if it never started."""
+    """What became of an experiment: a result, or the error that ended it; neither if it never started.
+
+    A device that wore out gives both: the error, and what was measured until then.
+    """
 
     result: Result | None = None
     error: NandlabError | None = None
@@ -99,6 +102,8 @@ def _collect(running: dict[int, Run], outcomes: list[Outcome], seconds: float) -
 def _outcome(run: Run) -> Outcome:
     try:
         return Outcome(result=run.result())
+    except DeviceFull as error:
+        return Outcome(result=error.result, error=error)
     except NandlabError as error:
         return Outcome(error=error)
 

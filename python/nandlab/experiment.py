@@ -11,6 +11,7 @@ from typing import Any
 from nandlab import _native
 from nandlab.config import Device, Host, Precondition
 from nandlab.parquet import csv_beside, require_polars, to_parquet
+from nandlab.plain import plain
 from nandlab.result import Result
 
 Progress = Callable[[str, int, int], object]
@@ -24,17 +25,22 @@ class Experiment:
 
     Every table can be given as one of the typed forms (`nandlab.ftl.page(...)`,
     `nandlab.workload.uniform(...)`, `nandlab.Device(...)`), or as a plain dictionary with the keys of
-    the TOML file. `tables` takes what has no keyword of its own here.
+    the TOML file. `tables` takes what has no keyword of its own here. Numbers of numpy and paths are taken
+    like those of Python.
 
     Args:
         workload: Exactly one workload.
         ftl: Exactly one FTL.
+        buffer: At most one write buffer over the FTL.
         device: The NAND device.
         host: How requests arrive.
         precondition: What is written before the workload.
         seed: Start of the random numbers. Same seed, same result, on every machine.
         base: The folder that relative paths start from; the current one by default.
         tables: Other top-level keys of the TOML file.
+
+    Raises:
+        ConfigError: A value that no file could hold, such as NaN; with its `key`.
 
     >>> import nandlab
     >>> experiment = nandlab.Experiment(
@@ -52,6 +58,7 @@ class Experiment:
         *,
         workload: Mapping[str, Any],
         ftl: Mapping[str, Any],
+        buffer: Mapping[str, Any] | None = None,
         device: Device | Mapping[str, Any] | None = None,
         host: Host | Mapping[str, Any] | None = None,
         precondition: Precondition | Mapping[str, Any] | None = None,
@@ -64,12 +71,14 @@ class Experiment:
             "workload": workload,
             "host": host,
             "precondition": precondition,
+            "buffer": buffer,
             "ftl": ftl,
             "device": device,
             **tables,
         }
-        tree = {name: _plain(table) for name, table in given.items() if table is not None}
-        self._setup(json.dumps(tree), "json", "Experiment", base, ())
+        tree = plain({name: table for name, table in given.items() if table is not None})
+        # No file holds it, so its errors name none.
+        self._setup(json.dumps(tree), "json", "", base, ())
 
     def _setup(
         self, text: str, form: str, source: str, base: str | os.PathLike[str], sets: Sequence[str]
@@ -107,10 +116,10 @@ class Experiment:
             ConfigError: With `file`, `line`, `column` and `key` where they are known.
 
         """
-        return json.loads(self._resolved())
+        return json.loads(self._native_text().resolve())
 
-    def _resolved(self) -> str:
-        return _native.resolve(self._text, self._format, self._source, self._base, list(self._sets))
+    def _native_text(self) -> _native.Text:
+        return _native.Text(self._text, self._format, self._source, self._base, list(self._sets))
 
     def inspect(self) -> dict[str, Any]:
         """What it comes down to before it runs: `device` (sizes), `trace` (what it holds), `notices`.
@@ -129,7 +138,7 @@ class Experiment:
         16777216
 
         """
-        return json.loads(_native.inspect(self._resolved(), self._base))
+        return json.loads(self._native_text().inspect())
 
     def start(self, op_log: str | os.PathLike[str] | None = None) -> Run:
         """Starts it in a thread of its own and returns at once.
@@ -138,7 +147,7 @@ class Experiment:
             op_log: A .csv or .csv.gz file that gets a line for every flash operation.
 
         """
-        return Run(self._resolved(), self._base, None if op_log is None else os.fspath(op_log))
+        return Run(self._native_text(), None if op_log is None else os.fspath(op_log))
 
     def run(self, progress: Progress | None = None, op_log: str | os.PathLike[str] | None = None) -> Result:
         """Runs it to the end.
@@ -150,7 +159,8 @@ class Experiment:
         Raises:
             ConfigError: The experiment cannot be run as it is written.
             TraceError: The trace is malformed or does not fit the device.
-            DeviceFull: No good blocks are left.
+            DeviceFull: Too few good blocks are left. Its `result` is what was measured until then, marked
+                partial; None where the device could not even be opened.
 
         """
         target = None if op_log is None else os.fspath(op_log)
@@ -165,31 +175,32 @@ class Experiment:
             except BaseException:
                 run.cancel()
                 raise
-            result = run.result()
-            if target is not None and log is not None and log != target:
+            result = run.partial_result()
+            if target is not None and log is not None and target.endswith(".parquet"):
                 to_parquet(log, target)
-        return result
+        return _unless_worn_out(result)
 
     def inputs(self) -> list[Path]:
         """The files that it reads: itself, a trace, a profile."""
-        resolved = json.loads(self._resolved())
+        resolved = self.resolve()
         base = Path(self._base)
         named = [
             resolved["device"]["profile"],
             *(table.get("path") for table in resolved["workload"].values()),
         ]
-        return [Path(self._source), *(base / name for name in named if name)]
+        own = [Path(self._source)] if self._source else []
+        return [*own, *(base / name for name in named if name)]
 
     def __repr__(self) -> str:
         sets = "".join(f", {override}" for override in self._sets)
-        return f"<Experiment {self._source}{sets}>"
+        return f"<Experiment {self._source or 'of Python'}{sets}>"
 
 
 class Run:
     """An experiment under way; made by `Experiment.start()`."""
 
-    def __init__(self, experiment_json: str, base: str, op_log: str | None) -> None:
-        self._job = _native.Job(experiment_json, base, op_log)
+    def __init__(self, text: _native.Text, op_log: str | None) -> None:
+        self._job = _native.Job(text, op_log)
         self._job.start()
 
     def progress(self) -> tuple[str, int, int]:
@@ -205,13 +216,22 @@ class Run:
         self._job.cancel()
 
     def result(self) -> Result:
-        """The result, once `wait()` has said that the end has come."""
+        """The result, once `wait()` has said that the end has come.
+
+        Raises:
+            DeviceFull: Too few good blocks are left; its `result` is what was measured until then.
+
+        """
+        return _unless_worn_out(self.partial_result())
+
+    def partial_result(self) -> Result:
+        """As `result()`, but a device that wore out is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()))
 
 
-def _plain(table: Any) -> Any:  # noqa: ANN401 - the values of a TOML table
-    if isinstance(table, Device | Host | Precondition):
-        return _plain(table.to_dict())
-    if isinstance(table, Mapping):
-        return {name: _plain(value) for name, value in table.items()}
-    return os.fspath(table) if isinstance(table, os.PathLike) else table
+def _unless_worn_out(result: Result) -> Result:
+    if result.stopped is not None and result.stopped.why == "worn_out":
+        error = _native.DeviceFull(result.stopped.message)
+        error.result = result
+        raise error
+    return result

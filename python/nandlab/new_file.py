@@ -8,6 +8,25 @@ import tempfile
 from pathlib import Path
 
 
+def target_of(path: str | os.PathLike[str]) -> Path:
+    """The file that `path` stands for: links are followed, so that a new file takes the place of their end.
+
+    Raises:
+        OSError: With a sentence; the links lead nowhere.
+
+    """
+    path = Path(path)
+    if not path.is_symlink():
+        return path
+    try:
+        # Not `Path.resolve`: it says nothing of a loop.
+        return Path(os.path.realpath(path, strict=True))
+    except FileNotFoundError:
+        return Path(os.path.realpath(path))
+    except OSError as error:
+        raise OSError(f"cannot write {path}: {(error.strerror or str(error)).lower()}") from None
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Finds out before a long run whether `path` can be written after it; leaves nothing behind.
 
@@ -15,30 +34,33 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         OSError: With a sentence that names the path and the reason.
 
     """
-    path = Path(path)
-    if path.is_dir():
-        raise OSError(f"cannot write {path}: it is a folder")
-    if path.exists() and not path.is_file():
-        raise OSError(f"cannot write {path}: it is not a regular file")
+    # Asked of the path as given: the links of /proc lead to pipes that have no name.
+    if not os.fspath(path):
+        raise OSError("expected the name of a file, given an empty one")
+    given, path = Path(path), target_of(path)
+    if given.is_dir():
+        raise OSError(f"cannot write {given}: it is a folder")
+    if given.exists() and not given.is_file():
+        raise OSError(f"cannot write {given}: it is not a regular file")
     if path.exists() and not os.access(path, os.W_OK):
-        raise OSError(f"cannot write {path}: it is write-protected")
+        raise OSError(f"cannot write {given}: it is write-protected")
     try:
         descriptor, probe = _open_beside(path)
         os.close(descriptor)
         Path(probe).unlink()
     except OSError as error:
-        raise OSError(f"cannot write {path}: {_reason(error, path)}") from None
+        raise OSError(f"cannot write {given}: {_reason(error, path)}") from None
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Writes under a temporary name in the same folder, then renames.
+    """Writes under a temporary name in the same folder, then renames; links are followed.
 
     Raises:
         OSError: With a sentence that names the path and the reason; an older file is then as it was.
 
     """
-    path = Path(path)
     check_writable(path)
+    given, path = Path(path), target_of(path)
     temporary = None
     try:
         descriptor, temporary = _open_beside(path)
@@ -47,14 +69,14 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
             file.flush()
             # Some file systems say only now that the disk is full.
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o666 & ~_umask())
+        Path(temporary).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask())
         Path(temporary).replace(path)
     except BaseException as error:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink()
         if isinstance(error, OSError):
-            raise OSError(f"cannot write {path}: {_reason(error, path)}") from None
+            raise OSError(f"cannot write {given}: {_reason(error, path)}") from None
         raise
 
 
@@ -64,6 +86,8 @@ def _open_beside(path: Path) -> tuple[int, str]:
 
 def _reason(error: OSError, path: Path) -> str:
     if isinstance(error, FileNotFoundError):
+        if path.parent.is_dir():
+            return f"no file can be made in {path.parent}"
         return f"there is no folder {path.parent}"
     return (error.strerror or str(error)).lower()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import typing
-from typing import Any
+from typing import Any, Literal
 
 
 class View:
@@ -63,10 +63,17 @@ def _view(value: Any, hint: Any) -> Any:  # noqa: ANN401 - JSON
     return kind(value) if isinstance(kind, type) and issubclass(kind, View) else value
 
 
+class Stopped(View):
+    """What ended a run before its end: `why` is "cancelled" or "worn_out", `message` says where it stood."""
+
+    why: Literal["cancelled", "worn_out"]
+    message: str
+
+
 class HostCounts(View):
     """What the workload asked for; preconditioning not included.
 
-    `unreadable` requests failed because data was lost to bit errors.
+    `unreadable` requests failed because data was lost to bit errors; their sectors are not counted.
     """
 
     requests: int
@@ -126,6 +133,19 @@ class Gc(View):
     """Garbage collection: victim blocks collected."""
 
     runs: int
+
+
+class BufferCounts(View):
+    """What the write buffer did; a request that touches three pages is three accesses.
+
+    Hits and misses are pages read or written without and with the FTL, demotions pages moved from one memory
+    of the buffer to another, flushes batches of dirty pages written back.
+    """
+
+    hits: int
+    misses: int
+    demotions: int
+    flushes: int
 
 
 class Preconditioning(View):
@@ -254,6 +274,7 @@ class Result(View):
         seed: Start of the random numbers.
         experiment: The whole experiment with every default written out; running it again gives this result.
         partial: Whether the run was stopped before its end.
+        stopped: Why it was; None where it came to its end.
         busy_us: Sum of the data-sheet times of all operations, us.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
@@ -269,6 +290,7 @@ class Result(View):
     seed: int
     experiment: dict[str, Any]
     partial: bool
+    stopped: Stopped | None
     host: HostCounts
     flash: FlashCounts
     busy_us: float
@@ -277,6 +299,7 @@ class Result(View):
     migrations: int
     gc: Gc
     matrix: list[Cell]
+    buffer: BufferCounts | None
     precondition: Preconditioning | None
     mount: Mount
     time_us: float | None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab import units
-from nandlab.result import Faults, Latency, Result
+from nandlab.result import BufferCounts, Faults, Latency, Result
 
 
 def title(result: Result) -> str:
@@ -34,36 +34,107 @@ def workload_name(result: Result) -> str:
 
 
 def headline(result: Result) -> list[tuple[str, str, str]]:
-    """Name, value and explanation of the figures of one run."""
+    """Name, value and explanation of the figures of one run; latencies are in `latency_table`."""
     host, flash, wear = result.host, result.flash, result.wear
     rows = [
         ("requests", units.count(host.requests), _request_kinds(result)),
         ("host writes", units.size(host.written_sectors * 512), ""),
         ("host reads", units.size(host.read_sectors * 512), ""),
+        ("time", units.time_us(result.time_us), _throughput(result)),
         ("write amplification", units.ratio(result.waf), _waf_parts(result)),
         ("flash programs", units.count(flash.programs), f"pages of {units.size(result.device.page_bytes)}"),
         ("flash reads", units.count(flash.reads), "pages"),
-        ("erases", units.count(flash.erases), f"{units.count(result.gc.runs)} garbage collections"),
+        ("erases", units.count(flash.erases), _erase_parts(result)),
         ("P/E cycles", f"{wear.min} / {wear.mean:.1f} / {wear.max}", "least / mean / most of a block"),
-        ("RAM", units.size(result.ram.total_bytes), _ram_parts(result)),
     ]
-    if result.time_us is not None:
-        rows.append(("time", units.time_us(result.time_us), "simulated"))
-    for kind in ("read", "write", "flush"):
-        latency = latency_of(result, kind)
-        if latency is not None:
-            rows.append((f"{kind} latency", _percentiles(latency), "mean / p50 / p99 / p99.9 / longest"))
+    if result.time_us is None:
+        rows = [row for row in rows if row[0] != "time"]
     if result.energy_j is not None:
         energy = result.energy_j
         parts = ", ".join(
             f"{kind} {units.energy_j(getattr(energy, kind))}" for kind in ("read", "program", "erase")
         )
         rows.append(("energy", units.energy_j(energy.total), parts))
+    if result.buffer is not None:
+        rows.append(("write buffer", _share_of_hits(result.buffer), _buffer_parts(result.buffer)))
+    rows.append(("RAM", units.size(result.ram.total_bytes), _ram_parts(result)))
     faults = result.faults
     if faults is not None:
         failed = faults.failed_programs + faults.failed_erases
         rows.append(("failures", units.count(failed), _failures(result, faults)))
+    before = result.precondition
+    if before is not None:
+        words = (
+            f"WAF {units.ratio(before.waf)}, {units.count(before.flash.erases)} erases; "
+            "in no figure above but P/E cycles"
+        )
+        rows.append(("written before", f"{units.count(before.requests)} pages", words))
     return rows
+
+
+LATENCY_TITLES = ("latency of a", "requests", "mean", "p50", "p90", "p99", "p99.9", "longest")
+
+
+def latency_table(result: Result) -> list[tuple[str, ...]]:
+    """Latencies by kind of request, a row under `LATENCY_TITLES` for each kind that there was."""
+    rows = []
+    for kind in ("read", "write", "trim", "flush"):
+        latency = latency_of(result, kind)
+        if latency is not None:
+            values = (latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max)
+            rows.append((kind, units.count(latency.count), *(units.time_us(value) for value in values)))
+    return rows
+
+
+def _throughput(result: Result) -> str:
+    rate = result.throughput
+    if rate is None or not result.time_us:
+        return "simulated"
+    parts = [f"{units.count(rate.requests_per_s)} requests/s"]
+    for words, number in (("read", rate.read_mb_per_s), ("written", rate.written_mb_per_s)):
+        if number:
+            parts.append(f"{units.short(number)} MB/s {words}")
+    return f"simulated; {', '.join(parts)}"
+
+
+def _erase_parts(result: Result) -> str:
+    merges = result.merges
+    counts = {
+        "garbage collections": result.gc.runs,
+        "switch merges": merges.switch,
+        "partial merges": merges.partial,
+        "full merges": merges.full,
+    }
+    words = ", ".join(f"{units.count(number)} {name}" for name, number in counts.items() if number)
+    shares = erases_by_origin(result)
+    if len(shares) < 2:
+        return words
+    asked = ", ".join(f"{plain(origin)} {units.percent(share, 0)}" for origin, share in shares.items())
+    return f"{words}; for {asked}" if words else f"for {asked}"
+
+
+def erases_by_origin(result: Result) -> dict[str, float]:
+    """The part of all erases that each origin caused, the largest first; empty without erases."""
+    erases: dict[str, float] = {}
+    for cell in result.matrix:
+        if cell.erases:
+            erases[cell.origin] = erases.get(cell.origin, 0.0) + cell.erases
+    total = sum(erases.values())
+    return {origin: erases[origin] / total for origin in sorted(erases, key=lambda name: -erases[name])}
+
+
+def _share_of_hits(buffer: BufferCounts) -> str:
+    return f"{_percent(_hits(buffer))} hits"
+
+
+def _buffer_parts(buffer: BufferCounts) -> str:
+    counts = {
+        "pages hit": buffer.hits,
+        "missed": buffer.misses,
+        "demoted": buffer.demotions,
+        "batches written back": buffer.flushes,
+    }
+    return ", ".join(f"{units.count(number)} {words}" for words, number in counts.items() if number)
 
 
 def _failures(result: Result, faults: Faults) -> str:
@@ -77,11 +148,6 @@ def latency_of(result: Result, kind: str) -> Latency | None:
     """Latency of a kind of request; None where there were none, or no time was kept."""
     latency = None if result.latency_us is None else getattr(result.latency_us, kind)
     return latency if latency is not None and latency.count else None
-
-
-def _percentiles(latency: Latency) -> str:
-    values = (latency.mean, latency.p50, latency.p99, latency.p999, latency.max)
-    return " / ".join(units.time_us(value) for value in values)
 
 
 def _request_kinds(result: Result) -> str:
@@ -120,6 +186,12 @@ def plain(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _hits(buffer: BufferCounts | None) -> float | None:
+    """The part of the pages that a buffer had."""
+    asked = 0 if buffer is None else buffer.hits + buffer.misses
+    return buffer.hits / asked if buffer is not None and asked else None
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a comparison: its title, its figure as text, and the number behind it."""
@@ -137,6 +209,10 @@ def _latency(kind: str, percentile: str) -> Callable[[Result], float | None]:
     return number
 
 
+def _percent(share: float | None) -> str:
+    return units.NO_VALUE if share is None else units.percent(share)
+
+
 _COLUMNS = (
     Column("WAF", lambda result: result.waf, units.ratio),
     Column("erases", lambda result: result.flash.erases, units.count),
@@ -148,8 +224,13 @@ _COLUMNS = (
     Column(
         "energy", lambda result: None if result.energy_j is None else result.energy_j.total, units.energy_j
     ),
+    Column("buffer hits", lambda result: _hits(result.buffer), _percent),
     Column("RAM", lambda result: result.ram.total_bytes, units.size),
 )
+
+
+NOTE = "Times are simulated. WAF: flash programs / host writes. Most P/E: cycles of the most worn block."
+"""What the titles of a comparison mean."""
 
 
 def columns(results: Sequence[Result]) -> list[Column]:

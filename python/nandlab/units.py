@@ -23,13 +23,23 @@ def ratio(value: float | None, digits: int = 3) -> str:
     return NO_VALUE if value is None else f"{value:.{digits}f}"
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 1) -> str:
     """A share as a percentage, with a digit after the point only where it says something.
 
-    >>> percent(0.07), percent(0.125)
-    ('7 %', '12.5 %')
+    >>> percent(0.07), percent(0.125), percent(0.125, 0), percent(0.001, 0)
+    ('7 %', '12.5 %', '12 %', 'under 1 %')
     """
-    return f"{share * 100:.1f}".removesuffix(".0") + " %"
+    text = f"{share * 100:.{digits}f}".removesuffix(".0")
+    return "under 1 %" if text == "0" and share > 0 else f"{text} %"
+
+
+def short(value: float) -> str:
+    """A number with about three digits.
+
+    >>> short(0.1234), short(12.34), short(1234)
+    ('0.12', '12.3', '1,234')
+    """
+    return _scaled(value, 1, ("",)).rstrip()
 
 
 def size(value: float | None) -> str:

@@ -72,6 +72,10 @@ def write(path: Path, text: str) -> Path:
     return path
 
 
+def files_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
 @pytest.fixture(scope="session")
 def small_result(tmp_path_factory):
     """The result of a small experiment."""

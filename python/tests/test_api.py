@@ -86,6 +86,80 @@ def test_a_trace_error_is_one(tmp_path):
         experiment.run()
 
 
+class Scalar:
+    """What a number of numpy looks like from here."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def tolist(self):
+        return self.value
+
+
+def test_numbers_of_numpy_paths_and_tuples_are_taken(tmp_path):
+    write(tmp_path / "short.csv", "time_us,op,sector,sectors,origin\n0,W,0,8,database\n")
+    experiment = as_python(
+        seed=Scalar(2**64 - 1),
+        workload={"trace": {"path": tmp_path / "short.csv"}},
+        device=nandlab.Device(capacity=Scalar(16 << 20), over_provisioning=Scalar(0.25)),
+    )
+    assert experiment.resolve()["seed"] == 2**64 - 1
+    assert experiment.run().host.written_sectors == 8
+    choice = ({"size": "4 KiB", "weight": Scalar(3)}, {"size": 8192, "weight": 1})
+    sizes = as_python(workload=nandlab.workload.uniform(size=choice)).resolve()["workload"]["uniform"]["size"]
+    assert [each["weight"] for each in sizes] == [3, 1]
+
+
+NAN = float("nan")
+ENDLESS = []
+ENDLESS.append(ENDLESS)
+
+
+@pytest.mark.parametrize(
+    ("tables", "key", "says"),
+    [
+        ({"seed": NAN}, "seed", "given nan"),
+        ({"seed": Scalar(NAN)}, "seed", "given nan"),
+        ({"device": {"over_provisioning": float("-inf")}}, "device.over_provisioning", "given -inf"),
+        ({"device": nandlab.Device(capacity=2**70)}, "device.capacity", "given 1180591620717411303424"),
+        ({"device": {"capacity": 10**400}}, "device.capacity", "given one of 1329 bits"),
+        ({"device": {"profile": b"generic"}}, "device.profile", "given a value of type bytes"),
+        ({"device": {"profile": "\ud800"}}, "device.profile", "character 1 of the text is not Unicode"),
+        ({"device": {1: 2}}, "device", "keys are texts, given 1"),
+        (
+            {"workload": {"uniform": {"size": {"4 KiB"}}}},
+            "workload.uniform.size",
+            "a set, which has no order",
+        ),
+        (
+            {"workload": {"uniform": {"size": [{"size": 4096, "weight": NAN}]}}},
+            "workload.uniform.size[0].weight",
+            "given nan",
+        ),
+        ({"seed": 2**64}, "seed", "to 18446744073709551615, given 18446744073709551616"),
+        ({"seed": -1}, "seed", "given -1"),
+        ({"device": {"shape": ENDLESS}}, "device.shape" + 31 * "[0]", "at most 32 levels"),
+    ],
+)
+def test_a_value_that_no_file_holds_is_refused_with_its_key(tables, key, says):
+    with pytest.raises(nandlab.ConfigError) as caught:
+        as_python(**tables).resolve()
+    assert caught.value.key == key
+    assert str(caught.value).startswith(f"{key}: ")
+    assert says in str(caught.value)
+
+
+def test_errors_in_python_have_no_place_in_a_file():
+    with pytest.raises(nandlab.ConfigError) as caught:
+        as_python(device={"capacity": "16 furlongs"}).resolve()
+    error = caught.value
+    assert (error.file, error.line, error.column, error.key) == (None, None, None, "device.capacity")
+    assert str(error).startswith("device.capacity: `furlongs`")
+    with pytest.raises(nandlab.TraceError) as caught:
+        as_python(workload={"trace": {"path": "absent.csv"}}).run()
+    assert str(caught.value).endswith("absent.csv: there is no such file (workload.trace.path)")
+
+
 def test_progress_is_told():
     calls = []
     result = as_python(workload=nandlab.workload.uniform(requests=3_000_000)).run(
@@ -115,9 +189,66 @@ def test_cancelled_runs_are_partial():
     assert run.result().partial is True
 
 
-@pytest.mark.parametrize("kind", ["ftls", "workloads"])
+def worn_out():
+    return as_python(
+        workload=nandlab.workload.uniform(requests=2_000_000),
+        device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25, faults={"erase_failure_rate": 0.05}),
+    )
+
+
+def test_a_worn_out_device_raises_with_what_was_measured():
+    with pytest.raises(nandlab.DeviceFull) as caught:
+        worn_out().run()
+    result = caught.value.result
+    assert result.partial is True
+    assert result.stopped.why == "worn_out"
+    assert result.stopped.message == str(caught.value)
+    assert str(caught.value).startswith(f"after {result.host.requests} requests: the device is worn out")
+    assert 0 < result.host.written_sectors < 8 * 2_000_000
+    check_view(result)
+
+
+def test_a_device_that_cannot_be_opened_has_no_result():
+    device = nandlab.Device(capacity="16 MiB", faults={"factory_bad_share": 0.9}, over_provisioning=0.25)
+    with pytest.raises(nandlab.DeviceFull, match="cannot be used") as caught:
+        as_python(device=device).run()
+    assert caught.value.result is None
+
+
+def test_seeds_have_one_range(tmp_path):
+    text = "[workload.uniform]\n[ftl.page]\n"
+    largest = 2**64 - 1
+    path = write(tmp_path / "seed.toml", f"seed = {largest}\n{text}")
+    assert nandlab.Experiment.from_toml(path).resolve()["seed"] == largest
+    assert as_python(seed=largest).resolve()["seed"] == largest
+    path = write(tmp_path / "seed.toml", f"seed = {largest + 1}\n{text}")
+    for resolve in (
+        nandlab.Experiment.from_toml(path).resolve,
+        lambda: as_python(seed=largest + 1).resolve(),
+        lambda: as_python(seed=-1).resolve(),
+    ):
+        with pytest.raises(
+            nandlab.ConfigError, match=r"seed: expected a whole number from .* 18446744073709551615"
+        ):
+            resolve()
+
+
+def test_a_trace_that_does_not_fit_names_the_line_of_the_file(tmp_path):
+    write(tmp_path / "t.csv", "time_us,op,sector,sectors\n0,W,1000000,8\n")
+    text = '[workload.trace]\npath = "t.csv"\n[ftl.page]\n[device]\ncapacity = "64 MiB"\n'
+    path = write(tmp_path / "large.toml", text)
+    experiment = nandlab.Experiment.from_toml(path)
+    for fails in (experiment.inspect, experiment.run):
+        with pytest.raises(nandlab.ConfigError) as caught:
+            fails()
+        error = caught.value
+        assert (error.file, error.line, error.column) == (str(path), 2, 8)
+        assert error.key == "workload.trace.path"
+
+
+@pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads"])
 def test_every_name_has_a_function(kind):
-    module = {"ftls": nandlab.ftl, "workloads": nandlab.workload}[kind]
+    module = {"ftls": nandlab.ftl, "buffers": nandlab.buffer, "workloads": nandlab.workload}[kind]
     entries = nandlab.lists()[kind]
     assert entries
     assert dir(module) == sorted(entry["name"] for entry in entries)
@@ -140,7 +271,7 @@ def test_unknown_options_and_names_have_hints():
         nandlab.workload.trace()
 
 
-@pytest.mark.parametrize("kind", ["ftls", "workloads"])
+@pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads"])
 def test_stubs_are_those_of_the_lists(kind):
     """`make` writes them when it builds the extension; elsewhere: python -m nandlab.stubs."""
     name = kind.removesuffix("s")
@@ -174,7 +305,10 @@ def check_view(view):
 
 
 def test_the_record_is_what_its_types_say():
-    check_view(as_python(precondition=nandlab.Precondition(fill="sequential")).run())
+    experiment = as_python(
+        buffer=nandlab.buffer.pass_through(), precondition=nandlab.Precondition(fill="sequential")
+    )
+    check_view(experiment.run())
 
 
 def test_results_hint_at_the_nearest_name(small_result):

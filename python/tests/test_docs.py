@@ -1,10 +1,13 @@
 """The documentation names what the program prints."""
 
+import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "record.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "record.md"
 
 # Tables whose rows or entries have names of their own: options of the experiment, structures of an FTL.
 OPEN_TABLES = {"experiment", "sram", "dram"}
@@ -31,3 +34,27 @@ def test_every_figure_of_a_record_is_documented(nandlab_command, small):
     )
     missing = sorted(set(names(record)) - documented)
     assert not missing, f"docs/record.md does not name {missing}"
+
+
+OP_LOG = DOCS / "op-log.md"
+
+
+def test_every_column_of_an_operation_log_is_documented(nandlab_command, small, tmp_path):
+    arguments = ("--set", "precondition.fill=sequential", "--op-log", tmp_path / "ops.csv", "--json")
+    record = nandlab_command("run", small, *arguments).document
+    with (tmp_path / "ops.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    table = [line.split("|")[1:-1] for line in OP_LOG.read_text(encoding="utf-8").splitlines() if "|" in line]
+    assert [cells[0].strip(" `") for cells in table[2:]] == list(rows[0])
+    values = {cells[0].strip(" `"): re.findall(r"`(\w+)`", cells[2]) for cells in table[2:]}
+    for column in ("phase", "operation", "result"):
+        assert {row[column] for row in rows} <= set(values[column])
+    assert {row["phase"] for row in rows} == {"mount", "precondition", "workload"}
+
+    # The rows of the workload sum to the record, those before it to what was set aside.
+    for phase, flash in (("workload", record["flash"]), ("precondition", record["precondition"]["flash"])):
+        counts = Counter(row["operation"] for row in rows if row["phase"] == phase)
+        assert counts["program"] + counts["copy"] == flash["programs"]
+        assert counts["read"] + counts["tail_read"] + counts["copy"] == flash["reads"]
+        assert counts["erase"] == flash["erases"]
+    assert sum(row["phase"] == "mount" for row in rows) == record["mount"]["spare_reads"]

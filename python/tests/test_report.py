@@ -6,9 +6,10 @@ from html.parser import HTMLParser
 import pytest
 from conftest import SMALL, write
 
+import nandlab
 from nandlab import new_file, units
 from nandlab.report import charts, html
-from nandlab.report.comparison import comparison_page
+from nandlab.report.comparison import Runs, comparison_page
 from nandlab.report.run import run_page
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
@@ -146,6 +147,128 @@ def test_run_and_compare_write_reports(nandlab_command, small, tmp_path):
     ended = nandlab_command("compare", small, "--vary", "seed=1,2", "--report", tmp_path / "compare.html")
     assert ended.status == 0
     assert "2 runs compared" in Page((tmp_path / "compare.html").read_text()).text
+
+
+def uniform(requests, **tables):
+    usual = {"ftl": {"page": {}}, "device": {"capacity": "16 MiB", "over_provisioning": 0.25}}
+    return nandlab.Experiment(workload={"uniform": {"requests": requests}}, **{**usual, **tables})
+
+
+@pytest.fixture(scope="module")
+def stopped_result():
+    """A run that was stopped before its end."""
+    run = uniform(2_000_000_000).start()
+    while run.progress()[1] == 0:
+        run.wait(0.05)
+    run.cancel()
+    assert run.wait(30)
+    return run.result()
+
+
+def test_runs_that_failed_or_were_stopped_keep_their_row(small_result, stopped_result):
+    text = comparison_page(
+        [
+            ({"OP": "7 %", "FTL": "page"}, "no block is left, after 17 requests"),
+            ({"OP": "14 %", "FTL": "page"}, small_result),
+            ({"OP": "28 %", "FTL": "page"}, stopped_result),
+        ],
+        None,
+    )
+    Page(text)
+    assert "3 runs compared" in text
+    assert "1 of 3 runs has no result. 1 was stopped before the end" in text
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", text)
+    (failed,) = [row for row in rows if "7 %" in row]
+    assert "no block is left, after 17 requests" in failed
+    partial = [row for row in rows if "28 %" in row]
+    done = stopped_result.host.requests
+    assert any(f"partial: stopped after {done} requests" in row for row in partial)
+    assert "OP 28 %, page (partial)" in text
+
+
+def test_compare_reports_what_failed(nandlab_command, tmp_path):
+    path = write(tmp_path / "trace.toml", '[workload.trace]\npath = "a.csv"\n[ftl.page]\n')
+    write(tmp_path / "a.csv", "time_us,op,sector,sectors,origin\n0,W,0,8,database\n")
+    report = tmp_path / "report.html"
+    arguments = ("compare", path, "--vary", "workload.trace.path=a.csv,absent.csv", "--report", report)
+    ended = nandlab_command(*arguments, cwd=tmp_path)
+    assert ended.status == 2
+    assert "error: absent: " in ended.err
+    assert re.search(r"^absent .*failed$", ended.out, re.MULTILINE)
+    assert re.search(
+        r"<th scope=\"row\">absent</th><td class=\"wide\"[^>]*>[^<]*no such file", report.read_text()
+    )
+
+
+def test_without_any_result_there_is_no_report_and_that_is_said(nandlab_command, tmp_path):
+    path = write(tmp_path / "trace.toml", '[workload.trace]\npath = "absent.csv"\n[ftl.page]\n')
+    ended = nandlab_command("compare", path, "--report", tmp_path / "report.html")
+    assert ended.status == 2
+    assert "no report was written" in ended.err
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_one_run_is_not_runs(small_result):
+    assert "<h1>One run: page-op7</h1>" in comparison_page([({"experiment": "page-op7"}, small_result)], None)
+
+
+def test_a_report_says_why_a_run_was_stopped():
+    device = nandlab.Device(capacity="16 MiB", over_provisioning=0.25, faults={"erase_failure_rate": 0.05})
+    worn = uniform(2_000_000, device=device)
+    with pytest.raises(nandlab.DeviceFull) as caught:
+        worn.run()
+    result = caught.value.result
+    for text in (run_page(result, None), comparison_page([({"n": "1"}, result)], None)):
+        assert f"stopped {result.stopped.message}" in Page(text).text
+    assert "the device is worn out" in result.stopped.message
+
+
+def test_what_a_buffer_did_stands_in_tables_and_reports(small_result, nandlab_command, small):
+    result = uniform(1000, buffer=nandlab.buffer.pass_through()).run()
+    assert "write buffer 0 % hits 1,000 missed" in Page(run_page(result, None)).text
+    compared = comparison_page([({"n": "1"}, result), ({"n": "2"}, small_result)], None)
+    assert "buffer hits" in compared
+    assert "buffer hits" not in comparison_page([({"n": "2"}, small_result)], None)
+    ended = nandlab_command("run", small, "--set", "buffer=pass_through")
+    assert re.search(r"write buffer +0 % hits +20,000 missed", ended.out)
+
+
+def test_a_workload_has_its_own_panel(small_result):
+    other = uniform(3000).run()
+    pairs = [({"n": n, "FTL": ftl}, run) for n, run in (("x", small_result), ("y", other)) for ftl in "ab"]
+    runs = Runs(pairs)
+    assert (runs.panels, runs.designs) == (["x", "y"], ["a", "b"])
+    same = Runs([({"n": n, "FTL": ftl}, small_result) for n in "xy" for ftl in "ab"])
+    assert (same.panels, same.designs) == ([""], ["x, a", "x, b", "y, a", "y, b"])
+
+
+def test_a_run_that_erased_nothing_has_words_for_its_wear():
+    result = uniform(100).run()
+    assert result.wear.max == 0
+    for text in (run_page(result, None), comparison_page([({"n": "1"}, result)], None)):
+        assert "No block was erased." in text
+        assert ">P/E cycles of a block" not in text
+
+
+def test_a_last_short_sample_is_no_spike():
+    # The last sample covers a single request, which had to wait for a whole collection.
+    series = [(1000 * n, 8000 * n, 2.0) for n in range(1, 200)] + [(199_001, 199 * 8000 + 8, 60.0)]
+    drawn = charts.windows(series)
+    assert len(drawn) <= 80
+    assert drawn[-1][0] == 199_001
+    assert max(waf for _, waf in drawn) < 2.1
+    # All that was programmed is in some window.
+    ends = [0, *(requests for requests, _ in drawn)]
+    written = {requests: sectors for requests, sectors, _ in [(0, 0, 0), *series]}
+    spans = [written[end] - written[start] for start, end in zip(ends, ends[1:], strict=False)]
+    programmed = sum(waf * span for (_, waf), span in zip(drawn, spans, strict=True))
+    assert programmed == pytest.approx(2 * 199 * 8000 + 60 * 8)
+
+
+def test_what_may_be_wide_scrolls_in_its_own_box(pages):
+    for text in pages:
+        wide = len(re.findall(r"<table|<svg ", text))
+        assert wide == len(re.findall(r'<div class="scroll">(?:<table|<svg )', text))
 
 
 def test_a_report_replaces_an_older_one(small_result, tmp_path):

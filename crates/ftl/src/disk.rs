@@ -10,12 +10,17 @@ const LOOKAHEAD: usize = 32;
 /// How many requests ahead the map entries have arrived and what they lead to is prefetched.
 const ARRIVED: usize = 16;
 
+/// Most pages that an FTL is given together.
+const LONGEST_RUN: u64 = 256;
+
 /// An FTL and its device.
 #[derive(Debug)]
 pub struct Disk<F, N: Nand> {
     ftl: F,
     nand: N,
     page: N::Buf,
+    /// The whole pages of a longer write.
+    run: Vec<N::Buf>,
     sectors: u64,
     /// log2 of the sectors of a page.
     page_shift: u32,
@@ -46,6 +51,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             sectors: u64::from(ftl.logical_pages()) * u64::from(geometry.sectors_per_page()),
             page_shift: geometry.sectors_per_page().trailing_zeros(),
             page: N::Buf::zeroed(geometry.page_bytes()),
+            run: Vec::new(),
             ftl,
             nand,
         }
@@ -78,28 +84,55 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 
     /// Carries out `request` at its time; the end is in the device's context.
     #[inline]
-    fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), FtlError> {
+    fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), Error> {
         self.nand.ctx().begin(request.origin, request.time);
         self.ftl.begin(&mut self.nand, request);
         if request.op == Op::Flush {
-            return self.ftl.flush(&mut self.nand);
+            return self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector));
         }
         let mut sector = request.sector;
         let end = request.end();
         while sector < end {
-            let piece = self.piece(sector, end);
-            match request.op {
-                Op::Write => self.write(&piece, request, &data)?,
-                Op::Read => self.read(&piece, request, &mut data)?,
-                Op::Trim => {
-                    let mask = SectorMask::run(piece.first, piece.count);
-                    self.ftl.trim(&mut self.nand, piece.at, mask)?;
-                }
-                Op::Flush => {}
+            let pages = self.whole_pages(sector, end);
+            if request.op == Op::Write && pages > 1 {
+                self.write_run(sector, pages, request, &data).map_err(|error| failed(&error, sector))?;
+                sector += pages << self.page_shift;
+                continue;
             }
+            let piece = self.piece(sector, end);
+            let done = match request.op {
+                Op::Write => self.write(&piece, request, &data),
+                Op::Read => self.read(&piece, request, &mut data),
+                Op::Trim => self.ftl.trim(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count)),
+                Op::Flush => Ok(()),
+            };
+            done.map_err(|error| failed(&error, sector))?;
             sector += u64::from(piece.count);
         }
         Ok(())
+    }
+
+    /// Whole pages that lie between two sectors and begin with the first; no more than go together.
+    #[inline]
+    fn whole_pages(&self, sector: u64, end: u64) -> u64 {
+        let is_start = sector & ((1 << self.page_shift) - 1) == 0;
+        ((end - sector) >> self.page_shift).min(if is_start { LONGEST_RUN } else { 0 })
+    }
+
+    /// Writes several whole pages at once.
+    fn write_run(&mut self, sector: u64, pages: u64, request: &Request, data: &Payload<'_>) -> Result<(), FtlError> {
+        let page_bytes = self.nand.geometry().page_bytes();
+        self.run.resize_with(self.run.len().max(pages as usize), || N::Buf::zeroed(page_bytes));
+        if let Payload::Write(bytes) = data {
+            let start = (sector - request.sector) as usize * SECTOR_BYTES as usize;
+            for (page, bytes) in self.run.iter_mut().zip(bytes[start..].chunks_exact(page_bytes as usize)) {
+                if let Some(page) = page.bytes_mut() {
+                    page.copy_from_slice(bytes);
+                }
+            }
+        }
+        let first = Lpn((sector >> self.page_shift) as u32);
+        self.ftl.write_run(&mut self.nand, first, &self.run[..pages as usize])
     }
 
     #[inline]
@@ -133,13 +166,19 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         }
         Ok(())
     }
+}
 
-    fn error(&self, error: FtlError, request: &Request) -> Error {
-        match error {
-            FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
-            FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector: request.sector },
-            other => Error::WornOut(other.to_string()),
+/// What the caller hears of an error at `sector`, the first of the request in its page.
+#[cold]
+fn failed(error: &FtlError, sector: u64) -> Error {
+    match error {
+        FtlError::WornOut { .. } => Error::WornOut(error.to_string()),
+        FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
+        FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector },
+        FtlError::Nand(NandError::ProgramFailed(_) | NandError::EraseFailed(_) | NandError::BadBlock(_)) => {
+            unreachable!("an FTL takes another block where one fails, or is worn out: {error}")
         }
+        FtlError::Config(_) => unreachable!("the mount has accepted the options: {error}"),
     }
 }
 
@@ -159,7 +198,7 @@ fn in_payload(piece: &Piece, request: &Request, page_shift: u32) -> std::ops::Ra
 impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         self.refuse_outside(request)?;
-        self.carry_out(request, data).map_err(|error| self.error(error, request))?;
+        self.carry_out(request, data)?;
         Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
     }
 

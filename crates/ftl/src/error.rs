@@ -7,14 +7,47 @@ pub enum FtlError {
     #[error("{0}")]
     Config(String),
     /// Bad blocks have used up the spare ones; data can still be read.
-    #[error("{good} good blocks are left and {needed} are needed to take a write")]
+    #[error("{} left and at least {needed} are needed to take a write", good_blocks(*good))]
     WornOut {
-        /// Blocks that still work.
+        /// Blocks of the device that still work.
         good: u32,
-        /// Blocks that the FTL needs for what it exports.
+        /// Blocks of the device that the FTL needs at least for what it exports.
         needed: u32,
     },
     /// Flash answered with an error that the FTL cannot mend.
     #[error(transparent)]
     Nand(#[from] NandError),
+}
+
+fn good_blocks(good: u32) -> String {
+    match good {
+        1 => "1 good block is".to_owned(),
+        _ => format!("{good} good blocks are"),
+    }
+}
+
+/// `1 block`, `2 blocks`.
+pub(crate) fn blocks(count: u32) -> String {
+    format!("{count} block{}", if count == 1 { "" } else { "s" })
+}
+
+/// The way out of a reserve that is too large: `most` works here; none where no reserve does.
+pub(crate) fn at_most(key: &str, most: u32) -> String {
+    match most {
+        0 => String::new(),
+        _ => format!("; a device of this size takes {key} = {most} at most"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        let worn_out = |good, needed| FtlError::WornOut { good, needed }.to_string();
+        assert_eq!(worn_out(1, 4), "1 good block is left and at least 4 are needed to take a write");
+        assert_eq!(worn_out(0, 1), "0 good blocks are left and at least 1 are needed to take a write");
+        assert_eq!([blocks(0), blocks(1), blocks(2)], ["0 blocks", "1 block", "2 blocks"]);
+    }
 }

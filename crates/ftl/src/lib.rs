@@ -19,10 +19,10 @@ mod tests;
 
 pub use disk::Disk;
 pub use error::FtlError;
+pub use nandlab_block::RamUse;
 
 use nandlab_block::Request;
 use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
-use std::collections::BTreeMap;
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
 ///
@@ -162,22 +162,6 @@ impl<C> Variant<C> {
 
     fn map<D>(self, wrap: impl FnOnce(C) -> D) -> Variant<D> {
         Variant { name: self.name, config: wrap(self.config), is_tight: self.is_tight }
-    }
-}
-
-/// Bytes of memory that firmware would need, by structure.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct RamUse {
-    /// Fast memory on the controller.
-    pub sram: BTreeMap<&'static str, u64>,
-    /// Memory beside it.
-    pub dram: BTreeMap<&'static str, u64>,
-}
-
-impl RamUse {
-    /// Bytes in all.
-    pub fn total(&self) -> u64 {
-        self.sram.values().chain(self.dram.values()).sum()
     }
 }
 

@@ -41,7 +41,7 @@ mod trim_notes;
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
 use crate::parts::victim::{Victim, VictimPolicy};
-use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
+use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
@@ -262,14 +262,19 @@ impl PageMap {
         let pages = self.map.len() as u64 + u64::from(self.notes.most_pages());
         if room < pages {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
-            let good = dies.map(|die| self.good_blocks(die)).sum();
-            return Err(FtlError::WornOut { good, needed: good + missing });
+            return Err(self.worn_out(missing));
         }
         let needed = self.reserve as u32 + 3;
         match dies.map(|die| self.good_blocks(die)).find(|&good| good < needed) {
-            Some(good) => Err(FtlError::WornOut { good, needed }),
+            Some(good) => Err(self.worn_out(needed - good)),
             None => Ok(()),
         }
+    }
+
+    /// The device needs at least `missing` good blocks more.
+    fn worn_out(&self, missing: u32) -> FtlError {
+        let good = (0..self.dies.len()).map(|die| self.good_blocks(die)).sum();
+        FtlError::WornOut { good, needed: good + missing }
     }
 }
 
@@ -326,9 +331,11 @@ impl Ftl for PageMap {
         }
         if blocks < reserve.saturating_add(4) {
             return Err(FtlError::Config(format!(
-                "ftl.page.reserve_blocks = {reserve} would deadlock: a die of this device has {blocks} blocks, and \
-                 the reserve, two frontiers, one block of data and one to collect need {}",
-                reserve.saturating_add(4)
+                "ftl.page.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and \
+                 the reserve, two frontiers, one block of data and one to collect need {}{}",
+                error::blocks(blocks),
+                reserve.saturating_add(4),
+                error::at_most("ftl.page.reserve_blocks", blocks.saturating_sub(4)),
             )));
         }
         let dies = geometry.dies();

@@ -103,6 +103,8 @@ fn capacity_is_what_the_reserve_the_notes_and_a_block_beside_the_data_leave() {
             };
             let start = format!("ftl.{}.reserve_blocks = {reserve_blocks} would deadlock", S::NAME);
             assert!(why.starts_with(&start), "{why}");
+            let hint = format!("takes ftl.{}.reserve_blocks = {least} at most", S::NAME);
+            assert_eq!(why.contains(&hint), reserve_blocks > 0, "{why}");
         }
     }
     each_scheme!(test);

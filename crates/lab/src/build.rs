@@ -5,6 +5,7 @@ use crate::engine::{self, Bare, Engine, Stack};
 use crate::error::{ConfigError, LabError};
 use crate::oplog::OpLog;
 use crate::verify::Oracle;
+use nandlab_buffer::Buffer;
 use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::Lean;
@@ -16,19 +17,22 @@ use nandlab_nand::{Counting, NandError};
 
 /// Assembles what `experiment` asks for and hands it to `work`.
 ///
-/// One of three stacks: lean counting, timed counting, and a boxed one for bytes, faults and operation logs.
+/// One of three stacks: lean counting, timed counting, and a boxed one for bytes, faults and operation logs. A buffer is
+/// called once a request, so it multiplies none of them.
 pub(crate) fn with_engine<R>(
     experiment: &Experiment,
     sizing: &Sizing,
     log: Option<&OpLog>,
     work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
 ) -> Result<R, LabError> {
-    let Experiment { device, seed, .. } = experiment;
-    experiment.ftl.dispatch(Assembly { device, seed: *seed, sizing, log, work })
+    let Experiment { device, buffer, seed, .. } = experiment;
+    let buffer = buffer.as_ref().map(|buffer| buffer.open(&sizing.geometry));
+    experiment.ftl.dispatch(Assembly { device, buffer, seed: *seed, sizing, log, work })
 }
 
 struct Assembly<'a, W> {
     device: &'a Device,
+    buffer: Option<Box<dyn Buffer>>,
     seed: u64,
     sizing: &'a Sizing,
     log: Option<&'a OpLog>,
@@ -39,7 +43,7 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
     type Out = Result<R, LabError>;
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let Self { device, seed, sizing, log, work } = self;
+        let Self { device, buffer, seed, sizing, log, work } = self;
         let boxed = log.is_some() || device.faults.is_some() || device.model == Model::Bytes;
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
@@ -47,18 +51,18 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
             let nand = boxed_device(device, seed, sizing, log)?;
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
             if device.model == Model::Bytes {
-                return work(&mut Stack::new(disk, Oracle::new(sizing.sectors())));
+                return work(&mut Stack::new(disk, buffer, Oracle::new(sizing.sectors())));
             }
-            return work(&mut Stack::new(disk, Bare));
+            return work(&mut Stack::new(disk, buffer, Bare));
         }
         let counting = Counting::<Lean>::new(geometry, rules);
         if device.model == Model::Counting {
             let disk = Disk::<F, _>::mount(counting, pages, config).map_err(mount_error)?;
-            return work(&mut Stack::new(disk, Bare));
+            return work(&mut Stack::new(disk, buffer, Bare));
         }
         let timed = Timed::new(counting, &device.profile.timing);
         let disk = Disk::<F, _>::mount(timed, pages, config).map_err(mount_error)?;
-        work(&mut Stack::new(disk, Bare))
+        work(&mut Stack::new(disk, buffer, Bare))
     }
 }
 

@@ -1,7 +1,8 @@
-//! An FTL on a device, behind one object: crossed once a batch.
+//! An FTL on a device, with or without a buffer over it, behind one object: crossed once a batch.
 
 use crate::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Request};
+use nandlab_buffer::{Buffer, Buffered, Counts};
 use nandlab_ftl::{Disk, Events, Ftl, RamUse};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::SpareStore;
@@ -14,7 +15,7 @@ use nandlab_nand::{Content, Counting, Matrix, Nand, Time, ERASE_SHARE};
 /// What an experiment runs on.
 pub(crate) trait Engine {
     /// Carries out a batch; completions go to `done`, one a request. Requests whose data is lost to bit errors
-    /// are counted and passed over.
+    /// are counted and passed over; [`Self::failed`] names them.
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error>;
 
     /// The counts by origin and cause.
@@ -26,6 +27,9 @@ pub(crate) trait Engine {
     /// Memory that firmware would need.
     fn ram(&self) -> RamUse;
 
+    /// What the buffer did; `None` without one.
+    fn buffer(&self) -> Option<Counts>;
+
     /// What the FTL did.
     fn events(&self) -> Events;
 
@@ -34,6 +38,9 @@ pub(crate) trait Engine {
 
     /// Requests whose data was lost to bit errors.
     fn unreadable(&self) -> u64;
+
+    /// Those of them in the last batch, by their place in it.
+    fn failed(&self) -> &[usize];
 }
 
 /// What is known of a device beside its operations.
@@ -114,11 +121,11 @@ impl Chip for Box<dyn Device> {
 }
 
 /// How a stack carries out requests.
-pub(crate) trait Carry<F: Ftl, N: Nand> {
+pub(crate) trait Carry {
     /// Carries out `requests` until one fails; `done` holds the completions of those before it.
     fn carry(
         &mut self,
-        disk: &mut Disk<F, N>,
+        disk: &mut dyn BlockDevice,
         requests: &[Request],
         clock: &mut HostClock,
         done: &mut Vec<Completion>,
@@ -128,11 +135,10 @@ pub(crate) trait Carry<F: Ftl, N: Nand> {
 /// Requests without bytes.
 pub(crate) struct Bare;
 
-impl<F: Ftl, N: Nand> Carry<F, N> for Bare {
-    #[inline]
+impl Carry for Bare {
     fn carry(
         &mut self,
-        disk: &mut Disk<F, N>,
+        disk: &mut dyn BlockDevice,
         requests: &[Request],
         clock: &mut HostClock,
         done: &mut Vec<Completion>,
@@ -141,10 +147,10 @@ impl<F: Ftl, N: Nand> Carry<F, N> for Bare {
     }
 }
 
-impl<F: Ftl, N: Nand> Carry<F, N> for Oracle {
+impl Carry for Oracle {
     fn carry(
         &mut self,
-        disk: &mut Disk<F, N>,
+        disk: &mut dyn BlockDevice,
         requests: &[Request],
         clock: &mut HostClock,
         done: &mut Vec<Completion>,
@@ -159,28 +165,37 @@ impl<F: Ftl, N: Nand> Carry<F, N> for Oracle {
     }
 }
 
-/// An FTL on a device.
+/// An FTL on a device, and a buffer over it where one is asked for.
 pub(crate) struct Stack<F, N: Nand, C> {
     disk: Disk<F, N>,
+    buffer: Option<Box<dyn Buffer>>,
     carry: C,
     unreadable: u64,
+    failed: Vec<usize>,
 }
 
 impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
-    pub(crate) fn new(disk: Disk<F, N>, carry: C) -> Self {
-        Self { disk, carry, unreadable: 0 }
+    pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Box<dyn Buffer>>, carry: C) -> Self {
+        Self { disk, buffer, carry, unreadable: 0, failed: Vec::new() }
     }
 }
 
-impl<F: Ftl, N: Nand + Chip, C: Carry<F, N>> Engine for Stack<F, N, C> {
+impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error> {
         let first = done.len();
+        self.failed.clear();
         while done.len() - first < requests.len() {
             let left = &requests[done.len() - first..];
-            match self.carry.carry(&mut self.disk, left, clock, done) {
+            let carried = match &mut self.buffer {
+                // The whole batch in one loop that the compiler has made for this FTL and device.
+                None => self.carry.carry(&mut self.disk, left, clock, done),
+                Some(buffer) => self.carry.carry(&mut Buffered::new(&mut **buffer, &mut self.disk), left, clock, done),
+            };
+            match carried {
                 Ok(()) => {}
                 Err(Error::Unreadable { .. }) => {
                     self.unreadable += 1;
+                    self.failed.push(done.len() - first);
                     let arrival = clock.arrival(&requests[done.len() - first]);
                     let end = self.disk.nand_mut().ctx().finish().max(arrival);
                     clock.complete(end);
@@ -201,7 +216,12 @@ impl<F: Ftl, N: Nand + Chip, C: Carry<F, N>> Engine for Stack<F, N, C> {
     }
 
     fn ram(&self) -> RamUse {
-        self.disk.ftl().ram()
+        let buffer = self.buffer.as_ref().map(|buffer| buffer.ram()).unwrap_or_default();
+        self.disk.ftl().ram().and(buffer)
+    }
+
+    fn buffer(&self) -> Option<Counts> {
+        self.buffer.as_ref().map(|buffer| buffer.counts())
     }
 
     fn events(&self) -> Events {
@@ -214,6 +234,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry<F, N>> Engine for Stack<F, N, C> {
 
     fn unreadable(&self) -> u64 {
         self.unreadable
+    }
+
+    fn failed(&self) -> &[usize] {
+        &self.failed
     }
 }
 

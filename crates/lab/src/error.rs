@@ -56,6 +56,8 @@ pub struct TraceError {
     pub line: Option<usize>,
     /// Byte of the line, from 1.
     pub column: Option<usize>,
+    /// The key of the experiment that names the trace, where the file as a whole is at fault.
+    pub key: Option<String>,
 }
 
 impl fmt::Display for TraceError {
@@ -102,15 +104,16 @@ impl LabError {
                 ConfigError { message, key: Some(format!("workload.{name}.{key}")), ..Default::default() }.into()
             }
             WorkloadError::TooSmall { .. } => {
-                let key = Some(format!("workload.{name}.addresses"));
+                let key = Some(format!("workload.{name}.path"));
                 ConfigError { message: error.to_string(), key, ..Default::default() }.into()
             }
             WorkloadError::Record { file, line, column, message } => {
                 let (line, column) = (Some(line as usize), Some(column));
-                Self::Trace(Box::new(TraceError { message, file: Some(file), line, column }))
+                Self::Trace(Box::new(TraceError { message, file: Some(file), line, column, key: None }))
             }
             WorkloadError::File { file, message } => {
-                Self::Trace(Box::new(TraceError { message, file: Some(file), ..Default::default() }))
+                let key = Some(format!("workload.{name}.path"));
+                Self::Trace(Box::new(TraceError { message, file: Some(file), key, ..Default::default() }))
             }
             WorkloadError::Stopped => Self::Io(error.to_string()),
         }

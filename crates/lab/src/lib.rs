@@ -12,6 +12,8 @@ mod inspect;
 mod latency;
 pub mod lists;
 mod memory;
+mod meter;
+mod notices;
 mod oplog;
 mod precondition;
 pub mod profiles;

@@ -1,6 +1,6 @@
 //! Whether the machine has the memory that a simulation needs: a sentence before, instead of an end without one.
 
-use crate::config::{Experiment, Model, Sizing};
+use crate::config::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
 use nandlab_workload::ByteCount;
 
@@ -11,26 +11,37 @@ const FULL_PAGE_BYTES: u64 = 12 + 8 + 4 + 1;
 const BLOCK_BYTES: u64 = 96;
 /// Bytes a logical page of the map, and a sector of the model that reads are compared with.
 const MAP_BYTES: u64 = 4;
+/// Bytes that keeping the contents of a page costs beside them: where they are, and two counters of their owners.
+const STORED_PAGE_BYTES: u64 = 16 + 16;
 const ORACLE_BYTES: u64 = 5;
 
 /// Refuses an experiment whose tables are larger than the memory that is free, where the system tells it.
 pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Result<(), LabError> {
-    let needed = needed_bytes(experiment.device.model, sizing);
+    let Experiment { device, .. } = experiment;
+    let needed = needed_bytes(device.model, sizing);
     match available_bytes() {
-        Some(available) if needed > available => Err(too_large(needed, available, sizing)),
+        Some(available) if needed > available => Err(too_large(needed, available, device, sizing)),
         _ => Ok(()),
     }
 }
 
-fn too_large(needed: u64, available: u64, sizing: &Sizing) -> LabError {
+fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) -> LabError {
+    let (key, lower) = match (device.capacity, device.blocks_per_plane) {
+        (Some(_), None) => ("device.capacity", "device.capacity"),
+        (Some(_), Some(_)) => ("device.blocks_per_plane", "device.blocks_per_plane and device.capacity"),
+        (None, _) => ("device.shape.blocks_per_plane", "device.shape.blocks_per_plane"),
+    };
+    let (what, way_out) = match device.model {
+        Model::Bytes => ("its tables and the bytes of its pages", "choose another device.model"),
+        Model::Timed | Model::Counting => ("its tables", "give the device larger pages"),
+    };
     let message = format!(
-        "a device of {} needs about {} of memory for its tables, and {} are free on this machine: lower \
-         device.capacity, or give the device larger pages",
+        "a device of {} needs about {} of memory for {what}, and {} are free on this machine: lower {lower}, or {way_out}",
         ByteCount(sizing.logical_bytes()).rounded(),
         ByteCount(needed).rounded(),
         ByteCount(available).rounded(),
     );
-    ConfigError { message, key: Some("device.capacity".into()), ..Default::default() }.into()
+    ConfigError { message, key: Some(key.into()), ..Default::default() }.into()
 }
 
 fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
@@ -38,7 +49,11 @@ fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
     let map = MAP_BYTES * u64::from(sizing.logical_pages);
     let tables = match model {
         Model::Timed | Model::Counting => LEAN_PAGE_BYTES * pages,
-        Model::Bytes => FULL_PAGE_BYTES * pages + ORACLE_BYTES * sizing.sectors(),
+        Model::Bytes => {
+            // In the long run every page of the flash has been written.
+            let stored = u64::from(sizing.geometry.page_bytes()) + STORED_PAGE_BYTES;
+            (FULL_PAGE_BYTES + stored) * pages + ORACLE_BYTES * sizing.sectors()
+        }
     };
     map + tables + BLOCK_BYTES * blocks
 }
@@ -58,17 +73,43 @@ mod tests {
     use std::path::Path;
 
     #[test]
+    fn the_bytes_of_the_pages_count() {
+        let sized = |device: &str| {
+            let text = format!("[workload.uniform]\n[ftl.page]\n[device]\nmodel = \"bytes\"\n{device}");
+            let experiment = Experiment::parse(&text, Format::Toml, "x", Path::new("."), &[]).unwrap();
+            let sizing = experiment.sizing().unwrap();
+            (experiment, sizing)
+        };
+        let (experiment, sizing) = sized("capacity = \"64 GiB\"\nover_provisioning = 0.25");
+        let needed = needed_bytes(Model::Bytes, &sizing);
+        // 80 GiB of flash, and 57 bytes for each page of 4 KiB.
+        assert!((80 << 30..83 << 30).contains(&needed), "{needed}");
+        let sentence = too_large(needed, 1 << 30, &experiment.device, &sizing).to_string();
+        assert!(sentence.contains("for its tables and the bytes of its pages, and 1 GiB are free"), "{sentence}");
+        assert!(sentence.ends_with("lower device.capacity, or choose another device.model"), "{sentence}");
+        let lower = |device: &str| {
+            let (experiment, sizing) = sized(device);
+            too_large(1, 1, &experiment.device, &sizing).to_string()
+        };
+        let fixed = lower("capacity = \"64 MiB\"\nblocks_per_plane = 200");
+        assert!(fixed.contains("lower device.blocks_per_plane and device.capacity, or"), "{fixed}");
+        let shape = lower("over_provisioning = 0.25");
+        assert!(shape.contains("lower device.shape.blocks_per_plane, or"), "{shape}");
+    }
+
+    #[test]
     fn a_device_larger_than_the_memory_gets_a_sentence() {
         let text = "[workload.uniform]\n[ftl.page]\n[device]\ncapacity = \"8 TiB\"\nprofile = \"generic\"";
         let experiment = Experiment::parse(text, Format::Toml, "x", Path::new("."), &[]).unwrap();
         let sizing = experiment.sizing().unwrap();
         let needed = needed_bytes(Model::Counting, &sizing);
         assert!((26 << 30..32 << 30).contains(&needed), "{needed}");
-        let sentence = too_large(needed, 1 << 30, &sizing).to_string();
+        let sentence = too_large(needed, 1 << 30, &experiment.device, &sizing).to_string();
         assert!(
             sentence.contains("a device of 8 TiB needs about 28") && sentence.contains("1 GiB are free"),
             "{sentence}"
         );
+        assert!(sentence.contains("lower device.capacity, or give the device larger pages"), "{sentence}");
         assert!(available_bytes().is_none_or(|bytes| bytes > 0));
     }
 }

@@ -1,5 +1,6 @@
-//! The operation log: every operation of a device as a line of CSV.
+//! The operation log: every operation of a device as a line of CSV, described in `docs/op-log.md`.
 
+use crate::control::Phase;
 use crate::error::LabError;
 use flate2::write::GzEncoder;
 use flate2::Compression;
@@ -21,6 +22,7 @@ struct State {
     target: PathBuf,
     part: PathBuf,
     writer: Option<Box<dyn Finish>>,
+    phase: Phase,
     /// The first error; nothing is written after it.
     failed: Option<io::Error>,
 }
@@ -66,14 +68,19 @@ impl OpLog {
         } else {
             Box::new(BufWriter::with_capacity(1 << 16, file))
         };
-        let failed = writeln!(writer, "{}", OpRecord::CSV_HEADER).err();
-        let state = State { target: target.to_owned(), part, writer: Some(writer), failed };
+        let failed = writeln!(writer, "phase,{}", OpRecord::CSV_HEADER).err();
+        let state = State { target: target.to_owned(), part, writer: Some(writer), phase: Phase::Opening, failed };
         Ok(Self(Rc::new(RefCell::new(state))))
     }
 
     /// A sink for a device.
     pub(crate) fn sink(&self) -> Box<dyn OpSink> {
         Box::new(self.clone())
+    }
+
+    /// The lines that follow belong to `phase`; those before the first call, to the mount.
+    pub(crate) fn enter(&self, phase: Phase) {
+        self.0.borrow_mut().phase = phase;
     }
 
     /// Whether lines could be written so far.
@@ -101,8 +108,10 @@ impl OpSink for OpLog {
         if state.failed.is_some() {
             return;
         }
+        // Nothing reaches the device while the workload is opened but its mount.
+        let phase = if state.phase == Phase::Opening { "mount" } else { state.phase.name() };
         let Some(writer) = &mut state.writer else { return };
-        if let Err(error) = writeln!(writer, "{record}") {
+        if let Err(error) = writeln!(writer, "{phase},{record}") {
             state.failed = Some(error);
         }
     }
@@ -190,9 +199,25 @@ mod tests {
                 text = String::from_utf8(bytes).unwrap();
             }
             assert_eq!(text.lines().count(), 1001);
-            assert!(text.ends_with("1,2,erase,0,3,,,,host,gc,ok\n"), "{text}");
+            assert!(text.ends_with("mount,1,2,erase,0,3,,,,host,gc,ok\n"), "{text}");
         }
         assert_eq!(folder.files().len(), 2);
+    }
+
+    #[test]
+    fn lines_tell_their_phase() {
+        let folder = Folder::new("phase");
+        let log = OpLog::create(&folder.0.join("ops.csv")).unwrap();
+        let mut sink = log.sink();
+        sink.record(&record());
+        for phase in [Phase::Precondition, Phase::Workload] {
+            log.enter(phase);
+            sink.record(&record());
+        }
+        log.close().unwrap();
+        let text = std::fs::read_to_string(folder.0.join("ops.csv")).unwrap();
+        let first: Vec<_> = text.lines().map(|line| line.split(',').next().unwrap()).collect();
+        assert_eq!(first, ["phase", "mount", "precondition", "workload"]);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Record {
     pub experiment: Experiment,
     /// Whether the run was stopped before its end; all counts are those up to then.
     pub partial: bool,
+    /// Why it was stopped; null where it came to its end.
+    pub stopped: Option<Stopped>,
     /// What the host asked.
     pub host: HostCounts,
     /// What the flash did for it.
@@ -35,6 +37,8 @@ pub struct Record {
     pub gc: Gc,
     /// Who asked for what, and why; sums to `flash`.
     pub matrix: Vec<MatrixRow>,
+    /// What the buffer did; null without one.
+    pub buffer: Option<BufferRecord>,
     /// What the preconditioning cost; null where there was none.
     pub precondition: Option<PreconditionRecord>,
     /// What opening the device cost.
@@ -65,7 +69,26 @@ pub struct Record {
     pub notices: Vec<String>,
 }
 
-/// What the host asked.
+/// What stopped a run before its end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Stopped {
+    /// The kind of it.
+    pub why: StopReason,
+    /// Where the run stood, a sentence.
+    pub message: String,
+}
+
+/// What can stop a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The caller, such as Ctrl-C.
+    Cancelled,
+    /// Too few good blocks are left to take another write.
+    WornOut,
+}
+
+/// What the host asked. A request that failed is counted, its sectors are not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostCounts {
     /// Requests of every kind.
@@ -191,6 +214,19 @@ impl MatrixRow {
         };
         matrix.nonzero().map(row).collect()
     }
+}
+
+/// What the buffer did during the workload; a request that touches three pages is three accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BufferRecord {
+    /// Pages read or written without the FTL.
+    pub hits: u64,
+    /// Pages read or written with it.
+    pub misses: u64,
+    /// Pages moved from one memory of the buffer to another.
+    pub demotions: u64,
+    /// Batches of dirty pages written back.
+    pub flushes: u64,
 }
 
 /// What the preconditioning cost.

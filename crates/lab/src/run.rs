@@ -7,14 +7,16 @@ use crate::engine::{assert_conservation, Engine};
 use crate::error::LabError;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
+use crate::meter::Meter;
+use crate::notices::{endurance_without_effect, fell_behind, reads_of_nothing};
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
-    DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
-    PreconditionRecord, RamRecord, Record, Speed, Throughput, Wear,
+    BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
+    PreconditionRecord, RamRecord, Record, Speed, StopReason, Stopped, Throughput, Wear,
 };
-use crate::series::Series;
-use nandlab_block::{Completion, Error, HostClock, Op, Request};
+use nandlab_block::{Completion, Error, HostClock, Request};
+use nandlab_buffer::Counts;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
 use nandlab_workload::{Setting, Workload, WorkloadError};
@@ -29,7 +31,7 @@ const PIECE_SECTORS: u64 = 1 << 19;
 
 /// Runs `experiment`; relative paths start at `base`, `op_log` names a file for every operation of the device.
 ///
-/// A run that [`Control::cancel`] stops gives a record all the same, marked partial.
+/// A run that [`Control::cancel`] stops, or that wears the device out, gives a record all the same, marked partial.
 ///
 /// # Errors
 /// [`LabError`]; nothing half-written is left behind.
@@ -37,6 +39,15 @@ const PIECE_SECTORS: u64 = 1 << 19;
 /// # Panics
 /// Where the FTL or the simulator is wrong: with the invariant that broke.
 pub fn run(experiment: &Experiment, base: &Path, control: &Control, op_log: Option<&Path>) -> Result<Record, LabError> {
+    carry_out(experiment, base, control, op_log).map_err(|error| experiment.located(error))
+}
+
+fn carry_out(
+    experiment: &Experiment,
+    base: &Path,
+    control: &Control,
+    op_log: Option<&Path>,
+) -> Result<Record, LabError> {
     control.enter(Phase::Opening, 0);
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
@@ -60,7 +71,7 @@ fn open(
     let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
     match experiment.workload.options().open(&setting) {
         Err(WorkloadError::Stopped) => Ok(Box::new(Nothing)),
-        opened => opened.map_err(|error| LabError::from_workload(error, experiment.workload.name())),
+        opened => opened.map_err(|error| experiment.explain(error)),
     }
 }
 
@@ -90,14 +101,8 @@ pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
     time: Time,
     events: Events,
+    buffer: Option<Counts>,
     unreadable: u64,
-}
-
-/// What is measured while requests run.
-pub(crate) struct Meter {
-    host: HostCounts,
-    latency: Option<LatencyMeter>,
-    series: Series,
 }
 
 impl<'a> Run<'a> {
@@ -116,33 +121,41 @@ impl<'a> Run<'a> {
 
     /// What measures a workload of about `total` requests.
     pub(crate) fn meter(&self, total: u64) -> Meter {
-        Meter {
-            host: HostCounts::default(),
-            latency: self.keeps_time().then(LatencyMeter::default),
-            series: Series::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page()),
-        }
+        Meter::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page())
     }
 
     fn measure(mut self, workload: &mut dyn Workload) -> Result<Record, LabError> {
         let mount = self.mount_record();
-        let precondition = self.precondition()?;
+        let (precondition, mut stopped) = self.precondition()?;
         let start = self.mark();
         let total = workload.len_hint().unwrap_or(0);
         let mut meter = self.meter(total);
-        self.control.enter(Phase::Workload, total);
-        let wall = Instant::now();
-        let partial = self.play(workload, &mut meter, &start)?;
-        let wall_s = wall.elapsed().as_secs_f64();
+        let mut wall_s = 0.0;
+        if stopped.is_none() {
+            self.enter(Phase::Workload, total);
+            let wall = Instant::now();
+            stopped = self.play(workload, &mut meter, &start)?;
+            wall_s = wall.elapsed().as_secs_f64();
+        }
         assert_conservation(self.engine, self.sizing.geometry.pages_per_block());
         self.log.map_or(Ok(()), OpLog::close)?;
         let mut record = self.record(meter, &start, mount, precondition);
-        record.partial = partial;
+        record.notices.extend(workload.notices());
+        record.partial = stopped.is_some();
+        record.stopped = stopped;
         record.speed = Speed {
             wall_s,
             requests_per_s: rate(record.host.requests as f64, wall_s),
             programs_per_s: rate(record.flash.programs as f64, wall_s),
         };
         Ok(record)
+    }
+
+    fn enter(&self, phase: Phase, total: u64) {
+        self.control.enter(phase, total);
+        if let Some(log) = self.log {
+            log.enter(phase);
+        }
     }
 
     fn keeps_time(&self) -> bool {
@@ -154,6 +167,7 @@ impl<'a> Run<'a> {
             matrix: self.engine.matrix().clone(),
             time: self.engine.now(),
             events: self.engine.events(),
+            buffer: self.engine.buffer(),
             unreadable: self.engine.unreadable(),
         }
     }
@@ -168,31 +182,45 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes what comes before the measurement.
-    pub(crate) fn precondition(&mut self) -> Result<Option<PreconditionRecord>, LabError> {
+    /// Writes what comes before the measurement; what it cost, and what stopped it before its end.
+    pub(crate) fn precondition(&mut self) -> Result<(Option<PreconditionRecord>, Option<Stopped>), LabError> {
         let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
         let mut writes = Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors);
-        if writes.requests() == 0 {
-            return Ok(None);
+        let all = writes.requests();
+        if all == 0 {
+            return Ok((None, None));
         }
-        self.control.enter(Phase::Precondition, writes.requests());
+        self.enter(Phase::Precondition, all);
         let start = self.mark();
         let mut clock = self.clock(true, start.time);
         let (mut batch, mut done, mut requests) = (Vec::new(), Vec::new(), 0);
-        while self.next_batch(&mut writes, &mut batch, BATCH)? {
-            self.submit(&batch, &mut clock, &mut done, requests)?;
-            requests += batch.len() as u64;
+        let mut worn_out = None;
+        while worn_out.is_none() && self.next_batch(&mut writes, &mut batch, BATCH)? {
+            worn_out = self.submit(&batch, &mut clock, &mut done)?;
+            requests += done.len() as u64;
             self.control.set_done(requests);
         }
+        let nothing = "nothing of the workload was measured";
+        let stopped = match worn_out {
+            Some(why) => Some(Stopped {
+                why: StopReason::WornOut,
+                message: format!("after {requests} of {all} page writes of the preconditioning: {why}; {nothing}"),
+            }),
+            None => (requests < all).then(|| Stopped {
+                why: StopReason::Cancelled,
+                message: format!("after {requests} of {all} page writes of the preconditioning: {nothing}"),
+            }),
+        };
         let counted = self.engine.matrix().since(&start.matrix).total();
         let time = self.engine.now() - start.time;
         let written = requests * u64::from(sectors);
-        Ok(Some(PreconditionRecord {
+        let record = PreconditionRecord {
             requests,
             flash: FlashCounts::of(&counted),
             waf: waf(counted.programs(), sectors, written),
             time_us: self.keeps_time().then(|| us(time)),
-        }))
+        };
+        Ok((Some(record), stopped))
     }
 
     /// A clock for requests that come from `start` on.
@@ -217,52 +245,54 @@ impl<'a> Run<'a> {
         if self.control.is_cancelled() {
             return Ok(false);
         }
-        let name = self.experiment.workload.name();
-        let made = workload.fill(batch, room as usize).map_err(|error| LabError::from_workload(error, name))?;
+        let made = workload.fill(batch, room as usize).map_err(|error| self.experiment.explain(error))?;
         Ok(made > 0)
     }
 
+    /// Carries out `batch`. Where the device wears out on the way, why; `done` then ends before the request that failed.
     fn submit(
         &mut self,
         batch: &[Request],
         clock: &mut HostClock,
         done: &mut Vec<Completion>,
-        before: u64,
-    ) -> Result<(), LabError> {
+    ) -> Result<Option<String>, LabError> {
         done.clear();
-        let result = self.engine.submit(batch, clock, done);
-        let after = before + done.len() as u64;
-        result.map_err(|error| match error {
-            Error::PowerLost => LabError::PowerLost,
-            Error::WornOut(_) | Error::Unreadable { .. } => {
-                LabError::DeviceFull(format!("after {after} requests: {error}"))
+        let worn_out = match self.engine.submit(batch, clock, done) {
+            Ok(()) => None,
+            Err(error @ Error::WornOut(_)) => Some(error.to_string()),
+            Err(Error::PowerLost) => return Err(LabError::PowerLost),
+            Err(error @ (Error::OutOfRange { .. } | Error::Unreadable { .. })) => {
+                panic!("the workload was opened for this device, and the engine passes over lost data: {error}")
             }
-            Error::OutOfRange { .. } => panic!("the workload was opened for this device: {error}"),
-        })?;
-        self.log.map_or(Ok(()), OpLog::state)
+        };
+        self.log.map_or(Ok(()), OpLog::state)?;
+        Ok(worn_out)
     }
 
-    /// Plays the workload; whether it was stopped before its end.
+    /// Plays the workload; what stopped it before its end.
     pub(crate) fn play(
         &mut self,
         workload: &mut dyn Workload,
         meter: &mut Meter,
         start: &Mark,
-    ) -> Result<bool, LabError> {
+    ) -> Result<Option<Stopped>, LabError> {
         let recorded = self.experiment.host.arrival == Arrival::Recorded;
         let mut clock = self.clock(!recorded, start.time);
         let room = meter.series.every().clamp(1, BATCH);
-        let (mut batch, mut done) = (Vec::new(), Vec::new());
-        while self.next_batch(workload, &mut batch, room)? {
+        let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);
+        while worn_out.is_none() && self.next_batch(workload, &mut batch, room)? {
             if recorded {
                 // What came before the measurement must not stand in its way.
                 batch.iter_mut().for_each(|request| request.time += start.time);
             }
             let mut left = &batch[..];
-            while !left.is_empty() && !self.control.is_cancelled() {
+            while !left.is_empty() && worn_out.is_none() && !self.control.is_cancelled() {
                 let (piece, rest) = left.split_at(piece_length(left));
-                self.submit(piece, &mut clock, &mut done, meter.host.requests)?;
-                meter.add(piece, &done);
+                worn_out = self.submit(piece, &mut clock, &mut done)?;
+                meter.add(&piece[..done.len()], &done, self.engine.failed());
+                if recorded && self.keeps_time() {
+                    meter.add_pace(&done);
+                }
                 left = rest;
             }
             self.control.set_done(meter.host.requests);
@@ -271,7 +301,16 @@ impl<'a> Run<'a> {
             }
         }
         self.sample(meter, start);
-        Ok(self.control.is_cancelled())
+        let requests = meter.host.requests;
+        let stopped = |why, message| Some(Stopped { why, message });
+        Ok(match worn_out {
+            Some(why) => stopped(StopReason::WornOut, format!("after {requests} requests: {why}")),
+            None if !self.control.is_cancelled() => None,
+            None if requests == 0 => {
+                stopped(StopReason::Cancelled, "before the first request: nothing of the workload was measured".into())
+            }
+            None => stopped(StopReason::Cancelled, format!("after {requests} requests")),
+        })
     }
 
     fn sample(&mut self, meter: &mut Meter, start: &Mark) {
@@ -296,12 +335,20 @@ impl<'a> Run<'a> {
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
         let ram = self.engine.ram();
+        let wear = Wear::of(self.engine.chip().pe_cycles());
+        let buffer = end.buffer.zip(start.buffer).map(|(end, start)| buffer_record(&end, &start));
+        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads + buffer.map_or(0, |buffer| buffer.hits);
+        let mut notices = self.experiment.notices.clone();
+        notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
+        notices.extend(endurance_without_effect(self.experiment, wear.max));
+        notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
         let device = &self.experiment.device;
         Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
             experiment: self.experiment.clone(),
             partial: false,
+            stopped: None,
             host,
             flash: FlashCounts::of(&total),
             busy_us: us(device.profile.busy_ns(&total)),
@@ -314,6 +361,7 @@ impl<'a> Run<'a> {
             migrations: events(|e| e.migrations),
             gc: Gc { runs: events(|e| e.gc_runs) },
             matrix: MatrixRow::all(&matrix, &device.profile),
+            buffer,
             precondition,
             mount,
             time_us: time.map(us),
@@ -327,12 +375,12 @@ impl<'a> Run<'a> {
                 total: used.total_j(),
             }),
             ram: RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram },
-            wear: Wear::of(self.engine.chip().pe_cycles()),
+            wear,
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
             device: device_record(&device.profile.name, self.sizing),
             speed: Speed::default(),
-            notices: self.experiment.notices.clone(),
+            notices,
         }
     }
 
@@ -348,25 +396,13 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Meter {
-    #[inline]
-    fn add(&mut self, requests: &[Request], done: &[Completion]) {
-        let host = &mut self.host;
-        host.requests += requests.len() as u64;
-        for request in requests {
-            let sectors = u64::from(request.sectors);
-            match request.op {
-                Op::Write => (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors),
-                Op::Read => (host.reads, host.read_sectors) = (host.reads + 1, host.read_sectors + sectors),
-                Op::Trim => (host.trims, host.trimmed_sectors) = (host.trims + 1, host.trimmed_sectors + sectors),
-                Op::Flush => host.flushes += 1,
-            }
-        }
-        if let Some(latency) = &mut self.latency {
-            for (request, completion) in requests.iter().zip(done) {
-                latency.add(request, completion);
-            }
-        }
+/// What a buffer did between two moments.
+fn buffer_record(end: &Counts, start: &Counts) -> BufferRecord {
+    BufferRecord {
+        hits: end.hits - start.hits,
+        misses: end.misses - start.misses,
+        demotions: end.demotions - start.demotions,
+        flushes: end.flushes - start.flushes,
     }
 }
 

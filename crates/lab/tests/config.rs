@@ -139,8 +139,8 @@ fn every_mistake_gets_a_sentence_with_its_place() {
         ("[workload.unifrom]\n[ftl.page]", "workload", Some((1, 2)), "given `unifrom`; did you mean `uniform`?"),
         (
             "[workload.uniform]\n[workload.zipf]\n[ftl.page]",
-            "workload",
-            Some((1, 2)),
+            "workload.zipf",
+            Some((2, 11)),
             "expected exactly one of sequential, uniform, zipf, hot_cold, trace; found uniform, zipf",
         ),
         (&with("size = \"4 KIB\"", ""), "workload.uniform.size", Some((2, 8)), "`KIB` is no unit of bytes"),
@@ -161,7 +161,7 @@ fn every_mistake_gets_a_sentence_with_its_place() {
             &with("requests = \"many\"", ""),
             "workload.uniform.requests",
             Some((2, 12)),
-            "expected a whole number, 0 or more, given \"many\"",
+            "expected a whole number from 0 to 18446744073709551615, given \"many\"",
         ),
         (&with("", "[host]\nqueue_depth = 0"), "host.queue_depth", Some((5, 15)), "1 to 65536"),
         (
@@ -195,7 +195,7 @@ fn every_mistake_deep_in_a_table_does_too() {
             &with("", "[device]\nprofile = \"no/such.toml\""),
             "device.profile",
             Some((5, 11)),
-            "no/such.toml cannot be read",
+            "no/such.toml: there is no such file",
         ),
         (&with("", "[device]\ncapacity = \"64 MB/s\""), "device.capacity", Some((5, 12)), "`MB/s` is no unit of bytes"),
         (&with("", "[device]\ncapacity = 100"), "device.capacity", Some((5, 12)), "a page of this device has 4096 B"),
@@ -242,27 +242,160 @@ fn every_mistake_deep_in_a_table_does_too() {
             "did you mean `pages_per_block`?",
         ),
         (&with("", "[device.timing]\nread_us = -5"), "device.timing.read_us", Some((5, 11)), "-5 is not in the range"),
+        (
+            &with("", "[device.rules]\npartial_programs = 0"),
+            "device.rules.partial_programs",
+            Some((5, 20)),
+            "a page is programmed at least once",
+        ),
         (&with("", "[device.energy]\nread_nj = 5"), "device.energy", Some((4, 9)), "needs the key `program_nj`"),
         (&with("", "[device.faults]\nrber = 5"), "device.faults.rber", Some((5, 1)), "has no key `rber`"),
     ]);
 }
 
+/// The ways out that a message names, each as overrides.
+fn ways_out(message: &str) -> Vec<Vec<String>> {
+    let ways = message.split(": set ").nth(1).unwrap_or_else(|| panic!("no way out: {message}"));
+    let of_device = |way: &&str| way.starts_with("device.");
+    let sets = |way: &str| way.split(" with ").map(str::to_owned).collect();
+    ways.split(", or ").map(|way| way.trim_start_matches("set ")).filter(of_device).map(sets).collect()
+}
+
+/// Devices that cannot export what they are asked for, and the keys of the ways out.
+const TOO_MUCH: &[(&str, &[&str])] = &[
+    ("capacity = \"16 MiB\"\nover_provisioning = 0.07", &["device.over_provisioning", "device.capacity"]),
+    ("capacity = \"16 MiB\"", &["device.over_provisioning", "device.capacity"]),
+    ("capacity = \"16 MiB\"\nblocks_per_plane = 35", &["device.blocks_per_plane", "device.capacity"]),
+    ("over_provisioning = 0.001", &["device.over_provisioning", "device.shape.blocks_per_plane"]),
+    (
+        "over_provisioning = 0.07\n[device.shape]\nblocks_per_plane = 30",
+        &["device.over_provisioning", "device.shape.blocks_per_plane"],
+    ),
+    (
+        "profile = \"generic-8x4\"\ncapacity = \"1 GiB\"\nover_provisioning = 0.05",
+        &["device.over_provisioning", "device.capacity"],
+    ),
+    ("capacity = \"200 KB\"\n[device.shape]\npages_per_block = 3", &["device.over_provisioning", "device.capacity"]),
+];
+
 #[test]
-fn an_ftl_that_cannot_export_so_much_says_how_much_it_can() {
+fn every_way_out_of_a_wrong_size_works_when_it_is_followed() {
+    for (ftl, at_least) in [("page", TOO_MUCH.len()), ("block", 4)] {
+        let mut refused = 0;
+        for (device, keys) in TOO_MUCH {
+            let text = format!("[workload.uniform]\n[ftl.{ftl}]\n[device]\n{device}");
+            let Err(LabError::Config(error)) = parse(&text) else { continue };
+            refused += 1;
+            let ways = ways_out(&error.message);
+            let named: Vec<&str> = ways.iter().map(|sets| sets[0].split(' ').next().unwrap()).collect();
+            assert_eq!(named, *keys, "{error}");
+            for sets in ways {
+                let followed = Experiment::parse(&text, Format::Toml, "x.toml", Path::new("."), &sets);
+                assert!(followed.is_ok(), "{error}\n{sets:?}: {}", followed.unwrap_err());
+            }
+        }
+        assert!(refused >= at_least, "{ftl} refuses {refused}");
+    }
+}
+
+#[test]
+fn one_block_is_no_plural() {
+    let one = "[device]\nover_provisioning = 0.1\n[device.shape]\nblocks_per_plane = 1";
+    let page = error(&with("", one));
+    assert!(page.message.contains("a die of this device has 1 block, and"), "{page}");
+    let block = error(&format!("[workload.uniform]\n[ftl.block]\n{one}"));
+    assert!(block.message.contains("this device has 1 block, and"), "{block}");
+}
+
+#[test]
+fn a_way_out_is_the_least_that_works() {
     let text = with("", "[device]\ncapacity = \"16 MiB\"\nover_provisioning = 0.07");
     let error = error(&text);
     assert_eq!(error.key.as_deref(), Some("device.capacity"));
-    let op = error.message.split("device.over_provisioning = ").nth(1).unwrap().split(',').next().unwrap();
     assert!(error.message.starts_with("16 MiB (4096 pages) are to be exported from 35 blocks of 128 pages"), "{error}");
-    // What the sentence recommends works, and a little less does not.
-    let again = |op: f64| parse(&text.replace("0.07", &op.to_string()));
-    let op: f64 = op.parse().unwrap();
-    assert!(again(op).is_ok(), "{error}");
-    assert!(again(op - 0.04).is_err(), "{error}");
-    let capacity = error.message.rsplit("at most ").next().unwrap();
-    let smaller =
-        |capacity: &str| parse(&with("", &format!("[device]\ncapacity = \"{capacity}\"\nblocks_per_plane = 35")));
-    assert!(smaller(capacity).is_ok(), "{error}");
+    let op: f64 =
+        error.message.split("over_provisioning = ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+    assert!(parse(&text.replace("0.07", &op.to_string())).is_ok(), "{error}");
+    assert!(parse(&text.replace("0.07", &(op - 0.001).to_string())).is_err(), "{error}");
+}
+
+#[test]
+fn every_way_out_of_a_trace_too_large_works_when_it_is_followed() {
+    let folder = std::env::temp_dir().join(format!("nandlab-large-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("t.csv"), "time_us,op,sector,sectors\n0,W,1000000,8\n").unwrap();
+    for device in [
+        "capacity = \"64 MiB\"\nover_provisioning = 0.2",
+        "capacity = \"64 MiB\"",
+        "capacity = \"64 MiB\"\nblocks_per_plane = 150",
+        "capacity = \"64 MiB\"\nblocks_per_plane = 2000",
+        "over_provisioning = 0.2\n[device.shape]\nblocks_per_plane = 100",
+        "profile = \"generic-8x4\"\ncapacity = \"64 MiB\"\nover_provisioning = 0.5\n[device.shape]\npages_per_block = 7",
+    ] {
+        let text = format!("[workload.trace]\npath = \"t.csv\"\n[ftl.page]\n[device]\nmodel = \"counting\"\n{device}");
+        let run = |sets: &[String]| {
+            let experiment = Experiment::parse(&text, Format::Toml, "x.toml", &folder, sets).unwrap();
+            nandlab_lab::run(&experiment, &folder, &nandlab_lab::Control::default(), None)
+        };
+        let Err(LabError::Config(error)) = run(&[]) else { panic!("{device}: the trace fits") };
+        let place = (error.file.as_deref(), error.line, error.column, error.key.as_deref());
+        assert_eq!(place, (Some("x.toml"), Some(2), Some(8), Some("workload.trace.path")), "{error}");
+        let ways = ways_out(&error.message);
+        assert_eq!(ways.len(), 1, "{error}");
+        run(&ways[0]).unwrap_or_else(|wrong| panic!("{error}\n{ways:?}: {wrong}"));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_trace_that_cannot_be_read_names_the_key_too() {
+    let text = "[workload.trace]\npath = \"none.csv\"\n[ftl.page]";
+    let control = nandlab_lab::Control::default();
+    let error = |sets: &[String]| {
+        let experiment = Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), sets).unwrap();
+        let error = nandlab_lab::run(&experiment, Path::new("."), &control, None).unwrap_err();
+        let inspected = nandlab_lab::inspect(&experiment, Path::new(".")).unwrap_err();
+        assert_eq!(inspected, error);
+        assert!(matches!(error, LabError::Trace(_)), "{error}");
+        error.to_string()
+    };
+    assert!(error(&[]).ends_with(" (workload.trace.path in x.toml, line 2)"), "{}", error(&[]));
+    let set = "workload.trace.path=no.csv".to_owned();
+    assert!(error(&[set]).ends_with(" (workload.trace.path in --set workload.trace.path=no.csv)"));
+}
+
+#[test]
+fn seeds_are_the_same_in_both_formats() {
+    let toml = |seed: &str| parse(&format!("seed = {seed}\n{}", with("", ""))).map(|experiment| experiment.seed);
+    let json = |seed: &str| {
+        let text = format!("{{\"seed\": {seed}, \"workload\": {{\"uniform\": {{}}}}, \"ftl\": {{\"page\": {{}}}}}}");
+        Experiment::parse(&text, Format::Json, "x.json", Path::new("."), &[]).map(|experiment| experiment.seed)
+    };
+    for seed in ["0", "9223372036854775808", "18446744073709551615"] {
+        let (toml, json) = (toml(seed).unwrap(), json(seed).unwrap());
+        assert_eq!((toml.to_string().as_str(), json), (seed, toml));
+    }
+    for seed in ["-1", "18446744073709551616", "0.5"] {
+        let range = " 18446744073709551615, given ";
+        for error in [toml(seed).unwrap_err().to_string(), json(seed).unwrap_err().to_string()] {
+            assert!(error.contains("seed: expected a whole number from") && error.contains(range), "{error}");
+        }
+    }
+}
+
+#[test]
+fn an_endurance_without_effect_is_told() {
+    let notices = |device: &str| parse(&with("", device)).unwrap().notices;
+    let told = notices("[device.rules]\nendurance = 5");
+    assert!(told[0].starts_with("device.rules.endurance = 5 has no effect: ") && told.len() == 1, "{told:?}");
+    assert_eq!(notices("[device.rules]\nendurance = 5\n[device.faults]\nfactory_bad_share = 0.01").len(), 1);
+    assert_eq!(
+        notices("[device.rules]\nendurance = 5\n[device.faults]\nbit_errors = { rber = 1e-5, ecc_bits = 8 }"),
+        [""; 0]
+    );
+    let failing = "[device.rules]\nendurance = 5\n[device.faults]\nerase_failure_rate = 1e-5\nfailure_growth = 2";
+    assert_eq!(notices(failing), [""; 0]);
+    assert_eq!(notices("[device.rules]\npartial_programs = 2"), [""; 0], "that of the profile");
 }
 
 #[test]
@@ -280,8 +413,41 @@ fn overrides_reach_every_key_and_are_named_in_errors() {
     assert_eq!(resolved["workload"]["sequential"]["requests"], 3);
     let error = parse(&["device.capacity=32 MIB"]).unwrap_err().to_string();
     assert!(error.starts_with("--set device.capacity=32 MIB: device.capacity: `MIB` is no unit of bytes"), "{error}");
+    let error = parse(&["ftl.pge.victim=greedy"]).unwrap_err().to_string();
+    let expected =
+        "--set ftl.pge.victim=greedy: ftl.pge: expected one of page, block, given `pge`; did you mean `page`?";
+    assert_eq!(error, expected);
+    let error = parse(&["ftl.block.reserve_blocks=2"]).unwrap_err().to_string();
+    let expected = "--set ftl.block.reserve_blocks=2: ftl: expected exactly one of page, block; found page, block";
+    assert_eq!(error, expected);
     let error = parse(&["device.capactiy=1"]).unwrap_err().to_string();
     assert!(error.contains("did you mean `capacity`?"), "{error}");
+}
+
+#[test]
+fn a_reserve_that_would_deadlock_comes_with_ways_out_that_work() {
+    for (ftl, reserve) in [("page", 60), ("block", 60), ("block", 4000)] {
+        let at = |reserve: &str, device: &str| {
+            parse(&format!(
+                "[workload.uniform]\n[ftl.{ftl}]\n{reserve}\n[device]\n{device}\nshape.pages_per_block = 64"
+            ))
+        };
+        let reserve = format!("reserve_blocks = {reserve}");
+        let error = at(&reserve, "capacity = \"8 MiB\"").unwrap_err().to_string();
+        let (why, ways) = error.split_once(": set ").unwrap_or_else(|| panic!("{error}"));
+        assert!(why.contains("would deadlock"), "{error}");
+        for way in ways.split(", or ") {
+            let (key, value) = way.strip_prefix("device.").unwrap().split_once(" = ").unwrap();
+            let capacity = if key == "capacity" { "" } else { "capacity = \"8 MiB\"\n" };
+            at(&reserve, &format!("{capacity}{key} = {value}")).unwrap_or_else(|error| panic!("{way}: {error}"));
+        }
+        let most = why.split_once(&format!("takes ftl.{ftl}.reserve_blocks = ")).unwrap().1.split(' ').next().unwrap();
+        let largest = at(&format!("reserve_blocks = {most}"), "capacity = \"8 MiB\"").unwrap_err().to_string();
+        assert!(!largest.contains("would deadlock"), "{largest}");
+        let more = most.parse::<u32>().unwrap() + 1;
+        let more = at(&format!("reserve_blocks = {more}"), "capacity = \"8 MiB\"").unwrap_err().to_string();
+        assert!(more.contains("would deadlock"), "{more}");
+    }
 }
 
 #[test]
@@ -298,13 +464,24 @@ fn profiles_of_ones_own_are_read_and_their_mistakes_are_theirs() {
     std::fs::create_dir_all(&folder).unwrap();
     let text = nandlab_lab::profiles::LIST.iter().find(|profile| profile.name == "wap").unwrap().text;
     std::fs::write(folder.join("good.toml"), text).unwrap();
-    std::fs::write(folder.join("bad.toml"), text.replace("page_bytes", "page_byets")).unwrap();
     let parse = |name: &str| {
         let text = with("", &format!("[device]\nprofile = \"./{name}\"\ncapacity = \"64 MiB\""));
         Experiment::parse(&text, Format::Toml, "x.toml", &folder, &[])
     };
     assert_eq!(parse("good.toml").unwrap().device.profile.name, "wap");
-    let error = parse("bad.toml").unwrap_err().to_string();
+    for (from, to, sentence) in [
+        ("page_bytes =", "page_byets =", "did you mean `page_bytes`?"),
+        ("page_bytes = 4096", "page_bytes = 3000", "shape.page_bytes = 3000 cannot work"),
+        ("partial_programs =", "partial_programs = 0 #", "rules.partial_programs: 0 cannot work"),
+        ("program_us =", "program_us = -1 #", "timing.program_us: -1 is not in the range"),
+    ] {
+        let bad = text.replace(from, to);
+        assert_ne!(bad, text, "{from}");
+        std::fs::write(folder.join("bad.toml"), &bad).unwrap();
+        let line = bad.lines().position(|line| line.starts_with(to)).unwrap() + 1;
+        let error = parse("bad.toml").unwrap_err().to_string();
+        let place = format!("{}, line {line}, column ", folder.join("./bad.toml").display());
+        assert!(error.starts_with(&place) && error.contains(sentence), "{error}");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(error.contains("bad.toml, line ") && error.contains("did you mean `page_bytes`?"), "{error}");
 }

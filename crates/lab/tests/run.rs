@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::record::Record;
+use nandlab_lab::record::{Record, StopReason, Stopped};
 use nandlab_lab::{run, Control, LabError, Phase};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -99,6 +99,52 @@ fn counts_alike(ftl: &str) {
 }
 
 #[test]
+fn every_buffer_gives_back_what_was_written() {
+    for buffer in nandlab_buffer::LIST {
+        let buffer = format!("buffer={}", buffer.name);
+        let record = record(MIXED, &["device.model=bytes", &buffer]);
+        assert_eq!(record.host.requests, 40_000);
+        let counts = record.buffer.unwrap();
+        assert!(counts.hits + counts.misses > 40_000, "{buffer}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_pass_through_changes_nothing() {
+    for ftl in nandlab_ftl::LIST {
+        let ftl = format!("ftl={}", ftl.name);
+        for sets in [
+            &["device.model=timed"][..],
+            &["device.model=counting"],
+            // Each read is compared with what was written.
+            &["device.model=bytes"],
+            &[
+                "device.model=bytes",
+                "device.faults={ program_failure_rate = 1e-4, bit_errors = { rber = 2e-4, ecc_bits = 3 } }",
+            ],
+        ] {
+            let sets = [&[ftl.as_str()], sets].concat();
+            let mut bare = json(&record(MIXED, &sets));
+            let mut buffered = json(&record(MIXED, &[&sets[..], &["buffer=pass_through"]].concat()));
+            assert!(bare["buffer"].is_null());
+            let counts = buffered["buffer"].take();
+            assert_eq!([&counts["hits"], &counts["demotions"], &counts["flushes"]], [0, 0, 0]);
+            // Requests of 512 B to 24 KiB, aligned to 512 B: 4.1 pages of 4 KiB each, give or take.
+            let accesses = bare["host"]["reads"].as_f64().unwrap() + bare["host"]["writes"].as_f64().unwrap();
+            let pages = counts["misses"].as_f64().unwrap() / accesses;
+            assert!((3.9..4.2).contains(&pages), "{pages}");
+            assert_eq!(
+                buffered["experiment"].as_object_mut().unwrap().remove("buffer").unwrap()["pass_through"],
+                Value::Object(Default::default())
+            );
+            assert_eq!(bare.as_object_mut().unwrap().remove("buffer"), Some(Value::Null));
+            buffered.as_object_mut().unwrap().remove("buffer");
+            assert_eq!(bare, buffered, "{sets:?}");
+        }
+    }
+}
+
+#[test]
 fn rows_and_columns_of_the_matrix_sum_to_the_counters() {
     let record = json(&record(MIXED, &[]));
     let sum =
@@ -176,6 +222,8 @@ fn a_cancelled_run_gives_what_it_has() {
     assert!(record.partial);
     assert!(record.host.requests >= 10_000 && record.host.requests == record.host.writes);
     assert!(record.waf.unwrap() > 1.0 && !record.series.is_empty());
+    let message = format!("after {} requests", record.host.requests);
+    assert_eq!(record.stopped, Some(Stopped { why: StopReason::Cancelled, message }));
     assert_eq!(control.progress().0, Phase::Done);
 }
 
@@ -201,6 +249,32 @@ fn a_run_cancelled_before_it_starts_is_empty() {
     let record = run(&parse(STEADY, &[]), Path::new("."), &control, None).unwrap();
     assert!(record.partial);
     assert_eq!((record.host.requests, record.waf), (0, None));
+    let stopped = record.stopped.unwrap();
+    assert_eq!(stopped.why, StopReason::Cancelled);
+    // The preconditioning has not begun either.
+    assert_eq!(
+        stopped.message,
+        "after 0 of 163840 page writes of the preconditioning: nothing of the workload was measured"
+    );
+}
+
+#[test]
+fn a_run_cancelled_while_it_preconditions_says_that_nothing_was_measured() {
+    let experiment = parse(STEADY, &["precondition.overwrites=10_000"]);
+    let control = Control::default();
+    let record = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, None));
+        while !matches!(control.progress(), (Phase::Precondition, 10_000.., _)) {
+            std::thread::yield_now();
+        }
+        control.cancel();
+        running.join().unwrap().unwrap()
+    });
+    let done = record.precondition.unwrap().requests;
+    let message =
+        format!("after {done} of 327712768 page writes of the preconditioning: nothing of the workload was measured");
+    assert_eq!(record.stopped, Some(Stopped { why: StopReason::Cancelled, message }));
+    assert!(record.partial && done >= 10_000 && record.host.requests == 0);
 }
 
 #[test]
@@ -244,14 +318,6 @@ fn faults_are_counted_and_survived() {
 }
 
 #[test]
-fn a_worn_out_device_says_after_how_many_requests() {
-    let sets = ["device.faults={ erase_failure_rate = 0.2 }", "workload.zipf.requests=1000000"];
-    let error = run(&parse(MIXED, &sets), Path::new("."), &Control::default(), None).unwrap_err();
-    assert!(matches!(error, LabError::DeviceFull(_)), "{error:?}");
-    assert!(error.to_string().starts_with("after ") && error.to_string().contains("worn out"), "{error}");
-}
-
-#[test]
 fn data_lost_to_bit_errors_is_counted_and_the_run_goes_on() {
     let faults = "device.faults={ bit_errors = { rber = 2e-4, ecc_bits = 3 } }";
     let record = record(MIXED, &[faults, "device.model=bytes"]);
@@ -268,7 +334,7 @@ fn too_small_a_device_names_its_keys() {
         run(&parse(text, sets), &folder.0, &Control::default(), None).map(|_| ()).unwrap_err()
     };
     let LabError::Config(too_small) = error(text, &[]) else { panic!("a small device is a wrong configuration") };
-    assert_eq!(too_small.key.as_deref(), Some("workload.trace.addresses"));
+    assert_eq!(too_small.key.as_deref(), Some("workload.trace.path"));
     for part in ["1000008 sectors (488.29 MiB)", "131072 (64 MiB)", "device.capacity", "fold", "compact"] {
         assert!(too_small.message.contains(part), "{too_small}");
     }
@@ -295,8 +361,9 @@ fn an_operation_log_that_cannot_be_written_stops_the_run_before_it_starts() {
     let target = folder.0.join("missing/ops.csv");
     let error = run(&parse(MIXED, &[]), Path::new("."), &Control::default(), Some(&target)).unwrap_err();
     assert!(error.to_string().ends_with("cannot be written: the folder does not exist"), "{error}");
-    let worn = parse(MIXED, &["device.faults={ erase_failure_rate = 0.2 }", "workload.zipf.requests=1000000"]);
-    run(&worn, Path::new("."), &Control::default(), Some(&folder.0.join("ops.csv.gz"))).unwrap_err();
+    let unusable = parse(MIXED, &["device.faults={ factory_bad_share = 0.9 }"]);
+    let error = run(&unusable, Path::new("."), &Control::default(), Some(&folder.0.join("ops.csv.gz"))).unwrap_err();
+    assert!(matches!(error, LabError::DeviceFull(_)), "{error}");
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "a failed run leaves nothing behind");
 }
 

@@ -1,7 +1,8 @@
 //! The rules of flash that a device asserts.
 
 use crate::address::{BlockId, Geometry, Ppa};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The order in which the pages of a block may be programmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -22,10 +23,21 @@ pub enum ProgramOrder {
 pub struct Rules {
     /// Order of programs inside a block.
     pub program_order: ProgramOrder,
-    /// Programs of one page between erases, the first included; 1: no spare-only programs.
+    /// Programs of one page between erases, the first included, 1 to 255; 1: no spare-only programs.
+    #[serde(deserialize_with = "at_least_once")]
     pub partial_programs: u8,
     /// P/E cycles that the data sheet guarantees.
     pub endurance: u32,
+}
+
+/// Checked here so that the error names its line.
+fn at_least_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+    match u8::deserialize(deserializer)? {
+        0 => Err(D::Error::custom(
+            "0 cannot work: a page is programmed at least once, and at most 255 times, between erases",
+        )),
+        programs => Ok(programs),
+    }
 }
 
 impl Default for Rules {

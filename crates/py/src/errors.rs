@@ -18,9 +18,15 @@ create_exception!(
     nandlab._native,
     TraceError,
     NandlabError,
-    "A trace is wrong or cannot be read. Attributes: file, line, column; None where they are not known."
+    "A trace is wrong or cannot be read. Attributes: file, line, column, key; None where they are not known."
 );
-create_exception!(nandlab._native, DeviceFull, NandlabError, "No good blocks are left.");
+create_exception!(
+    nandlab._native,
+    DeviceFull,
+    NandlabError,
+    "Too few good blocks are left. Attribute: result, what was measured until then; None where the device could not even \
+     be opened."
+);
 create_exception!(nandlab._native, PowerLost, NandlabError, "The device lost power.");
 
 thread_local! {
@@ -39,6 +45,7 @@ pub(crate) fn add_to(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<(
             class.setattr(attribute, py.None())?;
         }
     }
+    py.get_type::<DeviceFull>().setattr("result", py.None())?;
     // A panic becomes an exception with its place; nothing else may reach the terminal.
     panic::set_hook(Box::new(|info| {
         PANICKED_AT.set(info.location().map(ToString::to_string));
@@ -51,7 +58,7 @@ pub(crate) fn raised(py: Python<'_>, error: &LabError) -> PyErr {
     let message = error.to_string();
     let (raised, file, line, column, key) = match error {
         LabError::Config(at) => (ConfigError::new_err(message), &at.file, at.line, at.column, &at.key),
-        LabError::Trace(at) => (TraceError::new_err(message), &at.file, at.line, at.column, &None),
+        LabError::Trace(at) => (TraceError::new_err(message), &at.file, at.line, at.column, &at.key),
         LabError::DeviceFull(_) => return DeviceFull::new_err(message),
         LabError::PowerLost => return PowerLost::new_err(message),
         LabError::Io(_) => return NandlabError::new_err(message),

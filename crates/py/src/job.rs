@@ -1,11 +1,12 @@
 //! An experiment that runs in a thread of its own.
 
-use crate::errors::{caught, internal, raised, NandlabError};
-use nandlab_lab::config::{Experiment, Format};
+use crate::errors::{internal, raised, NandlabError};
+use crate::Text;
+use nandlab_lab::config::Experiment;
 use nandlab_lab::{run, Control, LabError};
 use pyo3::prelude::*;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -48,16 +49,13 @@ impl Task {
 
 #[pymethods]
 impl Job {
-    /// Reads a resolved experiment; `base` is the folder that relative paths start from, `op_log` a file that
-    /// gets a line for every operation of the device.
+    /// Reads the experiment in `text`; `op_log` is a file that gets a line for every operation of the device.
     #[new]
-    #[pyo3(signature = (experiment_json, base, op_log=None))]
-    fn new(py: Python<'_>, experiment_json: &str, base: PathBuf, op_log: Option<PathBuf>) -> PyResult<Self> {
-        let source = "the resolved experiment";
-        let parsed = caught(|| Experiment::parse(experiment_json, Format::Json, source, Path::new(&base), &[]))?;
-        let experiment = parsed.map_err(|error| raised(py, &error))?;
+    #[pyo3(signature = (text, op_log=None))]
+    fn new(py: Python<'_>, text: &Text, op_log: Option<PathBuf>) -> PyResult<Self> {
+        let experiment = text.parse(py)?;
         Ok(Self {
-            task: Mutex::new(Some(Task { experiment, base, op_log })),
+            task: Mutex::new(Some(Task { experiment, base: text.base.clone(), op_log })),
             control: Arc::default(),
             outcome: Arc::default(),
         })

@@ -8,7 +8,7 @@ use errors::{caught, raised};
 use nandlab_lab::config::{Experiment, Format};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::path::Path;
+use std::path::PathBuf;
 
 /// The version of the program.
 #[pyfunction]
@@ -16,27 +16,49 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// The experiment in `text` with every default explicit, as JSON.
+/// A text that holds an experiment.
 ///
-/// `format` is "toml" or "json", `source` names the text in errors, `base` is the folder that relative paths
+/// `format` is "toml" or "json", `source` names the text in errors (empty: they name no place), `base` is the folder that relative paths
 /// start from, and `sets` are overrides such as "device.capacity=64MiB".
-#[pyfunction]
-#[allow(clippy::needless_pass_by_value)] // what Python hands over
-fn resolve(py: Python<'_>, text: &str, format: &str, source: &str, base: &str, sets: Vec<String>) -> PyResult<String> {
-    let format = match format {
-        "toml" => Format::Toml,
-        "json" => Format::Json,
-        other => return Err(PyValueError::new_err(format!("format {other:?} is neither \"toml\" nor \"json\""))),
-    };
-    let resolved = caught(|| Experiment::parse(text, format, source, Path::new(base), &sets))?;
-    resolved.map(|experiment| experiment.to_json()).map_err(|error| raised(py, &error))
+#[pyclass(frozen, module = "nandlab._native")]
+struct Text {
+    text: String,
+    format: Format,
+    source: String,
+    base: PathBuf,
+    sets: Vec<String>,
 }
 
-/// What a resolved experiment comes down to, as JSON: sizes of the device, and what a trace holds.
-#[pyfunction]
-fn inspect(py: Python<'_>, experiment: &str, base: &str) -> PyResult<String> {
-    let inspected = py.detach(|| caught(|| nandlab_lab::inspect(experiment, Path::new(base))))?;
-    inspected.map_err(|error| raised(py, &error))
+#[pymethods]
+impl Text {
+    #[new]
+    fn new(text: String, format: &str, source: String, base: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+        let format = match format {
+            "toml" => Format::Toml,
+            "json" => Format::Json,
+            other => return Err(PyValueError::new_err(format!("format {other:?} is neither \"toml\" nor \"json\""))),
+        };
+        Ok(Self { text, format, source, base, sets })
+    }
+
+    /// The experiment with every default explicit, as JSON.
+    fn resolve(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.parse(py)?.to_json())
+    }
+
+    /// What the experiment comes down to, as JSON: sizes of the device, and what a trace holds.
+    fn inspect(&self, py: Python<'_>) -> PyResult<String> {
+        let experiment = self.parse(py)?;
+        let inspected = py.detach(|| caught(|| nandlab_lab::inspect(&experiment, &self.base)))?;
+        inspected.map_err(|error| raised(py, &error))
+    }
+}
+
+impl Text {
+    fn parse(&self, py: Python<'_>) -> PyResult<Experiment> {
+        let parsed = caught(|| Experiment::parse(&self.text, self.format, &self.source, &self.base, &self.sets))?;
+        parsed.map_err(|error| raised(py, &error))
+    }
 }
 
 /// Everything there is to choose from, as JSON.
@@ -49,9 +71,8 @@ fn lists() -> PyResult<String> {
 fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(py, module)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
-    module.add_function(wrap_pyfunction!(resolve, module)?)?;
-    module.add_function(wrap_pyfunction!(inspect, module)?)?;
     module.add_function(wrap_pyfunction!(lists, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
+    module.add_class::<Text>()?;
     module.add_class::<job::Job>()
 }

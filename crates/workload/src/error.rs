@@ -35,7 +35,7 @@ pub enum WorkloadError {
         message: String,
     },
     /// The addresses do not fit the device.
-    #[error("{}", too_small(file, *needed, *device, ways_out))]
+    #[error("{}", too_small(file, *needed, *device, "give it a larger device", ways_out))]
     TooSmall {
         /// The trace, as it was named.
         file: String,
@@ -56,15 +56,21 @@ impl WorkloadError {
     pub(crate) fn option(key: &str, given: &impl ToString, why: impl Into<String>) -> Self {
         Self::Option { key: key.to_owned(), given: given.to_string(), why: why.into() }
     }
+
+    /// The sentence of this error, where the caller knows what makes the device larger: `set device.capacity = ...`.
+    pub fn with_larger_device(&self, larger: &str) -> String {
+        match self {
+            Self::TooSmall { file, needed, device, ways_out } => too_small(file, *needed, *device, larger, ways_out),
+            other => other.to_string(),
+        }
+    }
 }
 
-fn too_small(file: &str, needed: u64, device: u64, ways_out: &str) -> String {
+fn too_small(file: &str, needed: u64, device: u64, larger: &str, ways_out: &str) -> String {
     let sector = u64::from(SECTOR_BYTES);
     format!(
-        "{file} needs {needed} sectors ({}) and the device has {device} ({}): give it a device.capacity of at least {}{ways_out}",
+        "{file} needs {needed} sectors ({}) and the device has {device} ({}): {larger}{ways_out}",
         ByteCount(needed * sector).rounded(),
         ByteCount(device * sector).rounded(),
-        // A page is at most 32 KiB: a capacity in whole 32 KiB is one for every device.
-        ByteCount((needed * sector).div_ceil(1 << 15) << 15),
     )
 }

@@ -224,9 +224,8 @@ impl Mix {
         let sectors = self.footprint.sectors(setting.sectors);
         let device = ByteCount(setting.sectors * u64::from(SECTOR_BYTES));
         if sectors > setting.sectors {
-            let why = format!(
-                "the device exports {device}: give it a larger device.capacity, or a footprint as a share, 1.0 at most"
-            );
+            let why =
+                format!("the device exports {device}: give it a larger device, or a footprint as a share, 1.0 at most");
             return Err(WorkloadError::option("footprint", &self.footprint, why));
         }
         let largest = Sizes::new(&self.size)?.largest();

@@ -131,8 +131,8 @@ fn too_small_a_device_names_both_sizes_and_the_ways_out() {
     assert_eq!(
         error,
         format!(
-            "{file} needs 1048576 sectors (512 MiB) and the device has 4096 (2 MiB): give it a device.capacity of \
-             at least 512 MiB, or set workload.trace.addresses to \"fold\" (addresses modulo the device) or \"compact\" \
+            "{file} needs 1048576 sectors (512 MiB) and the device has 4096 (2 MiB): give it a larger device, or \
+             set workload.trace.addresses to \"fold\" (addresses modulo the device) or \"compact\" \
              (the touched 4 KiB pages without the gaps between them)"
         )
     );

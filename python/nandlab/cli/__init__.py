@@ -10,7 +10,9 @@ import importlib
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -64,21 +66,29 @@ def group() -> None:
     """Run workloads on flash designs, and see what they cost."""
 
 
-def main() -> NoReturn:
-    """Runs the command line and ends the process."""
+def main(stop: Callable[[int, FrameType | None], NoReturn] | None = None) -> NoReturn:
+    """Runs the command line and ends the process.
+
+    Args:
+        stop: The handler of Ctrl-C before and after a command, if it has one.
+
+    """
     # A shell may have closed them (`>&-`); they stay open as long as the process.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    # Batch systems send SIGTERM: it ends a run as Ctrl-C does, with a partial result, nothing half-written.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    status = _guarded(sys.argv[1:])
+    status = _guarded(sys.argv[1:], stop)
     # Threads of the compiled module that are still stopping must not hold up the end.
     _flush_quietly()
     os._exit(status)
 
 
-def _guarded(arguments: list[str]) -> int:
+def _guarded(arguments: list[str], stop: Callable[[int, FrameType | None], NoReturn] | None) -> int:
+    """The exit status of a command; whatever happens, its error is a sentence."""
     try:
+        # Batch systems send SIGTERM: it ends a run as Ctrl-C does, with a partial result.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if stop is not None and signal.getsignal(signal.SIGINT) is stop:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         status = group.main(arguments, prog_name="nandlab", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
@@ -109,7 +119,10 @@ def _sentence(error: click.ClickException) -> str:
     ):
         named = error.param.metavar if isinstance(error.param, click.Argument) else error.param.opts[0]
         return f"{named}: {error.message}"
-    return f"{error.format_message().rstrip('.')}. `{error.ctx.command_path} --help` shows what it takes."
+    said = error.format_message().rstrip(".")
+    # Click ends a hint with a question mark and a full stop.
+    end = "" if said.endswith("?") else "."
+    return f"{said}{end} `{error.ctx.command_path} --help` shows what it takes."
 
 
 def _failed(error: BaseException) -> int:
@@ -124,8 +137,8 @@ def _failed(error: BaseException) -> int:
         click.echo(f"error: {error}", err=True)
         return status_of(error)
     if isinstance(error, OSError):
-        # Sentences of our own have no errno.
-        where = f"{error.filename}: " if error.filename else ""
+        # Sentences of our own have no errno, and what else has no name is the output.
+        where = f"{error.filename}: " if error.filename else "stdout: " if error.errno else ""
         click.echo(f"error: {where}{(error.strerror or str(error))}", err=True)
         return FAILED
     if os.environ.get("NANDLAB_TRACEBACK"):

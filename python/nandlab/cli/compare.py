@@ -62,23 +62,20 @@ def command(  # noqa: PLR0913 - one for each option
         print_json({"runs": [_document(*pair) for pair in zip(chosen, outcomes, strict=True)]})
     else:
         _print(chosen, outcomes)
-    missing = [
-        f"{design.name}: {outcome.error or 'stopped before there was a result'}"
+    pairs = [
+        (design.labels, outcome.result or _why(outcome))
         for design, outcome in zip(chosen, outcomes, strict=True)
-        if outcome.result is None
     ]
-    for sentence in missing:
-        say(f"error: {sentence}")
-    done = [
-        (design.labels, outcome.result)
-        for design, outcome in zip(chosen, outcomes, strict=True)
-        if outcome.result is not None
-    ]
-    if report is not None and done:
+    for design, outcome in zip(chosen, outcomes, strict=True):
+        if outcome.result is None or outcome.error is not None:
+            say(f"error: {design.name}: {_why(outcome)}")
+    if report is not None and any(outcome.result is not None for outcome in outcomes):
         from nandlab.report import write_comparison
 
-        write_comparison(done, report, shlex.join(["nandlab", *sys.argv[1:]]), missing)
+        write_comparison(pairs, report, shlex.join(["nandlab", *sys.argv[1:]]))
         say_path(report, as_json)
+    elif report is not None:
+        say(f"no report was written: there is no result to put into {report}")
     return _status(outcomes, stopped)
 
 
@@ -92,7 +89,7 @@ def _resolved(chosen: Sequence[Design]) -> list[Experiment]:
         try:
             experiment.resolve()
         except ConfigError as error:
-            raise click.UsageError(f"{design.name}: {error}" if len(chosen) > 1 else str(error)) from None
+            raise ConfigError(f"{design.name}: {error}" if len(chosen) > 1 else str(error)) from None
     return experiments
 
 
@@ -128,13 +125,18 @@ def _print(chosen: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
     heads = [column.title.replace(" ", "\n") for column in columns]
     titles = [*(summary.plain(title) for title in labels), *heads, *[""] * any(states)]
     print_table(rows, titles, right=range(len(labels), len(labels) + len(columns)))
+    if columns:
+        click.echo(f"\n{summary.NOTE}")
+
+
+def _why(outcome: Outcome) -> str:
+    """Why there is no result, or none to the end."""
+    return str(outcome.error or "stopped before there was a result")
 
 
 def _state(outcome: Outcome) -> str:
-    if outcome.error is not None:
-        return "failed"
     if outcome.result is None:
-        return "not run"
+        return "not run" if outcome.error is None else "failed"
     return "PARTIAL" if outcome.result.partial else ""
 
 

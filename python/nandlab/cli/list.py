@@ -13,8 +13,8 @@ from nandlab.cli.output import print_json, print_table
 KINDS = ("ftls", "buffers", "file-systems", "workloads", "traces", "devices", "victims")
 
 
-def _kind(_ctx: click.Context, _parameter: click.Parameter, kind: str) -> str:
-    if kind in KINDS:
+def _kind(_ctx: click.Context, _parameter: click.Parameter, kind: str | None) -> str | None:
+    if kind is None or kind in KINDS:
         return kind
     import difflib
 
@@ -24,16 +24,19 @@ def _kind(_ctx: click.Context, _parameter: click.Parameter, kind: str) -> str:
 
 
 @click.command("list")
-@click.argument("kind", metavar="KIND", callback=_kind)
+@click.argument("kind", metavar="KIND", required=False, callback=_kind)
 @click.argument("name", required=False)
 @json_option
-def command(kind: str, name: str | None, as_json: bool) -> None:
-    """List what there is of a KIND; with NAME, all there is to say about one of them.
+def command(kind: str | None, name: str | None, as_json: bool) -> None:
+    """List what there is of a KIND, or of all; with NAME, all there is to say about one of them.
 
     KIND is ftls, buffers, file-systems, workloads, traces, devices or victims.
     """
     from nandlab.listing import lists
 
+    if kind is None:
+        _print_kinds(lists(), as_json)
+        return
     key = kind.replace("-", "_")
     entries = lists()[key]
     if name is not None:
@@ -46,6 +49,15 @@ def command(kind: str, name: str | None, as_json: bool) -> None:
         click.echo(f"this version has no {kind.replace('-', ' ')}")
     else:
         _print_all(entries)
+
+
+def _print_kinds(found: dict[str, list[dict[str, Any]]], as_json: bool) -> None:
+    if as_json:
+        print_json(found)
+        return
+    for kind in KINDS:
+        names = ", ".join(entry["name"] for entry in found[kind.replace("-", "_")])
+        click.echo(f"{kind:14}{names or '(none in this version)'}")
 
 
 def _find(entries: list[dict[str, Any]], name: str, kind: str) -> dict[str, Any]:

@@ -31,8 +31,9 @@ def print_table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), right
     # Where stdout is no terminal, lines are for programs, and are not wrapped.
     text = io.StringIO()
     console = Console(highlight=False) if terminal else Console(file=text, width=UNLIMITED, highlight=False)
-    gap = 2 if console.width >= COMFORTABLE else 0
     box = SIMPLE_HEAD if titles else None
+    # The box sets its columns apart by itself.
+    gap = 2 if console.width >= COMFORTABLE or box is None else 0
     table = Table(box=box, show_header=bool(titles), show_edge=False, pad_edge=False, padding=(0, gap, 0, 0))
     columns = max([len(titles), *(len(row) for row in rows)], default=0)
     for at in range(columns):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
+from pathlib import Path
 
 import click
 
@@ -47,24 +49,33 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 def command(file: str, sets: list[Pair], report: str | None, op_log: str | None, as_json: bool) -> int:
     """Run the experiment in FILE and print what it cost.
 
-    Ctrl-C stops it and prints what it has come to, marked partial, with exit status 1.
+    Ctrl-C stops it and prints what it has come to, marked partial, with exit status 1; so does a device that
+    wears out.
     """
     from nandlab.batch import run_all
     from nandlab.cli.progress import Waiting
     from nandlab.experiment import Experiment
-    from nandlab.parquet import csv_beside, to_parquet
+    from nandlab.parquet import csv_beside
 
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
     refuse_overwriting({"--report": report, "--op-log": op_log}, experiment.inputs())
+    log_error: OSError | None = None
     with Waiting() as waiting, csv_beside(op_log) as log:
         (outcome,), stopped = run_all(
             [experiment], progress=lambda state: _show(waiting, state.running), op_log=log
         )
-        if outcome.result is not None and log is not None and op_log is not None and log != op_log:
-            to_parquet(log, op_log)
-    if outcome.error is not None:
-        raise outcome.error
+        if outcome.result is None and outcome.error is not None:
+            raise outcome.error
+        if log is not None and op_log is not None and outcome.result is not None:
+            try:
+                stopped = _to_parquet(log, op_log, waiting, stopped)
+            except OSError as error:
+                # The run may have taken hours: its result comes first.
+                log_error = error
     if outcome.result is None:
+        if log is not None:
+            # The run has not answered in time, and the process ends without it.
+            Path(f"{log}.{os.getpid()}.part").unlink(missing_ok=True)
         say("stopped before there was a result")
         return FAILED
     result = outcome.result
@@ -72,7 +83,30 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     if report is not None:
         result.report(report, command=shlex.join(["nandlab", *sys.argv[1:]]))
         say_path(report, as_json)
-    return FAILED if stopped or result.partial else DONE
+    if log_error is not None:
+        say(f"error: {log_error}")
+    if outcome.error is not None:
+        raise outcome.error
+    return FAILED if stopped or result.partial or log_error is not None else DONE
+
+
+def _to_parquet(log: str, target: str, waiting, stopped: bool) -> bool:  # noqa: ANN001 - see Waiting
+    """Writes the log as Parquet; whether somebody stopped that, or the run before it."""
+    from nandlab.parquet import to_parquet
+    from nandlab.units import size
+
+    if not target.endswith(".parquet"):
+        return stopped
+    if stopped:
+        say(f"{target} was not written, since the run was stopped; a .csv log keeps what there is")
+        return True
+    total = size(Path(log).stat().st_size)
+    try:
+        to_parquet(log, target, lambda: waiting.update(f"writing {target}", None, f"{total} of operations"))
+    except KeyboardInterrupt:
+        say(f"{target} was not written: stopped")
+        return True
+    return False
 
 
 def _show(waiting, running) -> None:  # noqa: ANN001 - see Waiting and State
@@ -85,11 +119,18 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab import summary, units
+    from nandlab import summary
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
-    if result.partial:
-        click.echo(f"PARTIAL: stopped after {units.count(result.host.requests)} requests")
-    print_table(summary.headline(result))
+    if result.stopped is not None:
+        click.echo(f"PARTIAL: stopped {result.stopped.message}")
+    print_table(summary.headline(result), right=[1])
+    latencies = summary.latency_table(result)
+    if latencies:
+        click.echo()
+        titles = summary.LATENCY_TITLES
+        print_table(latencies, titles, right=range(1, len(titles)))
+    if result.notices:
+        click.echo()
     for notice in result.notices:
         click.echo(f"note: {notice}")

@@ -26,21 +26,20 @@ def write_run(result: Result, path: str | os.PathLike[str], command: str | None 
 
 
 def write_comparison(
-    runs: Sequence[tuple[dict[str, str], Result]],
+    runs: Sequence[tuple[dict[str, str], Result | str]],
     path: str | os.PathLike[str],
     command: str | None = None,
-    missing: Sequence[str] = (),
 ) -> None:
     """Writes the report of several runs, each with the labels that set it apart from the others.
 
     Args:
-        runs: Labels, such as {"OP": "7 %"}, and result of each.
+        runs: Labels, such as {"OP": "7 %"}, and result of each, or where there is none, the reason in words.
+            At least one has a result.
         path: The file; an old one is replaced once the new one is whole.
         command: The command line that remakes the report, printed in it.
-        missing: Sentences about runs that have no result.
 
     Raises:
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    write_whole(path, comparison_page(runs, command, missing).encode())
+    write_whole(path, comparison_page(runs, command).encode())

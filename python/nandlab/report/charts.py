@@ -21,6 +21,9 @@ TIME_AXIS = {
 }
 """Labels of an axis in microseconds, with their unit."""
 
+WIDTH, STEP = 560, 22
+"""Pixels of a chart with a row for each design: its width, and the height of a row."""
+
 COLOURS = tuple(f"var(--c{at})" for at in range(8))
 
 _TEXT = {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12}
@@ -36,8 +39,16 @@ _CONFIG = {
         "tickColor": "var(--line)",
         "labelLimit": 320,
     },
-    "legend": {**_TEXT, "titleFontWeight": "bold", "labelLimit": 320},
-    "header": {**_TEXT, "titleFontWeight": "bold"},
+    # Beside the chart a legend would take the width of a narrow page.
+    "legend": {
+        **_TEXT,
+        "titleFontWeight": "bold",
+        "labelLimit": 320,
+        "orient": "top",
+        "direction": "horizontal",
+        "columns": 5,
+    },
+    "header": {**_TEXT, "labelFontWeight": "bold", "labelFontSize": 13, "labelAnchor": "start"},
     "range": {"category": list(COLOURS)},
     "line": {"strokeWidth": 1.8},
 }
@@ -69,38 +80,70 @@ def _colour(field: str, title: str | None, order: Sequence[str]) -> Spec:
     }
 
 
-def waf_bars(rows: Rows, designs: Sequence[str], causes: Sequence[str]) -> str:
-    """Stacked bars: write amplification of each design, by cause.
+def _panels_below(chart: Spec, rows: Rows, panels: Sequence[str]) -> Spec:
+    """One chart for each value of `panel`, one below the other; the chart alone where there is one panel."""
+    if len(panels) <= 1:
+        return {**_data(rows), **chart}
+    row = {
+        "field": "panel",
+        "type": "nominal",
+        "sort": list(panels),
+        "title": None,
+        "header": {"labelOrient": "top"},
+    }
+    # A design that is missing from a panel leaves no gap there.
+    own = {"scale": {"y": "independent"}}
+    return {**_data(rows), "facet": {"row": row}, "spec": chart, "resolve": own, "spacing": 12}
+
+
+def waf_bars(rows: Rows, designs: Sequence[str], causes: Sequence[str], panels: Sequence[str] = ()) -> str:
+    """Stacked bars: write amplification of each design, by cause, with their sum.
 
     Args:
-        rows: `design`, `cause`, `waf`.
+        rows: `design`, `cause`, `waf`, `panel`.
         designs: From top to bottom.
         causes: From left to right.
+        panels: The charts, one below the other.
 
     """
     rank = {cause: at for at, cause in enumerate(causes)}
-    return svg(
-        {
-            **_data([{**row, "rank": rank[row["cause"]]} for row in rows]),
-            "width": 620,
-            "height": {"step": 22},
-            "mark": {"type": "bar", "height": {"band": 0.75}},
-            "encoding": {
-                "y": {"field": "design", "type": "nominal", "sort": list(designs), "title": None},
-                "x": {
-                    "field": "waf",
-                    "type": "quantitative",
-                    "title": "write amplification (flash programs / host writes)",
-                },
-                "color": _colour("cause", "cause", causes),
-                "order": {"field": "rank", "type": "quantitative"},
+    y = {"field": "design", "type": "nominal", "sort": list(designs), "title": None}
+    bars: Spec = {
+        "mark": {"type": "bar", "height": {"band": 0.75}},
+        "encoding": {
+            "y": y,
+            "x": {
+                "field": "waf",
+                "type": "quantitative",
+                "title": "write amplification (flash programs / host writes)",
             },
+            "color": _colour("cause", "cause", causes),
+            "order": {"field": "rank", "type": "quantitative"},
         },
-        [*designs, *causes],
-    )
+    }
+    sums: Spec = {
+        "transform": [
+            {"aggregate": [{"op": "sum", "field": "waf", "as": "sum"}], "groupby": ["design", "panel"]}
+        ],
+        "mark": {"type": "text", "align": "left", "dx": 5, "color": "var(--ink)", "fontSize": 11},
+        "encoding": {
+            "y": y,
+            "x": {"field": "sum", "type": "quantitative"},
+            "text": {"field": "sum", "type": "quantitative", "format": ".2f"},
+        },
+    }
+    chart: Spec = {"width": WIDTH, "height": {"step": STEP}, "layer": [bars, sums]}
+    ranked = [{**row, "rank": rank[row["cause"]]} for row in rows]
+    return svg(_panels_below(chart, ranked, panels), [*designs, *causes])
 
 
-def over_time(rows: Rows, colours: Sequence[str], colour_title: str | None, panels: Sequence[str]) -> str:
+def over_time(  # noqa: PLR0913 - what the lines are, and what stands beside them
+    rows: Rows,
+    colours: Sequence[str],
+    colour_title: str | None,
+    panels: Sequence[str],
+    mean: float | None = None,
+) -> str:
     """Lines: write amplification as the run goes on; on a logarithmic axis where it varies a lot.
 
     Args:
@@ -108,11 +151,19 @@ def over_time(rows: Rows, colours: Sequence[str], colour_title: str | None, pane
         colours: The lines of a panel.
         colour_title: What the lines differ in.
         panels: The charts, one after the other.
+        mean: Drawn as a dashed line.
 
     """
     values = [row["waf"] for row in rows]
     scale = {"type": "log"} if max(values) > 10 * min(values) else {"zero": False}
-    chart: Spec = {
+    y = {
+        "field": "waf",
+        "type": "quantitative",
+        "title": "WAF (ratio)",
+        "scale": scale,
+        "axis": {"format": "~g", "tickCount": 6},
+    }
+    lines: Spec = {
         "mark": {"type": "line", "interpolate": "linear"},
         "encoding": {
             "x": {
@@ -121,13 +172,7 @@ def over_time(rows: Rows, colours: Sequence[str], colour_title: str | None, pane
                 "title": "host requests",
                 "axis": {"format": ",.0f", "tickCount": 4},
             },
-            "y": {
-                "field": "waf",
-                "type": "quantitative",
-                "title": "WAF (ratio)",
-                "scale": scale,
-                "axis": {"format": "~g", "tickCount": 6},
-            },
+            "y": y,
             "color": {
                 **_colour("colour", colour_title, colours),
                 **({} if len(colours) > 1 else {"legend": None}),
@@ -135,13 +180,18 @@ def over_time(rows: Rows, colours: Sequence[str], colour_title: str | None, pane
         },
     }
     if len(panels) <= 1:
-        return svg({**_data(rows), **chart, "width": 760, "height": 280}, colours)
+        rule: Spec = {
+            **_data([{"waf": mean}]),
+            "mark": {"type": "rule", "strokeDash": [5, 4], "color": "var(--soft)"},
+            "encoding": {"y": y},
+        }
+        layers = [lines] if mean is None else [lines, rule]
+        return svg({**_data(rows), "layer": layers, "width": 700, "height": 260}, colours)
     facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
-    few = len(panels) == 2
-    inner = {**chart, "width": 400 if few else 260, "height": 240 if few else 150}
+    inner = {**lines, "width": 380, "height": 230}
     # Traces differ in length.
     own = {"scale": {"x": "independent"}}
-    return svg({**_data(rows), "facet": facet, "columns": 3, "spec": inner, "resolve": own}, colours)
+    return svg({**_data(rows), "facet": facet, "columns": 2, "spec": inner, "resolve": own}, colours)
 
 
 def slower_than(rows: Rows, kinds: Sequence[str]) -> str:
@@ -155,8 +205,8 @@ def slower_than(rows: Rows, kinds: Sequence[str]) -> str:
     return svg(
         {
             **_data(rows),
-            "width": 760,
-            "height": 280,
+            "width": 700,
+            "height": 260,
             "mark": {"type": "line", "interpolate": "step-after"},
             "encoding": {
                 "x": {
@@ -179,13 +229,16 @@ def slower_than(rows: Rows, kinds: Sequence[str]) -> str:
     )
 
 
-def latency_ranges(rows: Rows, designs: Sequence[str], percentiles: Sequence[str]) -> str:
+def latency_ranges(
+    rows: Rows, designs: Sequence[str], percentiles: Sequence[str], panels: Sequence[str] = ()
+) -> str:
     """Points: percentiles of a latency for each design, on a logarithmic axis.
 
     Args:
-        rows: `design`, `percentile`, `latency_us` (over 0).
+        rows: `design`, `percentile`, `latency_us` (over 0), `panel`.
         designs: From top to bottom.
         percentiles: From left to right.
+        panels: The charts, one below the other.
 
     """
     y = {"field": "design", "type": "nominal", "sort": list(designs), "title": None}
@@ -197,24 +250,21 @@ def latency_ranges(rows: Rows, designs: Sequence[str], percentiles: Sequence[str
         "axis": TIME_AXIS,
     }
     shape = _colour("percentile", "percentile", percentiles)
-    return svg(
-        {
-            **_data(rows),
-            "width": 620,
-            "height": {"step": 22},
-            "layer": [
-                {
-                    "mark": {"type": "line", "color": "var(--line)", "strokeWidth": 2},
-                    "encoding": {"x": x, "y": y, "detail": {"field": "design"}},
-                },
-                {
-                    "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                    "encoding": {"x": x, "y": y, "color": shape, "shape": shape},
-                },
-            ],
-        },
-        designs,
-    )
+    chart: Spec = {
+        "width": WIDTH,
+        "height": {"step": STEP},
+        "layer": [
+            {
+                "mark": {"type": "line", "color": "var(--line)", "strokeWidth": 2},
+                "encoding": {"x": x, "y": y, "detail": {"field": "design"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                "encoding": {"x": x, "y": y, "color": shape, "shape": shape},
+            },
+        ],
+    }
+    return svg(_panels_below(chart, rows, panels), designs)
 
 
 def wear_bars(rows: Rows) -> str:
@@ -224,10 +274,12 @@ def wear_bars(rows: Rows) -> str:
         rows: `from`, `to` (cycles, `to` not included) and `blocks`.
 
     """
+    # A number of cycles stands in the middle of its bar.
+    middle = [{**row, "from": row["from"] - 0.5, "to": row["to"] - 0.5} for row in rows]
     return svg(
         {
-            **_data(rows),
-            "width": 760,
+            **_data(middle),
+            "width": 700,
             "height": 200,
             "mark": {"type": "bar", "binSpacing": 1, "color": COLOURS[0]},
             "encoding": {
@@ -236,52 +288,50 @@ def wear_bars(rows: Rows) -> str:
                     "type": "quantitative",
                     "title": "P/E cycles of a block",
                     "bin": {"binned": True},
-                    "axis": {"tickMinStep": 1},
+                    "axis": {"tickMinStep": 1, "tickCount": 12, "format": ",.0f"},
                 },
                 "x2": {"field": "to"},
                 "y": {
                     "field": "blocks",
                     "type": "quantitative",
                     "title": "blocks",
-                    "axis": {"tickMinStep": 1},
+                    "axis": {"tickMinStep": 1, "format": ",.0f"},
                 },
             },
         }
     )
 
 
-def wear_ranges(rows: Rows, designs: Sequence[str]) -> str:
+def wear_ranges(rows: Rows, designs: Sequence[str], panels: Sequence[str] = ()) -> str:
     """Least, mean and most P/E cycles of a block, for each design.
 
     Args:
-        rows: `design`, `min`, `mean`, `max`.
+        rows: `design`, `min`, `mean`, `max`, `panel`.
         designs: From top to bottom.
+        panels: The charts, one below the other.
 
     """
     y = {"field": "design", "type": "nominal", "sort": list(designs), "title": None}
-    x_title = "P/E cycles of a block: least, mean, most"
-    return svg(
-        {
-            **_data(rows),
-            "width": 620,
-            "height": {"step": 22},
-            "layer": [
-                {
-                    "mark": {"type": "bar", "height": 6, "color": COLOURS[5], "cornerRadius": 3},
-                    "encoding": {
-                        "y": y,
-                        "x": {"field": "min", "type": "quantitative", "title": x_title},
-                        "x2": {"field": "max"},
-                    },
-                },
-                {
-                    "mark": {"type": "tick", "thickness": 3, "height": 14, "color": COLOURS[0]},
-                    "encoding": {"y": y, "x": {"field": "mean", "type": "quantitative", "title": x_title}},
-                },
-            ],
-        },
-        designs,
-    )
+    x = {
+        "type": "quantitative",
+        "title": "P/E cycles of a block: least, mean, most",
+        "axis": {"tickMinStep": 1, "tickCount": 8, "format": ",.0f"},
+    }
+    chart: Spec = {
+        "width": WIDTH,
+        "height": {"step": STEP},
+        "layer": [
+            {
+                "mark": {"type": "bar", "height": 6, "color": COLOURS[5], "cornerRadius": 3},
+                "encoding": {"y": y, "x": {**x, "field": "min"}, "x2": {"field": "max"}},
+            },
+            {
+                "mark": {"type": "tick", "thickness": 3, "height": 14, "color": COLOURS[0]},
+                "encoding": {"y": y, "x": {**x, "field": "mean"}},
+            },
+        ],
+    }
+    return svg(_panels_below(chart, rows, panels), designs)
 
 
 def bins(histogram: Iterable[Sequence[int]], most: int = 60) -> list[dict[str, int]]:
@@ -321,3 +371,39 @@ def tail(histogram: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
         if count and longer > 0:
             points.append((upper, 100 * longer / total))
     return points
+
+
+def windows(series: Iterable[tuple[int, int, float | None]], most: int = 80) -> list[tuple[int, float]]:
+    """Samples gathered into windows of about equal host writes: requests at the end of each, and its WAF.
+
+    A ratio over a moment with hardly a host write says little, so a window is as long as it takes to hold its
+    part of all writes; a last one under half of the usual is a part of the one before.
+
+    Args:
+        series: Requests and sectors written so far, and the WAF since the sample before.
+        most: Windows at most.
+
+    >>> windows([(10, 80, 1.0), (20, 160, 3.0), (21, 168, 30.0)])
+    [(10, 1.0), (21, 5.454545454545454)]
+    >>> windows([(10, 80, 1.0), (20, 80, None), (30, 160, 3.0)], most=1)
+    [(30, 2.0)]
+
+    """
+    samples = list(series)
+    total = samples[-1][1] if samples else 0
+    # Requests at the end, sectors that the host wrote, sectors programmed for them.
+    found: list[tuple[int, int, float]] = []
+    before, sectors, programmed = 0, 0, 0.0
+    for requests, written, waf in samples:
+        sectors += written - before
+        programmed += (waf or 0.0) * (written - before)
+        before = written
+        if sectors and sectors * most >= total:
+            found.append((requests, sectors, programmed))
+            sectors, programmed = 0, 0.0
+    if sectors:
+        found.append((samples[-1][0], sectors, programmed))
+    if len(found) > 1 and 2 * found[-1][1] < sum(part for _, part, _ in found[:-1]) / (len(found) - 1):
+        last, before_last = found.pop(), found.pop()
+        found.append((last[0], last[1] + before_last[1], last[2] + before_last[2]))
+    return [(requests, programmed / sectors) for requests, sectors, programmed in found]

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib import resources
 
 MARK = "h"
+_GROUP = ' class="group"'
+
+
+@dataclass(frozen=True)
+class Wide:
+    """The text of a cell that takes the place of several."""
+
+    text: str
+    columns: int
 
 
 def page(title: str, subtitle: str, body: Iterable[str]) -> str:
@@ -51,11 +61,24 @@ def code(text: str) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
+def tiles(figures: Iterable[tuple[str, str, str]]) -> str:
+    """Figures side by side, each large: name, value and explanation."""
+    return (
+        '<dl class="tiles">'
+        + "\n".join(
+            f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><dd>{escape(words)}</dd></div>"
+            for name, value, words in figures
+        )
+        + "</dl>"
+    )
+
+
 def table(
     titles: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[str | Wide]],
     right: Iterable[int] = (),
     heat: Sequence[Sequence[float]] | None = None,
+    groups: Iterable[int] = (),
 ) -> str:
     """A table.
 
@@ -64,9 +87,10 @@ def table(
         rows: Texts of the cells.
         right: Columns of numbers.
         heat: A share from 0 to 1 for each cell, shown as its background.
+        groups: Rows with a line above them.
 
     """
-    numbers = set(right)
+    numbers, starts = set(right), set(groups)
     head = "".join(_cell("th", at, title, numbers) for at, title in enumerate(titles))
     lines = [f"<thead><tr>{head}</tr></thead>" if titles else "", "<tbody>"]
     for line, row in enumerate(rows):
@@ -75,11 +99,13 @@ def table(
             _cell("th" if at == 0 else "td", at, text, numbers, shares[at] if at < len(shares) else 0.0)
             for at, text in enumerate(row)
         )
-        lines.append(f"<tr>{''.join(cells)}</tr>")
+        lines.append(f"<tr{_GROUP if line in starts else ''}>{''.join(cells)}</tr>")
     return '<div class="scroll"><table>' + "\n".join(lines) + "</tbody></table></div>"
 
 
-def _cell(tag: str, at: int, text: str, numbers: set[int], share: float = 0.0) -> str:
+def _cell(tag: str, at: int, text: str | Wide, numbers: set[int], share: float = 0.0) -> str:
+    if isinstance(text, Wide):
+        return f'<{tag} class="wide" colspan="{text.columns}">{escape(text.text)}</{tag}>'
     kind = ' class="number"' if at in numbers else ""
     style = f' style="--{MARK}:{share * 100:.0f}%"' if share > 0 else ""
     scope = ' scope="row"' if tag == "th" and at == 0 else ""

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from nandlab import units
 from nandlab.report import html
 from nandlab.result import Result
-from nandlab.summary import latency_of, plain
+from nandlab.summary import LATENCY_TITLES, latency_table, plain
 from nandlab.toml_text import toml_text
 
-WINDOWED = "Each point covers the requests since the point before."
+WINDOWED = "Each point covers the requests since the point before; points are about equal host writes apart."
 
 
 def matrix(result: Result) -> str:
@@ -54,13 +54,8 @@ def _number(value: float) -> str:
 
 def latencies(result: Result) -> str:
     """Percentiles by kind of request."""
-    titles = ["request", "count", "mean", "p50", "p90", "p99", "p99.9", "longest"]
-    rows = []
-    for kind in ("read", "write", "trim", "flush"):
-        latency = latency_of(result, kind)
-        if latency is not None:
-            values = (latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max)
-            rows.append([kind, units.count(latency.count), *(units.time_us(value) for value in values)])
+    rows = latency_table(result)
+    titles = ["request", *LATENCY_TITLES[1:]]
     return html.table(titles, rows, right=range(1, len(titles))) if rows else ""
 
 
@@ -91,11 +86,6 @@ def experiment(result: Result) -> str:
     return html.code(toml_text(result.experiment))
 
 
-def partial_warning(names: Sequence[str]) -> str:
-    """Says that a run was stopped before its end."""
-    if not names:
-        return ""
-    which = (
-        "This run was" if names == [""] else f"Stopped before the end: {'; '.join(names)}. These runs were"
-    )
-    return html.paragraph(f"{which} stopped; the figures cover what had been done until then.", "warning")
+def stopped(result: Result) -> str:
+    """How far a run came that was stopped, and why it was; nothing of one that came to its end."""
+    return "" if result.stopped is None else f"partial: stopped {result.stopped.message}"

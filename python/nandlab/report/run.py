@@ -13,7 +13,8 @@ def run_page(result: Result, command: str | None) -> str:
         f"{summary.ftl_name(result)} on {result.device.name}: {summary.workload_name(result)}",
         f"{summary.title(result)}; seed {result.seed}, nandlab {result.version}",
         [
-            parts.partial_warning([""] if result.partial else []),
+            _partial(result),
+            html.tiles(_first(result)),
             html.section("What it cost", html.table([], summary.headline(result)), _notices(result)),
             html.section("Write amplification by cause", _waf(result)),
             html.section(
@@ -38,6 +39,34 @@ def run_page(result: Result, command: str | None) -> str:
     )
 
 
+def _partial(result: Result) -> str:
+    if result.stopped is None:
+        return ""
+    words = f"This run was stopped {result.stopped.message}. The figures are those up to then."
+    return html.paragraph(words, "warning")
+
+
+def _first(result: Result) -> list[tuple[str, str, str]]:
+    """The figures that a reader looks for first."""
+    told = {name: (value, words) for name, value, words in summary.headline(result)}
+    found = [
+        ("write amplification", units.ratio(result.waf), told["write amplification"][1]),
+        ("erases", *told["erases"]),
+    ]
+    if result.time_us is not None:
+        found.append(("time", *told["time"]))
+    for kind in ("write", "read"):
+        latency = summary.latency_of(result, kind)
+        if latency is not None:
+            words = f"p50 {units.time_us(latency.p50)}, p99.9 {units.time_us(latency.p999)}"
+            found.append((f"{kind} latency, p99", units.time_us(latency.p99), words))
+    if "energy" in told:
+        found.append(("energy", *told["energy"]))
+    found.append(("most worn block", f"{units.count(result.wear.max)} P/E", f"mean {result.wear.mean:.1f}"))
+    found.append(("RAM", *told["RAM"]))
+    return found
+
+
 def _notices(result: Result) -> str:
     return "".join(html.paragraph(notice, "note") for notice in result.notices)
 
@@ -56,17 +85,23 @@ def _waf(result: Result) -> str:
 
 
 def _over_time(result: Result) -> str:
+    samples = ((sample.requests, sample.written_sectors, sample.waf) for sample in result.series)
     rows = [
-        {"requests": sample.requests, "waf": sample.waf, "colour": "WAF", "panel": ""}
-        for sample in result.series
-        if sample.waf
+        {"requests": requests, "waf": waf, "colour": "WAF", "panel": ""}
+        for requests, waf in charts.windows(samples)
+        if waf
     ]
-    return html.figure(charts.over_time(rows, ["WAF"], None, [])) if len(rows) > 1 else ""
+    if len(rows) < 2:
+        return ""
+    return html.figure(charts.over_time(rows, ["WAF"], None, [], result.waf), "Dashed: the whole run.")
 
 
 def _tail(result: Result) -> str:
     histograms = result.latency_histogram or {}
-    tails = {kind: charts.tail(histogram) for kind, histogram in histograms.items()}
+    # Where all took equally long there is no line to draw.
+    tails = {
+        kind: points for kind, histogram in histograms.items() if len(points := charts.tail(histogram)) > 1
+    }
     rows = [
         {"latency_us": latency, "share": share, "kind": kind}
         for kind, points in tails.items()
@@ -75,17 +110,18 @@ def _tail(result: Result) -> str:
     ]
     if not rows:
         return ""
-    kinds = [kind for kind, points in tails.items() if points]
     return html.figure(
-        charts.slower_than(rows, kinds), "How much of the requests took longer than a given time."
+        charts.slower_than(rows, list(tails)), "How much of the requests took longer than a given time."
     )
 
 
 def _wear(result: Result) -> str:
-    rows = charts.bins(result.wear.histogram)
     wear = result.wear
+    if not wear.max:
+        return html.paragraph("No block was erased.")
+    rows = charts.bins(wear.histogram)
     words = f"Least {wear.min}, mean {wear.mean:.2f}, most {wear.max}; standard deviation {wear.stddev:.2f}."
-    return html.figure(charts.wear_bars(rows), words) if rows else ""
+    return html.figure(charts.wear_bars(rows), words)
 
 
 def _preconditioning(result: Result) -> str:

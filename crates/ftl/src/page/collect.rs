@@ -391,8 +391,7 @@ impl PageMap {
         loop {
             while self.dies[die].free.len() <= self.reserve {
                 if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
-                    let good = self.good_blocks(die);
-                    return Err(FtlError::WornOut { good, needed: good + 1 });
+                    return Err(self.worn_out(1));
                 }
                 self.empty_victim(nand, die)?;
             }
@@ -419,8 +418,7 @@ impl PageMap {
         // Failures have used up the reserve; what the host frontier has left is room as well.
         self.dies[die].gc = std::mem::replace(&mut self.dies[die].host, Frontier::none());
         if self.dies[die].gc.is_full() {
-            let good = self.good_blocks(die);
-            return Err(FtlError::WornOut { good, needed: good + 1 });
+            return Err(self.worn_out(1));
         }
         Ok(())
     }

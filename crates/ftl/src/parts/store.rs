@@ -18,7 +18,7 @@ mod recover;
 #[cfg(test)]
 mod tests;
 
-use crate::{Events, FtlError, RamUse};
+use crate::{error, Events, FtlError, RamUse};
 use fill::Fill;
 use free_blocks::FreeBlocks;
 use nandlab_nand::prefetch::prefetch;
@@ -62,6 +62,14 @@ pub struct Options {
 }
 
 impl Options {
+    /// Pages for data and notes, blocks of notes, and the blocks that a device needs at least.
+    fn sizes(&self, geometry: &Geometry) -> (u32, u32, u32) {
+        let spare = self.spare_blocks();
+        let pages = geometry.blocks().saturating_sub(spare) * self.span;
+        let notes = if self.durable_trim { notes::most_blocks(geometry, pages) } else { 0 };
+        (pages, notes, spare.saturating_add(notes).saturating_add(1))
+    }
+
     /// Blocks that hold no logical block.
     fn spare_blocks(&self) -> u32 {
         self.reserve_blocks.saturating_add(self.extra_blocks)
@@ -78,18 +86,19 @@ impl Options {
                 "ftl.{name}.reserve_blocks = 0 would deadlock: a merge needs at least 1 free block"
             )));
         }
-        let spare = self.spare_blocks();
-        let most = blocks.saturating_sub(spare) * self.span;
-        let notes = if self.durable_trim { notes::most_blocks(geometry, most) } else { 0 };
-        let needed = spare.saturating_add(notes).saturating_add(1);
+        let (pages, notes, needed) = self.sizes(geometry);
         if blocks < needed {
+            let fits = |&reserve_blocks: &u32| Self { reserve_blocks, ..*self }.sizes(geometry).2 <= blocks;
+            let most = (1..reserve.min(blocks)).rev().find(fits).unwrap_or(0);
             return Err(FtlError::Config(format!(
-                "ftl.{name}.reserve_blocks = {reserve} would deadlock: this device has {blocks} blocks, and the \
-                 reserve, one block of data, {} beside it and the notes of trims need {needed}",
-                self.extra_blocks
+                "ftl.{name}.reserve_blocks = {reserve} would deadlock: this device has {}, and the \
+                 reserve, one block of data, {} beside it and the notes of trims need {needed}{}",
+                error::blocks(blocks),
+                error::blocks(self.extra_blocks),
+                error::at_most(&format!("ftl.{name}.reserve_blocks"), most),
             )));
         }
-        Ok(most - notes * self.span)
+        Ok(pages - notes * self.span)
     }
 }
 
@@ -108,6 +117,8 @@ pub struct Store {
     pub(crate) free: FreeBlocks,
     notes: Notes,
     seq: u64,
+    /// Whether a page is unmapped of which no note says so: blocks are erased at once from then on.
+    forgets: bool,
     /// Blocks in use with a failed program.
     failing: BTreeSet<BlockId>,
     /// By block: when the last program ends that made one of its pages invalid.
@@ -128,6 +139,7 @@ impl Store {
             free: FreeBlocks::new(geometry),
             notes: Notes::new(geometry, logical_pages, options.durable_trim),
             seq: 1,
+            forgets: false,
             failing: BTreeSet::new(),
             superseded: vec![0; geometry.blocks() as usize],
             full: geometry.full_mask(),
@@ -505,8 +517,17 @@ impl Store {
             return Ok(true);
         };
         let first_page = self.geometry.page(target, 0).0;
-        for at in pages.start..=last {
+        let mut at = pages.start;
+        while at <= last {
             let to = Ppa(first_page + at - pages.start);
+            let run = (at..last).take_while(|&at| !is_pending(at) && self.map[at as usize].is_some()).count() as u32;
+            if run > 0 {
+                if !self.copy_run(nand, Lpn(at), run, to)? {
+                    return Ok(false);
+                }
+                at += run;
+                continue;
+            }
             let flags = if at == last { GATHERED | COMPLETE } else { GATHERED };
             let done = if is_pending(at) {
                 let page = &pending[(at - pending_at) as usize];
@@ -515,22 +536,68 @@ impl Store {
                 verified(scoped(nand, Cause::Host, |nand| nand.program(to, page, &[], oob)))?
             } else if self.map[at as usize].is_some() {
                 self.copy(nand, Lpn(at), to, flags)?
-            } else if self.dense {
-                self.pad(nand, Lpn(at), to)?
             } else {
-                continue;
+                // On a chip with gaps the page is passed over.
+                !self.dense || self.pad(nand, Lpn(at), to)?
             };
             if !done {
                 return Ok(false);
             }
+            at += 1;
         }
         let end = nand.ctx().last();
-        for at in pages.start..=last {
-            if is_pending(at) || self.map[at as usize].is_some() {
-                self.remap(Lpn(at), Ppa(first_page + at - pages.start), end);
-            }
-        }
+        self.remap_gathered(pages.start..last + 1, is_pending, Ppa(first_page), end);
         Ok(true)
+    }
+
+    /// Makes the pages from `first` on the newest copies of `pages`, those that are mapped or `pending`.
+    #[inline]
+    fn remap_gathered(&mut self, pages: Range<u32>, is_pending: impl Fn(u32) -> bool, first: Ppa, end: Time) {
+        let target = self.geometry.block_of(first);
+        // The old copies lie in few blocks: a division for each change of block.
+        let (mut block, mut places) = (BlockId::NONE, 0..0);
+        for (place, at) in (0..).zip(pages) {
+            let old = self.map[at as usize];
+            if old.is_some() {
+                if !places.contains(&old.0) {
+                    block = self.geometry.block_of(old);
+                    let start = self.geometry.page(block, 0).0;
+                    places = start..start + self.geometry.pages_per_block();
+                    let superseded = &mut self.superseded[block.index()];
+                    *superseded = end.max(*superseded);
+                }
+                self.valid.remove(block, old.0 - places.start);
+            } else if !is_pending(at) {
+                continue;
+            }
+            self.map[at as usize] = Ppa(first.0 + place);
+            self.valid.insert(target, place);
+        }
+    }
+
+    /// Copies the newest copies of `count` pages from `first` on to `to` and behind it, for a merge; false where a program
+    /// failed.
+    #[inline]
+    fn copy_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, count: u32, to: Ppa) -> Result<bool, FtlError> {
+        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
+        self.fill.program_run(block, place, count);
+        let from = &self.map[first.index()..first.index() + count as usize];
+        let result = nand.copy_run(from, to, GATHERED, Seq(self.seq));
+        self.seq += u64::from(count);
+        match result {
+            Ok(()) => Ok(true),
+            Err((_, NandError::ProgramFailed(_))) => Ok(false),
+            Err((done, NandError::Uncorrectable(page))) if page == from[done] => {
+                let (lost, done) = (Lpn(first.0 + done as u32), done as u32);
+                self.events.lost_pages += 1;
+                if !self.program_blank(nand, Ppa(to.0 + done), GATHERED, lost, Kind::Lost)? {
+                    return Ok(false);
+                }
+                let left = count - done - 1;
+                Ok(left == 0 || self.copy_run(nand, Lpn(lost.0 + 1), left, Ppa(to.0 + done + 1))?)
+            }
+            Err((_, error)) => Err(error.into()),
+        }
     }
 
     /// What follows waits for what was issued: the controller merges first and goes on then.
@@ -620,7 +687,7 @@ impl Store {
         if self.failing.remove(&block) {
             return self.retire(nand, block);
         }
-        let at_once = self.options.erase_when == EraseWhen::OnFree;
+        let at_once = self.forgets || self.options.erase_when == EraseWhen::OnFree;
         if !at_once || self.erase(nand, block)? {
             self.free.add(block, at_once);
         }
@@ -646,7 +713,10 @@ impl Store {
     }
 
     /// Unmaps a page.
-    pub(crate) fn trim(&mut self, at: Lpn) {
+    pub(crate) fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        if !self.options.durable_trim && !self.forgets {
+            self.forget(nand)?;
+        }
         let old = std::mem::replace(&mut self.map[at.index()], Ppa::NONE);
         if self.options.durable_trim {
             self.notes.trimmed(at);
@@ -654,6 +724,20 @@ impl Store {
         } else {
             self.valid.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
         }
+        Ok(())
+    }
+
+    /// Erases what is free, and from now on at once what becomes free: without notes, a copy that is superseded may be
+    /// the newest one again after a trim, and a mount would find more blocks in use than there were.
+    #[cold]
+    fn forget<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.forgets = true;
+        for block in self.free.take_unerased() {
+            if scoped(nand, Cause::Trim, |nand| self.erase(nand, block))? {
+                self.free.add(block, true);
+            }
+        }
+        Ok(())
     }
 
     fn needed_blocks(&self) -> u32 {

@@ -1,9 +1,11 @@
 //! The `[device]` table: a profile, overrides of it, and how large the device is.
 
+use super::advice::Advice;
 use super::tree::{Format, Part, Tree};
 use super::typed::typed;
 use super::Experiment;
 use crate::error::ConfigError;
+use crate::notices::{counts_endurance, ENDURANCE_COUNTS};
 use crate::profiles;
 use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
 use nandlab_nand::faulty;
@@ -12,6 +14,7 @@ use nandlab_nand::{Geometry, Rules, Shape};
 use nandlab_workload::{nearest, ByteCount};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::io;
 use std::path::Path;
 
 /// How the device is simulated.
@@ -98,7 +101,8 @@ const COMBINATIONS: &str = "give capacity with over_provisioning, capacity with 
                             capacity and over_provisioning alone";
 
 impl Device {
-    pub(super) fn from_table(tree: &Tree, table: DeviceTable, base: &Path) -> Result<Self, ConfigError> {
+    /// The device, and what of its table has no effect, in sentences.
+    pub(super) fn from_table(tree: &Tree, table: DeviceTable, base: &Path) -> Result<(Self, Vec<String>), ConfigError> {
         let refuse = |key: &str, message: String| Err(tree.error(key, Part::Key, message));
         let mut over_provisioning = table.over_provisioning;
         match (table.capacity, over_provisioning, table.blocks_per_plane) {
@@ -114,8 +118,13 @@ impl Device {
                            follows; for a fixed number set device.blocks_per_plane";
             return refuse("device.shape.blocks_per_plane", message.to_owned());
         }
-        let profile = load(tree, &table, base)?;
-        Ok(Self {
+        let (own, profile) = load(tree, &table, base)?;
+        let mut notices = Vec::new();
+        let endurance = profile.rules.endurance;
+        if endurance != own.rules.endurance && !table.faults.as_ref().is_some_and(counts_endurance) {
+            notices.push(format!("device.rules.endurance = {endurance} has no effect: {ENDURANCE_COUNTS}"));
+        }
+        let device = Self {
             named: table.profile,
             profile,
             capacity: table.capacity,
@@ -123,7 +132,8 @@ impl Device {
             blocks_per_plane: table.blocks_per_plane,
             model: table.model,
             faults: table.faults,
-        })
+        };
+        Ok((device, notices))
     }
 
     /// The device as a table in which nothing is left to defaults.
@@ -156,12 +166,16 @@ pub(super) fn serialize<S: Serializer>(device: &Device, serializer: S) -> Result
     device.to_table().serialize(serializer)
 }
 
-/// The profile that `table` names, with its overrides.
-fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<Profile, ConfigError> {
+/// The profile that `table` names, and the same with the overrides of `table`.
+fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<(Profile, Profile), ConfigError> {
     let (text, source) = find(tree, &table.profile, base)?;
     let own = Tree::parse(&text, Format::Toml, &source)?;
     // By itself first: what is wrong in the profile is an error of that file.
-    typed::<Profile>(&own, "", &own.root)?;
+    let profile: Profile = typed(&own, "", &own.root)?;
+    profile.geometry().map_err(|error| {
+        let key = format!("shape.{}", error.key);
+        own.error(&key, Part::Value, format!("shape.{error}"))
+    })?;
     let mut merged = own.root;
     let empty = Map::new();
     for (name, overrides) in [
@@ -177,7 +191,7 @@ fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<Profile, Config
         let part = entry.or_insert_with(|| Value::Object(Map::new()));
         part.as_object_mut().expect("the profile was read before").extend(overrides.clone());
     }
-    typed(tree, "device", &merged)
+    Ok((profile, typed(tree, "device", &merged)?))
 }
 
 /// The text of the profile `named` and the name for its errors.
@@ -187,7 +201,7 @@ fn find(tree: &Tree, named: &str, base: &Path) -> Result<(String, String), Confi
         let path = base.join(named);
         return match std::fs::read_to_string(&path) {
             Ok(text) => Ok((text, path.display().to_string())),
-            Err(error) => refuse(format!("device.profile: {} cannot be read: {error}", path.display())),
+            Err(error) => refuse(format!("device.profile: {}: {}", path.display(), unreadable(&error))),
         };
     }
     if let Some(profile) = profiles::LIST.iter().find(|profile| profile.name == named) {
@@ -198,6 +212,17 @@ fn find(tree: &Tree, named: &str, base: &Path) -> Result<(String, String), Confi
     let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     let names = names.join(", ");
     refuse(format!("device.profile: there is no profile `{named}`{hint} (known: {names}; or the path of a .toml file)"))
+}
+
+/// Why a file cannot be read, as a sentence.
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "the file may not be read by you".to_owned(),
+        io::ErrorKind::IsADirectory => "this is a folder, expected a file".to_owned(),
+        io::ErrorKind::InvalidData => "the file is no UTF-8 text".to_owned(),
+        _ => format!("the file cannot be read: {error}"),
+    }
 }
 
 /// Counts of a device: physical and exported.
@@ -212,7 +237,7 @@ pub struct Sizing {
 }
 
 /// A key and what is wrong with it.
-type Fault = (String, String);
+pub(super) type Fault = (String, String);
 
 impl Sizing {
     /// Physical over logical size, minus 1.
@@ -242,10 +267,7 @@ impl Sizing {
                 ));
             }
         }
-        let (geometry, logical_pages) = match device.capacity {
-            Some(capacity) => from_capacity(device, capacity, &mut notices)?,
-            None => from_blocks(device)?,
-        };
+        let (geometry, logical_pages) = sizes(device, &mut notices)?;
         let sizing = Self { geometry, logical_pages, notices };
         sizing.fits(experiment)?;
         Ok(sizing)
@@ -254,57 +276,43 @@ impl Sizing {
     /// Whether the FTL can export so much.
     fn fits(&self, experiment: &Experiment) -> Result<(), Fault> {
         let rules = &experiment.device.profile.rules;
-        let most = most_pages(&experiment.ftl, &self.geometry, rules)?;
+        let ways_out = || {
+            let ways_out = Advice::to_fit(&experiment.device, &experiment.ftl).sentence();
+            ways_out.map(|ways| format!(": {ways}")).unwrap_or_default()
+        };
+        let most = most_pages(&experiment.ftl, &self.geometry, rules)
+            .map_err(|(key, message)| (key, format!("{message}{}", ways_out())))?;
         if self.logical_pages <= most {
             return Ok(());
         }
         let page = u64::from(self.geometry.page_bytes());
-        let bytes = |pages: u32| ByteCount(u64::from(pages) * page);
-        let ftl = experiment.ftl.name();
-        let way_out = match experiment.device.capacity {
-            Some(_) => self.enough_over_provisioning(&experiment.ftl, rules),
-            None if most > 0 => {
-                let needed = f64::from(self.geometry.pages()) / f64::from(most) - 1.0;
-                Some((needed * 1000.0).ceil() / 1000.0)
-            }
-            None => None,
-        };
-        let more = way_out.map(|op| format!("device.over_provisioning = {op}, ")).unwrap_or_default();
+        let bytes = |pages: u32| ByteCount(u64::from(pages) * page).rounded();
         let key = if experiment.device.capacity.is_some() { "device.capacity" } else { "device.over_provisioning" };
         let message = format!(
-            "{} ({} pages) are to be exported from {} blocks of {} pages, and ftl.{ftl} can export {} ({most} pages) of \
-             them: give it {more}more blocks, or a capacity of at most {}",
-            bytes(self.logical_pages).rounded(),
-            self.logical_pages,
-            self.geometry.blocks(),
-            self.geometry.pages_per_block(),
-            bytes(most).rounded(),
+            "{} ({}) are to be exported from {} of {}, and ftl.{} can export {} ({}) of them{}",
+            bytes(self.logical_pages),
+            counted(self.logical_pages, "page"),
+            counted(self.geometry.blocks(), "block"),
+            counted(self.geometry.pages_per_block(), "page"),
+            experiment.ftl.name(),
             bytes(most),
+            counted(most, "page"),
+            ways_out(),
         );
         Err((key.into(), message))
     }
+}
 
-    /// The over-provisioning, in thousandths, from which on the FTL can export the capacity.
-    fn enough_over_provisioning(&self, ftl: &FtlConfig, rules: &Rules) -> Option<f64> {
-        let shape = *self.geometry.shape();
-        let fits = |blocks_per_plane: u32| {
-            let geometry = Geometry::new(Shape { blocks_per_plane, ..shape }).ok()?;
-            let most = most_pages(ftl, &geometry, rules).ok()?;
-            (most >= self.logical_pages).then_some(geometry)
-        };
-        let largest = shape.blocks_per_plane.saturating_mul(4).max(64);
-        fits(largest)?;
-        let (mut low, mut high) = (shape.blocks_per_plane, largest);
-        while low + 1 < high {
-            let middle = low + (high - low) / 2;
-            if fits(middle).is_some() {
-                high = middle;
-            } else {
-                low = middle;
-            }
-        }
-        let physical = f64::from(fits(high)?.pages());
-        Some(((physical / f64::from(self.logical_pages) - 1.0) * 1000.0).ceil() / 1000.0)
+/// `1 block`, `2 blocks`.
+fn counted(count: u32, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Geometry and exported pages, whether or not an FTL can export them.
+pub(super) fn sizes(device: &Device, notices: &mut Vec<String>) -> Result<(Geometry, u32), Fault> {
+    match device.capacity {
+        Some(capacity) => from_capacity(device, capacity, notices),
+        None => from_blocks(device),
     }
 }
 
@@ -361,7 +369,7 @@ fn geometry(shape: Shape) -> Result<Geometry, Fault> {
 }
 
 /// Pages that `ftl` can export.
-fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) -> Result<u32, Fault> {
+pub(super) fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) -> Result<u32, Fault> {
     struct Most<'a>(&'a Geometry, &'a Rules);
     impl Visitor for Most<'_> {
         type Out = Result<u32, FtlError>;

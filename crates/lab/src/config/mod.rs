@@ -4,6 +4,7 @@
 //! be checked without running: ranges, combinations, the size of the device, and whether the FTL can export
 //! what is asked. Every error names its place in the text.
 
+mod advice;
 mod device;
 mod tree;
 mod typed;
@@ -12,7 +13,9 @@ pub use device::{Device, Model, Sizing};
 pub use tree::Format;
 
 use crate::error::{ConfigError, LabError};
+use advice::Advice;
 use device::DeviceTable;
+use nandlab_buffer::BufferConfig;
 use nandlab_ftl::FtlConfig;
 use nandlab_workload::{Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
@@ -30,6 +33,9 @@ pub struct Experiment {
     pub host: Host,
     /// What is written before the measurement.
     pub precondition: Precondition,
+    /// The write buffer over the FTL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<BufferConfig>,
     /// The flash translation layer.
     pub ftl: FtlConfig,
     /// The NAND device.
@@ -38,6 +44,9 @@ pub struct Experiment {
     /// What was rounded or set aside, in sentences.
     #[serde(skip)]
     pub notices: Vec<String>,
+    /// The text that it was read from: where errors that show later are at home.
+    #[serde(skip)]
+    tree: Tree,
 }
 
 /// An experiment as it is written.
@@ -51,6 +60,7 @@ struct Table {
     host: Host,
     #[serde(default)]
     precondition: Precondition,
+    buffer: Option<BufferConfig>,
     ftl: FtlConfig,
     #[serde(default)]
     device: DeviceTable,
@@ -117,7 +127,7 @@ const MAX_OVERWRITES: f64 = 10_000.0;
 impl Experiment {
     /// Reads an experiment.
     ///
-    /// `source` names the text in errors, `base` is the folder that relative paths start from, and `sets`
+    /// `source` names the text in errors (empty: they name no place), `base` is the folder that relative paths start from, and `sets`
     /// are overrides such as `device.capacity=64MiB`.
     ///
     /// # Errors
@@ -127,21 +137,24 @@ impl Experiment {
         for set in sets {
             tree.set(set)?;
         }
-        Ok(Self::from_tree(&tree, base)?)
+        Ok(Self::from_tree(tree, base)?)
     }
 
-    fn from_tree(tree: &Tree, base: &Path) -> Result<Self, ConfigError> {
-        let table: Table = typed::typed(tree, "", &tree.root)?;
-        let device = Device::from_table(tree, table.device, base)?;
+    fn from_tree(tree: Tree, base: &Path) -> Result<Self, ConfigError> {
+        let table: Table = typed::typed(&tree, "", &tree.root)?;
+        let (device, mut notices) = Device::from_table(&tree, table.device, base)?;
         let mut experiment = Self {
             seed: table.seed,
             workload: table.workload,
             host: table.host,
             precondition: table.precondition,
+            buffer: table.buffer,
             ftl: table.ftl,
             device,
             notices: Vec::new(),
+            tree,
         };
+        let tree = &experiment.tree;
         experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         experiment.check_fit(&sizing).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
@@ -151,7 +164,8 @@ impl Experiment {
                 tree.error(&key, Part::Value, format!("device.faults.{error}"))
             })?;
         }
-        experiment.notices = sizing.notices;
+        notices.extend(sizing.notices);
+        experiment.notices = notices;
         Ok(experiment)
     }
 
@@ -167,6 +181,45 @@ impl Experiment {
     pub fn sizing(&self) -> Result<Sizing, LabError> {
         let located = |(key, message)| ConfigError { message, key: Some(key), ..Default::default() };
         Ok(Sizing::of(self).map_err(located)?)
+    }
+
+    /// What a workload says, with the ways out that the device has.
+    pub(crate) fn explain(&self, error: WorkloadError) -> LabError {
+        let (name, larger) = (
+            self.workload.name(),
+            match &error {
+                WorkloadError::TooSmall { needed, .. } => Advice::to_hold(&self.device, &self.ftl, *needed).sentence(),
+                _ => None,
+            },
+        );
+        let message = larger.map(|larger| error.with_larger_device(&larger));
+        match LabError::from_workload(error, name) {
+            LabError::Config(mut wrong) => {
+                wrong.message = message.unwrap_or(wrong.message);
+                LabError::Config(wrong)
+            }
+            other => other,
+        }
+    }
+
+    /// An error about this experiment, with its place in the text where its key is known.
+    pub(crate) fn located(&self, error: LabError) -> LabError {
+        match error {
+            LabError::Config(wrong) if wrong.file.is_none() => match &wrong.key {
+                Some(key) => self.tree.error(key, Part::Value, wrong.message.clone()).into(),
+                None => LabError::Config(wrong),
+            },
+            LabError::Trace(mut wrong) => {
+                if let Some(key) = wrong.key.as_deref() {
+                    let named = self.tree.error(key, Part::Value, String::new());
+                    let line = named.line.map(|line| format!(", line {line}")).unwrap_or_default();
+                    let place = named.file.map(|file| format!(" in {file}{line}")).unwrap_or_default();
+                    wrong.message += &format!(" ({key}{place})");
+                }
+                LabError::Trace(wrong)
+            }
+            other => other,
+        }
     }
 
     /// Whether a generator fits the device; a trace is looked through when the run starts.

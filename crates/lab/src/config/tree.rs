@@ -18,6 +18,7 @@ pub enum Format {
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) root: Value,
+    /// What errors call the text; empty where nobody has seen it.
     source: String,
     text: String,
     places: BTreeMap<String, Place>,
@@ -40,7 +41,7 @@ pub(crate) enum Part {
 }
 
 impl Tree {
-    /// Parses `text`; `source` names it in errors.
+    /// Parses `text`; `source` names it in errors, which have no place where it is empty.
     pub(crate) fn parse(text: &str, format: Format, source: &str) -> Result<Self, ConfigError> {
         let mut tree = Self {
             root: Value::Null,
@@ -83,14 +84,21 @@ impl Tree {
         Ok(match value {
             DeValue::String(text) => Value::String(text.to_string()),
             DeValue::Boolean(truth) => Value::Bool(*truth),
-            DeValue::Integer(digits) => match i64::from_str_radix(digits.as_str(), digits.radix()) {
-                Ok(whole) if whole >= 0 => Value::Number((whole as u64).into()),
-                Ok(whole) => Value::Number(whole.into()),
-                Err(_) => return refuse("the number has more than 64 bits"),
-            },
+            DeValue::Integer(digits) => {
+                let (digits, radix) = (digits.as_str(), digits.radix());
+                // TOML asks for the whole range of i64; u64 is what JSON and Python give, too.
+                let whole = u64::from_str_radix(digits, radix).map(Number::from);
+                match whole.or_else(|_| i64::from_str_radix(digits, radix).map(Number::from)) {
+                    Ok(whole) => Value::Number(whole),
+                    Err(_) => {
+                        let range = format!("{} to {}", i64::MIN, u64::MAX);
+                        return refuse(&format!("expected a whole number from {range}, given {digits}"));
+                    }
+                }
+            }
             DeValue::Float(digits) => match digits.as_str().parse().ok().and_then(Number::from_f64) {
                 Some(number) => Value::Number(number),
-                None => return refuse("expected a finite number"),
+                None => return refuse(&format!("expected a finite number, given {}", digits.as_str())),
             },
             DeValue::Datetime(_) => return refuse("expected no date or time"),
             DeValue::Array(values) => {
@@ -108,23 +116,39 @@ impl Tree {
 
     fn parse_json(&mut self, text: &str) -> Result<(), ConfigError> {
         self.root = serde_json::from_str(text).map_err(|error| {
+            if let Some(error) = self.not_finite(text) {
+                return error;
+            }
             let message = error.to_string();
             // The place stands in front of the message like everywhere else.
             let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            ConfigError {
-                message,
-                file: Some(self.source.clone()),
-                line: Some(error.line()),
-                // A fault at the end of a line is counted as column 0 of the next.
-                column: Some(error.column().max(1)),
-                key: None,
-            }
+            // A fault at the end of a line is counted as column 0 of the next.
+            self.placed(Some((error.line(), error.column().max(1))), message, None)
         })?;
         if !self.root.is_object() {
             return Err(self.error_at(Some(0), "expected an object, { ... }".into(), None));
         }
-        JsonPlaces { text, at: 0, places: &mut self.places }.value("");
-        Ok(())
+        let mut places = JsonPlaces { text, at: 0, places: &mut self.places, twice: None };
+        places.value("");
+        match places.twice {
+            Some((path, at)) => Err(self.error_at(Some(at), format!("{path} is given twice"), Some(path))),
+            None => Ok(()),
+        }
+    }
+
+    /// The error of a text that would be JSON but for a number such as NaN, which some programs write.
+    fn not_finite(&self, text: &str) -> Option<ConfigError> {
+        let found = not_finite_words(text);
+        let &(at, word) = found.first()?;
+        let mut finite = text.to_owned();
+        for &(at, word) in &found {
+            finite.replace_range(at..at + word.len(), &format!("{:<width$}", 0, width = word.len()));
+        }
+        let mut tree = Self { places: BTreeMap::new(), ..self.clone() };
+        tree.parse_json(&finite).ok()?;
+        let path = tree.places.iter().find(|(_, place)| place.value == at).map(|(path, _)| path.clone())?;
+        let message = format!("{path}: expected a finite number, given {word}");
+        Some(self.error_at(Some(at), message, Some(path)))
     }
 
     /// Overrides one key: `set` is `a.b=c`, `c` a TOML value or else plain text.
@@ -196,9 +220,39 @@ impl Tree {
             let start = before.rfind('\n').map_or(0, |at| at + 1);
             (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
         });
+        self.placed(place, message, key)
+    }
+
+    /// An error at a line and a column of the text.
+    fn placed(&self, place: Option<(usize, usize)>, message: String, key: Option<String>) -> ConfigError {
+        if self.source.is_empty() {
+            return ConfigError { message, key, ..Default::default() };
+        }
         let (line, column) = place.unzip();
         ConfigError { message, file: Some(self.source.clone()), line, column, key }
     }
+}
+
+/// The words for numbers that are none, with their offsets, outside the strings of a JSON text.
+fn not_finite_words(text: &str) -> Vec<(usize, &'static str)> {
+    let mut found = Vec::new();
+    let (mut at, mut in_string) = (0, false);
+    while let Some(&byte) = text.as_bytes().get(at) {
+        let word = ["-Infinity", "Infinity", "NaN"]
+            .into_iter()
+            .find(|word| text.as_bytes()[at..].starts_with(word.as_bytes()));
+        match (byte, word) {
+            (b'"', _) => in_string = !in_string,
+            (b'\\', _) if in_string => at += 1,
+            (_, Some(word)) if !in_string => {
+                found.push((at, word));
+                at += word.len() - 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
 }
 
 /// `path.key`
@@ -215,6 +269,8 @@ struct JsonPlaces<'a> {
     text: &'a str,
     at: usize,
     places: &'a mut BTreeMap<String, Place>,
+    /// A key that stands twice in its table, and where it does so again: JSON allows it, and means the last.
+    twice: Option<(String, usize)>,
 }
 
 impl JsonPlaces<'_> {
@@ -236,7 +292,9 @@ impl JsonPlaces<'_> {
                 json.at += 1;
                 json.peek();
                 let path = join(path, &key);
-                json.places.insert(path.clone(), Place { key: key_at, value: json.at });
+                if json.places.insert(path.clone(), Place { key: key_at, value: json.at }).is_some() {
+                    json.twice.get_or_insert((path.clone(), key_at));
+                }
                 json.value(&path);
             }),
             b'[' => self.members(|json, number| {
@@ -317,6 +375,48 @@ mod tests {
             let error = Tree::parse(text, Format::Toml, "a.toml").unwrap_err();
             assert!(error.to_string().starts_with("a.toml, line 1, column 5: "), "{error}");
         }
+    }
+
+    #[test]
+    fn both_formats_take_the_same_numbers() {
+        for (text, whole) in [("18446744073709551615", u64::MAX), ("9223372036854775808", 1 << 63), ("0", 0)] {
+            let toml = Tree::parse(&format!("a = {text}"), Format::Toml, "").unwrap();
+            let json = Tree::parse(&format!("{{\"a\": {text}}}"), Format::Json, "").unwrap();
+            assert_eq!(toml.root, json.root);
+            assert_eq!(toml.root["a"].as_u64(), Some(whole));
+        }
+        let least = Tree::parse("a = -9223372036854775808\nb = 0xFFFF_FFFF_FFFF_FFFF", Format::Toml, "").unwrap();
+        assert_eq!((least.root["a"].as_i64(), least.root["b"].as_u64()), (Some(i64::MIN), Some(u64::MAX)));
+        for text in ["18446744073709551616", "-9223372036854775809"] {
+            let error = Tree::parse(&format!("a = {text}"), Format::Toml, "a.toml").unwrap_err().to_string();
+            let expected = "a: expected a whole number from -9223372036854775808 to 18446744073709551615, given ";
+            assert_eq!(error, format!("a.toml, line 1, column 5: {expected}{text}"));
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_refused_by_their_key() {
+        let error = |text: &str, format| Tree::parse(text, format, "x").unwrap_err().to_string();
+        let json = "{\"NaN \\\" NaN\": \"Infinity\",\n \"b\": {\"c\": [1, WORD], \"d\": NaN}}";
+        for word in ["NaN", "Infinity", "-Infinity"] {
+            let error = error(&json.replace("WORD", word), Format::Json);
+            assert_eq!(error, format!("x, line 2, column 17: b.c[1]: expected a finite number, given {word}"));
+        }
+        for word in ["nan", "inf", "-inf"] {
+            let error = error(&format!("[b]\nc = {word}"), Format::Toml);
+            assert_eq!(error, format!("x, line 2, column 5: b.c: expected a finite number, given {word}"));
+        }
+        // Where more is wrong, what the parser says.
+        assert!(error("{\"a\": NaN, \"b\"}", Format::Json).starts_with("x, line 1, column 7: expected value"));
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused() {
+        let error = |text: &str, format| Tree::parse(text, format, "x").unwrap_err();
+        let json = error("{\"a\": {\"b\": 1,\n \"c\": [{\"b\": 3}], \"b\": 2}}", Format::Json);
+        assert_eq!(json.to_string(), "x, line 2, column 19: a.b is given twice");
+        assert_eq!(json.key.as_deref(), Some("a.b"));
+        assert!(error("a = 1\na = 2", Format::Toml).to_string().starts_with("x, line 2, column 1: duplicate key"));
     }
 
     #[test]

@@ -26,10 +26,12 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("nand", &[], &["serde", "thiserror"]),
     ("block", &["nand"], &["serde", "thiserror"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
+    ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
+    ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
     (
         "lab",
-        &["nand", "block", "ftl", "workload"],
+        &["nand", "block", "ftl", "buffer", "workload"],
         &["serde", "thiserror", "schemars", "toml", "serde_json", "hdrhistogram", "flate2"],
     ),
     ("py", &["lab"], &["pyo3", "serde_json"]),

@@ -9,6 +9,9 @@ use std::path::Path;
 /// Bytes read at a time; no line is longer.
 const BUFFER_BYTES: usize = 256 * 1024;
 
+const READ_TWICE: &str = "expected a file, not a pipe or a device: a trace is read through before it is played. Write \
+                          it into a file first";
+
 /// A file read line by line.
 pub(crate) struct Lines {
     source: Box<dyn Read + Send>,
@@ -23,7 +26,14 @@ pub(crate) struct Lines {
 
 impl Lines {
     /// Opens `path`; gzip is recognised by its first two bytes, whatever the name.
+    ///
+    /// # Errors
+    /// What the system says; and what can be read only once is refused, as opening a pipe would wait for its other end.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let kind = std::fs::metadata(path)?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            return Err(io::Error::other(READ_TWICE));
+        }
         let mut file = File::open(path)?;
         let mut magic = Vec::with_capacity(2);
         file.by_ref().take(2).read_to_end(&mut magic)?;

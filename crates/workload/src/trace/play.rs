@@ -202,6 +202,8 @@ pub(crate) struct Player {
     records: Records,
     /// Repetitions that are done.
     played: u64,
+    /// Trims of which no page was left after the renumbering.
+    dropped: u64,
 }
 
 impl Player {
@@ -220,7 +222,7 @@ impl Player {
         }
         let ranks = compact.then(|| touched.rank());
         plan.fit(&summary, ranks.as_ref())?;
-        Ok(Self { records: plan.records()?, plan, summary, ranks, played: 0 })
+        Ok(Self { records: plan.records()?, plan, summary, ranks, played: 0, dropped: 0 })
     }
 
     #[inline]
@@ -257,9 +259,12 @@ impl Workload for Player {
                 self.records = self.plan.records()?;
                 continue;
             };
-            if let Some(request) = self.place(&request) {
-                self.still_fits(&request)?;
-                batch.push(request);
+            match self.place(&request) {
+                Some(request) => {
+                    self.still_fits(&request)?;
+                    batch.push(request);
+                }
+                None => self.dropped += 1,
             }
         }
         Ok(batch.len() - before)
@@ -267,5 +272,17 @@ impl Workload for Player {
 
     fn len_hint(&self) -> Option<u64> {
         Some(self.summary.requests * self.plan.repeat)
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let dropped = match self.dropped {
+            0 => return Vec::new(),
+            1 => "1 trim was left out: it reaches".to_owned(),
+            trims => format!("{trims} trims were left out: they reach"),
+        };
+        vec![format!(
+            "{dropped} only pages that the trace neither reads nor writes, which workload.trace.addresses = \"compact\" \
+             takes away; the run has so many requests fewer than the trace"
+        )]
     }
 }

@@ -63,6 +63,17 @@ impl Fill {
         mark
     }
 
+    /// Takes note of the programs of `count` pages from `first` on in a block that was erased since the mount.
+    #[inline]
+    pub(crate) fn program_run(&mut self, block: BlockId, first: u32, count: u32) {
+        let word = &mut self.words[block.index()];
+        debug_assert!(*word & MARK == 0, "block {block} is filled further after a mount");
+        *word = (*word).max((first + count) as u16);
+        if let Some(programmed) = &mut self.programmed {
+            (first..first + count).for_each(|page| programmed.insert(block, page));
+        }
+    }
+
     pub(crate) fn erased(&mut self, block: BlockId) {
         self.set(block, 0);
     }

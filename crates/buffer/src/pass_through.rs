@@ -1,0 +1,121 @@
+//! Pass-through: every request goes to the device below as it came.
+//!
+//! ## Idea
+//! A buffer of no size. It costs nothing and keeps nothing, so a run with it gives the result of the run
+//! without it: what the tests of every stack compare with, and the smallest example of a buffer.
+//!
+//! ## Write path
+//! None of its own: what is acknowledged is what the device below acknowledged, and a flush is a flush there.
+//!
+//! ## Recovery
+//! Nothing is lost with the power but what the device below may lose.
+//!
+//! ## Invariants
+//! Every page that is read or written is a miss.
+//!
+//! ## Differences
+//! None: no paper describes it.
+//!
+//! ## References
+//! None.
+
+use crate::{Buffer, Counts};
+use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, RamUse, Request};
+use nandlab_nand::Geometry;
+
+/// Options of `[buffer.pass_through]`: there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {}
+
+impl Config {
+    pub(crate) fn open(self, geometry: &Geometry) -> PassThrough {
+        PassThrough { sectors_per_page: geometry.sectors_per_page().into(), misses: 0 }
+    }
+}
+
+/// Hands on every request.
+#[derive(Clone, Copy, Debug)]
+pub struct PassThrough {
+    sectors_per_page: u64,
+    misses: u64,
+}
+
+impl Buffer for PassThrough {
+    fn submit(
+        &mut self,
+        below: &mut dyn BlockDevice,
+        request: &Request,
+        data: Payload<'_>,
+    ) -> Result<Completion, Error> {
+        if matches!(request.op, Op::Read | Op::Write) {
+            self.misses += request.end().div_ceil(self.sectors_per_page) - request.sector / self.sectors_per_page;
+        }
+        below.submit(request, data)
+    }
+
+    fn counts(&self) -> Counts {
+        Counts { misses: self.misses, ..Counts::default() }
+    }
+
+    fn ram(&self) -> RamUse {
+        RamUse::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{BufferConfig, Buffered};
+
+    /// Notes what it is asked.
+    #[derive(Default)]
+    struct Below(Vec<(Request, usize)>);
+
+    impl BlockDevice for Below {
+        fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+            let bytes = match data {
+                Payload::Read(bytes) => {
+                    bytes.fill(7);
+                    bytes.len()
+                }
+                Payload::Write(bytes) => bytes.len(),
+                Payload::None => 0,
+            };
+            self.0.push((*request, bytes));
+            match request.sector {
+                13 => Err(Error::PowerLost),
+                _ => Ok(Completion { arrival: request.time, done: request.time + 5 }),
+            }
+        }
+
+        fn sectors(&self) -> u64 {
+            99
+        }
+    }
+
+    #[test]
+    fn every_request_arrives_below_and_its_answer_above() {
+        let geometry = Geometry::single_die(8, 4, 2048).expect("a small device");
+        let mut buffer = BufferConfig::PassThrough(Config {}).open(&geometry);
+        let mut below = Below::default();
+        let mut device = Buffered::new(&mut *buffer, &mut below);
+        assert_eq!(device.sectors(), 99);
+        let mut bytes = [0; 1024];
+        let read = Request { time: 3, ..Request::new(Op::Read, 3, 2) };
+        let answer = device.submit(&read, Payload::Read(&mut bytes));
+        assert_eq!(answer, Ok(Completion { arrival: 3, done: 8 }));
+        assert_eq!(bytes, [7; 1024]);
+        let write = Request::new(Op::Write, 4, 4);
+        device.submit(&write, Payload::Write(&[1; 2048])).expect("the device below takes it");
+        let (trim, flush) = (Request::new(Op::Trim, 0, 8), Request::new(Op::Flush, 0, 0));
+        device.submit(&trim, Payload::None).expect("the device below takes it");
+        device.submit(&flush, Payload::None).expect("the device below takes it");
+        let failing = Request::new(Op::Write, 13, 1);
+        assert_eq!(device.submit(&failing, Payload::None), Err(Error::PowerLost));
+        assert_eq!(below.0, [(read, 1024), (write, 2048), (trim, 0), (flush, 0), (failing, 0)]);
+        // Sectors 3 and 4 lie in two pages of four; 4 to 7 and 13 in one each.
+        assert_eq!(buffer.counts(), Counts { misses: 4, ..Counts::default() });
+        assert_eq!(buffer.ram().total(), 0);
+    }
+}

@@ -1,0 +1,198 @@
+"""How commands end before their work does: Ctrl-C, worn-out devices, a conversion that fails."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import SMALL, files_in, write
+
+
+@pytest.fixture
+def long(tmp_path):
+    """An experiment that takes far longer than any test."""
+    return write(tmp_path / "long.toml", SMALL.replace("20000", "2000000000"))
+
+
+def interrupted(*arguments, after_s, env=None):
+    """Runs `nandlab`, presses Ctrl-C, and returns its end and how long that took in seconds."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nandlab", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=env,
+    )
+    time.sleep(after_s)
+    pressed = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert "Traceback" not in err
+    return process.returncode, out, err, time.monotonic() - pressed
+
+
+def test_ctrl_c_prints_a_partial_result_and_shows_progress_before(long):
+    status, out, err, took_s = interrupted("run", long, "--json", after_s=2)
+    record = json.loads(out)
+    assert status == 1
+    assert record["partial"] is True
+    assert 0 < record["host"]["requests"] < 2000000000
+    assert "of 2,000,000,000 requests" in err
+    assert "left" in err
+    # A second is the promise; a busy machine gets some more.
+    assert took_s < 3
+
+
+WORN_OUT = """\
+[workload.uniform]
+requests = 2_000_000
+[ftl.page]
+[device]
+capacity = "16 MiB"
+over_provisioning = 0.25
+[device.faults]
+erase_failure_rate = 0.05
+"""
+
+
+def test_a_worn_out_device_prints_what_was_measured(nandlab_command, tmp_path):
+    path = write(tmp_path / "worn.toml", WORN_OUT)
+    table = nandlab_command("run", path)
+    assert table.status == 1
+    assert "PARTIAL: stopped after " in table.out
+    assert "write amplification" in table.out
+    assert table.err.startswith("error: after ")
+    assert "the device is worn out" in table.err
+    log = tmp_path / "log.csv"
+    ended = nandlab_command("run", path, "--json", "--op-log", log)
+    assert ended.status == 1
+    assert ended.document["partial"] is True
+    assert ended.document["stopped"]["why"] == "worn_out"
+    assert ended.document["stopped"]["message"] in ended.err
+    assert log.is_file()
+
+
+def test_a_worn_out_device_keeps_its_row_in_a_comparison(nandlab_command, small, tmp_path):
+    path = write(tmp_path / "worn.toml", WORN_OUT)
+    ended = nandlab_command("compare", path, small, "--json")
+    assert ended.status == 1
+    worn, whole = ended.document["runs"]
+    assert worn["result"]["stopped"]["message"] == worn["error"]
+    assert whole["error"] is None
+    assert "worn out" in ended.err
+    table = nandlab_command("compare", path, small)
+    assert table.status == 1
+    assert "PARTIAL" in table.out
+    assert "worn out" in table.err
+
+
+def test_ctrl_c_before_the_workload_says_that_nothing_was_measured(long):
+    status, out, _, _ = interrupted("run", long, "--set", "precondition.overwrites=10000", after_s=1.5)
+    assert status == 1
+    assert "page writes of the preconditioning: nothing of the workload was measured" in out
+
+
+def test_ctrl_c_marks_the_table(long):
+    status, out, _, _ = interrupted("run", long, after_s=1.5)
+    assert status == 1
+    assert "PARTIAL" in out
+
+
+def test_ctrl_c_keeps_what_a_comparison_has(small, long):
+    status, out, _, _ = interrupted("compare", small, long, small, "--jobs", 1, "--json", after_s=2)
+    done, stopped, waiting = json.loads(out)["runs"]
+    assert status == 1
+    assert done["result"]["partial"] is False
+    assert stopped["result"]["partial"] is True
+    assert waiting["result"] is None
+
+
+def test_ctrl_c_while_the_program_is_loaded_is_no_traceback(tmp_path):
+    """A module that takes long to load stands for a slow disk."""
+    package = tmp_path / "click"
+    package.mkdir()
+    write(package / "__init__.py", "print('loading', flush=True)\nimport time\ntime.sleep(60)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "nandlab", "list"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert process.stdout.readline() == "loading\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, "stopped\n")
+
+
+def test_ctrl_c_stops_a_bench():
+    status, out, err, took_s = interrupted("bench", after_s=1.5)
+    assert (status, out) == (1, "")
+    assert err.rstrip().endswith("stopped")
+    assert took_s < 3
+
+
+@pytest.fixture
+def slow_polars(tmp_path):
+    """The environment of a command whose Parquet conversion would take a minute."""
+    return fake_polars(tmp_path, "import time\ntime.sleep(60)\n")
+
+
+def fake_polars(folder, text):
+    package = folder / "fake" / "polars"
+    package.mkdir(parents=True)
+    write(package / "__init__.py", text)
+    return {**os.environ, "PYTHONPATH": str(package.parent)}
+
+
+def test_ctrl_c_ends_the_writing_of_parquet_and_keeps_the_result(small, tmp_path, slow_polars):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    arguments = ("run", small, "--json", "--op-log", folder / "ops.parquet")
+    status, out, err, took_s = interrupted(*arguments, after_s=2, env=slow_polars)
+    assert (status, json.loads(out)["partial"]) == (1, False)
+    assert err.endswith("ops.parquet was not written: stopped\n")
+    assert took_s < 3
+    assert files_in(folder) == []
+
+
+def test_a_stopped_run_says_that_there_is_no_parquet(long, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    status, out, err, took_s = interrupted("run", long, "--op-log", folder / "ops.parquet", after_s=1)
+    assert (status, "PARTIAL" in out) == (1, True)
+    assert "ops.parquet was not written, since the run was stopped" in err
+    assert took_s < 3
+    assert files_in(folder) == []
+
+
+def test_where_parquet_fails_the_result_is_told_all_the_same(nandlab_command, small, tmp_path):
+    environment = fake_polars(tmp_path, "import sys\nsys.exit('the disk is full')\n")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    ended = nandlab_command("run", small, "--json", "--op-log", folder / "ops.parquet", env=environment)
+    assert (ended.status, ended.document["partial"]) == (1, False)
+    assert ended.err == f"error: cannot write {folder / 'ops.parquet'}: the disk is full\n"
+    assert files_in(folder) == []
+
+
+def test_a_run_that_does_not_answer_leaves_no_log(long, tmp_path):
+    """The end of a large log may wait for the disk longer than anybody waits for Ctrl-C."""
+    impatient = "import nandlab.batch\nnandlab.batch.STOP_S = 0\nfrom nandlab.cli import main\nmain()"
+    folder = tmp_path / "out"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", impatient, "run", long, "--op-log", folder / "ops.csv"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not files_in(folder):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert err.endswith("stopped before there was a result\n")
+    assert files_in(folder) == []
