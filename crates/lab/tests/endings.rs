@@ -18,7 +18,7 @@ fill = "sequential"
 [device]
 model = "bytes"
 capacity = "4 MiB"
-over_provisioning = 0.5
+over_provisioning = 1.5 # MTBS keeps half of each block as its spare area
 [device.shape]
 pages_per_block = 16
 "#;
