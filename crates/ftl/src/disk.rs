@@ -10,12 +10,17 @@ const LOOKAHEAD: usize = 32;
 /// How many requests ahead the map entries have arrived and what they lead to is prefetched.
 const ARRIVED: usize = 16;
 
+/// Most pages that an FTL is given together.
+const LONGEST_RUN: u64 = 256;
+
 /// An FTL and its device.
 #[derive(Debug)]
 pub struct Disk<F, N: Nand> {
     ftl: F,
     nand: N,
     page: N::Buf,
+    /// The whole pages of a longer write.
+    run: Vec<N::Buf>,
     sectors: u64,
     /// log2 of the sectors of a page.
     page_shift: u32,
@@ -46,6 +51,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             sectors: u64::from(ftl.logical_pages()) * u64::from(geometry.sectors_per_page()),
             page_shift: geometry.sectors_per_page().trailing_zeros(),
             page: N::Buf::zeroed(geometry.page_bytes()),
+            run: Vec::new(),
             ftl,
             nand,
         }
@@ -87,6 +93,12 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         let mut sector = request.sector;
         let end = request.end();
         while sector < end {
+            let pages = self.whole_pages(sector, end);
+            if request.op == Op::Write && pages > 1 {
+                self.write_run(sector, pages, request, &data).map_err(|error| failed(&error, sector))?;
+                sector += pages << self.page_shift;
+                continue;
+            }
             let piece = self.piece(sector, end);
             let done = match request.op {
                 Op::Write => self.write(&piece, request, &data),
@@ -98,6 +110,29 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
             sector += u64::from(piece.count);
         }
         Ok(())
+    }
+
+    /// Whole pages that lie between two sectors and begin with the first; no more than go together.
+    #[inline]
+    fn whole_pages(&self, sector: u64, end: u64) -> u64 {
+        let is_start = sector & ((1 << self.page_shift) - 1) == 0;
+        ((end - sector) >> self.page_shift).min(if is_start { LONGEST_RUN } else { 0 })
+    }
+
+    /// Writes several whole pages at once.
+    fn write_run(&mut self, sector: u64, pages: u64, request: &Request, data: &Payload<'_>) -> Result<(), FtlError> {
+        let page_bytes = self.nand.geometry().page_bytes();
+        self.run.resize_with(self.run.len().max(pages as usize), || N::Buf::zeroed(page_bytes));
+        if let Payload::Write(bytes) = data {
+            let start = (sector - request.sector) as usize * SECTOR_BYTES as usize;
+            for (page, bytes) in self.run.iter_mut().zip(bytes[start..].chunks_exact(page_bytes as usize)) {
+                if let Some(page) = page.bytes_mut() {
+                    page.copy_from_slice(bytes);
+                }
+            }
+        }
+        let first = Lpn((sector >> self.page_shift) as u32);
+        self.ftl.write_run(&mut self.nand, first, &self.run[..pages as usize])
     }
 
     #[inline]

@@ -4,11 +4,18 @@
 //! one line of that list; the configuration, `nandlab list`, the Python class and the conformance, fault,
 //! power-cut, fuzz, differential and golden runs follow from it, each with every set of [`Ftl::variants`].
 
+pub mod bast;
 pub mod block;
 mod disk;
 mod error;
+pub mod fast;
+pub mod fmax;
+pub mod mtbs;
+pub mod nftl;
 pub mod page;
 pub mod parts;
+#[cfg(test)]
+mod tests;
 
 pub use disk::Disk;
 pub use error::FtlError;
@@ -59,6 +66,15 @@ pub trait Ftl: Sized {
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError>;
+
+    /// Stores the whole pages `pages` of one request in the logical pages from `first` on: an FTL may place them together.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
+        let full = nand.geometry().full_mask();
+        (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
+    }
 
     /// Fills at least the sectors of `sectors` in `page`; what was never written, or trimmed, is zero.
     ///
@@ -118,7 +134,7 @@ pub enum Trims {
     Durable,
     /// Zeros, or what it held when it was trimmed.
     Undone,
-    /// Zeros, or anything that it has held.
+    /// Zeros, or anything that it has held; the mount after may find something else of these.
     Forgotten,
 }
 
@@ -244,4 +260,14 @@ ftls! {
     Page(page::PageMap), "page.rs", "Gal & Toledo 2005 (survey); Desnoyers 2014";
     /// A map entry for every block.
     Block(block::BlockMap), "block.rs", "Ban 1995, US 5,404,485";
+    /// Chains of replacement blocks.
+    Nftl(nftl::Nftl), "nftl.rs", "Ban 1999, US 5,937,425";
+    /// A mirror block beside each data block.
+    Fmax(fmax::Fmax), "fmax.rs", "Estakhri & Iman 1999, US 5,930,815; Yoo et al. 2006";
+    /// Blocks with a data area and a spare area.
+    Mtbs(mtbs::Mtbs), "mtbs.rs", "Shinohara 1999, US 5,905,993; Yoo et al. 2006";
+    /// Log blocks of one logical block each.
+    Bast(bast::Bast), "bast.rs", "Kim et al. 2002";
+    /// Log blocks shared by all logical blocks.
+    Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
 }

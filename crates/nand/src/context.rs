@@ -20,6 +20,14 @@ impl Origin {
     pub const FILE_DATA: Self = Self(1);
     /// A journal: SQLite's rollback journal, a file system's log.
     pub const JOURNAL: Self = Self(7);
+    /// A leaf of an index.
+    pub const INDEX_LEAF: Self = Self(10);
+    /// An inner page of an index.
+    pub const INDEX_INNER: Self = Self(11);
+    /// The root of an index.
+    pub const INDEX_ROOT: Self = Self(12);
+    /// The header of an index, with its page table and list of free pages.
+    pub const INDEX_HEADER: Self = Self(13);
     /// The flash translation layer itself, for pages that no host part wrote.
     pub const FTL: Self = Self(17);
 

@@ -2,7 +2,7 @@
 //!
 //! Two forms. [`Full`] keeps all sixteen metadata bytes (twelve a page, the sequence as a distance from a
 //! base a block) and can be mounted. [`Lean`] keeps four bytes a page, logical page and origin, for
-//! benchmarks and large sweeps; it forgets sequence numbers, so it cannot be mounted once written.
+//! benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it cannot be mounted once written.
 //! Both count alike.
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
@@ -26,6 +26,14 @@ pub trait SpareStore {
     fn get(&self, at: Ppa, block: BlockId) -> Option<Oob>;
     /// Starts loading the metadata of a page, if there is such a page.
     fn prefetch(&self, at: Ppa);
+    /// Stores the metadata of the programmed page `from` again for `to`, under another aux and sequence number; returns
+    /// the author.
+    #[inline]
+    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
+        let old = self.get(from.0, from.1)?;
+        self.set(to.0, to.1, first, Oob { aux, seq, ..old });
+        Some(old.origin)
+    }
     /// Whether a page is erased.
     fn is_erased(&self, at: Ppa) -> bool;
     /// Makes pages erased.
@@ -34,7 +42,8 @@ pub trait SpareStore {
     fn forget(&mut self, _pages: std::ops::Range<u32>) {}
 }
 
-/// Four bytes a page: 27 bits of logical page, 5 of origin. What does not fit, a metadata page say, is kept aside.
+/// Four bytes a page: 27 bits of logical page, 5 of origin; `aux` is forgotten like the sequence number, since both are
+/// for mounts. What does not fit, a metadata page say, is kept aside.
 #[derive(Clone, Debug)]
 pub struct Lean {
     words: Vec<u32>,
@@ -57,7 +66,7 @@ impl SpareStore for Lean {
 
     #[inline]
     fn set(&mut self, at: Ppa, _: BlockId, _: bool, oob: Oob) {
-        let plain = oob.lpn.0 < Self::ELSEWHERE && oob.kind == Kind::Data && oob.aux == 0;
+        let plain = oob.lpn.0 < Self::ELSEWHERE && oob.kind == Kind::Data;
         let lpn = if plain {
             oob.lpn.0
         } else {
@@ -83,6 +92,18 @@ impl SpareStore for Lean {
     #[inline]
     fn prefetch(&self, at: Ppa) {
         prefetch(&self.words, at.index());
+    }
+
+    #[inline]
+    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
+        let word = self.words[from.0.index()];
+        if word & Self::LPN_MASK == Self::ELSEWHERE {
+            let old = self.get(from.0, from.1)?;
+            self.set(to.0, to.1, first, Oob { aux, seq, ..old });
+            return Some(old.origin);
+        }
+        self.words[to.0.index()] = word;
+        Some(Origin((word >> Self::LPN_BITS) as u8))
     }
 
     #[inline]
@@ -366,6 +387,39 @@ impl<S: SpareStore> Nand for Counting<S> {
             self.tails.insert(to, tail);
         }
         Ok(oob)
+    }
+
+    #[inline]
+    fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
+        assert_in_range(&self.geometry, Ppa(to.0 + from.len() as u32 - u32::from(!from.is_empty())));
+        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
+        let is_plain = self.tails.is_empty() && self.states.high_water(block) == place;
+        let mut source = BlockId::NONE;
+        let mut source_pages = 0..0;
+        for (n, &from) in (0..).zip(from) {
+            let (to, seq) = (Ppa(to.0 + n), Seq(seq.0 + u64::from(n)));
+            if !is_plain {
+                self.copy(from, to, Oob::renewed(aux, seq)).map_err(|error| (n as usize, error))?;
+                continue;
+            }
+            if !source_pages.contains(&from.0) {
+                assert_in_range(&self.geometry, from);
+                source = self.geometry.block_of(from);
+                let first = self.geometry.page(source, 0).0;
+                source_pages = first..first + self.states.high_water(source);
+                assert!(source_pages.contains(&from.0), "copy of page {from}: the page is erased");
+            }
+            let skipped = self.states.program(block, place + n);
+            debug_assert!(skipped.is_empty(), "a run has no gaps");
+            let origin = self.spare.renew((from, source), (to, block), place + n == 0, aux, seq);
+            let Some(origin) = origin else { panic!("copy of page {from}: the page is erased") };
+            let author = usize::from(origin.0) & (Origin::COUNT - 1);
+            self.programmed[block.index()][author] += 1;
+            let left = &mut self.programmed[source.index()][author];
+            *left = left.saturating_sub(1);
+            self.ctx.count(origin).copies += 1;
+        }
+        Ok(())
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {

@@ -5,7 +5,7 @@
 //! caller and panics with the address and the rule; what flash does to a correct program (a program that
 //! fails, a page beyond ECC, power that goes) is a [`NandError`].
 
-use crate::address::{BlockId, Geometry, Ppa};
+use crate::address::{BlockId, Geometry, Ppa, Seq};
 use crate::content::PageBuf;
 use crate::context::{Cause, Ctx, Time};
 use crate::oob::Oob;
@@ -83,6 +83,20 @@ pub trait Nand {
     /// names the target; [`NandError::PowerLost`].
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError>;
 
+    /// Moves the pages `from` to `to` and the pages behind it in one block, in this order, each as [`Self::copy`] does
+    /// under [`Oob::renewed`] with `aux`, the sequence numbers from `seq` on.
+    ///
+    /// # Errors
+    /// Those of [`Self::copy`], after the number of pages that were moved before.
+    #[inline]
+    fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
+        for (n, &from) in (0..).zip(from) {
+            let oob = Oob::renewed(aux, Seq(seq.0 + u64::from(n)));
+            self.copy(from, Ppa(to.0 + n), oob).map_err(|error| (n as usize, error))?;
+        }
+        Ok(())
+    }
+
     /// Programs the spare area of a programmed page once more, within [`Rules::partial_programs`].
     ///
     /// # Errors
@@ -128,6 +142,9 @@ macro_rules! forward {
             }
             fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> { (**self).read_tail(at, tail) }
             fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> { (**self).copy(from, to, oob) }
+            fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
+                (**self).copy_run(from, to, aux, seq)
+            }
             fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> { (**self).program_spare(at, oob) }
             fn erase(&mut self, block: BlockId) -> Result<Done, NandError> { (**self).erase(block) }
             fn retire(&mut self, block: BlockId) -> Result<Done, NandError> { (**self).retire(block) }

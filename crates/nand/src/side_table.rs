@@ -21,6 +21,11 @@ impl<T> SideTable<T> {
         self.0.get(&at.0)
     }
 
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn insert(&mut self, at: Ppa, value: T) {
         self.0.insert(at.0, value);
     }

@@ -2,12 +2,14 @@
 //!
 //! Read this file first: [`Workload`] is the contract, and the list is at the end. A new workload is one
 //! new file and one line of that list; the configuration, `nandlab list`, the Python class and the docs
-//! page follow from it. A new trace format is one file in `trace/` and one line of the list there.
+//! page follow from it. A new trace format is one file in `trace/` and one line of the list there. What is
+//! asked of an index is in [`keys`], with a list of its own.
 
 mod error;
 #[macro_use]
 mod mix;
 pub mod hot_cold;
+pub mod keys;
 mod permutation;
 mod quantity;
 pub mod sequential;

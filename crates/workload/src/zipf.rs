@@ -68,7 +68,7 @@ impl Pattern for Zipf {
 
 /// Draws ranks from 0; names follow the paper: `h(x) = x^-theta` and its antiderivative `H` with `H(1) = 0`.
 #[derive(Clone, Debug)]
-struct Ranks {
+pub(crate) struct Ranks {
     n: u64,
     theta: f64,
     /// H(3/2) - h(1).
@@ -80,7 +80,7 @@ struct Ranks {
 }
 
 impl Ranks {
-    fn new(n: u64, theta: f64) -> Self {
+    pub(crate) fn new(n: u64, theta: f64) -> Self {
         let mut ranks = Self { n, theta, lowest: 0.0, highest: 0.0, sure: 0.0 };
         ranks.lowest = ranks.area(1.5) - 1.0;
         ranks.highest = ranks.area(n as f64 + 0.5);
@@ -89,7 +89,7 @@ impl Ranks {
     }
 
     #[inline]
-    fn draw(&self, random: &mut Random) -> u64 {
+    pub(crate) fn draw(&self, random: &mut Random) -> u64 {
         loop {
             let area = self.highest + random.unit() * (self.lowest - self.highest);
             let x = self.point(area);

@@ -19,7 +19,18 @@ pub(super) fn untimed(quick: bool, scale: Scale) -> Result<Measured, LabError> {
          [device.shape]\npages_per_block = 256",
         ByteCount(scale.capacity_bytes(quick))
     );
-    measure(&device, 1, quick, "million page programs/s", |_, programs| programs)
+    let loop_ = Loop { ftl: "[ftl.page]", device: &device, queue_depth: 1, requests: 4_000_000 };
+    loop_.measure(quick, "million page programs/s", |_, programs| programs)
+}
+
+/// Host writes a second of an FTL that maps blocks, on a device of 64 MiB that only counts.
+pub(super) fn block_mapped(quick: bool, ftl: &str, over_provisioning: f64) -> Result<Measured, LabError> {
+    let device = format!(
+        "profile = \"generic\"\ncapacity = \"64 MiB\"\nover_provisioning = {over_provisioning}\nmodel = \"counting\"\n\
+         [device.shape]\npages_per_block = 64"
+    );
+    let loop_ = Loop { ftl, device: &device, queue_depth: 1, requests: 1_000_000 };
+    loop_.measure(quick, "million host writes/s", |requests, _| requests)
 }
 
 /// Host requests a second with time, latencies and attribution, on 32 dies.
@@ -31,51 +42,58 @@ pub(super) fn timed(quick: bool, scale: Scale) -> Result<Measured, LabError> {
         // A quick device is a 64th in size, and so are its blocks.
         if quick { 16 } else { 256 }
     );
-    measure(&device, 32, quick, "million host requests/s", |requests, _| requests)
+    let loop_ = Loop { ftl: "[ftl.page]", device: &device, queue_depth: 32, requests: 4_000_000 };
+    loop_.measure(quick, "million host requests/s", |requests, _| requests)
 }
 
-/// Fills and overwrites, then measures; `what` chooses from the host requests and the page programs.
-fn measure(
-    device: &str,
+/// A loop to measure: tables of an experiment, and how many requests a repetition makes.
+struct Loop<'a> {
+    ftl: &'a str,
+    device: &'a str,
     queue_depth: u32,
-    quick: bool,
-    unit: &'static str,
-    what: fn(u64, u64) -> u64,
-) -> Result<Measured, LabError> {
-    let requests: u64 = if quick { 100_000 } else { 4_000_000 };
-    let text = format!(
-        "[workload.uniform]\nrequests = {requests}\n[host]\nqueue_depth = {queue_depth}\n\
-         [precondition]\nfill = \"sequential\"\noverwrites = 2\n[ftl.page]\n[device]\n{device}"
-    );
-    let base = Path::new(".");
-    let experiment = Experiment::parse(&text, Format::Toml, "bench", base, &[])?;
-    let sizing = experiment.sizing()?;
-    let control = Control::default();
-    with_engine(&experiment, &sizing, None, |engine| {
-        let mut run = Run::new(&experiment, &sizing, &control, engine);
-        run.precondition()?;
-        let mut values = Vec::new();
-        for seed in 0..repetitions(quick) as u64 {
-            let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true };
-            let opened = experiment.workload.options().open(&setting);
-            let mut workload = opened.map_err(|error| LabError::from_workload(error, "uniform"))?;
-            values.push(million_per_s(|| {
-                let start = run.mark();
-                run.play(&mut *workload, &mut run.meter(requests), &start)?;
-                let programs = run.engine().matrix().since(&start.matrix).total().programs();
-                Ok::<_, LabError>(what(requests, programs))
-            })?);
-        }
-        // Four bytes of metadata a page on the device, beside the tables of the FTL.
-        let state_bytes = run.engine().ram().total() + 4 * u64::from(sizing.geometry.pages());
-        let params = BTreeMap::from([
-            ("workload", WORKLOAD.to_owned()),
-            ("capacity", ByteCount(sizing.logical_bytes()).to_string()),
-            ("over_provisioning", "0.28".to_owned()),
-            ("pages_per_block", sizing.geometry.pages_per_block().to_string()),
-            ("dies", sizing.geometry.dies().to_string()),
-            ("queue_depth", queue_depth.to_string()),
-        ]);
-        Ok(Measured { unit, values, state_bytes, params })
-    })
+    requests: u64,
+}
+
+impl Loop<'_> {
+    /// Fills and overwrites, then measures; `what` chooses from the host requests and the page programs.
+    fn measure(&self, quick: bool, unit: &'static str, what: fn(u64, u64) -> u64) -> Result<Measured, LabError> {
+        let Self { ftl, device, queue_depth, requests } = *self;
+        let requests = if quick { requests / 40 } else { requests };
+        let text = format!(
+            "[workload.uniform]\nrequests = {requests}\n[host]\nqueue_depth = {queue_depth}\n\
+         [precondition]\nfill = \"sequential\"\noverwrites = 2\n{ftl}\n[device]\n{device}"
+        );
+        let base = Path::new(".");
+        let experiment = Experiment::parse(&text, Format::Toml, "bench", base, &[])?;
+        let sizing = experiment.sizing()?;
+        let control = Control::default();
+        with_engine(&experiment, &sizing, None, |engine| {
+            let mut run = Run::new(&experiment, &sizing, &control, engine);
+            run.precondition()?;
+            let mut values = Vec::new();
+            for seed in 0..repetitions(quick) as u64 {
+                let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true };
+                let opened = experiment.workload.options().open(&setting);
+                let mut workload = opened.map_err(|error| LabError::from_workload(error, "uniform"))?;
+                values.push(million_per_s(|| {
+                    let start = run.mark();
+                    run.play(&mut *workload, &mut run.meter(requests), &start)?;
+                    let programs = run.engine().matrix().since(&start.matrix).total().programs();
+                    Ok::<_, LabError>(what(requests, programs))
+                })?);
+            }
+            // Four bytes of metadata a page on the device, beside the tables of the FTL.
+            let state_bytes = run.engine().ram().total() + 4 * u64::from(sizing.geometry.pages());
+            let params = BTreeMap::from([
+                ("workload", WORKLOAD.to_owned()),
+                ("capacity", ByteCount(sizing.logical_bytes()).to_string()),
+                ("over_provisioning", format!("{:.2}", sizing.over_provisioning())),
+                ("ftl", ftl.replace('\n', " ")),
+                ("pages_per_block", sizing.geometry.pages_per_block().to_string()),
+                ("dies", sizing.geometry.dies().to_string()),
+                ("queue_depth", queue_depth.to_string()),
+            ]);
+            Ok(Measured { unit, values, state_bytes, params })
+        })
+    }
 }

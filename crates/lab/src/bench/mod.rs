@@ -71,6 +71,18 @@ const BENCHES: &[Bench] = &[
     },
     Bench { name: "timed_small", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Small) },
     Bench { name: "timed_large", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Large) },
+    Bench {
+        name: "bast",
+        limit: None,
+        measure: |quick| hot_loops::block_mapped(quick, "[ftl.bast]\nlog_blocks = 32", 0.28),
+    },
+    Bench {
+        name: "fast",
+        limit: None,
+        measure: |quick| hot_loops::block_mapped(quick, "[ftl.fast]\nlog_blocks = 32", 0.28),
+    },
+    Bench { name: "fmax", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.fmax]", 1.28) },
+    Bench { name: "mtbs", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.mtbs]", 1.28) },
     Bench { name: "trace_plain", limit: None, measure: |quick| traces::parse(quick, false) },
     Bench { name: "trace_gzip", limit: None, measure: |quick| traces::parse(quick, true) },
     Bench { name: "trace_replay", limit: None, measure: traces::replay },

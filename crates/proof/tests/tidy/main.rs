@@ -27,6 +27,7 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("block", &["nand"], &["serde", "thiserror"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
+    ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
     (
         "lab",

@@ -13,7 +13,7 @@
 mod addresses;
 mod csv;
 mod format;
-mod lines;
+pub(crate) mod lines;
 mod play;
 
 pub use addresses::Addresses;

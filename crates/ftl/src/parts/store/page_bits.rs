@@ -4,7 +4,7 @@ use nandlab_nand::{BlockId, Geometry};
 
 /// Sets of pages, one for each block.
 #[derive(Clone, Debug)]
-pub(super) struct PageBits {
+pub(crate) struct PageBits {
     words_per_block: usize,
     pages_per_block: u32,
     words: Vec<u64>,
@@ -12,7 +12,7 @@ pub(super) struct PageBits {
 
 impl PageBits {
     /// Empty sets for the blocks of `geometry`.
-    pub(super) fn new(geometry: &Geometry) -> Self {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
         let pages_per_block = geometry.pages_per_block();
         let words_per_block = pages_per_block.div_ceil(64) as usize;
         Self { words_per_block, pages_per_block, words: vec![0; words_per_block * geometry.blocks() as usize] }
@@ -37,29 +37,24 @@ impl PageBits {
 
     /// Whether `page` of `block` is in the set.
     #[inline]
-    pub(super) fn has(&self, block: BlockId, page: u32) -> bool {
+    pub(crate) fn has(&self, block: BlockId, page: u32) -> bool {
         self.words[self.word(block, page)] >> (page % 64) & 1 == 1
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, block: BlockId, page: u32) {
+    pub(crate) fn insert(&mut self, block: BlockId, page: u32) {
         let word = self.word(block, page);
         self.words[word] |= 1 << (page % 64);
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, block: BlockId, page: u32) {
+    pub(crate) fn remove(&mut self, block: BlockId, page: u32) {
         let word = self.word(block, page);
         self.words[word] &= !(1 << (page % 64));
     }
 
-    /// Empties the set of `block`.
-    pub(super) fn clear(&mut self, block: BlockId) {
-        self.words_mut(block).fill(0);
-    }
-
     /// Puts the first `pages` pages of `block`, and no others, into the set.
-    pub(super) fn set_first(&mut self, block: BlockId, pages: u32) {
+    pub(crate) fn set_first(&mut self, block: BlockId, pages: u32) {
         for (first, word) in (0..).step_by(64).zip(self.words_mut(block)) {
             *word = low_bits(pages.saturating_sub(first));
         }
@@ -67,34 +62,24 @@ impl PageBits {
 
     /// Pages in the set of `block`.
     #[inline]
-    pub(super) fn count(&self, block: BlockId) -> u32 {
+    pub(crate) fn count(&self, block: BlockId) -> u32 {
         self.words(block).iter().map(|word| word.count_ones()).sum()
     }
 
     #[inline]
-    pub(super) fn is_empty(&self, block: BlockId) -> bool {
+    pub(crate) fn is_empty(&self, block: BlockId) -> bool {
         self.words(block).iter().all(|&word| word == 0)
     }
 
-    /// The last page of `block` in the set.
-    pub(super) fn last(&self, block: BlockId) -> Option<u32> {
+    /// The first page of `block` that is not in the set; at least as many as a block has where all are.
+    pub(crate) fn first_missing(&self, block: BlockId) -> u32 {
         let words = self.words(block);
-        let at = words.iter().rposition(|&word| word != 0)?;
-        Some(at as u32 * 64 + 63 - words[at].leading_zeros())
-    }
-
-    /// Whether a page of `block` below `page` is in the set.
-    pub(super) fn any_below(&self, block: BlockId, page: u32) -> bool {
-        (0..).step_by(64).zip(self.words(block)).any(|(first, &word)| word & low_bits(page.saturating_sub(first)) != 0)
-    }
-
-    /// Whether a place is in the set of `block` and, in `other`, in that of `other_block`.
-    pub(super) fn meets(&self, block: BlockId, other: &Self, other_block: BlockId) -> bool {
-        self.words(block).iter().zip(other.words(other_block)).any(|(a, b)| a & b != 0)
+        let at = words.iter().position(|&word| word != u64::MAX).unwrap_or(words.len());
+        at as u32 * 64 + words.get(at).map_or(0, |word| word.trailing_ones())
     }
 
     /// Bytes that a packed table takes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let blocks = self.words.len() / self.words_per_block;
         blocks as u64 * u64::from(self.pages_per_block.div_ceil(8))
     }
@@ -121,15 +106,15 @@ mod tests {
             let mut bits = PageBits::new(&geometry);
             let block = BlockId(1);
             bits.set_first(block, pages);
-            assert_eq!((bits.count(block), bits.last(block)), (pages, Some(pages - 1)));
+            assert_eq!(bits.count(block), pages);
+            assert_eq!(bits.first_missing(block), pages);
             assert!(bits.is_empty(BlockId(0)) && bits.is_empty(BlockId(2)));
-            assert!(!bits.meets(block, &bits, BlockId(2)));
-            bits.clear(block);
+            bits.set_first(block, 0);
             bits.insert(block, pages - 1);
-            assert!(!bits.any_below(block, pages - 1) && bits.any_below(block, pages));
-            assert!(bits.has(block, pages - 1) && bits.meets(block, &bits, block));
+            assert_eq!(bits.first_missing(block), 0);
+            assert!(bits.has(block, pages - 1) && !bits.has(block, 0));
             bits.remove(block, pages - 1);
-            assert_eq!((bits.last(block), bits.is_empty(block)), (None, true));
+            assert!(bits.is_empty(block));
         }
     }
 }

@@ -5,15 +5,15 @@ use std::collections::{BTreeSet, VecDeque};
 
 /// A block that holds nothing that counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FreeBlock {
-    pub(super) block: BlockId,
+pub(crate) struct FreeBlock {
+    pub(crate) block: BlockId,
     /// Whether it is known to be erased.
-    pub(super) erased: bool,
+    pub(crate) erased: bool,
 }
 
 /// The free blocks of every die, first freed, first used.
 #[derive(Debug)]
-pub(super) struct FreeBlocks {
+pub(crate) struct FreeBlocks {
     geometry: Geometry,
     dies: Vec<VecDeque<FreeBlock>>,
     /// The die that gave a block last.
@@ -24,32 +24,32 @@ pub(super) struct FreeBlocks {
 
 impl FreeBlocks {
     /// None free, none bad.
-    pub(super) fn new(geometry: &Geometry) -> Self {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
         let dies = geometry.dies() as usize;
         Self { geometry: *geometry, dies: vec![VecDeque::new(); dies], turn: dies - 1, count: 0, bad: BTreeSet::new() }
     }
 
-    pub(super) fn count(&self) -> u32 {
+    pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
     /// Blocks of the device that are not bad.
-    pub(super) fn good(&self) -> u32 {
+    pub(crate) fn good(&self) -> u32 {
         self.geometry.blocks() - self.bad.len() as u32
     }
 
     /// Blocks that are neither free nor bad.
-    pub(super) fn in_use(&self) -> u32 {
+    pub(crate) fn in_use(&self) -> u32 {
         self.good() - self.count
     }
 
-    pub(super) fn add(&mut self, block: BlockId, erased: bool) {
+    pub(crate) fn add(&mut self, block: BlockId, erased: bool) {
         self.dies[self.geometry.die_of(block) as usize].push_back(FreeBlock { block, erased });
         self.count += 1;
     }
 
     /// Takes a free block: from the die of `near` if there is one, else from the dies in turn.
-    pub(super) fn take(&mut self, near: BlockId) -> Option<FreeBlock> {
+    pub(crate) fn take(&mut self, near: BlockId) -> Option<FreeBlock> {
         if near.is_some() {
             if let Some(free) = self.dies[self.geometry.die_of(near) as usize].pop_front() {
                 self.count -= 1;
@@ -66,15 +66,26 @@ impl FreeBlocks {
         None
     }
 
-    pub(super) fn set_bad(&mut self, block: BlockId) {
+    /// Takes all that are not known to be erased.
+    pub(crate) fn take_unerased(&mut self) -> Vec<BlockId> {
+        let mut unerased = Vec::new();
+        for die in &mut self.dies {
+            unerased.extend(die.iter().filter(|free| !free.erased).map(|free| free.block));
+            die.retain(|free| free.erased);
+        }
+        self.count -= unerased.len() as u32;
+        unerased
+    }
+
+    pub(crate) fn set_bad(&mut self, block: BlockId) {
         self.bad.insert(block);
     }
 
-    pub(super) fn is_bad(&self, block: BlockId) -> bool {
+    pub(crate) fn is_bad(&self, block: BlockId) -> bool {
         self.bad.contains(&block)
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &FreeBlock> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &FreeBlock> {
         self.dies.iter().flatten()
     }
 }
@@ -102,6 +113,11 @@ mod tests {
         assert_eq!([take(BlockId(4)), take(BlockId(3))], [Some(4), Some(5)]);
         assert_eq!(take(BlockId(3)), Some(1), "another die helps out");
         assert_eq!([take(BlockId::NONE), take(BlockId::NONE)], [Some(2), None]);
+        free.add(BlockId(1), false);
+        free.add(BlockId(4), true);
+        free.add(BlockId(3), false);
+        assert_eq!((free.take_unerased(), free.count()), (vec![BlockId(1), BlockId(3)], 1));
+        assert_eq!(free.take(BlockId::NONE).map(|free| free.block.0), Some(4));
         free.set_bad(BlockId(5));
         assert_eq!((free.good(), free.in_use(), free.count()), (5, 5, 0));
     }

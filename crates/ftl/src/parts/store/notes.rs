@@ -6,13 +6,12 @@
 //! the one with the fewest live notes is renewed. There is room for two notes a segment, so that block is at
 //! most half live.
 
-use super::mount::Scan;
-use super::BlockMap;
+use super::recover::Scan;
+use super::Store;
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
 /// Where the notes are and which segments need a new one.
 #[derive(Debug)]
@@ -31,6 +30,8 @@ pub(super) struct Notes {
     failed: BTreeSet<BlockId>,
     most_blocks: u32,
     durable: bool,
+    /// When the last note ends.
+    written_at: Time,
 }
 
 fn segments(geometry: &Geometry, logical_pages: u32) -> u32 {
@@ -55,7 +56,13 @@ impl Notes {
             failed: BTreeSet::new(),
             most_blocks: if durable { most_blocks(geometry, logical_pages) } else { 0 },
             durable,
+            written_at: 0,
         }
+    }
+
+    /// When the last note ends.
+    pub(super) fn written_at(&self) -> Time {
+        self.written_at
     }
 
     pub(super) fn most_blocks(&self) -> u32 {
@@ -84,19 +91,6 @@ impl Notes {
         if self.durable {
             self.changed.insert(at.0 / self.pages_per_segment);
         }
-    }
-
-    /// Whether a trim of `at` has to survive a cut: `None` where it need not yet, else the note that holds it.
-    pub(super) fn holding(&self, at: Lpn) -> Option<(Ppa, u32)> {
-        let segment = at.0 / self.pages_per_segment;
-        let due = self.durable && !self.changed.contains(&segment);
-        due.then(|| (self.live[segment as usize], at.0 % self.pages_per_segment))
-    }
-
-    /// Whether a mount may bring back a page of `pages` that was trimmed.
-    pub(super) fn may_be_undone(&self, pages: RangeInclusive<Lpn>) -> bool {
-        let [first, last] = [pages.start(), pages.end()].map(|at| at.0 / self.pages_per_segment);
-        !self.durable || self.changed.range(first..=last).next().is_some()
     }
 
     fn live_in(&self, block: BlockId) -> impl Iterator<Item = u32> + '_ {
@@ -145,9 +139,9 @@ impl Notes {
     }
 }
 
-impl BlockMap {
+impl Store {
     /// Writes the notes that are due.
-    pub(super) fn write_notes<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+    pub(crate) fn write_notes<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         if self.notes.blocks.len() as u32 > self.notes.most_blocks {
             self.notes.renew_one();
         }
@@ -161,6 +155,10 @@ impl BlockMap {
                 } else {
                     self.write_note(nand, segment)?;
                 }
+            }
+            // What was pinned is hidden by a note from now on.
+            for (_, page) in std::mem::take(&mut self.pinned) {
+                self.valid.remove(self.geometry.block_of(page), self.geometry.page_in_block(page));
             }
             self.release_note_blocks(nand)
         })
@@ -185,6 +183,8 @@ impl BlockMap {
         let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), nand.ctx().origin()) };
         match nand.program(to, &blank, &bitmap, oob) {
             Ok(_) => {
+                self.notes.written_at = self.notes.written_at.max(nand.ctx().last());
+                self.settle_later(nand);
                 self.notes.live[segment as usize] = to;
                 self.notes.changed.remove(&segment);
                 self.notes.moving.remove(&segment);
@@ -202,8 +202,8 @@ impl BlockMap {
     fn unmapped(&self, segment: u32) -> Vec<u8> {
         let mut bitmap = vec![0; self.geometry.page_bytes() as usize];
         let first = segment * self.notes.pages_per_segment;
-        let end = self.logical_pages.min(first.saturating_add(self.notes.pages_per_segment));
-        for at in (first..end).filter(|&at| self.lookup(Lpn(at)).is_none()) {
+        let end = self.logical_pages().min(first.saturating_add(self.notes.pages_per_segment));
+        for at in (first..end).filter(|&at| !self.lookup(Lpn(at)).is_some()) {
             let bit = at - first;
             bitmap[bit as usize / 8] |= 1 << (bit % 8);
         }
@@ -230,7 +230,7 @@ impl BlockMap {
             notes.extend(found.map(|page| (page.oob.seq.0, page.oob.lpn.0, self.geometry.page(block, page.place))));
         }
         notes.sort_unstable();
-        let mut hidden = vec![0; self.logical_pages as usize];
+        let mut hidden = vec![0; self.map.len()];
         let mut bitmap = vec![0; self.geometry.page_bytes() as usize];
         let mut frontier = None;
         for (seq, segment, at) in notes {

@@ -1,0 +1,321 @@
+//! FMAX: a mirror block beside each data block, simple first and compound when it must.
+//!
+//! ## Idea
+//! A page that is written again goes to the mirror block of its logical block: to its own place while that is
+//! free (simple), then to any free page (compound). A simple mirror that is full becomes the data block.
+//!
+//! ## Write path
+//! ```text
+//! page never written           -> its place in the data block
+//! no mirror                    -> take one, simple
+//! simple, place free           -> its place in the mirror
+//! simple, place taken          -> the mirror becomes compound
+//! compound                     -> the lowest free page of the mirror
+//! no free page in the mirror   -> simple and complete: switch; else merge, with the page that is being written
+//! ```
+//! On chips that program in ascending order a place below the last programmed page is taken as well. There may be as
+//! many mirrors as there are free blocks; when these run short, the logical block whose merge copies the fewest
+//! pages is merged. A page that the host writes in part is read first, merged and written whole.
+//!
+//! ## Recovery
+//! Mount reads every spare area; the newest copy of a page wins, a merge that was cut is dropped, and a logical
+//! block lies in one block or two: the one in place that is older is the data block.
+//!
+//! ## Invariants
+//! A logical block has at most one data and one mirror block, and no page elsewhere; a data block holds pages in their
+//! places only; a simple mirror too; `reserve_blocks` stay free when a block is opened.
+//!
+//! ## Differences
+//! The patent keeps no simple state; FMAX with both states is how surveys and the B+tree study describe it. Whether a
+//! complete mirror switches, and whether the page that triggers a merge is written into the merged block, the sources
+//! leave open: both are options. Trims, recovery, failing blocks and the choice of what to merge when blocks run
+//! short are ours.
+//!
+//! ## References
+//! P. Estakhri, B. Iman: Moving Sequential Sectors Within a Block of Information in a Flash Memory Mass Storage
+//! Architecture. US Patent 5,930,815, 1999. H.-S. Yoo, H. B. Chun, D. Y. Kim, S. Park: Performance Evaluation of a
+//! B+Tree on Various Page Sizes in NAND Flash Memory. 2006.
+
+#[cfg(test)]
+mod tests;
+
+use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::store::{EraseWhen, Found, Options, Store};
+use crate::{FtlError, RamUse, Variant};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
+use std::collections::BTreeSet;
+
+/// The FTL.
+pub type Fmax = BlockMapped<Scheme>;
+
+/// Options of FMAX.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Whether a simple mirror that holds every page becomes the data block; else it is merged. Default true.
+    pub switch: bool,
+    /// Whether a merge writes the page that triggered it into the merged block; else it goes to a new mirror.
+    /// Default true.
+    pub merge_includes_pending: bool,
+    /// Whether a compound mirror is filled behind its last programmed page only, also on chips that program in any
+    /// order. Default false.
+    pub strict_order: bool,
+    /// When a block that holds nothing any more is erased. Default `on_free`.
+    pub erase_when: EraseWhen,
+    /// Blocks of the device that stay free for merges; at least 1. With 1 a program failure or a torn page
+    /// during a merge may leave no room; the default, 2, is safe.
+    pub reserve_blocks: u32,
+    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
+    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    pub durable_trim: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            switch: true,
+            merge_includes_pending: true,
+            strict_order: false,
+            erase_when: EraseWhen::OnFree,
+            reserve_blocks: 2,
+            durable_trim: true,
+        }
+    }
+}
+
+/// The blocks of a logical block.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    data: BlockId,
+    mirror: BlockId,
+    /// Whether the mirror holds pages out of their places.
+    compound: bool,
+}
+
+impl Entry {
+    const NONE: Self = Self { data: BlockId::NONE, mirror: BlockId::NONE, compound: false };
+
+    fn blocks(&self) -> impl Iterator<Item = BlockId> {
+        [self.data, self.mirror].into_iter().filter(|block| block.is_some())
+    }
+}
+
+/// The tables of FMAX.
+#[derive(Debug)]
+pub struct Scheme {
+    config: Config,
+    map: Vec<Entry>,
+    /// Logical blocks with a mirror.
+    mirrored: BTreeSet<u32>,
+}
+
+impl Scheme {
+    /// Takes a block, after merging logical blocks until there is room.
+    fn open<N: Nand>(&mut self, store: &mut Store, nand: &mut N, near: BlockId) -> Result<BlockId, FtlError> {
+        while !store.has_room() {
+            let cost = |&&group: &&u32| (self.copies(store, group), group);
+            let Some(&victim) = self.mirrored.iter().min_by_key(cost) else { return Err(store.no_block_left()) };
+            store.events.gc_runs += 1;
+            self.merge(store, nand, victim, None)?;
+        }
+        store.open(nand, near)
+    }
+
+    /// Pages that a merge of a logical block would copy.
+    fn copies(&self, store: &Store, group: u32) -> u32 {
+        if self.can_switch(store, group) {
+            0
+        } else {
+            store.mapped_in(group)
+        }
+    }
+
+    /// Whether the mirror holds every page of its logical block in its place.
+    fn can_switch(&self, store: &Store, group: u32) -> bool {
+        let Entry { data, compound, .. } = self.map[group as usize];
+        self.config.switch && !compound && (!data.is_some() || store.is_stale(data))
+    }
+
+    /// Ends the mirror of a logical block; true where the `pending` page was written on the way.
+    fn merge<N: Nand>(
+        &mut self,
+        store: &mut Store,
+        nand: &mut N,
+        group: u32,
+        pending: Option<(Lpn, &N::Buf)>,
+    ) -> Result<bool, FtlError> {
+        if self.can_switch(store, group) {
+            store.events.switch_merges += 1;
+            let mirror = self.map[group as usize].mirror;
+            self.replace(store, nand, Cause::SwitchMerge, group, mirror)?;
+            return Ok(false);
+        }
+        store.events.full_merges += 1;
+        let pending = pending.filter(|_| self.config.merge_includes_pending);
+        self.renew(store, nand, Cause::FullMerge, group, pending)?;
+        Ok(pending.is_some())
+    }
+
+    /// Gathers a logical block in a new data block.
+    fn renew<N: Nand>(
+        &mut self,
+        store: &mut Store,
+        nand: &mut N,
+        cause: Cause,
+        group: u32,
+        pending: Option<(Lpn, &N::Buf)>,
+    ) -> Result<(), FtlError> {
+        let near = self.map[group as usize].data;
+        let target = scoped(nand, cause, |nand| {
+            store.gather(nand, group, near, pending.map(|(at, page)| (at, std::slice::from_ref(page))))
+        })?;
+        self.replace(store, nand, cause, group, target)
+    }
+
+    /// Makes `target`, which holds every page, the data block of a logical block.
+    fn replace<N: Nand>(
+        &mut self,
+        store: &mut Store,
+        nand: &mut N,
+        cause: Cause,
+        group: u32,
+        target: BlockId,
+    ) -> Result<(), FtlError> {
+        let old = std::mem::replace(&mut self.map[group as usize], Entry { data: target, ..Entry::NONE });
+        self.mirrored.remove(&group);
+        scoped(nand, cause, |nand| {
+            old.blocks().filter(|&block| block != target).try_for_each(|block| store.release(nand, block))
+        })
+    }
+
+    /// Where in the mirror a page goes; `None` where the mirror takes it no more.
+    fn place_in_mirror(&mut self, store: &Store, group: u32, place: u32) -> Option<u32> {
+        let entry = &mut self.map[group as usize];
+        if !entry.compound {
+            if store.takes(entry.mirror, place) {
+                return Some(place);
+            }
+            // A mirror without a free page ends as it is: a simple one may switch.
+            entry.compound = store.lowest_free(entry.mirror).is_some();
+        }
+        if self.config.strict_order {
+            return Some(store.high_water(entry.mirror)).filter(|_| !store.is_full(entry.mirror));
+        }
+        store.lowest_free(entry.mirror)
+    }
+}
+
+impl block_mapped::Scheme for Scheme {
+    type Config = Config;
+    const NAME: &'static str = "fmax";
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        vec![
+            Variant::safe("no_switch", Config { switch: false, ..usual() }),
+            Variant::safe("pending_later", Config { merge_includes_pending: false, ..usual() }),
+            Variant::safe("strict_order", Config { strict_order: true, ..usual() }),
+            Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+            Variant::safe("forget_on_alloc", Config { durable_trim: false, erase_when: EraseWhen::OnAlloc, ..usual() }),
+        ]
+    }
+
+    fn is_trim_durable(config: &Config) -> bool {
+        config.durable_trim
+    }
+
+    fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
+        Ok(Options {
+            span: geometry.pages_per_block(),
+            reserve_blocks: config.reserve_blocks,
+            extra_blocks: 1,
+            durable_trim: config.durable_trim,
+            erase_when: config.erase_when,
+        })
+    }
+
+    fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {
+        let groups = store.groups() as usize;
+        let mut scheme = Self { config: config.clone(), map: vec![Entry::NONE; groups], mirrored: BTreeSet::new() };
+        for found in found {
+            let group = store.sole_group(found, Self::NAME)?;
+            let in_place = store.holds_in_place(group, found.block);
+            let entry = &mut scheme.map[group as usize];
+            if in_place && !entry.data.is_some() {
+                entry.data = found.block;
+            } else if !entry.mirror.is_some() {
+                entry.mirror = found.block;
+                entry.compound = !found.pages.iter().all(|&(place, at)| store.split(at).1 == place);
+                scheme.mirrored.insert(group);
+            } else {
+                return Err(store.foreign(Self::NAME, group));
+            }
+        }
+        Ok(scheme)
+    }
+
+    #[inline]
+    fn write<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        let (group, place) = store.split(at);
+        loop {
+            let Entry { data, mirror, .. } = self.map[group as usize];
+            if !data.is_some() && !mirror.is_some() {
+                let data = self.open(store, nand, BlockId::NONE)?;
+                self.map[group as usize].data = data;
+            } else if data.is_some() && store.takes(data, place) && !store.lookup(at).is_some() {
+                if store.put(nand, at, (data, place), page)? {
+                    return Ok(());
+                }
+            } else if !mirror.is_some() {
+                let mirror = self.open(store, nand, data)?;
+                self.map[group as usize].mirror = mirror;
+                self.mirrored.insert(group);
+            } else if let Some(place) = self.place_in_mirror(store, group, place) {
+                if store.put(nand, at, (mirror, place), page)? {
+                    return Ok(());
+                }
+            } else if self.merge(store, nand, group, Some((at, page)))? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn vacate<N: Nand>(&mut self, store: &mut Store, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        let group = self.map.iter().position(|entry| entry.blocks().any(|other| other == block));
+        let group = group.expect("a failing block is in use") as u32;
+        self.renew(store, nand, Cause::BadBlock, group, None)
+    }
+
+    fn drop_group(&mut self, store: &Store, group: u32) -> Vec<BlockId> {
+        let blocks: Vec<BlockId> = self.map[group as usize].blocks().collect();
+        if !store.may_drop(blocks.len()) {
+            return Vec::new();
+        }
+        self.map[group as usize] = Entry::NONE;
+        self.mirrored.remove(&group);
+        blocks
+    }
+
+    fn blocks(&self) -> Vec<BlockId> {
+        self.map.iter().flat_map(Entry::blocks).collect()
+    }
+
+    fn ram(&self, store: &Store, ram: &mut RamUse) {
+        ram.sram.insert("block_map", 8 * self.map.len() as u64);
+        ram.sram.insert("states", (self.map.len() as u64).div_ceil(8));
+        // For each mirror, of which there may be one a logical block, the offset that each page holds.
+        let pages = u64::from(store.geometry().pages_per_block());
+        ram.sram.insert("mirror_map", 2 * pages * self.map.len() as u64);
+    }
+
+    fn check(&self, store: &Store) {
+        for (group, entry) in (0..).zip(&self.map) {
+            store.check_group(group, entry.data, &[entry.mirror]);
+            assert_eq!(self.mirrored.contains(&group), entry.mirror.is_some(), "the mirror of logical block {group}");
+            let simple = entry.mirror.is_some() && !entry.compound;
+            assert!(!simple || store.holds_in_place(group, entry.mirror), "simple mirror of logical block {group}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! An FTL that maps blocks: a scheme over a [`Store`].
+
+use crate::parts::store::{self, Found, Options, Store};
+use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
+use nandlab_nand::{
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask,
+};
+
+/// What one FTL that maps blocks does otherwise than another: which block takes a page, and what is merged when.
+pub trait Scheme: Sized + std::fmt::Debug {
+    /// The options of the `[ftl.<name>]` table.
+    type Config: Clone + std::fmt::Debug;
+    /// The name of the table.
+    const NAME: &'static str;
+
+    /// As [`Ftl::variants`].
+    fn variants() -> Vec<Variant<Self::Config>>;
+
+    /// The options that schemes have in common.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] where an option cannot work on this device.
+    fn options(config: &Self::Config, geometry: &Geometry) -> Result<Options, FtlError>;
+
+    /// Whether a trim that was flushed survives a mount.
+    fn is_trim_durable(config: &Self::Config) -> bool;
+
+    /// Sorts the blocks that a mount found in use, the oldest first.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] where no device of this scheme looks like that.
+    fn adopt<N: Nand>(
+        store: &mut Store,
+        nand: &mut N,
+        found: &[Found],
+        config: &Self::Config,
+    ) -> Result<Self, FtlError>;
+
+    /// Stores a whole page of the host.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn write<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError>;
+
+    /// Stores whole pages of one request, the first of them `first`.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn write_run<N: Nand>(
+        &mut self,
+        store: &mut Store,
+        nand: &mut N,
+        first: Lpn,
+        pages: &[N::Buf],
+    ) -> Result<(), FtlError> {
+        (first.0..).zip(pages).try_for_each(|(at, page)| self.write(store, nand, Lpn(at), page))
+    }
+
+    /// Moves what is left in a block that failed elsewhere, and releases it.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    fn vacate<N: Nand>(&mut self, store: &mut Store, nand: &mut N, block: BlockId) -> Result<(), FtlError>;
+
+    /// The last page of a logical block was trimmed: its blocks that hold nothing else, to be released.
+    fn drop_group(&mut self, store: &Store, group: u32) -> Vec<BlockId>;
+
+    /// Blocks in use.
+    fn blocks(&self) -> Vec<BlockId>;
+
+    /// Memory for the tables of the scheme.
+    fn ram(&self, store: &Store, ram: &mut RamUse);
+
+    /// Derives the invariants of the scheme anew.
+    fn check(&self, store: &Store);
+}
+
+/// The RAM state of an FTL that maps blocks.
+#[derive(Debug)]
+pub struct BlockMapped<S> {
+    pub(crate) store: Store,
+    pub(crate) scheme: S,
+}
+
+impl<S: Scheme> BlockMapped<S> {
+    /// Reads the rest of a page that the host writes in part, merges and writes it.
+    fn write_part<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        from: Ppa,
+        sectors: SectorMask,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let mut whole = N::Buf::zeroed(self.store.geometry().page_bytes());
+        let read = scoped(nand, Cause::ReadModifyWrite, |nand| nand.read(from, &mut whole))?;
+        refuse_lost(from, read)?;
+        whole.merge(page, sectors);
+        let end = nand.ctx().last();
+        nand.ctx().after(end);
+        self.write_whole(nand, at, &whole)
+    }
+
+    #[inline]
+    fn write_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        self.carry_out(nand, |store, scheme, nand| scheme.write(store, nand, at, page))
+    }
+
+    /// Carries out a write: what it made the next operations wait for ends with it, and a block that failed is retired.
+    #[inline]
+    fn carry_out<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        write: impl FnOnce(&mut Store, &mut S, &mut N) -> Result<(), FtlError>,
+    ) -> Result<(), FtlError> {
+        let before = nand.ctx().ready();
+        let written = write(&mut self.store, &mut self.scheme, nand);
+        nand.ctx().set_ready(before);
+        written?;
+        if self.store.failing().is_some() {
+            self.retire_failing(nand)?;
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        scoped(nand, Cause::BadBlock, |nand| {
+            while let Some(block) = self.store.failing() {
+                self.scheme.vacate(&mut self.store, nand, block)?;
+                assert_ne!(self.store.failing(), Some(block), "block {block} failed and stays in use");
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A page that stands for lost data reads as an error, never as other bytes.
+#[inline]
+fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
+    if oob.kind == Kind::Lost {
+        return Err(NandError::Uncorrectable(at).into());
+    }
+    Ok(())
+}
+
+impl<S: Scheme> Ftl for BlockMapped<S> {
+    type Config = S::Config;
+
+    fn variants() -> Vec<Variant<S::Config>> {
+        S::variants()
+    }
+
+    fn trims(config: &Self::Config) -> Trims {
+        if S::is_trim_durable(config) {
+            Trims::Durable
+        } else {
+            Trims::Forgotten
+        }
+    }
+
+    fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Self::Config) -> Result<u32, FtlError> {
+        S::options(config, geometry)?.max_logical_pages(geometry, S::NAME)
+    }
+
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Self::Config) -> Result<Self, FtlError> {
+        let options = S::options(config, nand.geometry())?;
+        let (mut store, found) = store::mount(nand, logical_pages, options, S::NAME)?;
+        let scheme = S::adopt(&mut store, nand, &found, config)?;
+        Ok(Self { store, scheme })
+    }
+
+    #[inline]
+    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        let full = self.store.full_mask();
+        if sectors == full {
+            return self.write_whole(nand, at, page);
+        }
+        let from = self.store.lookup(at);
+        if from.is_some() {
+            let before = nand.ctx().ready();
+            let written = self.write_part(nand, at, from, sectors, page);
+            nand.ctx().set_ready(before);
+            return written;
+        }
+        let mut padded = page.clone();
+        padded.clear(SectorMask(full.0 & !sectors.0));
+        self.write_whole(nand, at, &padded)
+    }
+
+    fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
+        self.carry_out(nand, |store, scheme, nand| scheme.write_run(store, nand, first, pages))
+    }
+
+    #[inline]
+    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+        let from = self.store.lookup(at);
+        if !from.is_some() {
+            page.clear(sectors);
+            return Ok(());
+        }
+        refuse_lost(from, nand.read(from, page)?)
+    }
+
+    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        if sectors != self.store.full_mask() || !self.store.lookup(at).is_some() {
+            return Ok(());
+        }
+        self.store.trim(nand, at)?;
+        let (group, _) = self.store.split(at);
+        if self.store.mapped_in(group) > 0 {
+            return Ok(());
+        }
+        scoped(nand, Cause::Trim, |nand| {
+            for block in self.scheme.drop_group(&self.store, group) {
+                self.store.release(nand, block)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.store.write_notes(nand)?;
+        if self.store.failing().is_some() {
+            self.retire_failing(nand)?;
+        }
+        nand.ctx().fence();
+        self.store.settled();
+        let end = nand.ctx().horizon();
+        nand.ctx().wait_until(end);
+        Ok(())
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Lpn) {
+        self.store.prefetch(at);
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.store.logical_pages()
+    }
+
+    fn ram(&self) -> RamUse {
+        let mut ram = RamUse::default();
+        self.store.ram(&mut ram);
+        self.scheme.ram(&self.store, &mut ram);
+        ram
+    }
+
+    fn events(&self) -> Events {
+        self.store.events
+    }
+
+    fn check<N: Nand>(&self, nand: &mut N) {
+        scoped(nand, Cause::Mount, |nand| {
+            self.store.check(nand, &self.scheme.blocks());
+            self.scheme.check(&self.store);
+        });
+    }
+}

@@ -1,0 +1,447 @@
+//! Pages of the host in blocks, wherever they lie: what every FTL that maps blocks is built on.
+//!
+//! A scheme decides which block takes a page; here are the newest copy of each page, the free blocks, the
+//! programs, copies and erases with their failures, the notes of trims, and recovery. A table of all newest
+//! copies is what makes the simulation fast; firmware finds them through the smaller tables that each scheme
+//! reports as its memory.
+//!
+//! A merge gathers the pages of a logical block in a new block. Every page of it carries [`GATHERED`], the last
+//! one [`COMPLETE`] too: a mount drops a block of the first without the second, and of a complete one it knows that
+//! every older copy of the logical block is superseded, trims that nobody noted included.
+
+mod check;
+pub(crate) mod fill;
+pub(crate) mod free_blocks;
+mod moves;
+mod notes;
+pub(crate) mod page_bits;
+mod recover;
+mod space;
+#[cfg(test)]
+mod tests;
+
+use crate::{error, Events, FtlError, RamUse};
+use fill::Fill;
+use free_blocks::FreeBlocks;
+use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::{
+    scoped, BlockId, Cause, Done, Geometry, Lpn, Nand, NandError, Oob, Ppa, ProgramOrder, SectorMask, Seq, Time,
+};
+use notes::Notes;
+use page_bits::PageBits;
+pub(crate) use recover::mount;
+pub use recover::Found;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+/// Set in `aux` of every page that a merge gathered.
+const GATHERED: u16 = 2;
+/// Set in `aux` of the last page of a merge.
+const COMPLETE: u16 = 4;
+
+/// When a block that holds nothing any more is erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EraseWhen {
+    /// At once.
+    #[default]
+    OnFree,
+    /// When it is taken again.
+    OnAlloc,
+}
+
+/// What schemes have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Pages of a logical block.
+    pub(crate) span: u32,
+    pub(crate) reserve_blocks: u32,
+    /// Least number of blocks beside those that hold the logical blocks and the reserve.
+    pub(crate) extra_blocks: u32,
+    pub(crate) durable_trim: bool,
+    pub(crate) erase_when: EraseWhen,
+}
+
+impl Options {
+    /// Pages for data and notes, blocks of notes, and the blocks that a device needs at least.
+    fn sizes(&self, geometry: &Geometry) -> (u32, u32, u32) {
+        let spare = self.spare_blocks();
+        let pages = geometry.blocks().saturating_sub(spare) * self.span;
+        let notes = if self.durable_trim { notes::most_blocks(geometry, pages) } else { 0 };
+        (pages, notes, spare.saturating_add(notes).saturating_add(1))
+    }
+
+    /// Blocks that hold no logical block.
+    fn spare_blocks(&self) -> u32 {
+        self.reserve_blocks.saturating_add(self.extra_blocks)
+    }
+
+    /// Logical pages that can be exported on a device without bad blocks.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] where the device is too small; `name` is that of the FTL.
+    pub(crate) fn max_logical_pages(&self, geometry: &Geometry, name: &str) -> Result<u32, FtlError> {
+        let (reserve, blocks) = (self.reserve_blocks, geometry.blocks());
+        if reserve == 0 {
+            return Err(FtlError::Config(format!(
+                "ftl.{name}.reserve_blocks = 0 would deadlock: a merge needs at least 1 free block"
+            )));
+        }
+        let (pages, notes, needed) = self.sizes(geometry);
+        if blocks < needed {
+            let fits = |&reserve_blocks: &u32| Self { reserve_blocks, ..*self }.sizes(geometry).2 <= blocks;
+            let most = (1..reserve.min(blocks)).rev().find(fits).unwrap_or(0);
+            return Err(FtlError::Config(format!(
+                "ftl.{name}.reserve_blocks = {reserve} would deadlock: this device has {}, and the \
+                 reserve, one block of data, {} beside it and the notes of trims need {needed}{}",
+                error::blocks(blocks),
+                error::blocks(self.extra_blocks),
+                error::at_most(&format!("ftl.{name}.reserve_blocks"), most),
+            )));
+        }
+        Ok(pages - notes * self.span)
+    }
+}
+
+/// The pages and blocks of an FTL that maps blocks.
+#[derive(Debug)]
+pub struct Store {
+    geometry: Geometry,
+    options: Options,
+    /// The newest copy of each logical page.
+    map: Vec<Ppa>,
+    /// The newest copies by block, and those of trimmed pages until a note holds the trim.
+    valid: PageBits,
+    /// Trimmed pages that no note holds yet, and their last copies.
+    pinned: Vec<(Lpn, Ppa)>,
+    fill: Fill,
+    pub(crate) free: FreeBlocks,
+    notes: Notes,
+    seq: u64,
+    /// Whether a page is unmapped of which no note says so: blocks are erased at once from then on.
+    forgets: bool,
+    /// Blocks in use with a failed program.
+    failing: BTreeSet<BlockId>,
+    /// When the last merge or note ends, until a fence makes it durable: blocks that it emptied may wait for their
+    /// erase, and must not be found beside a block that is opened after it.
+    unsettled: Option<Time>,
+    /// By block: when the last program ends that made one of its pages invalid.
+    superseded: Vec<Time>,
+    full: SectorMask,
+    /// Whether the chip programs without gaps.
+    dense: bool,
+    pub(crate) events: Events,
+}
+
+impl Store {
+    fn new(geometry: &Geometry, order: ProgramOrder, logical_pages: u32, options: Options) -> Self {
+        Self {
+            map: vec![Ppa::NONE; logical_pages as usize],
+            valid: PageBits::new(geometry),
+            pinned: Vec::new(),
+            fill: Fill::new(geometry, order),
+            free: FreeBlocks::new(geometry),
+            notes: Notes::new(geometry, logical_pages, options.durable_trim),
+            seq: 1,
+            forgets: false,
+            failing: BTreeSet::new(),
+            unsettled: None,
+            superseded: vec![0; geometry.blocks() as usize],
+            full: geometry.full_mask(),
+            dense: order == ProgramOrder::AscendingDense,
+            events: Events::default(),
+            geometry: *geometry,
+            options,
+        }
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    pub(crate) fn full_mask(&self) -> SectorMask {
+        self.full
+    }
+
+    pub(crate) fn logical_pages(&self) -> u32 {
+        self.map.len() as u32
+    }
+
+    /// Logical blocks.
+    pub(crate) fn groups(&self) -> u32 {
+        self.logical_pages().div_ceil(self.options.span)
+    }
+
+    /// The logical block of a page and its place there.
+    #[inline]
+    pub(crate) fn split(&self, at: Lpn) -> (u32, u32) {
+        (at.0 / self.options.span, at.0 % self.options.span)
+    }
+
+    /// The pages of a logical block.
+    #[inline]
+    pub(crate) fn pages_of(&self, group: u32) -> Range<u32> {
+        let first = group * self.options.span;
+        first..(first + self.options.span).min(self.logical_pages())
+    }
+
+    /// Where the newest copy of a page is; [`Ppa::NONE`] where the page is unmapped.
+    #[inline]
+    pub(crate) fn lookup(&self, at: Lpn) -> Ppa {
+        self.map[at.index()]
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, at: Lpn) {
+        prefetch(&self.map, at.index());
+    }
+
+    /// Pages of a logical block that are mapped.
+    pub(crate) fn mapped_in(&self, group: u32) -> u32 {
+        let pages = self.pages_of(group);
+        self.map[pages.start as usize..pages.end as usize].iter().filter(|page| page.is_some()).count() as u32
+    }
+
+    /// Whether `block` holds the newest copy of no page, trims that no note holds included.
+    #[inline]
+    pub(crate) fn is_stale(&self, block: BlockId) -> bool {
+        self.valid.is_empty(block)
+    }
+
+    /// Pages whose newest copy `block` holds.
+    pub(crate) fn valid_in(&self, block: BlockId) -> u32 {
+        self.valid.count(block)
+    }
+
+    /// Mapped pages whose newest copy `block` holds.
+    pub(crate) fn mapped_to(&self, block: BlockId) -> u32 {
+        self.valid.count(block) - self.pinned_in(block)
+    }
+
+    /// Pages of `block` whose trim waits for a note.
+    pub(crate) fn pinned_in(&self, block: BlockId) -> u32 {
+        self.pinned.iter().filter(|&&(_, page)| self.geometry.block_of(page) == block).count() as u32
+    }
+
+    /// Whether the chip takes a program of the page at `place` of `block` now.
+    #[inline]
+    pub(crate) fn takes(&self, block: BlockId, place: u32) -> bool {
+        if self.dense {
+            return place == self.fill.high_water(block);
+        }
+        self.fill.takes(block, place)
+    }
+
+    /// Whether `block` takes the page at `place` once the gap below it is filled on a chip without gaps.
+    #[inline]
+    pub(crate) fn reaches(&self, block: BlockId, place: u32) -> bool {
+        self.fill.takes(block, place)
+    }
+
+    /// Whether `block` takes, in their places, every page of a logical block that it lacks, and the `pending` one.
+    pub(crate) fn takes_rest(&self, group: u32, block: BlockId, pending: Option<Lpn>) -> bool {
+        self.pages_of(group).map(Lpn).all(|at| {
+            let lacks = pending == Some(at) || (self.lookup(at).is_some() && !self.is_in(at, block));
+            !lacks || self.reaches(block, self.split(at).1)
+        })
+    }
+
+    /// Whether the chip programs without gaps.
+    pub(crate) fn is_dense(&self) -> bool {
+        self.dense
+    }
+
+    /// Whether the newest copy of `at` is in `block`.
+    #[inline]
+    pub(crate) fn is_in(&self, at: Lpn, block: BlockId) -> bool {
+        let page = self.map[at.index()];
+        page.is_some() && self.geometry.block_of(page) == block
+    }
+
+    /// Pages of `block` up to the last programmed one; all of them where it takes no more.
+    #[inline]
+    pub(crate) fn high_water(&self, block: BlockId) -> u32 {
+        self.fill.high_water(block)
+    }
+
+    /// Whether every page of `block` behind the last programmed one is spent.
+    #[inline]
+    pub(crate) fn is_full(&self, block: BlockId) -> bool {
+        self.fill.high_water(block) == self.geometry.pages_per_block()
+    }
+
+    /// The lowest page of `block` that the chip takes.
+    pub(crate) fn lowest_free(&self, block: BlockId) -> Option<u32> {
+        self.fill.lowest_free(block)
+    }
+
+    /// Whether every page of a logical block that is mapped lies at its own place in `block`, where `places` allows.
+    pub(crate) fn is_in_place(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
+        let first = self.pages_of(group).start;
+        let page = self.geometry.page(block, 0).0;
+        places.into_iter().all(|place| self.map.get((first + place) as usize) == Some(&Ppa(page + place)))
+    }
+
+    /// Whether every page whose newest copy `block` holds, all of one logical block, lies at its own place.
+    pub(crate) fn holds_in_place(&self, group: u32, block: BlockId) -> bool {
+        let (page, pages) = (self.geometry.page(block, 0).0, self.pages_of(group));
+        let at_home = pages.clone().filter(|&at| self.map[at as usize] == Ppa(page + at - pages.start)).count();
+        at_home as u32 + self.pinned_in(block) == self.valid.count(block)
+    }
+
+    /// The only logical block that a block in use holds pages of.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] where it holds pages of several.
+    pub(crate) fn sole_group(&self, found: &Found, name: &str) -> Result<u32, FtlError> {
+        let mut groups = found.pages.iter().map(|&(_, at)| self.split(at).0);
+        let first = groups.next().expect("a block in use holds a page");
+        if groups.all(|group| group == first) {
+            return Ok(first);
+        }
+        Err(FtlError::Config(format!(
+            "block {} holds pages of several logical blocks: the device was used by another FTL than {name}",
+            found.block
+        )))
+    }
+
+    /// What a logical block in more blocks than a scheme gives it says of the device.
+    pub(crate) fn foreign(&self, name: &str, group: u32) -> FtlError {
+        FtlError::Config(format!(
+            "logical block {group} lies in more blocks than {name} uses: the device was used by another FTL"
+        ))
+    }
+
+    /// Asserts that the pages of a logical block lie in place in `data` or anywhere in `logs`.
+    ///
+    /// # Panics
+    /// With the page that does not.
+    pub(crate) fn check_group(&self, group: u32, data: BlockId, logs: &[BlockId]) {
+        let pages = self.pages_of(group);
+        for at in pages.clone().filter(|&at| self.map[at as usize].is_some()) {
+            let page = self.map[at as usize];
+            let block = self.geometry.block_of(page);
+            let in_place = self.geometry.page_in_block(page) == at - pages.start;
+            assert!(
+                (block == data && in_place) || logs.contains(&block),
+                "logical page {at} lies at page {page}, neither in its place in block {data} nor in a log block"
+            );
+        }
+    }
+
+    #[inline]
+    fn next_seq(&mut self) -> Seq {
+        let seq = self.seq;
+        self.seq += 1;
+        Seq(seq)
+    }
+
+    /// Makes `to`, whose program ends at `end`, the newest copy of `at`.
+    #[inline]
+    fn remap(&mut self, at: Lpn, to: Ppa, end: Time) {
+        let old = std::mem::replace(&mut self.map[at.index()], to);
+        if old.is_some() {
+            let block = self.geometry.block_of(old);
+            self.valid.remove(block, self.geometry.page_in_block(old));
+            let superseded = &mut self.superseded[block.index()];
+            *superseded = end.max(*superseded);
+        }
+        self.valid.insert(self.geometry.block_of(to), self.geometry.page_in_block(to));
+    }
+
+    /// Programs a page of the host at `place` of `block`; false where the program failed and the block is failing. On a
+    /// chip without gaps the pages below are padded.
+    #[inline]
+    pub(crate) fn put<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        (block, place): (BlockId, u32),
+        page: &N::Buf,
+    ) -> Result<bool, FtlError> {
+        if self.dense && !self.pad_to(nand, at, block, place)? {
+            return Ok(false);
+        }
+        let (to, aux) = (self.geometry.page(block, place), self.fill.program(block, place));
+        let oob = Oob { aux, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
+        if !verified(nand.program(to, page, &[], oob))? {
+            self.fail(block);
+            return Ok(false);
+        }
+        let end = nand.ctx().last();
+        self.remap(at, to, end);
+        Ok(true)
+    }
+
+    /// Pads `block` up to `place`; false where a program failed and the block is failing.
+    fn pad_to<N: Nand>(&mut self, nand: &mut N, at: Lpn, block: BlockId, place: u32) -> Result<bool, FtlError> {
+        for gap in self.high_water(block)..place {
+            if !self.pad(nand, at, self.geometry.page(block, gap))? {
+                self.fail(block);
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A program in `block` failed: it takes no more pages and is retired as soon as it is empty.
+    #[cold]
+    fn fail(&mut self, block: BlockId) {
+        self.fill.close(block);
+        self.failing.insert(block);
+    }
+
+    /// A block with a failed program that is still in use.
+    #[inline]
+    pub(crate) fn failing(&self) -> Option<BlockId> {
+        self.failing.first().copied()
+    }
+
+    /// Unmaps a page.
+    pub(crate) fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        if !self.options.durable_trim && !self.forgets {
+            self.forget(nand)?;
+        }
+        let old = std::mem::replace(&mut self.map[at.index()], Ppa::NONE);
+        if self.options.durable_trim {
+            self.notes.trimmed(at);
+            self.pinned.push((at, old));
+        } else {
+            self.valid.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
+        }
+        Ok(())
+    }
+
+    /// Erases what is free, and from now on at once what becomes free: without notes, a copy that is superseded may be
+    /// the newest one again after a trim, and a mount would find more blocks in use than there were.
+    #[cold]
+    fn forget<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.forgets = true;
+        for block in self.free.take_unerased() {
+            if scoped(nand, Cause::Trim, |nand| self.erase(nand, block))? {
+                self.free.add(block, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the memory of what schemes share.
+    pub(crate) fn ram(&self, ram: &mut RamUse) {
+        let (fill, programmed) = self.fill.bytes();
+        ram.sram.insert("fill", fill);
+        if let Some(programmed) = programmed {
+            ram.sram.insert("programmed_bits", programmed);
+        }
+        ram.sram.insert("trim_notes", self.notes.bytes());
+    }
+}
+
+/// Whether a program verified.
+#[inline]
+fn verified(programmed: Result<Done, NandError>) -> Result<bool, FtlError> {
+    match programmed {
+        Ok(_) => Ok(true),
+        Err(NandError::ProgramFailed(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,106 @@
+//! Options and counts of a pool.
+
+use super::Replacement;
+use crate::IndexError;
+use std::ops::RangeInclusive;
+
+const PAGE_BYTES: RangeInclusive<u32> = 512..=65_536;
+
+/// Options of the pool.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Bytes of a page, a power of two from 512 to 65536.
+    pub page_bytes: u32,
+    /// Size of the pool: `{ frames = 300 }`, or `{ bytes = 153600 }`, which is rounded down to whole pages.
+    pub budget: Budget,
+    /// Which page leaves when room is needed.
+    pub policy: Replacement,
+    /// Write pages to free places and switch to them at a flush, so that the index survives power cuts.
+    pub shadow: bool,
+    /// What is written of a changed page.
+    pub write_back: WriteBack,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            page_bytes: 4096,
+            budget: Budget::Bytes(1 << 20),
+            policy: Replacement::Lru,
+            shadow: false,
+            write_back: WriteBack::Page,
+        }
+    }
+}
+
+/// Size of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Budget {
+    /// Bytes, rounded down to whole pages; at least one page.
+    Bytes(u64),
+    /// Pages; at least one.
+    Frames(u32),
+}
+
+/// What is written of a changed page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteBack {
+    /// The whole page, in one request.
+    #[default]
+    Page,
+    /// The 512-byte sectors that were changed, each run of them in a request.
+    Sectors,
+}
+
+/// What the pool did since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Stats {
+    /// Pages asked for that were in a frame.
+    pub hits: u64,
+    /// Pages asked for that were read.
+    pub misses: u64,
+    /// Pages that left to make room.
+    pub evictions: u64,
+    /// Changed pages written when they left.
+    pub write_backs: u64,
+    /// Changed pages written by a flush.
+    pub flushed: u64,
+    /// Pages of the page table written by a flush.
+    pub table_writes: u64,
+    /// Header pages written.
+    pub header_writes: u64,
+    /// Sectors written in all.
+    pub written_sectors: u64,
+}
+
+impl Config {
+    /// Checks what can be checked without a device.
+    ///
+    /// # Errors
+    /// [`IndexError::Option`].
+    pub fn check(&self) -> Result<(), IndexError> {
+        if !PAGE_BYTES.contains(&self.page_bytes) || !self.page_bytes.is_power_of_two() {
+            let why = "a page is a power of two from 512 to 65536 bytes";
+            return Err(IndexError::option("page_bytes", &self.page_bytes, why));
+        }
+        match self.budget {
+            Budget::Bytes(bytes) if bytes < u64::from(self.page_bytes) => {
+                let why = format!("the pool holds at least one page of {} bytes", self.page_bytes);
+                Err(IndexError::option("budget.bytes", &bytes, why))
+            }
+            Budget::Frames(0) => Err(IndexError::option("budget.frames", &0, "the pool holds at least one page")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Frames that the budget buys on a device of `most` pages.
+    pub(super) fn frames(&self, most: u32) -> u32 {
+        match self.budget {
+            Budget::Bytes(bytes) => (bytes / u64::from(self.page_bytes)).min(u64::from(most)) as u32,
+            Budget::Frames(frames) => frames.min(most),
+        }
+    }
+}

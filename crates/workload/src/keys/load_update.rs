@@ -1,0 +1,56 @@
+//! Load and update: a bulk load in the order of keys, then updates.
+//!
+//! ## Idea
+//! `records` keys, `spacing` apart, are loaded in ascending order, as a database builds an index over a table that is
+//! there. Then values change, uniformly (`theta = 0`) or skewed, on the full and ordered pages that the load left.
+
+use super::{check_keys, check_theta, Action, KeyOp, KeyOptions, KeySetting, KeyWorkload, MOST_KEYS};
+use crate::permutation::Permutation;
+use crate::zipf::Ranks;
+use crate::WorkloadError;
+use nandlab_nand::random::Random;
+
+/// Options of `[keys.load_update]`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Records loaded.
+    pub records: u64,
+    /// Updates after the load.
+    pub updates: u64,
+    /// Distance of two keys.
+    pub spacing: u64,
+    /// Exponent of the frequencies of updates, 0 (uniform) to 10.
+    pub theta: f64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { records: 100_000, updates: 100_000, spacing: 1, theta: 0.0 }
+    }
+}
+
+/// Key of the permutation that spreads popular keys.
+const SCATTER_KEY: u64 = 0x6C6F_6164;
+
+impl KeyOptions for Config {
+    fn check(&self) -> Result<(), WorkloadError> {
+        check_keys("records", self.records)?;
+        check_keys("spacing", self.spacing)?;
+        if self.records.checked_mul(self.spacing).is_none_or(|end| end > MOST_KEYS) {
+            return Err(WorkloadError::option("spacing", &self.spacing, "records x spacing is at most 2^62"));
+        }
+        check_theta(self.theta)
+    }
+
+    fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError> {
+        self.check()?;
+        let spacing = self.spacing;
+        let load = (0..self.records).map(move |n| Ok(KeyOp { action: Action::Load, key: n * spacing }));
+        let mut random = Random::new(setting.seed);
+        let (ranks, scatter) = (Ranks::new(self.records, self.theta), Permutation::new(self.records, SCATTER_KEY));
+        let updates = (0..self.updates)
+            .map(move |_| Ok(KeyOp { action: Action::Update, key: scatter.apply(ranks.draw(&mut random)) * spacing }));
+        Ok(Box::new(load.chain(updates)))
+    }
+}

@@ -1,0 +1,162 @@
+//! What is asked of an index: streams of operations on keys.
+//!
+//! A key is a number; an index stores it most significant byte first, so that byte order is number order
+//! ([`KeyOp::bytes`]). Values are up to the index. A new key workload is one file here and one line of the list at
+//! the end.
+
+pub mod inserts;
+pub mod load_update;
+pub mod trace;
+pub mod ycsb;
+
+use crate::WorkloadError;
+use std::path::Path;
+
+/// What is done with a key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Action {
+    /// Add a record as the next of a bulk load: keys ascend, the index is empty before.
+    Load,
+    /// Add a record, unless the key is there.
+    Insert,
+    /// Change the value, if the key is there.
+    Update,
+    /// Add a record or change its value.
+    Put,
+    /// Return the value.
+    Read,
+    /// Return the value, then change it.
+    ReadModifyWrite,
+    /// Return so many records from the key on, in ascending order.
+    Scan(u32),
+    /// Take the record away.
+    Delete,
+}
+
+/// One operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct KeyOp {
+    /// What is done.
+    pub action: Action,
+    /// The key as a number.
+    pub key: u64,
+}
+
+impl KeyOp {
+    /// The key as `N` bytes, the most significant first; of a longer number the low ones.
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        let wide = u128::from(self.key).to_be_bytes();
+        std::array::from_fn(|at| wide.get((wide.len() + at).wrapping_sub(N)).copied().unwrap_or(0))
+    }
+}
+
+/// A stream of operations; it ends after the first error.
+pub trait KeyWorkload: Iterator<Item = Result<KeyOp, WorkloadError>> + Send {}
+
+impl<T: Iterator<Item = Result<KeyOp, WorkloadError>> + Send> KeyWorkload for T {}
+
+/// What a key workload is opened for.
+#[derive(Clone, Copy, Debug)]
+pub struct KeySetting<'a> {
+    /// Seed of the experiment.
+    pub seed: u64,
+    /// Folder that relative paths start from.
+    pub base: &'a Path,
+}
+
+/// The options of a key workload.
+pub trait KeyOptions {
+    /// Checks what can be checked without files.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`] with the key, what was given and what is allowed.
+    fn check(&self) -> Result<(), WorkloadError>;
+
+    /// Makes the stream; the same options and seed make the same stream.
+    ///
+    /// # Errors
+    /// As [`Self::check`]; for traces also what is wrong with the file.
+    fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError>;
+}
+
+/// An entry of the list of key workloads.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name in `[keys.<name>]`.
+    pub name: &'static str,
+    /// The source file, whose head comment is the docs page.
+    pub source: &'static str,
+    /// The schema of its options.
+    pub options: fn() -> schemars::Schema,
+}
+
+/// Makes the configuration and the list of every key workload from one line each.
+macro_rules! key_workloads {
+    ($($(#[$doc:meta])* $variant:ident($module:ident), $file:literal;)*) => {
+        /// The `[keys.<name>]` table of an experiment: which key workload, with its options.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum KeyWorkloadConfig {
+            $($(#[$doc])* $variant($module::Config),)*
+        }
+
+        impl KeyWorkloadConfig {
+            /// The name of the chosen workload.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => stringify!($module),)* }
+            }
+
+            /// The options of the chosen workload.
+            pub fn options(&self) -> &dyn KeyOptions {
+                match self { $(Self::$variant(config) => config,)* }
+            }
+        }
+
+        /// Every key workload.
+        pub const LIST: &[Entry] = &[
+            $(Entry {
+                name: stringify!($module),
+                source: include_str!($file),
+                options: || schemars::schema_for!($module::Config),
+            },)*
+        ];
+    };
+}
+
+key_workloads! {
+    /// Inserts alone: at random, in order, or skewed.
+    Inserts(inserts), "inserts.rs";
+    /// The core workloads A to F of the Yahoo! Cloud Serving Benchmark.
+    Ycsb(ycsb), "ycsb.rs";
+    /// A bulk load in the order of keys, then updates.
+    LoadUpdate(load_update), "load_update.rs";
+    /// Operations that were recorded.
+    Trace(trace), "trace.rs";
+}
+
+/// Fails unless the number is at least 1.
+fn at_least_one(key: &str, given: u64, what: &str) -> Result<(), WorkloadError> {
+    if given == 0 {
+        return Err(WorkloadError::option(key, &given, format!("{what} is at least 1")));
+    }
+    Ok(())
+}
+
+/// Fails for an exponent that the generator of ranks does not take.
+fn check_theta(theta: f64) -> Result<(), WorkloadError> {
+    if !(0.0..=10.0).contains(&theta) {
+        return Err(WorkloadError::option("theta", &theta, "the exponent is a number from 0 to 10"));
+    }
+    Ok(())
+}
+
+/// Most keys that a generator numbers: they must fit the permutation that scatters them.
+const MOST_KEYS: u64 = 1 << 62;
+
+fn check_keys(key: &str, given: u64) -> Result<(), WorkloadError> {
+    at_least_one(key, given, "the number of keys")?;
+    if given > MOST_KEYS {
+        return Err(WorkloadError::option(key, &given, "at most 2^62 keys can be told apart"));
+    }
+    Ok(())
+}
