@@ -14,6 +14,8 @@ pub mod mtbs;
 pub mod nftl;
 pub mod page;
 pub mod parts;
+#[cfg(test)]
+mod tests;
 
 pub use disk::Disk;
 pub use error::FtlError;
@@ -132,7 +134,7 @@ pub enum Trims {
     Durable,
     /// Zeros, or what it held when it was trimmed.
     Undone,
-    /// Zeros, or anything that it has held.
+    /// Zeros, or anything that it has held; the mount after may find something else of these.
     Forgotten,
 }
 

@@ -18,7 +18,7 @@ fill = "sequential"
 [device]
 model = "bytes"
 capacity = "4 MiB"
-over_provisioning = 0.5
+over_provisioning = 1.5 # MTBS keeps half of each block as its spare area
 [device.shape]
 pages_per_block = 16
 "#;
@@ -46,7 +46,7 @@ fn a_worn_out_device_gives_what_was_measured_until_then() {
         let start = format!("after {} requests: the device is worn out: ", record.host.requests);
         assert!(stopped.message.starts_with(&start), "{stopped:?}");
         let faults = record.faults.unwrap();
-        assert!(faults.retired_blocks > 20 && record.gc.runs + record.merges.full > 0, "{faults:?}");
+        assert!(faults.retired_blocks > 10 && record.gc.runs + record.merges.full > 0, "{faults:?}");
         assert_eq!(record.host.requests, record.host.reads + record.host.writes, "those that were carried out");
         assert_eq!(record.host.written_sectors, 16 * record.host.writes);
         let waf = (record.flash.programs * 8) as f64 / record.host.written_sectors as f64;
@@ -161,6 +161,22 @@ fn wear_beyond_an_endurance_that_counts_for_nothing_is_told() {
     let override_told = record(&["device.rules.endurance=5"]);
     assert_eq!(override_told.notices.len(), 1, "said once: {:?}", override_told.notices);
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_device_that_falls_behind_its_requests_is_told() {
+    let at = |rate: &str| {
+        let rate = format!("workload.uniform.requests_per_s={rate}");
+        record(&["host.arrival=recorded", &rate, "workload.uniform.read_share=0"])
+    };
+    let (slow, fast) = (at("50"), at("100_000"));
+    let part = "the device fell behind";
+    assert_eq!(notice(&slow, part), None);
+    let sentence = notice(&fast, part).unwrap();
+    assert!(sentence.contains("host.arrival = \"closed\""), "{sentence}");
+    let longest = |record: &Record| record.latency_us.as_ref().unwrap().write.as_ref().unwrap().max;
+    assert!(longest(&fast) > 100.0 * longest(&slow), "{} and {}", longest(&fast), longest(&slow));
+    assert_eq!(notice(&record(&[]), part), None, "a closed loop waits");
 }
 
 #[test]

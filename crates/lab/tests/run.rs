@@ -39,7 +39,7 @@ fill = "random"
 [device]
 profile = "generic-8x4"
 capacity = "64 MiB"
-over_provisioning = 0.5
+over_provisioning = 1.2 # MTBS keeps half of each block as its spare area
 [device.shape]
 channels = 2
 dies_per_channel = 2
