@@ -9,6 +9,7 @@ mod control;
 mod engine;
 mod error;
 mod inspect;
+mod keys;
 mod latency;
 pub mod lists;
 mod memory;
@@ -20,6 +21,7 @@ pub mod profiles;
 pub mod record;
 mod run;
 mod series;
+mod source;
 mod verify;
 
 pub use control::{Control, Phase};

@@ -11,6 +11,8 @@ use serde::Serialize;
 pub struct Lists {
     /// Flash translation layers.
     pub ftls: Vec<Choice>,
+    /// Indexes.
+    pub indexes: Vec<Choice>,
     /// Write buffers.
     pub buffers: Vec<Choice>,
     /// File systems.
@@ -37,6 +39,9 @@ pub struct Choice {
     /// The paper or book it comes from, short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<&'static str>,
+    /// What a workload asks for: `sectors` of a device, or `keys` of an index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<&'static str>,
     /// JSON schema of its options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<schemars::Schema>,
@@ -78,14 +83,16 @@ pub struct DeviceChoice {
 /// Everything there is to choose from.
 pub fn lists() -> Lists {
     let ftls = nandlab_ftl::LIST.iter();
+    let indexes = nandlab_index::LIST.iter();
     let buffers = nandlab_buffer::LIST.iter();
     let workloads = nandlab_workload::LIST.iter();
     let paper = |paper: &'static str| (!paper.is_empty()).then_some(paper);
     Lists {
         ftls: ftls.map(|ftl| choice(ftl.name, ftl.source, Some(ftl.paper), Some((ftl.options)()))).collect(),
+        indexes: indexes.map(|one| choice(one.name, one.source, Some(one.paper), Some((one.options)()))).collect(),
         buffers: buffers.map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)()))).collect(),
         file_systems: Vec::new(),
-        workloads: workloads.map(|one| choice(one.name, one.source, None, Some((one.options)()))).collect(),
+        workloads: workloads.map(workload).collect(),
         traces: trace::FORMATS.iter().map(|format| choice(format.name, format.source, None, None)).collect(),
         devices: profiles::LIST.iter().map(device).collect(),
         victims: Victim::LIST.iter().map(|&(name, doc)| plain(name, doc)).collect(),
@@ -103,7 +110,12 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     // "Page map: a map entry for every page." is headed by the name.
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
-    Choice { name, summary, doc, paper, options }
+    Choice { name, summary, doc, paper, asks: None, options }
+}
+
+fn workload(entry: &nandlab_workload::Entry) -> Choice {
+    let asks = Some(if entry.asks_keys { "keys" } else { "sectors" });
+    Choice { asks, ..choice(entry.name, entry.source, None, Some((entry.options)())) }
 }
 
 fn capitalised(text: &str) -> String {
@@ -112,7 +124,7 @@ fn capitalised(text: &str) -> String {
 }
 
 fn plain(name: &'static str, doc: &str) -> Choice {
-    Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, options: None }
+    Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, asks: None, options: None }
 }
 
 /// The comment at the head of a source file, as Markdown.
@@ -149,12 +161,12 @@ mod tests {
     #[test]
     fn everything_listed_has_a_summary_and_a_page() {
         let lists = lists();
-        let all = [&lists.ftls, &lists.buffers, &lists.workloads, &lists.traces, &lists.victims];
+        let all = [&lists.ftls, &lists.indexes, &lists.buffers, &lists.workloads, &lists.traces, &lists.victims];
         for choice in all.into_iter().flatten() {
             assert!(!choice.summary.is_empty() && !choice.doc.is_empty(), "{}", choice.name);
             assert!(choice.summary.len() < 160, "{}: {}", choice.name, choice.summary);
         }
-        for choice in lists.ftls.iter().chain(&lists.buffers).chain(&lists.workloads) {
+        for choice in lists.ftls.iter().chain(&lists.indexes).chain(&lists.buffers).chain(&lists.workloads) {
             assert!(choice.doc.contains("## Idea"), "{}", choice.name);
             assert!(choice.options.is_some(), "{}", choice.name);
         }
@@ -166,7 +178,7 @@ mod tests {
     #[test]
     fn every_option_says_what_it_is() {
         let lists = lists();
-        for choice in lists.ftls.iter().chain(&lists.buffers).chain(&lists.workloads) {
+        for choice in lists.ftls.iter().chain(&lists.indexes).chain(&lists.buffers).chain(&lists.workloads) {
             let schema = serde_json::to_value(&choice.options).unwrap();
             let options = schema["properties"].as_object().cloned().unwrap_or_default();
             for (name, option) in options {

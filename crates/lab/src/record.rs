@@ -1,5 +1,9 @@
 //! The result of a run: stable names, each with its unit. Serialized as JSON.
 
+mod index;
+
+pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
+
 use crate::config::Experiment;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cell, Matrix};
@@ -39,6 +43,8 @@ pub struct Record {
     pub matrix: Vec<MatrixRow>,
     /// What the buffer did; null without one.
     pub buffer: Option<BufferRecord>,
+    /// What the index did; null without one.
+    pub index: Option<IndexRecord>,
     /// What the preconditioning cost; null where there was none.
     pub precondition: Option<PreconditionRecord>,
     /// What opening the device cost.
@@ -86,6 +92,10 @@ pub enum StopReason {
     Cancelled,
     /// Too few good blocks are left to take another write.
     WornOut,
+    /// The index has no page left for what it may need.
+    IndexFull,
+    /// A page of the index was lost to bit errors.
+    Unreadable,
 }
 
 /// What the host asked. A request that failed is counted, its sectors are not.
@@ -164,6 +174,8 @@ pub struct Merges {
 pub struct Gc {
     /// Victim blocks collected.
     pub runs: u64,
+    /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
+    pub empty_runs: u64,
 }
 
 /// Counts of one origin and one cause.

@@ -24,14 +24,14 @@ fn read(path: &str) -> String {
 /// `proof` tests everything and may see everything.
 const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("nand", &[], &["serde", "thiserror"]),
-    ("block", &["nand"], &["serde", "thiserror"]),
+    ("block", &["nand"], &["serde", "thiserror", "schemars"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
     (
         "lab",
-        &["nand", "block", "ftl", "buffer", "workload"],
+        &["nand", "block", "ftl", "buffer", "index", "workload"],
         &["serde", "thiserror", "schemars", "toml", "serde_json", "hdrhistogram", "flate2"],
     ),
     ("py", &["lab"], &["pyo3", "serde_json"]),
@@ -293,6 +293,26 @@ fn every_ftl_is_explained() {
         let row = read_me.lines().find(|line| line.starts_with('|') && line.contains(&format!("`{}`", entry.name)));
         if !row.is_some_and(|row| row.contains(&file)) {
             complaints.push(format!("{}: README.md has no row with `{}` and {file}", entry.name, entry.name));
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn every_index_and_its_policies_are_explained() {
+    let mut complaints = Vec::new();
+    let read_me = read("README.md");
+    for entry in nandlab_index::LIST {
+        let row =
+            read_me.lines().find(|line| line.starts_with("| index") && line.contains(&format!("`{}`", entry.name)));
+        let file = format!("crates/index/src/{}.rs", entry.name);
+        if !row.is_some_and(|row| row.contains(&file)) {
+            complaints.push(format!("{}: README.md has no row with `{}` and {file}", entry.name, entry.name));
+        }
+        for policy in nandlab_index::pool::LIST {
+            if !row.is_some_and(|row| row.contains(&format!("`{}`", policy.name))) {
+                complaints.push(format!("{}: README.md names no policy `{}` there", entry.name, policy.name));
+            }
         }
     }
     none(&complaints);
