@@ -15,6 +15,7 @@ mod memory;
 mod meter;
 mod notices;
 mod oplog;
+pub mod papers;
 mod precondition;
 pub mod profiles;
 pub mod record;

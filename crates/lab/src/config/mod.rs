@@ -6,7 +6,7 @@
 
 mod advice;
 mod device;
-mod tree;
+pub(crate) mod tree;
 mod typed;
 
 pub use device::{Device, Model, Sizing};

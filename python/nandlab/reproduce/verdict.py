@@ -1,0 +1,128 @@
+"""Verdicts on claims: computed from what was measured, never typed."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nandlab.reproduce.formula import Condition
+from nandlab.reproduce.tolerance import Tolerance
+
+Word = Literal[
+    "reproduced", "loose", "direction", "differs", "not_exercised", "not_printed", "not_reproducible"
+]
+Kind = Literal["value", "order", "sign", "model", "not_printed", "not_reproducible"]
+
+VERDICTS: tuple[Word, ...] = (
+    "reproduced",
+    "loose",
+    "direction",
+    "differs",
+    "not_exercised",
+    "not_printed",
+    "not_reproducible",
+)
+SEEDS_FOR_DIRECTION = 5
+"""Seeds from which on an order or a sign is a finding."""
+
+# Student's t for a two-sided 95 % interval, by degrees of freedom from 1 on.
+_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A condition over several seeds."""
+
+    holds: bool
+    text: str
+    """The condition with figures."""
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half the 95 % interval of the mean of `values`, Student's t; infinite for one value.
+
+    >>> half_width([5.0, 5.0, 5.0]), round(half_width([1.0, 2.0, 3.0, 4.0, 5.0]), 3)
+    (0.0, 1.963)
+    """
+    if len(values) < 2:
+        return math.inf
+    degrees = len(values) - 1
+    # Beyond the table the first term of the expansion around the normal quantile is exact to three digits.
+    z = 1.95996
+    quantile = _T95[degrees - 1] if degrees <= len(_T95) else z + (z**3 + z) / (4 * degrees)
+    return quantile * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def check(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:
+    """Whether a condition holds, given the values of its two sides for each seed.
+
+    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero; the other signs hold where
+    they do for every seed.
+    """
+    left, right = (statistics.fmean(side) for side in zip(*sides, strict=True))
+    names = [
+        formula.text if not formula.names else f"{formula.text} = {short(value)}"
+        for formula, value in ((condition.left, left), (condition.right, right))
+    ]
+    text = f"{names[0]} {condition.sign} {names[1]}"
+    if condition.sign in "<>":
+        gaps = [(b - a if condition.sign == "<" else a - b) for a, b in sides]
+        gap, reach = statistics.fmean(gaps), half_width(gaps)
+        return Held(gap - reach > 0, f"{text} (by {short(gap)} ± {short(reach)})")
+    compare: dict[str, Callable[[float, float], bool]] = {
+        "<=": lambda a, b: a <= b,
+        ">=": lambda a, b: a >= b,
+        "==": lambda a, b: a == b,
+    }
+    return Held(all(compare[condition.sign](a, b) for a, b in sides), text)
+
+
+def of_value(
+    measured: float, tolerance: Tolerance, loose: Tolerance | None, held: Sequence[Held], seeds: int
+) -> Word:
+    """The verdict on a number that was printed; `held` are the conditions of its direction, if it has any."""
+    if tolerance.holds(measured):
+        return "reproduced"
+    if loose is not None and loose.holds(measured):
+        return "loose"
+    return "direction" if _direction(held, seeds) else "differs"
+
+
+def of_order(held: Sequence[Held], seeds: int) -> Word | None:
+    """The verdict on an order or a sign; `None`: there are too few seeds for one."""
+    if seeds < SEEDS_FOR_DIRECTION:
+        return None
+    return "direction" if _direction(held, seeds) else "differs"
+
+
+def _direction(held: Sequence[Held], seeds: int) -> bool:
+    return seeds >= SEEDS_FOR_DIRECTION and bool(held) and all(each.holds for each in held)
+
+
+def distance(measured: float, published: float) -> str:
+    """How far a measured value is from a published one, in words.
+
+    >>> distance(110.0, 100.0), distance(99.0, 100.0), distance(3.0, 0.0)
+    ('10.0 % above', '1.0 % below', '3 above')
+    """
+    gap = measured - published
+    side = "above" if gap >= 0 else "below"
+    if published == 0:
+        return f"{short(abs(gap))} {side}"
+    return f"{abs(gap / published) * 100:.1f} % {side}"
+
+
+def short(value: float) -> str:
+    """A figure with separators, and with digits after the point where it is small.
+
+    >>> short(120201.4), short(0.7312), short(14.26), short(math.inf)
+    ('120,201', '0.731', '14.3', 'inf')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    size = abs(value)
+    digits = 0 if size >= 100 or float(value).is_integer() else 1 if size >= 10 else 3
+    return f"{value:,.{digits}f}"
