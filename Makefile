@@ -12,7 +12,7 @@ PYTHON_SOURCES := $(shell find python/nandlab -name '*.py' -o -name '*.css')
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 DESIGNS := $(addprefix experiments/,page-op7.toml page-op14.toml page-op28.toml \
-	page-2k.toml page-8k.toml page-16k.toml block.toml)
+	page-2k.toml page-8k.toml page-16k.toml block.toml fmax.toml bast.toml fast.toml)
 TRACES := workloads/sqlite/rollback.csv.gz,workloads/sqlite/wal.csv.gz
 
 # Random power cuts of `make powercut`, and seconds for each target of `make fuzz`.

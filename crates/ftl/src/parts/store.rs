@@ -16,7 +16,7 @@ mod notes;
 pub(crate) mod page_bits;
 mod recover;
 
-use crate::{Events, FtlError, RamUse};
+use crate::{error, Events, FtlError, RamUse};
 use fill::Fill;
 use free_blocks::FreeBlocks;
 use nandlab_nand::prefetch::prefetch;
@@ -82,9 +82,10 @@ impl Options {
         let needed = spare.saturating_add(notes).saturating_add(1);
         if blocks < needed {
             return Err(FtlError::Config(format!(
-                "ftl.{name}.reserve_blocks = {reserve} would deadlock: this device has {blocks} blocks, and the \
+                "ftl.{name}.reserve_blocks = {reserve} would deadlock: this device has {}, and the \
                  reserve, one block of data, {} beside it and the notes of trims need {needed}",
-                self.extra_blocks
+                error::blocks(blocks),
+                error::blocks(self.extra_blocks)
             )));
         }
         Ok(most - notes * self.span)
