@@ -5,6 +5,7 @@ docs/reproduce.md describes the file.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,7 +51,15 @@ class Claim:
     """What shows that the mechanism ran that the claim is about."""
     to_exercise: str
     """What would make it run."""
+    note: Why
+    """What is worth knowing whatever the verdict is."""
     why: Why
+    """Why it differs, if it does."""
+
+    @property
+    def read_from(self) -> str:
+        """The formula or the conditions over runs and measures."""
+        return "; ".join([*([self.measured.text] if self.measured else []), *(each.text for each in self.holds)])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,7 +67,7 @@ class Claim:
         read = [each for each in (self.measured, self.true_units) if each is not None]
         sources: list[Formula | Condition] = [*read, *self.holds, *self.true_holds, *self.exercised]
         found = [name for source in sources for name in source.names]
-        return tuple(dict.fromkeys([*found, *self.why.names]))
+        return tuple(dict.fromkeys([*found, *self.note.names, *self.why.names]))
 
 
 @dataclass(frozen=True)
@@ -78,6 +87,7 @@ class Figure:
     x_full: tuple[Any, ...]
     measure: str
     y_title: str
+    y_log: bool
 
     def points(self, full: bool) -> tuple[Any, ...]:
         """The values on the x axis."""
@@ -86,6 +96,22 @@ class Figure:
     def runs(self) -> list[tuple[str, str, str]]:
         """Panel, colour and run of every line."""
         return [(panel, colour, f"{panel}.{colour}") for panel in self.panels for colour in self.colours]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: a row for each run, a column for each end of a name, such as `4k.cost`."""
+
+    name: str
+    title: str
+    caption: str
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    labels: dict[str, str]
+
+    def names(self) -> list[str]:
+        """The figures in its cells."""
+        return [f"{row}.{column}" for row in self.rows for column in self.columns]
 
 
 @dataclass(frozen=True)
@@ -105,6 +131,7 @@ class Paper:
     """What each reading but true units counts, in words."""
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
+    grids: tuple[Grid, ...]
 
     def split(self, name: str) -> tuple[str, str]:
         """The run and the measure that a name in a formula stands for.
@@ -165,8 +192,9 @@ def load(paper: str) -> Paper:
         return parse(texts[paper], paper, f"papers/{paper}.toml")
     path = Path(paper)
     if path.suffix != ".toml":
-        names = ", ".join(texts)
-        raise ConfigError(f"there is no paper {paper!r}; there are {names}, or the path of a .toml file")
+        near = difflib.get_close_matches(paper, texts, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(texts)}, or the path of a .toml file"
+        raise ConfigError(f"there is no paper {paper!r}; {hint}")
     try:
         return parse(path.read_text(encoding="utf-8"), path.stem, paper)
     except UnicodeDecodeError as error:
@@ -200,6 +228,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         readings={key: readings.text(key) for key in readings.keys()},  # noqa: SIM118
         claims=(),
         figures=tuple(_figure(table) for table in top.tables("figures")),
+        grids=tuple(_grid(table) for table in top.tables("tables")),
     )
     tables = top.tables("claims")
     claims = tuple(_claim(table, paper) for table in tables)
@@ -208,6 +237,9 @@ def parse(text: str, name: str, source: str) -> Paper:
     _refuse_twice(tables, claims)
     for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
         _check_figure(table, figure, paper)
+    for table, grid in zip(top.tables("tables"), paper.grids, strict=True):
+        for name in grid.names():
+            table.read("columns", name, paper.split)
     return Paper(**{**vars(paper), "claims": claims})
 
 
@@ -239,6 +271,7 @@ def _claim(table: Table, paper: Paper) -> Claim:
         true_holds=() if has_formula else _conditions(table, "true_units", true_units),
         exercised=_conditions(table, "exercised", table.texts("exercised")),
         to_exercise=table.text("to_exercise", ""),
+        note=table.read("note", table.text("note", ""), parse_why),
         why=table.read("why", table.text("why", ""), parse_why),
     )
     table.end()
@@ -310,10 +343,24 @@ def _figure(table: Table) -> Figure:
         x_full=tuple(x.values("full", values)),
         measure=y.text("measure"),
         y_title=y.text("title"),
+        y_log=y.truth("log", False),
     )
     for each in (x, y, table):
         each.end()
     return figure
+
+
+def _grid(table: Table) -> Grid:
+    grid = Grid(
+        name=table.text("name"),
+        title=table.text("title"),
+        caption=table.text("caption", ""),
+        rows=tuple(table.texts("rows")),
+        columns=tuple(table.texts("columns")),
+        labels={key: str(value) for key, value in table.plain("labels").items()},
+    )
+    table.end()
+    return grid
 
 
 def _check_figure(table: Table, figure: Figure, paper: Paper) -> None:

@@ -50,10 +50,16 @@ def half_width(values: Sequence[float]) -> float:
     if len(values) < 2:
         return math.inf
     degrees = len(values) - 1
-    # Beyond the table the first term of the expansion around the normal quantile is exact to three digits.
-    z = 1.95996
-    quantile = _T95[degrees - 1] if degrees <= len(_T95) else z + (z**3 + z) / (4 * degrees)
-    return quantile * statistics.stdev(values) / math.sqrt(len(values))
+    return quantile(degrees) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def quantile(degrees: int) -> float:
+    """Student's t that 97.5 % of the distribution with so many degrees of freedom lie below, to three digits."""
+    if degrees <= len(_T95):
+        return _T95[degrees - 1]
+    # Two terms of the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5).
+    z = 1.959964
+    return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
 
 
 def check(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:

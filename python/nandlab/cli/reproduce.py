@@ -1,0 +1,129 @@
+"""`nandlab reproduce [PAPER]`: measures what a paper claims."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nandlab.cli import DONE, FAILED
+from nandlab.cli.options import json_option, report_option, writable
+from nandlab.cli.output import print_json, print_table, say, say_path
+
+if TYPE_CHECKING:
+    from nandlab.batch import State
+    from nandlab.cli.progress import Waiting
+    from nandlab.reproduce import Judged, Reproduction
+
+
+def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    if path is not None:
+        if not path.endswith(".zip"):
+            raise click.BadParameter(f"{path}: a bundle is a .zip file")
+        writable(path)
+    return path
+
+
+@click.command("reproduce")
+@click.argument("paper", metavar="[PAPER]", required=False)
+@click.option("--full", is_flag=True, help="Take every point and seed that the paper's file asks for, and the time.")
+@click.option("--seeds", type=click.IntRange(1, 1000), help="Seeds of each run; an order is a finding from 5 on.")
+@report_option
+@click.option(
+    "--bundle",
+    metavar="FILE.zip",
+    callback=_bundle,
+    help="Keep everything: the paper's file, experiments, records, figures and the report.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@json_option
+def command(  # noqa: PLR0913 - one for each option
+    paper: str | None,
+    full: bool,
+    seeds: int | None,
+    report: str | None,
+    bundle: str | None,
+    jobs: int | None,
+    as_json: bool,
+) -> int:
+    """Measure every claim of PAPER, or of all papers, and set it beside what was published.
+
+    PAPER is the name of one that comes with nandlab, or the path of such a file. A claim that differs from its
+    paper is a result, and no failure.
+
+    Ctrl-C stops and prints the claims that were measured by then, with exit status 1.
+    """
+    from nandlab.cli.progress import Waiting
+    from nandlab.reproduce import bundled, load, reproduce, write_bundle
+    from nandlab.report import write_reproduction
+
+    papers = [load(name) for name in ([paper] if paper is not None else bundled())]
+    found: list[Reproduction] = []
+    with Waiting() as waiting:
+        for each in papers:
+            found.append(reproduce(each, seeds, full, jobs, lambda state, name=each.name: _show(waiting, name, state)))  # type: ignore[misc]
+            if found[-1].records.stopped:
+                break
+    remade = shlex.join(["nandlab", *sys.argv[1:]])
+    if as_json:
+        documents = [each.to_dict() for each in found]
+        print_json(documents[0] if paper is not None else {"papers": documents})
+    else:
+        for each in found:
+            _print(each)
+    if report is not None:
+        write_reproduction(found, report, remade)
+        say_path(report, as_json)
+    if bundle is not None:
+        write_bundle(found, bundle, remade)
+        click.echo(f"bundle: {bundle}", err=as_json)
+    for each in found:
+        for why in dict.fromkeys(each.records.failed.values()):
+            say(f"{each.paper.name}: a run {why}")
+    if any(each.records.stopped for each in found):
+        say("stopped; claims without a verdict were not measured")
+    return DONE if all(each.complete for each in found) else FAILED
+
+
+def _show(waiting: Waiting, name: str, state: State) -> None:
+    waiting.update(f"measuring {name}", state.share(), f"{state.finished:,} of {state.total:,} runs")
+
+
+TITLES = ("claim", "published", "measured", "tolerance", "true units", "verdict")
+
+
+def _print(found: Reproduction) -> None:
+    from nandlab.reproduce import counted
+
+    paper = found.paper
+    click.echo(f"{paper.title}\n{paper.source}\n")
+    print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 4))
+    click.echo()
+    for claim in found.claims:
+        if claim.verdict != "reproduced":
+            click.echo(f"{claim.claim.id}: {claim.verdict or 'no verdict'}. {claim.claim.statement}: {claim.why}.")
+    click.echo(f"\n{counted(found.claims)}")
+
+
+def _row(judged: Judged) -> list[str]:
+    claim = judged.claim
+    return [
+        claim.id,
+        _figure(claim.published),
+        _figure(judged.measured) if judged.measured is not None else _held(judged.held),
+        claim.tolerance,
+        _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
+        judged.verdict or "no verdict",
+    ]
+
+
+def _figure(value: float | None) -> str:
+    from nandlab.reproduce.verdict import short
+
+    return "" if value is None else short(value)
+
+
+def _held(held: list[Any]) -> str:
+    return "" if not held else "holds" if all(each.holds for each in held) else "does not hold"
