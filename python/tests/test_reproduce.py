@@ -4,6 +4,7 @@ import math
 import statistics
 
 import pytest
+
 from nandlab import ConfigError
 from nandlab.reproduce import parse, verdict
 from nandlab.reproduce.formula import FormulaError, parse_condition, parse_formula
@@ -32,7 +33,7 @@ def test_quantiles_are_those_of_the_printed_table():
 
 
 def test_the_interval_of_five_values_by_hand():
-    # Mean 12, squares of the deviations 4 + 1 + 0 + 1 + 4 = 10: s = sqrt(10 / 4), half width 2.776 s / sqrt(5).
+    # Mean 12, squares of the deviations 4 + 1 + 0 + 1 + 4: s = sqrt(10 / 4), half width 2.776 s / sqrt(5).
     values = [10.0, 11.0, 12.0, 13.0, 14.0]
     assert verdict.half_width(values) == pytest.approx(2.776 * math.sqrt(2.5) / math.sqrt(5))
     assert verdict.half_width(values) == pytest.approx(2.776 * statistics.stdev(values) / 5**0.5)
@@ -122,7 +123,19 @@ def test_formulas():
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a +", "a b", "a[0]", "open('x')", "__import__('os')", "lambda: 1", "a if b else c", "'x'", "a.b().c", "x := 1"],
+    [
+        "",
+        "a +",
+        "a b",
+        "a[0]",
+        "open('x')",
+        "__import__('os')",
+        "lambda: 1",
+        "a if b else c",
+        "'x'",
+        "a.b().c",
+        "x := 1",
+    ],
 )
 def test_what_is_no_formula_is_refused(text):
     with pytest.raises(FormulaError):
@@ -132,12 +145,17 @@ def test_what_is_no_formula_is_refused(text):
 def test_a_formula_without_a_value_says_so():
     with pytest.raises(FormulaError, match="a / b has no value"):
         parse_formula("a / b").value({"a": 1.0, "b": 0.0}.__getitem__)
+    with pytest.raises(FormulaError, match="has no value"):
+        parse_formula("9 ** 9 ** 9").value({}.__getitem__)
 
 
 def test_words_with_figures():
     why = parse_why("a merge copies {a.copies / a.merges:.1f} pages,\n  {a.copies} in all")
     figures = {"a.copies": 30_000.0, "a.merges": 1000.0}
-    assert why.filled(lambda formula: formula.value(figures.__getitem__)) == "a merge copies 30.0 pages, 30,000 in all"
+    assert (
+        why.filled(lambda formula: formula.value(figures.__getitem__))
+        == "a merge copies 30.0 pages, 30,000 in all"
+    )
     with pytest.raises(ValueError, match="no formula"):
         parse_why("{a +}")
 
@@ -182,7 +200,12 @@ def refused(text):
         ('"6 %"', '"6"\nlose = "8 %"', 19, "did you mean loose?"),
         ('"6 %"', '"6 percent"', 18, "expected a tolerance"),
         ('"value"', '"valued"', 16, "expected one of value, order"),
-        ('kind = "value"\npublished = 2000\ntolerance = "6 %"', 'kind = "order"', 13, "expected a comparison"),
+        (
+            'kind = "value"\npublished = 2000\ntolerance = "6 %"',
+            'kind = "order"',
+            13,
+            "expected a comparison",
+        ),
         ('"value"', '"order"', 17, "published: there is no such key"),
         ('tolerance = "6 %"', 'tolerance = "6 %"\nloose = "5 %"', 19, "expected a wider tolerance"),
         ('tolerance = "6 %"', 'tolerance = "6 %"\nreading = "theirs"', 13, "is shown in true units, too"),

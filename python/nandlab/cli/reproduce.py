@@ -14,8 +14,7 @@ from nandlab.cli.output import print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
     from nandlab.batch import State
-    from nandlab.cli.progress import Waiting
-    from nandlab.reproduce import Judged, Reproduction
+    from nandlab.reproduce import Judged, Paper, Reproduction
 
 
 def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
@@ -28,8 +27,12 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 
 @click.command("reproduce")
 @click.argument("paper", metavar="[PAPER]", required=False)
-@click.option("--full", is_flag=True, help="Take every point and seed that the paper's file asks for, and the time.")
-@click.option("--seeds", type=click.IntRange(1, 1000), help="Seeds of each run; an order is a finding from 5 on.")
+@click.option(
+    "--full", is_flag=True, help="Take every point and seed that the paper's file asks for, and the time."
+)
+@click.option(
+    "--seeds", type=click.IntRange(1, 1000), help="Seeds of each run; an order is a finding from 5 on."
+)
 @report_option
 @click.option(
     "--bundle",
@@ -50,45 +53,55 @@ def command(  # noqa: PLR0913 - one for each option
 ) -> int:
     """Measure every claim of PAPER, or of all papers, and set it beside what was published.
 
-    PAPER is the name of one that comes with nandlab, or the path of such a file. A claim that differs from its
-    paper is a result, and no failure.
+    PAPER is the name of one that comes with nandlab, or the path of such a file. A claim that differs from
+    its paper is a result, and no failure.
 
     Ctrl-C stops and prints the claims that were measured by then, with exit status 1.
     """
-    from nandlab.cli.progress import Waiting
-    from nandlab.reproduce import bundled, load, reproduce, write_bundle
     from nandlab.report import write_reproduction
+    from nandlab.reproduce import bundled, load, write_bundle
 
     papers = [load(name) for name in ([paper] if paper is not None else bundled())]
-    found: list[Reproduction] = []
-    with Waiting() as waiting:
-        for each in papers:
-            found.append(reproduce(each, seeds, full, jobs, lambda state, name=each.name: _show(waiting, name, state)))  # type: ignore[misc]
-            if found[-1].records.stopped:
-                break
-    remade = shlex.join(["nandlab", *sys.argv[1:]])
+    found = _measured(papers, seeds, full, jobs)
     if as_json:
         documents = [each.to_dict() for each in found]
         print_json(documents[0] if paper is not None else {"papers": documents})
     else:
-        for each in found:
-            _print(each)
+        for one in found:
+            _print(one)
+    remade = shlex.join(["nandlab", *sys.argv[1:]])
     if report is not None:
         write_reproduction(found, report, remade)
         say_path(report, as_json)
     if bundle is not None:
         write_bundle(found, bundle, remade)
         click.echo(f"bundle: {bundle}", err=as_json)
-    for each in found:
-        for why in dict.fromkeys(each.records.failed.values()):
-            say(f"{each.paper.name}: a run {why}")
-    if any(each.records.stopped for each in found):
+    for one in found:
+        for why in dict.fromkeys(one.records.failed.values()):
+            say(f"{one.paper.name}: a run {why}")
+    if any(one.records.stopped for one in found):
         say("stopped; claims without a verdict were not measured")
-    return DONE if all(each.complete for each in found) else FAILED
+    return DONE if len(found) == len(papers) and all(one.complete for one in found) else FAILED
 
 
-def _show(waiting: Waiting, name: str, state: State) -> None:
-    waiting.update(f"measuring {name}", state.share(), f"{state.finished:,} of {state.total:,} runs")
+def _measured(papers: list[Paper], seeds: int | None, full: bool, jobs: int | None) -> list[Reproduction]:
+    """Every paper until somebody stops."""
+    from nandlab.cli.progress import Waiting
+    from nandlab.reproduce import reproduce
+
+    found: list[Reproduction] = []
+    with Waiting() as waiting:
+        for paper in papers:
+
+            def show(state: State, name: str = paper.name) -> None:
+                waiting.update(
+                    f"measuring {name}", state.share(), f"{state.finished:,} of {state.total:,} runs"
+                )
+
+            found.append(reproduce(paper, seeds, full, jobs, show))
+            if found[-1].records.stopped:
+                break
+    return found
 
 
 TITLES = ("claim", "published", "measured", "tolerance", "true units", "verdict")
@@ -103,7 +116,9 @@ def _print(found: Reproduction) -> None:
     click.echo()
     for claim in found.claims:
         if claim.verdict != "reproduced":
-            click.echo(f"{claim.claim.id}: {claim.verdict or 'no verdict'}. {claim.claim.statement}: {claim.why}.")
+            click.echo(
+                f"{claim.claim.id}: {claim.verdict or 'no verdict'}. {claim.claim.statement}: {claim.why}."
+            )
     click.echo(f"\n{counted(found.claims)}")
 
 

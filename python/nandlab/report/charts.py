@@ -365,7 +365,10 @@ def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes
         "height": 200,
         "mark": {"type": "line", "point": {"size": 22}},
         "encoding": {
-            "x": {**x, "axis": {"values": ticks[:: max(1, len(ticks) // 4)], "format": "~s", "labelOverlap": True}},
+            "x": {
+                **x,
+                "axis": {"values": ticks[:: max(1, len(ticks) // 4)], "format": "~s", "labelOverlap": True},
+            },
             "y": {
                 "field": "y",
                 "type": "quantitative",

@@ -30,7 +30,10 @@ def reproduction_page(found: Sequence[Reproduction], command: str | None) -> str
     return html.page(
         f"What {'a paper claims' if len(found) == 1 else 'papers claim'}, measured again: {names}",
         " ".join(counted(each.claims) + "." for each in found),
-        [*(part for each in found for part in _paper(each)), html.section("Make it again", _remake(found, command))],
+        [
+            *(part for each in found for part in _paper(each)),
+            html.section("Make it again", _remake(found, command)),
+        ],
     )
 
 
@@ -38,8 +41,8 @@ def _paper(found: Reproduction) -> list[str]:
     paper = found.paper
     missing = [claim for claim in found.claims if claim.verdict is None]
     words = (
-        f"{len(missing)} of {len(found.claims)} claims have no verdict: a run was stopped or failed, or there are too "
-        "few seeds. The table says which."
+        f"{len(missing)} of {len(found.claims)} claims have no verdict: a run was stopped or failed, or "
+        "there are too few seeds. The table says which."
     )
     return [
         html.section(paper.title, html.paragraph(paper.source), _tiles(found)),
@@ -55,7 +58,9 @@ def _paper(found: Reproduction) -> list[str]:
 def _tiles(found: Reproduction) -> str:
     verdicts = [claim.verdict for claim in found.claims]
     return html.tiles(
-        (word.replace("_", " "), str(verdicts.count(word)), MEANINGS[word]) for word in VERDICTS if word in verdicts
+        (word.replace("_", " "), str(verdicts.count(word)), MEANINGS[word])
+        for word in VERDICTS
+        if word in verdicts
     )
 
 
@@ -88,7 +93,13 @@ def _claims(found: Reproduction) -> str:
 def _measured(value: float | None, held: Sequence[object]) -> str:
     if value is not None:
         return short(value)
-    return "" if not held else "holds" if all(getattr(each, "holds", False) for each in held) else "does not hold"
+    return (
+        ""
+        if not held
+        else "holds"
+        if all(getattr(each, "holds", False) for each in held)
+        else "does not hold"
+    )
 
 
 def _reasons(found: Reproduction) -> str:
@@ -146,5 +157,8 @@ def _experiments(found: Reproduction) -> list[str]:
 
 def _remake(found: Sequence[Reproduction], command: str | None) -> str:
     files = ", ".join(str(PurePosixPath("papers", f"{each.paper.name}.toml")) for each in found)
-    words = f"Claims, experiments and formulas are in {files}; the same seeds give the same figures on every machine."
+    words = (
+        f"Claims, experiments and formulas are in {files}; the same seeds give the same figures on every "
+        "machine."
+    )
     return html.paragraph(words) + (html.code(command) if command else "")

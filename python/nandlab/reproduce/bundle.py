@@ -17,11 +17,13 @@ from nandlab.toml_text import toml_text
 _WHEN = (1980, 1, 1, 0, 0, 0)
 
 
-def write_bundle(found: Sequence[Reproduction], path: str | os.PathLike[str], command: str | None = None) -> None:
+def write_bundle(
+    found: Sequence[Reproduction], path: str | os.PathLike[str], command: str | None = None
+) -> None:
     """Writes a .zip file: a folder for each paper, and the report.
 
-    A folder holds `paper.toml`, `claims.json`, `experiments/*.toml` (each runs with `nandlab run`), `records/*.json`
-    and `figures/*.svg`.
+    A folder holds `paper.toml`, `claims.json`, `experiments/*.toml` (each runs with `nandlab run`),
+    `records/*.json` and `figures/*.svg`.
 
     Raises:
         OSError: With a sentence; an older file at `path` is then as it was.

@@ -1,7 +1,8 @@
 """Formulas over named figures, as a paper's file writes them: `fast.4k.writes / fmax.4k.writes`.
 
-A name is a word and any number of parts behind full stops, which may start with a digit. Numbers, `+ - * / **`,
-parentheses and a few functions are all there is; a text that holds anything else is refused, nothing is executed.
+A name is a word and any number of parts behind full stops, which may start with a digit. Numbers,
+`+ - * / **`, parentheses and a few functions are all there is; a text that holds anything else is refused,
+nothing is executed.
 """
 
 from __future__ import annotations
@@ -118,11 +119,15 @@ def parse_condition(text: str) -> Condition:
     node, names = _parse(text)
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISONS:
         signs = " ".join(_COMPARISONS.values())
-        raise FormulaError(f"{text!r} is no comparison; expected two formulas with one of {signs} between them")
+        raise FormulaError(
+            f"{text!r} is no comparison; expected two formulas with one of {signs} between them"
+        )
     sign = _COMPARISONS[type(node.ops[0])]
     # No side can hold a sign, so the text has it once.
     left, right = (part.strip() for part in text.split(sign))
-    return Condition(text, _formula(left, node.left, names), sign, _formula(right, node.comparators[0], names))
+    return Condition(
+        text, _formula(left, node.left, names), sign, _formula(right, node.comparators[0], names)
+    )
 
 
 def _parse(text: str) -> tuple[ast.expr, list[str]]:
@@ -163,7 +168,8 @@ class _Renumber(ast.NodeTransformer):
 
 def _check(node: ast.expr, text: str) -> None:
     """Refuses what `_value` has no meaning for."""
-    inner: list[ast.expr]
+    inner: list[ast.expr] = []
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
         inner = [node.left, node.right]
     elif isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATIONS:
@@ -172,12 +178,9 @@ def _check(node: ast.expr, text: str) -> None:
         if node.func.id not in _FUNCTIONS:
             raise FormulaError(f"{text!r}: there is no such function; there are {', '.join(_FUNCTIONS)}")
         inner = node.args
-    elif isinstance(node, ast.Name) and node.id.startswith("_"):
-        return
-    elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return
-    else:
-        raise FormulaError(f"{text!r} is no formula of names, numbers, + - * / ** and {', '.join(_FUNCTIONS)}")
+    elif not is_number and not (isinstance(node, ast.Name) and node.id.startswith("_")):
+        functions = ", ".join(_FUNCTIONS)
+        raise FormulaError(f"{text!r} is no formula of names, numbers, + - * / ** and {functions}")
     for each in inner:
         _check(each, text)
 
@@ -191,4 +194,5 @@ def _value(node: ast.expr, lookup: Callable[[int], float]) -> float:
         return _FUNCTIONS[node.func.id](*(_value(each, lookup) for each in node.args))  # type: ignore[attr-defined]
     if isinstance(node, ast.Name):
         return lookup(int(node.id[1:]))
-    return node.value  # type: ignore[attr-defined, no-any-return] # `_check` leaves constants
+    # `_check` leaves constants; as floats, since powers of whole numbers know no end.
+    return float(node.value)  # type: ignore[attr-defined]

@@ -20,9 +20,10 @@ from nandlab.reproduce.verdict import (
     of_value,
 )
 
+
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict; there is none where a run is missing, or there are too few seeds for an order."""
+    """A claim with its verdict; none where a run is missing, or there are too few seeds for an order."""
 
     claim: Claim
     measured: float | None
@@ -69,7 +70,9 @@ def _judge(claim: Claim, records: Records) -> Judged:
     true_held = _check(claim.true_holds, records)
     true_units = None if claim.true_units is None else records.mean(claim.true_units)
     if claim.kind == "not_reproducible":
-        return Judged(claim, measured, held, true_units, true_held, "not_reproducible", _words(claim, records, True))
+        return Judged(
+            claim, measured, held, true_units, true_held, "not_reproducible", _words(claim, records, True)
+        )
     idle = [each for each in _check(claim.exercised, records) if not each.holds]
     if idle:
         why = f"{_said(idle)} does not hold: {claim.to_exercise}"
@@ -108,7 +111,8 @@ def _failing(claim: Claim, held: Sequence[Held], seeds: int) -> str:
         return ""
     failing = [each for each in held if not each.holds]
     if seeds < SEEDS_FOR_DIRECTION:
-        return f"an order takes {SEEDS_FOR_DIRECTION} seeds, and there {'is 1' if seeds == 1 else f'are {seeds}'}"
+        given = "is 1" if seeds == 1 else f"are {seeds}"
+        return f"an order takes {SEEDS_FOR_DIRECTION} seeds, and there {given}"
     return f"does not hold: {_said(failing)}" if failing else ""
 
 

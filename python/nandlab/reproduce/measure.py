@@ -13,6 +13,7 @@ from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.paper import Paper, Tree
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points
 
+
 @dataclass(frozen=True)
 class Reproduction:
     """A paper with what was measured."""

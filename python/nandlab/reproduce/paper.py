@@ -59,7 +59,9 @@ class Claim:
     @property
     def read_from(self) -> str:
         """The formula or the conditions over runs and measures."""
-        return "; ".join([*([self.measured.text] if self.measured else []), *(each.text for each in self.holds)])
+        return "; ".join(
+            [*([self.measured.text] if self.measured else []), *(each.text for each in self.holds)]
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -193,7 +195,11 @@ def load(paper: str) -> Paper:
     path = Path(paper)
     if path.suffix != ".toml":
         near = difflib.get_close_matches(paper, texts, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(texts)}, or the path of a .toml file"
+        hint = (
+            f"did you mean {near[0]}?"
+            if near
+            else f"there are {', '.join(texts)}, or the path of a .toml file"
+        )
         raise ConfigError(f"there is no paper {paper!r}; {hint}")
     try:
         return parse(path.read_text(encoding="utf-8"), path.stem, paper)
@@ -301,7 +307,9 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
     if kind == "not_reproducible" and not claim.why.text:
         raise table.error("why", "expected what it would take that nobody has")
     if claim.reading != TRUE_UNITS and claim.true_units is None and not claim.true_holds:
-        raise table.error("true_units", f"a claim that is read in {claim.reading} is shown in true units, too")
+        raise table.error(
+            "true_units", f"a claim that is read in {claim.reading} is shown in true units, too"
+        )
     if claim.exercised and not claim.to_exercise:
         raise table.error("to_exercise", "expected what would make the mechanism run")
     if kind == "model" and claim.names:

@@ -126,6 +126,7 @@ def _slug(name: str) -> str:
 
 
 def key_of(tree: Tree, seed: int) -> Key:
+    """What tells runs apart."""
     return json.dumps(tree, sort_keys=True), seed
 
 

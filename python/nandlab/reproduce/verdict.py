@@ -29,7 +29,23 @@ SEEDS_FOR_DIRECTION = 5
 """Seeds from which on an order or a sign is a finding."""
 
 # Student's t for a two-sided 95 % interval, by degrees of freedom from 1 on.
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+_T95 = (
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+    2.201,
+    2.179,
+    2.160,
+    2.145,
+    2.131,
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +70,7 @@ def half_width(values: Sequence[float]) -> float:
 
 
 def quantile(degrees: int) -> float:
-    """Student's t that 97.5 % of the distribution with so many degrees of freedom lie below, to three digits."""
+    """Student's t for so many degrees of freedom: 97.5 % of the distribution lie below; to three digits."""
     if degrees <= len(_T95):
         return _T95[degrees - 1]
     # Two terms of the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5).
@@ -65,8 +81,8 @@ def quantile(degrees: int) -> float:
 def check(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:
     """Whether a condition holds, given the values of its two sides for each seed.
 
-    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero; the other signs hold where
-    they do for every seed.
+    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero; the other signs hold
+    where they do for every seed.
     """
     left, right = (statistics.fmean(side) for side in zip(*sides, strict=True))
     names = [
