@@ -16,9 +16,13 @@ Everything that a TOML file says can be said here, under the same names; see `Ex
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+# As in `typing`, which takes longer to load than all else here: until `nandlab.__main__` runs, Ctrl-C ends
+# the command with a traceback.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from nandlab import buffer, ftl, workload
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
     from nandlab.config import Device, Host, Precondition

@@ -1,12 +1,18 @@
 """The command `nandlab`, which `python -m nandlab` is too.
 
-Ctrl-C while everything else is still being loaded ends the process with a word, not with a traceback.
+Ctrl-C while everything else is still being loaded ends the process with a word, not with a traceback. Before
+that the interpreter itself is being started, where nothing here can answer; so this loads little.
 """
+
+from __future__ import annotations
 
 import os
 import signal
-from types import FrameType
-from typing import NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import NoReturn
 
 
 def _stop(_number: int, _frame: FrameType | None) -> NoReturn:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab import units
-from nandlab.result import Faults, Latency, Result
+from nandlab.result import BufferCounts, Faults, Latency, Result
 
 
 def title(result: Result) -> str:
@@ -55,6 +55,8 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
             f"{kind} {units.energy_j(getattr(energy, kind))}" for kind in ("read", "program", "erase")
         )
         rows.append(("energy", units.energy_j(energy.total), parts))
+    if result.buffer is not None:
+        rows.append(("write buffer", _share_of_hits(result.buffer), _buffer_parts(result.buffer)))
     rows.append(("RAM", units.size(result.ram.total_bytes), _ram_parts(result)))
     faults = result.faults
     if faults is not None:
@@ -121,6 +123,20 @@ def erases_by_origin(result: Result) -> dict[str, float]:
     return {origin: erases[origin] / total for origin in sorted(erases, key=lambda name: -erases[name])}
 
 
+def _share_of_hits(buffer: BufferCounts) -> str:
+    return f"{_percent(_hits(buffer))} hits"
+
+
+def _buffer_parts(buffer: BufferCounts) -> str:
+    counts = {
+        "pages hit": buffer.hits,
+        "missed": buffer.misses,
+        "demoted": buffer.demotions,
+        "batches written back": buffer.flushes,
+    }
+    return ", ".join(f"{units.count(number)} {words}" for words, number in counts.items() if number)
+
+
 def _failures(result: Result, faults: Faults) -> str:
     counts = {name: number for name, number in faults.to_dict().items() if number}
     if result.host.unreadable:
@@ -170,6 +186,12 @@ def plain(name: str) -> str:
     return name.replace("_", " ")
 
 
+def _hits(buffer: BufferCounts | None) -> float | None:
+    """The part of the pages that a buffer had."""
+    asked = 0 if buffer is None else buffer.hits + buffer.misses
+    return buffer.hits / asked if buffer is not None and asked else None
+
+
 @dataclass(frozen=True)
 class Column:
     """A column of a comparison: its title, its figure as text, and the number behind it."""
@@ -187,6 +209,10 @@ def _latency(kind: str, percentile: str) -> Callable[[Result], float | None]:
     return number
 
 
+def _percent(share: float | None) -> str:
+    return units.NO_VALUE if share is None else units.percent(share)
+
+
 _COLUMNS = (
     Column("WAF", lambda result: result.waf, units.ratio),
     Column("erases", lambda result: result.flash.erases, units.count),
@@ -198,6 +224,7 @@ _COLUMNS = (
     Column(
         "energy", lambda result: None if result.energy_j is None else result.energy_j.total, units.energy_j
     ),
+    Column("buffer hits", lambda result: _hits(result.buffer), _percent),
     Column("RAM", lambda result: result.ram.total_bytes, units.size),
 )
 

@@ -149,12 +149,9 @@ def test_run_and_compare_write_reports(nandlab_command, small, tmp_path):
     assert "2 runs compared" in Page((tmp_path / "compare.html").read_text()).text
 
 
-def uniform(requests):
-    return nandlab.Experiment(
-        workload={"uniform": {"requests": requests}},
-        ftl={"page": {}},
-        device={"capacity": "16 MiB", "over_provisioning": 0.25},
-    )
+def uniform(requests, **tables):
+    usual = {"ftl": {"page": {}}, "device": {"capacity": "16 MiB", "over_provisioning": 0.25}}
+    return nandlab.Experiment(workload={"uniform": {"requests": requests}}, **{**usual, **tables})
 
 
 @pytest.fixture(scope="module")
@@ -184,8 +181,8 @@ def test_runs_that_failed_or_were_stopped_keep_their_row(small_result, stopped_r
     (failed,) = [row for row in rows if "7 %" in row]
     assert "no block is left, after 17 requests" in failed
     partial = [row for row in rows if "28 %" in row]
-    done = units.count(stopped_result.host.requests)
-    assert any(f"partial, after {done} requests" in row for row in partial)
+    done = stopped_result.host.requests
+    assert any(f"partial: stopped after {done} requests" in row for row in partial)
     assert "OP 28 %, page (partial)" in text
 
 
@@ -213,6 +210,27 @@ def test_without_any_result_there_is_no_report_and_that_is_said(nandlab_command,
 
 def test_one_run_is_not_runs(small_result):
     assert "<h1>One run: page-op7</h1>" in comparison_page([({"experiment": "page-op7"}, small_result)], None)
+
+
+def test_a_report_says_why_a_run_was_stopped():
+    device = nandlab.Device(capacity="16 MiB", over_provisioning=0.25, faults={"erase_failure_rate": 0.05})
+    worn = uniform(2_000_000, device=device)
+    with pytest.raises(nandlab.DeviceFull) as caught:
+        worn.run()
+    result = caught.value.result
+    for text in (run_page(result, None), comparison_page([({"n": "1"}, result)], None)):
+        assert f"stopped {result.stopped.message}" in Page(text).text
+    assert "the device is worn out" in result.stopped.message
+
+
+def test_what_a_buffer_did_stands_in_tables_and_reports(small_result, nandlab_command, small):
+    result = uniform(1000, buffer=nandlab.buffer.pass_through()).run()
+    assert "write buffer 0 % hits 1,000 missed" in Page(run_page(result, None)).text
+    compared = comparison_page([({"n": "1"}, result), ({"n": "2"}, small_result)], None)
+    assert "buffer hits" in compared
+    assert "buffer hits" not in comparison_page([({"n": "2"}, small_result)], None)
+    ended = nandlab_command("run", small, "--set", "buffer=pass_through")
+    assert re.search(r"write buffer +0 % hits +20,000 missed", ended.out)
 
 
 def test_a_workload_has_its_own_panel(small_result):

@@ -49,7 +49,7 @@ pub enum Error {
     /// The data is lost to bit errors.
     #[error("sector {sector} cannot be read: more bit errors than the ECC corrects")]
     Unreadable {
-        /// First sector of the page that is lost.
+        /// First sector of the request in the page that is lost.
         sector: u64,
     },
     /// Too few good blocks are left to take another write.

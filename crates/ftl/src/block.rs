@@ -313,6 +313,14 @@ fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
     Ok(())
 }
 
+/// Pages for data and notes, blocks of notes, and the blocks that a device needs at least.
+fn sizes(geometry: &Geometry, config: &Config) -> (u32, u32, u32) {
+    let spare = config.spare_blocks();
+    let pages = geometry.blocks().saturating_sub(spare) * geometry.pages_per_block();
+    let notes = if config.durable_trim { notes::most_blocks(geometry, pages) } else { 0 };
+    (pages, notes, spare.saturating_add(notes).saturating_add(1))
+}
+
 impl Ftl for BlockMap {
     type Config = Config;
 
@@ -342,15 +350,16 @@ impl Ftl for BlockMap {
                 "ftl.block.reserve_blocks = 0 would deadlock: a merge needs at least 1 free block".into(),
             ));
         }
-        let spare = config.spare_blocks();
-        let pages = blocks.saturating_sub(spare) * geometry.pages_per_block();
-        let notes = if config.durable_trim { notes::most_blocks(geometry, pages) } else { 0 };
-        let needed = spare.saturating_add(notes).saturating_add(1);
+        let (pages, notes, needed) = sizes(geometry, config);
         if blocks < needed {
+            let fits =
+                |&reserve_blocks: &u32| sizes(geometry, &Config { reserve_blocks, ..config.clone() }).2 <= blocks;
+            let most = (1..reserve.min(blocks)).rev().find(fits).unwrap_or(0);
             return Err(FtlError::Config(format!(
                 "ftl.block.reserve_blocks = {reserve} would deadlock: this device has {}, and the \
-                 reserve, one block of data, its replacement and the notes of trims need {needed}",
-                error::blocks(blocks)
+                 reserve, one block of data, its replacement and the notes of trims need {needed}{}",
+                error::blocks(blocks),
+                error::at_most("ftl.block.reserve_blocks", most),
             )));
         }
         Ok(pages - notes * geometry.pages_per_block())

@@ -84,31 +84,29 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 
     /// Carries out `request` at its time; the end is in the device's context.
     #[inline]
-    fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), FtlError> {
+    fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), Error> {
         self.nand.ctx().begin(request.origin, request.time);
         self.ftl.begin(&mut self.nand, request);
         if request.op == Op::Flush {
-            return self.ftl.flush(&mut self.nand);
+            return self.ftl.flush(&mut self.nand).map_err(|error| failed(&error, request.sector));
         }
         let mut sector = request.sector;
         let end = request.end();
         while sector < end {
             let pages = self.whole_pages(sector, end);
             if request.op == Op::Write && pages > 1 {
-                self.write_run(sector, pages, request, &data)?;
+                self.write_run(sector, pages, request, &data).map_err(|error| failed(&error, sector))?;
                 sector += pages << self.page_shift;
                 continue;
             }
             let piece = self.piece(sector, end);
-            match request.op {
-                Op::Write => self.write(&piece, request, &data)?,
-                Op::Read => self.read(&piece, request, &mut data)?,
-                Op::Trim => {
-                    let mask = SectorMask::run(piece.first, piece.count);
-                    self.ftl.trim(&mut self.nand, piece.at, mask)?;
-                }
-                Op::Flush => {}
-            }
+            let done = match request.op {
+                Op::Write => self.write(&piece, request, &data),
+                Op::Read => self.read(&piece, request, &mut data),
+                Op::Trim => self.ftl.trim(&mut self.nand, piece.at, SectorMask::run(piece.first, piece.count)),
+                Op::Flush => Ok(()),
+            };
+            done.map_err(|error| failed(&error, sector))?;
             sector += u64::from(piece.count);
         }
         Ok(())
@@ -168,13 +166,19 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         }
         Ok(())
     }
+}
 
-    fn error(&self, error: FtlError, request: &Request) -> Error {
-        match error {
-            FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
-            FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector: request.sector },
-            other => Error::WornOut(other.to_string()),
+/// What the caller hears of an error at `sector`, the first of the request in its page.
+#[cold]
+fn failed(error: &FtlError, sector: u64) -> Error {
+    match error {
+        FtlError::WornOut { .. } => Error::WornOut(error.to_string()),
+        FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
+        FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector },
+        FtlError::Nand(NandError::ProgramFailed(_) | NandError::EraseFailed(_) | NandError::BadBlock(_)) => {
+            unreachable!("an FTL takes another block where one fails, or is worn out: {error}")
         }
+        FtlError::Config(_) => unreachable!("the mount has accepted the options: {error}"),
     }
 }
 
@@ -194,7 +198,7 @@ fn in_payload(piece: &Piece, request: &Request, page_shift: u32) -> std::ops::Ra
 impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         self.refuse_outside(request)?;
-        self.carry_out(request, data).map_err(|error| self.error(error, request))?;
+        self.carry_out(request, data)?;
         Ok(Completion { arrival: request.time, done: self.nand.ctx().finish() })
     }
 

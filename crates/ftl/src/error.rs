@@ -31,6 +31,14 @@ pub(crate) fn blocks(count: u32) -> String {
     format!("{count} block{}", if count == 1 { "" } else { "s" })
 }
 
+/// The way out of a reserve that is too large: `most` works here; none where no reserve does.
+pub(crate) fn at_most(key: &str, most: u32) -> String {
+    match most {
+        0 => String::new(),
+        _ => format!("; a device of this size takes {key} = {most} at most"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

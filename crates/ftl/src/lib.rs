@@ -132,7 +132,7 @@ pub enum Trims {
     Durable,
     /// Zeros, or what it held when it was trimmed.
     Undone,
-    /// Zeros, or anything that it has held.
+    /// Zeros, or anything that it has held; the mount after may find something else of these.
     Forgotten,
 }
 

@@ -183,6 +183,7 @@ impl block_mapped::Scheme for Scheme {
             Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),
             Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
             Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+            Variant::safe("forget_on_alloc", Config { durable_trim: false, erase_when: EraseWhen::OnAlloc, ..usual() }),
         ]
     }
 

@@ -332,9 +332,10 @@ impl Ftl for PageMap {
         if blocks < reserve.saturating_add(4) {
             return Err(FtlError::Config(format!(
                 "ftl.page.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and \
-                 the reserve, two frontiers, one block of data and one to collect need {}",
+                 the reserve, two frontiers, one block of data and one to collect need {}{}",
                 error::blocks(blocks),
-                reserve.saturating_add(4)
+                reserve.saturating_add(4),
+                error::at_most("ftl.page.reserve_blocks", blocks.saturating_sub(4)),
             )));
         }
         let dies = geometry.dies();

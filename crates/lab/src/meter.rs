@@ -4,6 +4,7 @@ use crate::latency::LatencyMeter;
 use crate::record::HostCounts;
 use crate::series::Series;
 use nandlab_block::{Completion, Op, Request};
+use nandlab_nand::Time;
 
 /// Counts, latencies and the course of a run.
 pub(crate) struct Meter {
@@ -14,6 +15,16 @@ pub(crate) struct Meter {
     pub(crate) page_reads: u64,
     /// log2 of the sectors of a page.
     page_shift: u32,
+    /// Where requests come at times of their own.
+    pub(crate) pace: Option<Pace>,
+}
+
+/// When requests came, and when the last of them was done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pace {
+    pub(crate) first: Time,
+    pub(crate) last: Time,
+    pub(crate) done: Time,
 }
 
 impl Meter {
@@ -25,7 +36,16 @@ impl Meter {
             series: Series::new(total, keeps_time, sectors_per_page),
             page_reads: 0,
             page_shift: sectors_per_page.trailing_zeros(),
+            pace: None,
         }
+    }
+
+    /// Looks at how requests came and ended that do not wait for each other.
+    pub(crate) fn add_pace(&mut self, done: &[Completion]) {
+        let (Some(first), Some(last)) = (done.first(), done.last()) else { return };
+        let pace = self.pace.get_or_insert(Pace { first: first.arrival, last: last.arrival, done: last.done });
+        pace.last = last.arrival;
+        pace.done = done.iter().fold(pace.done, |latest, one| latest.max(one.done));
     }
 
     /// Adds requests that were carried out; `failed` are the places of those whose data was lost.

@@ -1,7 +1,8 @@
 //! What a reader of a result should know, in sentences.
 
 use crate::config::{Experiment, Fill};
-use nandlab_nand::faulty;
+use crate::meter::Pace;
+use nandlab_nand::{faulty, Time};
 
 /// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
 ///
@@ -18,6 +19,34 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
     Some(format!(
         "{nothing} of {page_reads} page reads were of pages that were never written, or trimmed since: they cost no \
          time and no flash read{way_out}"
+    ))
+}
+
+/// Requests that may be left when the last one comes, at the mean rate of the run, before that is told.
+const LEFT_OVER: u64 = 100;
+
+/// What may be left, too, as a part of the whole run: one in so many.
+const LEFT_OVER_PART: u64 = 100;
+
+/// A device that gets requests faster than it answers makes each wait longer than the one before: then latencies tell
+/// how long the run was.
+///
+/// Such a device is behind at the end by a share of the whole run; one that keeps up is behind by the last burst or
+/// garbage collection. So it is told where, after the last request came, more was left than comes in `LEFT_OVER` mean
+/// gaps, and more than in 1 % of the run. The mean gap, since in a trace of bursts the median gap is next to nothing.
+pub(crate) fn fell_behind(pace: &Pace, requests: u64) -> Option<String> {
+    let (span, behind) = (pace.last.saturating_sub(pace.first), pace.done.saturating_sub(pace.last));
+    let gap = span / requests.saturating_sub(1).max(1);
+    if requests <= LEFT_OVER || behind <= (LEFT_OVER * gap).max(span / LEFT_OVER_PART) {
+        return None;
+    }
+    let seconds = |time: Time| time as f64 / 1e9;
+    Some(format!(
+        "the device fell behind: the last request came {:.3} s after the first, and the last was done {:.3} s later; \
+         latencies are mostly time in a queue that grows, and tell how long the run was. host.arrival = \"closed\" \
+         measures how fast the device is",
+        seconds(span),
+        seconds(behind)
     ))
 }
 
@@ -42,4 +71,32 @@ pub(crate) fn counts_endurance(faults: &faulty::Config) -> bool {
     let failures = faults.program_failure_rate > 0.0 || faults.erase_failure_rate > 0.0;
     let bits = faults.bit_errors.as_ref().is_some_and(|errors| errors.rber > 0.0 && errors.growth > 0);
     failures && faults.failure_growth > 0 || bits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Time = 1_000_000;
+
+    #[test]
+    fn who_keeps_up_is_not_told() {
+        // A request a millisecond for ten seconds.
+        let told = |behind| fell_behind(&Pace { first: 5, last: 5 + 9999 * MS, done: 5 + 9999 * MS + behind }, 10_000);
+        assert_eq!(told(0), None);
+        assert_eq!(told(100 * MS), None, "as much as comes in 100 gaps");
+        let sentence = told(101 * MS).unwrap();
+        assert!(sentence.contains("came 9.999 s after the first, and the last was done 0.101 s later"), "{sentence}");
+    }
+
+    #[test]
+    fn a_short_run_may_end_with_what_it_holds_and_a_long_one_with_a_share_of_itself() {
+        let at_once = Pace { first: 0, last: 0, done: 60_000 * MS };
+        assert_eq!((fell_behind(&at_once, 0), fell_behind(&at_once, 100)), (None, None));
+        assert!(fell_behind(&at_once, 101).is_some());
+        let hour =
+            |behind| fell_behind(&Pace { first: 0, last: 3_600_000 * MS, done: 3_600_000 * MS + behind }, 3_600_001);
+        assert_eq!(hour(36_000 * MS), None);
+        assert!(hour(36_001 * MS).is_some());
+    }
 }

@@ -8,7 +8,7 @@ use crate::error::LabError;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
 use crate::meter::Meter;
-use crate::notices::{endurance_without_effect, reads_of_nothing};
+use crate::notices::{endurance_without_effect, fell_behind, reads_of_nothing};
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
@@ -290,6 +290,9 @@ impl<'a> Run<'a> {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
+                if recorded && self.keeps_time() {
+                    meter.add_pace(&done);
+                }
                 left = rest;
             }
             self.control.set_done(meter.host.requests);
@@ -338,6 +341,7 @@ impl<'a> Run<'a> {
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
+        notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
         let device = &self.experiment.device;
         Record {
             version: env!("CARGO_PKG_VERSION"),

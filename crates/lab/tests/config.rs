@@ -139,8 +139,8 @@ fn every_mistake_gets_a_sentence_with_its_place() {
         ("[workload.unifrom]\n[ftl.page]", "workload", Some((1, 2)), "given `unifrom`; did you mean `uniform`?"),
         (
             "[workload.uniform]\n[workload.zipf]\n[ftl.page]",
-            "workload",
-            Some((1, 2)),
+            "workload.zipf",
+            Some((2, 11)),
             "expected exactly one of sequential, uniform, zipf, hot_cold, trace; found uniform, zipf",
         ),
         (&with("size = \"4 KIB\"", ""), "workload.uniform.size", Some((2, 8)), "`KIB` is no unit of bytes"),
@@ -195,7 +195,7 @@ fn every_mistake_deep_in_a_table_does_too() {
             &with("", "[device]\nprofile = \"no/such.toml\""),
             "device.profile",
             Some((5, 11)),
-            "no/such.toml cannot be read",
+            "no/such.toml: there is no such file",
         ),
         (&with("", "[device]\ncapacity = \"64 MB/s\""), "device.capacity", Some((5, 12)), "`MB/s` is no unit of bytes"),
         (&with("", "[device]\ncapacity = 100"), "device.capacity", Some((5, 12)), "a page of this device has 4096 B"),
@@ -413,8 +413,41 @@ fn overrides_reach_every_key_and_are_named_in_errors() {
     assert_eq!(resolved["workload"]["sequential"]["requests"], 3);
     let error = parse(&["device.capacity=32 MIB"]).unwrap_err().to_string();
     assert!(error.starts_with("--set device.capacity=32 MIB: device.capacity: `MIB` is no unit of bytes"), "{error}");
+    let error = parse(&["ftl.pge.victim=greedy"]).unwrap_err().to_string();
+    let expected =
+        "--set ftl.pge.victim=greedy: ftl.pge: expected one of page, block, given `pge`; did you mean `page`?";
+    assert_eq!(error, expected);
+    let error = parse(&["ftl.block.reserve_blocks=2"]).unwrap_err().to_string();
+    let expected = "--set ftl.block.reserve_blocks=2: ftl: expected exactly one of page, block; found page, block";
+    assert_eq!(error, expected);
     let error = parse(&["device.capactiy=1"]).unwrap_err().to_string();
     assert!(error.contains("did you mean `capacity`?"), "{error}");
+}
+
+#[test]
+fn a_reserve_that_would_deadlock_comes_with_ways_out_that_work() {
+    for (ftl, reserve) in [("page", 60), ("block", 60), ("block", 4000)] {
+        let at = |reserve: &str, device: &str| {
+            parse(&format!(
+                "[workload.uniform]\n[ftl.{ftl}]\n{reserve}\n[device]\n{device}\nshape.pages_per_block = 64"
+            ))
+        };
+        let reserve = format!("reserve_blocks = {reserve}");
+        let error = at(&reserve, "capacity = \"8 MiB\"").unwrap_err().to_string();
+        let (why, ways) = error.split_once(": set ").unwrap_or_else(|| panic!("{error}"));
+        assert!(why.contains("would deadlock"), "{error}");
+        for way in ways.split(", or ") {
+            let (key, value) = way.strip_prefix("device.").unwrap().split_once(" = ").unwrap();
+            let capacity = if key == "capacity" { "" } else { "capacity = \"8 MiB\"\n" };
+            at(&reserve, &format!("{capacity}{key} = {value}")).unwrap_or_else(|error| panic!("{way}: {error}"));
+        }
+        let most = why.split_once(&format!("takes ftl.{ftl}.reserve_blocks = ")).unwrap().1.split(' ').next().unwrap();
+        let largest = at(&format!("reserve_blocks = {most}"), "capacity = \"8 MiB\"").unwrap_err().to_string();
+        assert!(!largest.contains("would deadlock"), "{largest}");
+        let more = most.parse::<u32>().unwrap() + 1;
+        let more = at(&format!("reserve_blocks = {more}"), "capacity = \"8 MiB\"").unwrap_err().to_string();
+        assert!(more.contains("would deadlock"), "{more}");
+    }
 }
 
 #[test]

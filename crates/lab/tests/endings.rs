@@ -164,6 +164,22 @@ fn wear_beyond_an_endurance_that_counts_for_nothing_is_told() {
 }
 
 #[test]
+fn a_device_that_falls_behind_its_requests_is_told() {
+    let at = |rate: &str| {
+        let rate = format!("workload.uniform.requests_per_s={rate}");
+        record(&["host.arrival=recorded", &rate, "workload.uniform.read_share=0"])
+    };
+    let (slow, fast) = (at("50"), at("100_000"));
+    let part = "the device fell behind";
+    assert_eq!(notice(&slow, part), None);
+    let sentence = notice(&fast, part).unwrap();
+    assert!(sentence.contains("host.arrival = \"closed\""), "{sentence}");
+    let longest = |record: &Record| record.latency_us.as_ref().unwrap().write.as_ref().unwrap().max;
+    assert!(longest(&fast) > 100.0 * longest(&slow), "{} and {}", longest(&fast), longest(&slow));
+    assert_eq!(notice(&record(&[]), part), None, "a closed loop waits");
+}
+
+#[test]
 fn trims_that_compact_leaves_out_are_told() {
     let folder = std::env::temp_dir().join(format!("nandlab-compact-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -146,7 +146,10 @@ impl Model {
     pub fn settled(&mut self) {
         for sector in &mut self.sectors {
             sector.after_cut.clone_from(&sector.now);
-            sector.trimmed_after_cut = false;
+            // Zeros that no note holds may give way to an older version at the next mount.
+            let stays_open = self.trims == Trims::Forgotten && sector.now == [0];
+            sector.trimmed_after_cut &= stays_open;
+            sector.is_trimmed = sector.trimmed_after_cut;
             // The mount chose the newest copy: what was newer is gone for good.
             if let (&[version], Trims::Undone | Trims::Forgotten) = (&sector.now[..], self.trims) {
                 if version == 0 {

@@ -154,7 +154,7 @@ def _headline(runs: Runs) -> str:
             continue
         numbers = [column.number(result) for column in columns]
         texts = [column.text(number) for column, number in zip(columns, numbers, strict=True)]
-        state = [parts.stopped_after(result) if result.partial else ""] * states
+        state = [html.Wide(parts.stopped(result), 1) if result.partial else ""] * states
         rows.append([*labels.values(), *texts, *state])
         shares = ((number or 0) / peak for number, peak in zip(numbers, peaks, strict=True))
         heat.append([0.0] * len(labels) + list(shares))

@@ -86,6 +86,6 @@ def experiment(result: Result) -> str:
     return html.code(toml_text(result.experiment))
 
 
-def stopped_after(result: Result) -> str:
-    """How far a run came that was stopped."""
-    return f"partial, after {units.count(result.host.requests)} requests"
+def stopped(result: Result) -> str:
+    """How far a run came that was stopped, and why it was; nothing of one that came to its end."""
+    return "" if result.stopped is None else f"partial: stopped {result.stopped.message}"

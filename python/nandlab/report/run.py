@@ -40,10 +40,9 @@ def run_page(result: Result, command: str | None) -> str:
 
 
 def _partial(result: Result) -> str:
-    if not result.partial:
+    if result.stopped is None:
         return ""
-    done = units.count(result.host.requests)
-    words = f"This run was stopped after {done} requests; the figures are those up to then."
+    words = f"This run was stopped {result.stopped.message}. The figures are those up to then."
     return html.paragraph(words, "warning")
 
 

@@ -345,6 +345,9 @@ fn a_page_lost_in_a_merge_reads_as_an_error_for_good() {
         }
     };
     let lost: Vec<u64> = (0..64).filter(|&page| !readable(&mut disk, page)).collect();
+    assert!(lost[0] > 0);
+    let over_all = disk.submit(&Request::new(Op::Read, 0, 64), Payload::Read(&mut [0; 64 * 512]));
+    assert_eq!(over_all.unwrap_err(), Error::Unreadable { sector: lost[0] }, "a long request names the lost page");
     // The pages below the written one are gathered with it.
     (0..8).for_each(|block| [7, 6].into_iter().for_each(|place| write(&mut disk, 8 * block + place)));
     let moved = lost.iter().filter(|&&page| page % 8 < 6).count() as u64;

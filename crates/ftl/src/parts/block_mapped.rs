@@ -206,7 +206,7 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         if sectors != self.store.full_mask() || !self.store.lookup(at).is_some() {
             return Ok(());
         }
-        self.store.trim(at);
+        self.store.trim(nand, at)?;
         let (group, _) = self.store.split(at);
         if self.store.mapped_in(group) > 0 {
             return Ok(());
@@ -225,6 +225,7 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
             self.retire_failing(nand)?;
         }
         nand.ctx().fence();
+        self.store.settled();
         let end = nand.ctx().horizon();
         nand.ctx().wait_until(end);
         Ok(())

@@ -107,8 +107,13 @@ pub struct Store {
     free: FreeBlocks,
     notes: Notes,
     seq: u64,
+    /// Whether a page is unmapped of which no note says so: blocks are erased at once from then on.
+    forgets: bool,
     /// Blocks in use with a failed program.
     failing: BTreeSet<BlockId>,
+    /// When the last merge or note ends, until a fence makes it durable: blocks that it emptied may wait for their
+    /// erase, and must not be found beside a block that is opened after it.
+    unsettled: Option<Time>,
     /// By block: when the last program ends that made one of its pages invalid.
     superseded: Vec<Time>,
     full: SectorMask,
@@ -127,7 +132,9 @@ impl Store {
             free: FreeBlocks::new(geometry),
             notes: Notes::new(geometry, logical_pages, options.durable_trim),
             seq: 1,
+            forgets: false,
             failing: BTreeSet::new(),
+            unsettled: None,
             superseded: vec![0; geometry.blocks() as usize],
             full: geometry.full_mask(),
             dense: order == ProgramOrder::AscendingDense,
@@ -444,6 +451,7 @@ impl Store {
             let target = self.take(nand, near)?;
             let lost_pages = self.events.lost_pages;
             if self.gather_into(nand, group, target, pending)? {
+                self.settle_later(nand);
                 self.wait(nand);
                 return Ok(target);
             }
@@ -595,8 +603,22 @@ impl Store {
         verified(nand.program(to, &N::Buf::zeroed(self.geometry.page_bytes()), &[], oob))
     }
 
+    /// What was issued last must be durable before another block is opened.
+    #[inline]
+    fn settle_later<N: Nand>(&mut self, nand: &mut N) {
+        self.unsettled = self.unsettled.max(Some(nand.ctx().last()));
+    }
+
+    /// Everything that was issued is durable.
+    pub(crate) fn settled(&mut self) {
+        self.unsettled = None;
+    }
+
     /// Takes a free block, erased; from the die of `near` where it can.
     pub(crate) fn take<N: Nand>(&mut self, nand: &mut N, near: BlockId) -> Result<BlockId, FtlError> {
+        if let Some(end) = self.unsettled.take() {
+            nand.ctx().fence_at(end);
+        }
         while let Some(free) = self.free.take(near) {
             if free.erased || scoped(nand, Cause::Gc, |nand| self.erase(nand, free.block))? {
                 return Ok(free.block);
@@ -616,6 +638,7 @@ impl Store {
         // What replaced the pages of this block must be on flash before they go.
         let bound = self.superseded[block.index()].max(self.notes.written_at());
         let before = nand.ctx().fence_at(bound);
+        self.unsettled = self.unsettled.filter(|&end| end > bound);
         let erased = nand.erase(block);
         nand.ctx().set_ready(before);
         match erased {
@@ -639,7 +662,7 @@ impl Store {
         if self.failing.remove(&block) {
             return self.retire(nand, block);
         }
-        let at_once = self.options.erase_when == EraseWhen::OnFree;
+        let at_once = self.forgets || self.options.erase_when == EraseWhen::OnFree;
         if !at_once || self.erase(nand, block)? {
             self.free.add(block, at_once);
         }
@@ -665,7 +688,10 @@ impl Store {
     }
 
     /// Unmaps a page.
-    pub(crate) fn trim(&mut self, at: Lpn) {
+    pub(crate) fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        if !self.options.durable_trim && !self.forgets {
+            self.forget(nand)?;
+        }
         let old = std::mem::replace(&mut self.map[at.index()], Ppa::NONE);
         if self.options.durable_trim {
             self.notes.trimmed(at);
@@ -673,6 +699,20 @@ impl Store {
         } else {
             self.valid.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
         }
+        Ok(())
+    }
+
+    /// Erases what is free, and from now on at once what becomes free: without notes, a copy that is superseded may be
+    /// the newest one again after a trim, and a mount would find more blocks in use than there were.
+    #[cold]
+    fn forget<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.forgets = true;
+        for block in self.free.take_unerased() {
+            if scoped(nand, Cause::Trim, |nand| self.erase(nand, block))? {
+                self.free.add(block, true);
+            }
+        }
+        Ok(())
     }
 
     fn needed_blocks(&self) -> u32 {

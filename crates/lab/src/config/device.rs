@@ -14,6 +14,7 @@ use nandlab_nand::{Geometry, Rules, Shape};
 use nandlab_workload::{nearest, ByteCount};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::io;
 use std::path::Path;
 
 /// How the device is simulated.
@@ -200,7 +201,7 @@ fn find(tree: &Tree, named: &str, base: &Path) -> Result<(String, String), Confi
         let path = base.join(named);
         return match std::fs::read_to_string(&path) {
             Ok(text) => Ok((text, path.display().to_string())),
-            Err(error) => refuse(format!("device.profile: {} cannot be read: {error}", path.display())),
+            Err(error) => refuse(format!("device.profile: {}: {}", path.display(), unreadable(&error))),
         };
     }
     if let Some(profile) = profiles::LIST.iter().find(|profile| profile.name == named) {
@@ -211,6 +212,17 @@ fn find(tree: &Tree, named: &str, base: &Path) -> Result<(String, String), Confi
     let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     let names = names.join(", ");
     refuse(format!("device.profile: there is no profile `{named}`{hint} (known: {names}; or the path of a .toml file)"))
+}
+
+/// Why a file cannot be read, as a sentence.
+fn unreadable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "the file may not be read by you".to_owned(),
+        io::ErrorKind::IsADirectory => "this is a folder, expected a file".to_owned(),
+        io::ErrorKind::InvalidData => "the file is no UTF-8 text".to_owned(),
+        _ => format!("the file cannot be read: {error}"),
+    }
 }
 
 /// Counts of a device: physical and exported.
@@ -264,17 +276,20 @@ impl Sizing {
     /// Whether the FTL can export so much.
     fn fits(&self, experiment: &Experiment) -> Result<(), Fault> {
         let rules = &experiment.device.profile.rules;
-        let most = most_pages(&experiment.ftl, &self.geometry, rules)?;
+        let ways_out = || {
+            let ways_out = Advice::to_fit(&experiment.device, &experiment.ftl).sentence();
+            ways_out.map(|ways| format!(": {ways}")).unwrap_or_default()
+        };
+        let most = most_pages(&experiment.ftl, &self.geometry, rules)
+            .map_err(|(key, message)| (key, format!("{message}{}", ways_out())))?;
         if self.logical_pages <= most {
             return Ok(());
         }
         let page = u64::from(self.geometry.page_bytes());
         let bytes = |pages: u32| ByteCount(u64::from(pages) * page).rounded();
-        let ways_out = Advice::to_fit(&experiment.device, &experiment.ftl).sentence();
-        let ways_out = ways_out.map(|ways| format!(": {ways}")).unwrap_or_default();
         let key = if experiment.device.capacity.is_some() { "device.capacity" } else { "device.over_provisioning" };
         let message = format!(
-            "{} ({}) are to be exported from {} of {}, and ftl.{} can export {} ({}) of them{ways_out}",
+            "{} ({}) are to be exported from {} of {}, and ftl.{} can export {} ({}) of them{}",
             bytes(self.logical_pages),
             counted(self.logical_pages, "page"),
             counted(self.geometry.blocks(), "block"),
@@ -282,6 +297,7 @@ impl Sizing {
             experiment.ftl.name(),
             bytes(most),
             counted(most, "page"),
+            ways_out(),
         );
         Err((key.into(), message))
     }

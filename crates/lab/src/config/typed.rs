@@ -63,6 +63,9 @@ impl What {
             Self::Missing { key } => (Part::Key, format!("{} needs the key `{key}`", of(path))),
             Self::Choice { given, expected } => {
                 let found = if given.is_empty() { "none".to_owned() } else { given.join(", ") };
+                // The last one is at fault; the sentence is about the table.
+                let table = path.rsplit_once('.').filter(|_| !given.is_empty());
+                let path = table.map_or(path, |(table, _)| table);
                 (Part::Key, format!("{path}: expected exactly one of {}; found {found}", expected.join(", ")))
             }
             Self::Unknown { expected } => {
@@ -79,6 +82,19 @@ impl What {
 impl Wrong {
     fn new(what: What) -> Self {
         Self { what, steps: Vec::new() }
+    }
+
+    /// Not exactly one of `expected`: what is too much is a name that nobody knows, else the last.
+    fn choice(given: Vec<String>, expected: &'static [&'static str]) -> Self {
+        if let Some(stray) = given.iter().find(|name| !expected.contains(&name.as_str())) {
+            return <Self as de::Error>::unknown_variant(stray, expected).at(Step::Key(stray.clone()));
+        }
+        let last = given.last().cloned();
+        let wrong = Self::new(What::Choice { given, expected });
+        match last {
+            Some(name) => wrong.at(Step::Key(name)),
+            None => wrong,
+        }
     }
 
     fn at(mut self, step: Step) -> Self {
@@ -228,10 +244,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
                 let (name, content) = map.iter().next().expect("the table has one entry");
                 visitor.visit_enum(Variant { name, content: Some(content) })
             }
-            Value::Object(map) => {
-                let given = map.keys().cloned().collect();
-                Err(Wrong::new(What::Choice { given, expected: variants }))
-            }
+            Value::Object(map) => Err(Wrong::choice(map.keys().cloned().collect(), variants)),
             _ => {
                 let expected = format!("one of {}", variants.join(", "));
                 self.deserialize_any(Nothing(&expected)).map(|never| match never {})
@@ -399,6 +412,8 @@ mod tests {
             ("number = 1\nchoice = 3", "choice: expected one of plain, with_options, given 3"),
             ("number = 1\nchoice = \"plian\"", "given `plian`; did you mean `plain`?"),
             ("number = 1\n[choice]\n[list]", "line 2, column 2: choice: expected exactly one of plain, with_options; found none"),
+            ("number = 1\n[choice.plain]\n[choice.with_options]", "line 3, column 9: choice: expected exactly one of plain, with_options; found plain, with_options"),
+            ("number = 1\n[choice.plain]\n[choice.plian]", "line 3, column 1: choice.plian: expected one of plain, with_options, given `plian`; did you mean `plain`?"),
             ("number = 1\n[choice.with_options]\ndepht = 3", "line 3, column 1: [choice.with_options] has no key `depht`; did you mean `depth`?"),
             ("number = 1\n[choice.with_options]\ndepth = 300", "line 3, column 9: choice.with_options.depth: expected a whole number from 0 to 255, given 300"),
             ("number = 1\n[[list]]\n[[list]]\nwanted = 1", "line 4, column 10: list[1].wanted: expected true or false, given 1"),

@@ -66,6 +66,17 @@ impl FreeBlocks {
         None
     }
 
+    /// Takes all that are not known to be erased.
+    pub(crate) fn take_unerased(&mut self) -> Vec<BlockId> {
+        let mut unerased = Vec::new();
+        for die in &mut self.dies {
+            unerased.extend(die.iter().filter(|free| !free.erased).map(|free| free.block));
+            die.retain(|free| free.erased);
+        }
+        self.count -= unerased.len() as u32;
+        unerased
+    }
+
     pub(crate) fn set_bad(&mut self, block: BlockId) {
         self.bad.insert(block);
     }
@@ -102,6 +113,11 @@ mod tests {
         assert_eq!([take(BlockId(4)), take(BlockId(3))], [Some(4), Some(5)]);
         assert_eq!(take(BlockId(3)), Some(1), "another die helps out");
         assert_eq!([take(BlockId::NONE), take(BlockId::NONE)], [Some(2), None]);
+        free.add(BlockId(1), false);
+        free.add(BlockId(4), true);
+        free.add(BlockId(3), false);
+        assert_eq!((free.take_unerased(), free.count()), (vec![BlockId(1), BlockId(3)], 1));
+        assert_eq!(free.take(BlockId::NONE).map(|free| free.block.0), Some(4));
         free.set_bad(BlockId(5));
         assert_eq!((free.good(), free.in_use(), free.count()), (5, 5, 0));
     }

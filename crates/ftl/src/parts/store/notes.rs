@@ -184,6 +184,7 @@ impl Store {
         match nand.program(to, &blank, &bitmap, oob) {
             Ok(_) => {
                 self.notes.written_at = self.notes.written_at.max(nand.ctx().last());
+                self.settle_later(nand);
                 self.notes.live[segment as usize] = to;
                 self.notes.changed.remove(&segment);
                 self.notes.moving.remove(&segment);

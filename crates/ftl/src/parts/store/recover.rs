@@ -83,6 +83,9 @@ pub(crate) fn mount<N: Nand>(
     }
     let found = store.adopt_blocks(&scans);
     store.refuse_worn_out()?;
+    if !left_out.is_empty() && !options.durable_trim {
+        store.forget(nand)?;
+    }
     store.write_notes(nand)?;
     Ok((store, found))
 }
