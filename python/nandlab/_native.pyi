@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from nandlab.result import Result
 
-class NandlabError(Exception): ...
+class NandlabError(Exception):
+    result: Result | None
 
 class ConfigError(NandlabError):
     file: str | None
@@ -18,8 +19,7 @@ class TraceError(NandlabError):
     column: int | None
     key: str | None
 
-class DeviceFull(NandlabError):
-    result: Result | None
+class DeviceFull(NandlabError): ...
 
 class PowerLost(NandlabError): ...
 

@@ -31,6 +31,7 @@ class Experiment:
     Args:
         workload: Exactly one workload.
         ftl: Exactly one FTL.
+        index: The index that a workload of keys asks.
         buffer: At most one write buffer over the FTL.
         device: The NAND device.
         host: How requests arrive.
@@ -58,6 +59,7 @@ class Experiment:
         *,
         workload: Mapping[str, Any],
         ftl: Mapping[str, Any],
+        index: Mapping[str, Any] | None = None,
         buffer: Mapping[str, Any] | None = None,
         device: Device | Mapping[str, Any] | None = None,
         host: Host | Mapping[str, Any] | None = None,
@@ -71,6 +73,7 @@ class Experiment:
             "workload": workload,
             "host": host,
             "precondition": precondition,
+            "index": index,
             "buffer": buffer,
             "ftl": ftl,
             "device": device,
@@ -159,8 +162,9 @@ class Experiment:
         Raises:
             ConfigError: The experiment cannot be run as it is written.
             TraceError: The trace is malformed or does not fit the device.
-            DeviceFull: Too few good blocks are left. Its `result` is what was measured until then, marked
-                partial; None where the device could not even be opened.
+            DeviceFull: Too few good blocks are left, or the index has no page left. Its `result` is what was
+                measured until then, marked partial; None where the device could not even be opened.
+            NandlabError: A page of the index was lost to bit errors; with a `result` too.
 
         """
         target = None if op_log is None else os.fspath(op_log)
@@ -178,7 +182,7 @@ class Experiment:
             result = run.partial_result()
             if target is not None and log is not None and target.endswith(".parquet"):
                 to_parquet(log, target)
-        return _unless_worn_out(result)
+        return _unless_it_failed(result)
 
     def inputs(self) -> list[Path]:
         """The files that it reads: itself, a trace, a profile."""
@@ -219,19 +223,23 @@ class Run:
         """The result, once `wait()` has said that the end has come.
 
         Raises:
-            DeviceFull: Too few good blocks are left; its `result` is what was measured until then.
+            DeviceFull: Too few good blocks are left, or the index has no page left; its `result` is what was
+                measured until then.
+            NandlabError: A page of the index was lost to bit errors; with a `result` too.
 
         """
-        return _unless_worn_out(self.partial_result())
+        return _unless_it_failed(self.partial_result())
 
     def partial_result(self) -> Result:
-        """As `result()`, but a device that wore out is no error: `stopped` says so."""
+        """As `result()`, but a worn-out device or an index that cannot go on is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()))
 
 
-def _unless_worn_out(result: Result) -> Result:
-    if result.stopped is not None and result.stopped.why == "worn_out":
-        error = _native.DeviceFull(result.stopped.message)
-        error.result = result
-        raise error
+def _unless_it_failed(result: Result) -> Result:
+    stopped = result.stopped
+    if stopped is not None and stopped.why != "cancelled":
+        error = _native.NandlabError if stopped.why == "unreadable" else _native.DeviceFull
+        raised = error(stopped.message)
+        raised.result = result
+        raise raised
     return result

@@ -64,9 +64,13 @@ def _view(value: Any, hint: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 class Stopped(View):
-    """What ended a run before its end: `why` is "cancelled" or "worn_out", `message` says where it stood."""
+    """What ended a run before its end: `why`, and a `message` that says where it stood.
 
-    why: Literal["cancelled", "worn_out"]
+    "cancelled": by the caller; "worn_out": too few good blocks; "index_full": no page is left for the index;
+    "unreadable": a page of the index was lost to bit errors.
+    """
+
+    why: Literal["cancelled", "worn_out", "index_full", "unreadable"]
     message: str
 
 

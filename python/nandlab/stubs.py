@@ -1,4 +1,4 @@
-"""Writes the type stubs of `nandlab.ftl`, `.buffer` and `.workload` from the lists of the compiled module.
+"""Writes the type stubs of `nandlab.ftl`, `.buffer`, `.index` and `.workload` from the lists of the compiled module.
 
 `python -m nandlab.stubs` is run by the build, so that an editor knows the options of a new FTL.
 """
@@ -51,7 +51,8 @@ def _optional(kind: str) -> str:
 
 def write(folder: Path) -> None:
     """Writes a stub file for each list into `folder`; leaves one alone that is as it should be."""
-    for name, kind in (("ftl", "ftls"), ("buffer", "buffers"), ("workload", "workloads")):
+    kinds = {"ftl": "ftls", "buffer": "buffers", "index": "indexes", "workload": "workloads"}
+    for name, kind in kinds.items():
         path, text = folder / f"{name}.pyi", stub(lists()[kind])
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")

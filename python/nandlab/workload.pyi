@@ -147,3 +147,67 @@ def trace(
         repeat: How often the trace is played. Default 1.
         requests: Only this many requests from the start of the trace, each time it is played.
     """
+
+def inserts(
+    *,
+    operations: int | None = None,
+    order: Literal['random', 'sequential', 'skewed'] | None = None,
+    keys: int | None = None,
+    theta: float | None = None,
+) -> Choice:
+    """Records are added, at random, in order, or skewed.
+
+    Args:
+        operations: Inserts in all. Default 100000.
+        order: The order of keys. Default "random".
+        keys: Keys are below this number; `sequential` begins again from 0 there. Default 2147483648.
+        theta: Exponent of `skewed`, 0 (uniform) to 10. Default 0.99.
+    """
+
+def ycsb(
+    *,
+    mix: Literal['a', 'b', 'c', 'd', 'e', 'f'] | None = None,
+    records: int | None = None,
+    operations: int | None = None,
+    theta: float | None = None,
+    longest_scan: int | None = None,
+    key_bits: int | None = None,
+) -> Choice:
+    """The core workloads A to F of the Yahoo! Cloud Serving Benchmark.
+
+    Args:
+        mix: Which of the six mixes. Default "a".
+        records: Records inserted before. Default 100000.
+        operations: Operations after that. Default 100000.
+        theta: Exponent of the frequencies, 0 (uniform) to 10. Default 0.99.
+        longest_scan: Most records of a scan. Default 100.
+        key_bits: Keys are below 2^key_bits, 1 to 62. Default 31.
+    """
+
+def load_update(
+    *,
+    records: int | None = None,
+    updates: int | None = None,
+    spacing: int | None = None,
+    theta: float | None = None,
+) -> Choice:
+    """A bulk load in the order of keys, then updates.
+
+    Args:
+        records: Records loaded. Default 100000.
+        updates: Updates after the load. Default 100000.
+        spacing: Distance of two keys. Default 1.
+        theta: Exponent of the frequencies of updates, 0 (uniform) to 10. Default 0.0.
+    """
+
+def keys(
+    *,
+    path: str,
+    scan_records: int | None = None,
+) -> Choice:
+    """Operations on keys that were recorded.
+
+    Args:
+        path: The file; a relative path starts at the folder of the experiment.
+        scan_records: Records that a scan returns. Default 100.
+    """

@@ -328,6 +328,7 @@ impl Scheme {
     fn merge_front<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
         let victim = self.logs.front().expect("the caller saw a log block");
         let (block, entries) = (victim.block, victim.entries.clone());
+        let mut is_empty = true;
         for (place, at) in entries {
             let is_newest = store.lookup(at) == store.geometry().page(block, place);
             let (group, _) = store.split(at);
@@ -335,6 +336,7 @@ impl Scheme {
             if !merges {
                 continue;
             }
+            is_empty = false;
             if self.sequential.is_some_and(|sequential| sequential.group == group) {
                 self.end_sequential(store, nand)?;
             } else {
@@ -342,6 +344,7 @@ impl Scheme {
                 self.renew(store, nand, Cause::FullMerge, group, None)?;
             }
         }
+        store.events.empty_gc_runs += u64::from(is_empty);
         // A sequential log block that was ended may have brought another victim to the front.
         self.logs.retain(|log| log.block != block);
         scoped(nand, Cause::FullMerge, |nand| store.release(nand, block))

@@ -168,6 +168,8 @@ impl<C> Variant<C> {
 pub struct Events {
     /// Victim blocks collected.
     pub gc_runs: u64,
+    /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
+    pub empty_gc_runs: u64,
     /// Log blocks that became data blocks as they were.
     pub switch_merges: u64,
     /// Log blocks that were completed.

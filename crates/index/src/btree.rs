@@ -255,23 +255,7 @@ impl<'d> Tree<'d> {
     }
 
     fn check_record(&self, key: &[u8], value: &[u8]) -> Result<(), IndexError> {
-        if matches!(self.records_as, Records::Fixed(_)) {
-            return Ok(());
-        }
-        // Four records a page: then a full page splits into two that hold the new record.
-        let most = self.leaf.room() / 4;
-        let leaf = self.leaf.cost(key.len(), value.len());
-        let inner = self.inner.cost(key.len(), LINK_BYTES);
-        if leaf.max(inner) > most {
-            let overhead = self.leaf.cost(0, 0);
-            let allowed = format!(
-                "key and value have at most {} bytes together, the key at most {}, so that four fit into a page",
-                most - overhead,
-                most - overhead - LINK_BYTES
-            );
-            return Err(IndexError::Length { what: "record", bytes: key.len() + value.len(), allowed });
-        }
-        Ok(())
+        self.records_as.check_record(&*self.leaf, &*self.inner, key.len(), value.len())
     }
 
     fn check_room(&self, changed: u32, new: u32) -> Result<(), IndexError> {

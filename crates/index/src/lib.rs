@@ -1,14 +1,38 @@
 //! An index on a block device: a B+tree ([`btree`]) over a buffer pool ([`pool`]), with real bytes.
 //!
 //! The device below may be a file system's, a buffer, or an FTL on NAND; a [`Mirror`] keeps the bytes for one that only
-//! counts. Every request carries the origin of its page: leaf, inner page, root or header.
+//! counts. Every request carries the origin of its page: leaf, inner page, root or header. [`IndexConfig`] is how an
+//! experiment writes it down, [`LIST`] what there is.
 
 pub mod btree;
 mod error;
 mod mirror;
+mod options;
 pub mod pool;
 
 pub use btree::{Config, Records, Tree};
 pub use error::IndexError;
-pub use mirror::{Blank, Mirror};
+pub use mirror::{Blank, Mirror, Switch};
+pub use options::{IndexConfig, Layout, Options};
 pub use pool::{Budget, Pool, Replacement, WriteBack};
+
+/// An entry of the list of indexes.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name in `[index.<name>]`.
+    pub name: &'static str,
+    /// The source file, whose head comment is the docs page.
+    pub source: &'static str,
+    /// The paper or book it comes from, short.
+    pub paper: &'static str,
+    /// The schema of its options.
+    pub options: fn() -> schemars::Schema,
+}
+
+/// Every index.
+pub const LIST: &[Entry] = &[Entry {
+    name: "btree",
+    source: include_str!("btree.rs"),
+    paper: "Bayer and McCreight 1972",
+    options: || schemars::schema_for!(Options),
+}];

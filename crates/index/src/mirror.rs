@@ -2,6 +2,11 @@
 
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_nand::SECTOR_BYTES;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// Bytes of a piece of a mirror: memory is taken a piece at a time.
+const PIECE: usize = 1 << 20;
 
 /// A device that keeps the bytes itself and passes every request on without them.
 ///
@@ -10,14 +15,41 @@ use nandlab_nand::SECTOR_BYTES;
 #[derive(Debug)]
 pub struct Mirror<D> {
     inner: D,
-    bytes: Vec<u8>,
+    /// The bytes by [`PIECE`]; one that is empty holds zeros.
+    pieces: Vec<Vec<u8>>,
+    /// Whether the device below has bytes too, which must be the same.
+    compares: bool,
+    switch: Switch,
+}
+
+/// Takes the device below a mirror off: requests from then on are answered by the mirror, at once.
+#[derive(Clone, Debug, Default)]
+pub struct Switch(Rc<Cell<bool>>);
+
+impl Switch {
+    /// Throws the switch; there is no way back, since the device below has missed something.
+    pub fn detach(&self) {
+        self.0.set(true);
+    }
 }
 
 impl<D: BlockDevice> Mirror<D> {
     /// A mirror of `inner`, all zeros; memory is taken as it is written.
     pub fn new(inner: D) -> Self {
-        let bytes = vec![0; (inner.sectors() * u64::from(SECTOR_BYTES)) as usize];
-        Self { inner, bytes }
+        Self { inner, pieces: Vec::new(), compares: false, switch: Switch::default() }
+    }
+
+    /// A mirror of a device with bytes, which go down too: what is read there must be what was written here.
+    ///
+    /// # Panics
+    /// At a read of other bytes.
+    pub fn comparing(inner: D) -> Self {
+        Self { compares: true, ..Self::new(inner) }
+    }
+
+    /// The switch that takes the device below off.
+    pub fn switch(&self) -> Switch {
+        self.switch.clone()
     }
 
     /// The device below.
@@ -34,18 +66,69 @@ impl<D: BlockDevice> Mirror<D> {
     pub fn into_inner(self) -> D {
         self.inner
     }
+
+    fn pass_on(&mut self, request: &Request, data: &mut Payload<'_>) -> Result<Completion, Error> {
+        if self.switch.0.get() {
+            return Ok(Completion { arrival: request.time, done: request.time });
+        }
+        if !self.compares {
+            return self.inner.submit(request, Payload::None);
+        }
+        match data {
+            Payload::None => self.inner.submit(request, Payload::None),
+            Payload::Write(bytes) => self.inner.submit(request, Payload::Write(bytes)),
+            Payload::Read(bytes) => {
+                let completion = self.inner.submit(request, Payload::Read(bytes))?;
+                let mut kept = vec![0; bytes.len()];
+                self.read(start(request), &mut kept);
+                assert!(kept == **bytes, "sector {} reads back other bytes than the index wrote there", request.sector);
+                Ok(completion)
+            }
+        }
+    }
+
+    fn read(&self, mut at: usize, mut to: &mut [u8]) {
+        while !to.is_empty() {
+            let (piece, from) = (at / PIECE, at % PIECE);
+            let (part, rest) = to.split_at_mut(to.len().min(PIECE - from));
+            match self.pieces.get(piece).filter(|bytes| !bytes.is_empty()) {
+                Some(bytes) => part.copy_from_slice(&bytes[from..from + part.len()]),
+                None => part.fill(0),
+            }
+            at += part.len();
+            to = rest;
+        }
+    }
+
+    fn write(&mut self, mut at: usize, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let (piece, to) = (at / PIECE, at % PIECE);
+            let (part, rest) = bytes.split_at(bytes.len().min(PIECE - to));
+            if piece >= self.pieces.len() {
+                self.pieces.resize_with(piece + 1, Vec::new);
+            }
+            let kept = &mut self.pieces[piece];
+            kept.resize(PIECE, 0);
+            kept[to..to + part.len()].copy_from_slice(part);
+            at += part.len();
+            bytes = rest;
+        }
+    }
+}
+
+/// The first byte of a request.
+fn start(request: &Request) -> usize {
+    (request.sector * u64::from(SECTOR_BYTES)) as usize
 }
 
 impl<D: BlockDevice> BlockDevice for Mirror<D> {
-    fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
-        let completion = self.inner.submit(request, Payload::None)?;
-        // The device below has refused what reaches past its end.
-        let range =
-            (request.sector * u64::from(SECTOR_BYTES)) as usize..(request.end() * u64::from(SECTOR_BYTES)) as usize;
+    fn submit(&mut self, request: &Request, mut data: Payload<'_>) -> Result<Completion, Error> {
+        // The device below refuses what reaches past its end.
+        let completion = self.pass_on(request, &mut data)?;
         match (request.op, data) {
-            (Op::Read, Payload::Read(to)) => to.copy_from_slice(&self.bytes[range]),
-            (Op::Write, Payload::Write(from)) => self.bytes[range].copy_from_slice(from),
-            (Op::Trim, _) => self.bytes[range].fill(0),
+            (Op::Read, Payload::Read(to)) => self.read(start(request), to),
+            (Op::Write, Payload::Write(from)) => self.write(start(request), from),
+            (Op::Trim, _) => self.write(start(request), &vec![0; (request.sectors * SECTOR_BYTES) as usize]),
             _ => {}
         }
         Ok(completion)
@@ -113,5 +196,40 @@ mod tests {
         let beyond = mirror.submit(&Request::new(Op::Read, 7, 2), Payload::Read(&mut bytes));
         assert_eq!(beyond, Err(Error::OutOfRange { sector: 7, sectors: 2, capacity: 8 }));
         assert_eq!(mirror.into_inner().1, [(Op::Write, 3), (Op::Trim, 4), (Op::Read, 3), (Op::Read, 7)]);
+    }
+
+    #[test]
+    fn bytes_across_pieces_are_kept() {
+        let mut mirror = Mirror::new(Blank::new(3 * PIECE as u64 / 512));
+        let at = PIECE as u64 / 512 - 1;
+        let bytes: Vec<u8> = (0..2048_u32).map(|n| (n % 251) as u8).collect();
+        mirror.submit(&Request::new(Op::Write, at, 4), Payload::Write(&bytes)).unwrap();
+        let mut read = vec![9; 6 * 512];
+        mirror.submit(&Request::new(Op::Read, at - 1, 6), Payload::Read(&mut read)).unwrap();
+        assert_eq!((&read[..512], &read[512..2560], &read[2560..]), (&[0; 512][..], &bytes[..], &[0; 512][..]));
+        let far = mirror.submit(&Request::new(Op::Read, 2 * PIECE as u64 / 512, 6), Payload::Read(&mut read));
+        assert!(far.is_ok() && read.iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    #[should_panic(expected = "sector 3 reads back other bytes")]
+    fn a_device_that_forgets_is_found() {
+        let mut mirror = Mirror::comparing(Blank::new(8));
+        let mut bytes = [7; 512];
+        mirror.submit(&Request::new(Op::Write, 3, 1), Payload::Write(&bytes)).unwrap();
+        bytes = [0; 512];
+        let _ = mirror.submit(&Request::new(Op::Read, 3, 1), Payload::Read(&mut bytes));
+    }
+
+    #[test]
+    fn nothing_goes_below_once_the_switch_is_thrown() {
+        let mut mirror = Mirror::new(Bare(Blank::new(8), Vec::new()));
+        mirror.switch().detach();
+        let mut bytes = [7; 512];
+        mirror.submit(&Request::new(Op::Write, 3, 1), Payload::Write(&bytes)).unwrap();
+        bytes = [0; 512];
+        mirror.submit(&Request::new(Op::Read, 3, 1), Payload::Read(&mut bytes)).unwrap();
+        assert_eq!(bytes, [7; 512]);
+        assert!(mirror.into_inner().1.is_empty());
     }
 }

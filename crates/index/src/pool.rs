@@ -21,7 +21,7 @@ mod policy;
 mod shadow;
 mod two_q;
 
-pub use config::{Budget, Config, Stats, WriteBack};
+pub use config::{Budget, Config, PagesByKind, Stats, WriteBack};
 pub use header::META_BYTES;
 pub use page_mut::PageMut;
 pub use policy::{Entry, Policy, Replacement, LIST};
@@ -83,10 +83,7 @@ impl<'d> Pool<'d> {
         config.check()?;
         let sectors_per_page = config.page_bytes / SECTOR_BYTES;
         let most_pages = (device.sectors() / u64::from(sectors_per_page)).min(u64::from(u32::MAX - 1)) as u32;
-        if most_pages < 2 * FIRST_PAGE {
-            let why = format!("the device has room for {most_pages} pages of that size, an index needs 4");
-            return Err(IndexError::option("page_bytes", &config.page_bytes, why));
-        }
+        config.check_device(u64::from(most_pages))?;
         let page_bytes = config.page_bytes as usize;
         let most_frames = config.frames(most_pages);
         Ok(Self {
@@ -284,6 +281,7 @@ impl<'d> Pool<'d> {
         let range = self.range(frame);
         let request = Request { time: self.now, origin, ..Request::new(Op::Read, sector, self.sectors_per_page) };
         let completion = self.device.submit(&request, Payload::Read(&mut self.bytes[range]))?;
+        self.stats.page_reads.add(origin);
         self.now = self.now.max(completion.done);
         Ok(self.enter(frame, Frame { page, origin, dirty: 0 }))
     }
@@ -371,6 +369,7 @@ impl<'d> Pool<'d> {
         let parts = holds_page && self.write_back == WriteBack::Sectors;
         let mut left = if parts { dirty } else { all_sectors(self.sectors_per_page) };
         let start = self.range(frame).start;
+        self.stats.page_writes.add(origin);
         while left != 0 {
             let first = left.trailing_zeros();
             let sectors = (left >> first).trailing_ones();
@@ -420,6 +419,7 @@ impl<'d> Pool<'d> {
             for (slot, bytes) in table.ok_or_else(|| self.full())? {
                 let (at, sectors) = (u64::from(slot) * u64::from(self.sectors_per_page), self.sectors_per_page);
                 self.stats.table_writes += 1;
+                self.stats.page_writes.add(Origin::INDEX_HEADER);
                 self.stats.written_sectors += u64::from(sectors);
                 self.submit(Op::Write, at, sectors, Origin::INDEX_HEADER, Payload::Write(&bytes))?;
             }
@@ -456,6 +456,7 @@ impl<'d> Pool<'d> {
 
     fn write_header_sector(&mut self, page: u32, sector: &header::HeaderSector) -> Result<(), IndexError> {
         self.stats.header_writes += 1;
+        self.stats.page_writes.add(Origin::INDEX_HEADER);
         self.stats.written_sectors += 1;
         let at = u64::from(page) * u64::from(self.sectors_per_page);
         self.submit(Op::Write, at, 1, Origin::INDEX_HEADER, Payload::Write(sector))

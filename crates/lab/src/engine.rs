@@ -1,7 +1,7 @@
 //! An FTL on a device, with or without a buffer over it, behind one object: crossed once a batch.
 
 use crate::verify::Oracle;
-use nandlab_block::{BlockDevice, Completion, Error, HostClock, Request};
+use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request};
 use nandlab_buffer::{Buffer, Buffered, Counts};
 use nandlab_ftl::{Disk, Events, Ftl, RamUse};
 use nandlab_nand::backed::Backed;
@@ -17,6 +17,12 @@ pub(crate) trait Engine {
     /// Carries out a batch; completions go to `done`, one a request. Requests whose data is lost to bit errors
     /// are counted and passed over; [`Self::failed`] names them.
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error>;
+
+    /// Carries out one request with its bytes, if the device keeps any, at its own time.
+    fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
+
+    /// Sectors that the device exports.
+    fn sectors(&self) -> u64;
 
     /// The counts by origin and cause.
     fn matrix(&mut self) -> &Matrix;
@@ -205,6 +211,19 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
             }
         }
         Ok(())
+    }
+
+    fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        let submitted = match &mut self.buffer {
+            None => self.disk.submit(request, data),
+            Some(buffer) => Buffered::new(&mut **buffer, &mut self.disk).submit(request, data),
+        };
+        self.unreadable += u64::from(matches!(submitted, Err(Error::Unreadable { .. })));
+        submitted
+    }
+
+    fn sectors(&self) -> u64 {
+        self.disk.sectors()
     }
 
     fn matrix(&mut self) -> &Matrix {

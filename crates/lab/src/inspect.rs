@@ -3,9 +3,9 @@
 use crate::config::Experiment;
 use crate::error::LabError;
 use crate::record::DeviceRecord;
-use crate::run::device_record;
+use crate::run::{count, device_record};
 use nandlab_workload::trace::Summary;
-use nandlab_workload::{Setting, WorkloadConfig};
+use nandlab_workload::{Kind, Setting, WorkloadConfig};
 use serde::Serialize;
 use std::path::Path;
 
@@ -30,7 +30,10 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         // Opening checks what only the device can tell: whether the addresses fit.
         let watch = |_| true;
         let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
-        experiment.workload.options().open(&setting)?;
+        match experiment.workload.kind() {
+            Kind::Requests(options) => drop(options.open(&setting)?),
+            Kind::Keys(options) => drop(count(options, &experiment.key_setting(base), &watch)?),
+        }
         Ok(trace)
     };
     let trace = look().map_err(|error| experiment.located(experiment.explain(error)))?;

@@ -9,6 +9,7 @@ mod control;
 mod engine;
 mod error;
 mod inspect;
+mod keys;
 mod latency;
 pub mod lists;
 mod memory;

@@ -11,6 +11,8 @@ use serde::Serialize;
 pub struct Lists {
     /// Flash translation layers.
     pub ftls: Vec<Choice>,
+    /// Indexes.
+    pub indexes: Vec<Choice>,
     /// Write buffers.
     pub buffers: Vec<Choice>,
     /// File systems.
@@ -78,11 +80,13 @@ pub struct DeviceChoice {
 /// Everything there is to choose from.
 pub fn lists() -> Lists {
     let ftls = nandlab_ftl::LIST.iter();
+    let indexes = nandlab_index::LIST.iter();
     let buffers = nandlab_buffer::LIST.iter();
     let workloads = nandlab_workload::LIST.iter();
     let paper = |paper: &'static str| (!paper.is_empty()).then_some(paper);
     Lists {
         ftls: ftls.map(|ftl| choice(ftl.name, ftl.source, Some(ftl.paper), Some((ftl.options)()))).collect(),
+        indexes: indexes.map(|one| choice(one.name, one.source, Some(one.paper), Some((one.options)()))).collect(),
         buffers: buffers.map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)()))).collect(),
         file_systems: Vec::new(),
         workloads: workloads.map(|one| choice(one.name, one.source, None, Some((one.options)()))).collect(),
@@ -149,12 +153,12 @@ mod tests {
     #[test]
     fn everything_listed_has_a_summary_and_a_page() {
         let lists = lists();
-        let all = [&lists.ftls, &lists.buffers, &lists.workloads, &lists.traces, &lists.victims];
+        let all = [&lists.ftls, &lists.indexes, &lists.buffers, &lists.workloads, &lists.traces, &lists.victims];
         for choice in all.into_iter().flatten() {
             assert!(!choice.summary.is_empty() && !choice.doc.is_empty(), "{}", choice.name);
             assert!(choice.summary.len() < 160, "{}: {}", choice.name, choice.summary);
         }
-        for choice in lists.ftls.iter().chain(&lists.buffers).chain(&lists.workloads) {
+        for choice in lists.ftls.iter().chain(&lists.indexes).chain(&lists.buffers).chain(&lists.workloads) {
             assert!(choice.doc.contains("## Idea"), "{}", choice.name);
             assert!(choice.options.is_some(), "{}", choice.name);
         }
@@ -166,7 +170,7 @@ mod tests {
     #[test]
     fn every_option_says_what_it_is() {
         let lists = lists();
-        for choice in lists.ftls.iter().chain(&lists.buffers).chain(&lists.workloads) {
+        for choice in lists.ftls.iter().chain(&lists.indexes).chain(&lists.buffers).chain(&lists.workloads) {
             let schema = serde_json::to_value(&choice.options).unwrap();
             let options = schema["properties"].as_object().cloned().unwrap_or_default();
             for (name, option) in options {

@@ -2,6 +2,7 @@
 
 use crate::config::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
+use nandlab_index::Options;
 use nandlab_workload::ByteCount;
 
 /// Bytes a physical page that the stacks keep at most: metadata, valid bits, a reverse map.
@@ -18,7 +19,8 @@ const ORACLE_BYTES: u64 = 5;
 /// Refuses an experiment whose tables are larger than the memory that is free, where the system tells it.
 pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Result<(), LabError> {
     let Experiment { device, .. } = experiment;
-    let needed = needed_bytes(device.model, sizing);
+    let index = experiment.index.as_ref().map_or(0, |index| index_bytes(index.options(), sizing));
+    let needed = needed_bytes(device.model, sizing) + index;
     match available_bytes() {
         Some(available) if needed > available => Err(too_large(needed, available, device, sizing)),
         _ => Ok(()),
@@ -42,6 +44,15 @@ fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) -> L
         ByteCount(available).rounded(),
     );
     ConfigError { message, key: Some(key.into()), ..Default::default() }.into()
+}
+
+/// Bytes of the pool of an index; the pages that it writes take memory only as they are written.
+fn index_bytes(options: &Options, sizing: &Sizing) -> u64 {
+    let pool = match options.pool_frames {
+        Some(frames) => u64::from(frames) * u64::from(options.page_bytes),
+        None => options.pool_bytes.map_or(0, |bytes| bytes.0),
+    };
+    pool.min(sizing.logical_bytes())
 }
 
 fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {

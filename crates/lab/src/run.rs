@@ -5,6 +5,7 @@ use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::engine::{assert_conservation, Engine};
 use crate::error::LabError;
+use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
 use crate::meter::Meter;
@@ -19,7 +20,8 @@ use nandlab_block::{Completion, Error, HostClock, Request};
 use nandlab_buffer::Counts;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
-use nandlab_workload::{Setting, Workload, WorkloadError};
+use nandlab_workload::keys::{KeyOptions, KeySetting, KeyWorkload};
+use nandlab_workload::{Kind, Setting, Workload, WorkloadError};
 use std::path::Path;
 use std::time::Instant;
 
@@ -52,27 +54,68 @@ fn carry_out(
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
     let log = op_log.map(OpLog::create).transpose()?;
-    let mut workload = open(experiment, &sizing, base, control)?;
+    let mut source = open(experiment, &sizing, base, control)?;
     let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
-        Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut *workload)
+        Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
     control.enter(Phase::Done, 0);
     record
 }
 
-/// Opens the workload; a stop while a trace is looked through leaves one without requests.
-fn open(
-    experiment: &Experiment,
-    sizing: &Sizing,
-    base: &Path,
-    control: &Control,
-) -> Result<Box<dyn Workload>, LabError> {
-    let watch = |_| !control.is_cancelled();
-    let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
-    match experiment.workload.options().open(&setting) {
-        Err(WorkloadError::Stopped) => Ok(Box::new(Nothing)),
-        opened => opened.map_err(|error| experiment.explain(error)),
+/// What is asked in a run.
+enum Source {
+    Requests(Box<dyn Workload>),
+    /// Operations on keys, and how many.
+    Keys(Box<dyn KeyWorkload>, u64),
+}
+
+impl Source {
+    /// Requests or operations in all; 0: not known.
+    fn total(&self) -> u64 {
+        match self {
+            Self::Requests(workload) => workload.len_hint().unwrap_or(0),
+            Self::Keys(_, total) => *total,
+        }
     }
+}
+
+/// Opens the workload; a stop while a trace is looked through leaves one without requests.
+fn open(experiment: &Experiment, sizing: &Sizing, base: &Path, control: &Control) -> Result<Source, LabError> {
+    let watch = |_| !control.is_cancelled();
+    match experiment.workload.kind() {
+        Kind::Requests(options) => {
+            let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
+            match options.open(&setting) {
+                Err(WorkloadError::Stopped) => Ok(Source::Requests(Box::new(Nothing))),
+                opened => Ok(Source::Requests(opened.map_err(|error| experiment.explain(error))?)),
+            }
+        }
+        Kind::Keys(options) => {
+            let explain = |error| experiment.explain(error);
+            let total = count(options, &experiment.key_setting(base), &watch).map_err(explain)?;
+            Ok(Source::Keys(options.open(&experiment.key_setting(base)).map_err(explain)?, total))
+        }
+    }
+}
+
+/// Operations of a key workload; a trace is read through, so that what is wrong with it is said before the run.
+pub(crate) fn count(
+    options: &dyn KeyOptions,
+    setting: &KeySetting<'_>,
+    watch: &dyn Fn(u64) -> bool,
+) -> Result<u64, WorkloadError> {
+    if let Some(operations) = options.operations() {
+        return Ok(operations);
+    }
+    let mut operations = 0;
+    for op in options.open(setting)? {
+        op?;
+        operations += 1;
+        if operations % BATCH == 0 && !watch(operations) {
+            break;
+        }
+    }
+    Ok(operations)
 }
 
 struct Nothing;
@@ -89,17 +132,17 @@ impl Workload for Nothing {
 
 /// An experiment on its engine.
 pub(crate) struct Run<'a> {
-    experiment: &'a Experiment,
+    pub(crate) experiment: &'a Experiment,
     sizing: &'a Sizing,
-    control: &'a Control,
-    log: Option<&'a OpLog>,
+    pub(crate) control: &'a Control,
+    pub(crate) log: Option<&'a OpLog>,
     engine: &'a mut dyn Engine,
 }
 
 /// The counters of an engine at one moment.
 pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
-    time: Time,
+    pub(crate) time: Time,
     events: Events,
     buffer: Option<Counts>,
     unreadable: u64,
@@ -124,23 +167,36 @@ impl<'a> Run<'a> {
         Meter::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page())
     }
 
-    fn measure(mut self, workload: &mut dyn Workload) -> Result<Record, LabError> {
+    fn measure(mut self, source: &mut Source) -> Result<Record, LabError> {
         let mount = self.mount_record();
         let (precondition, mut stopped) = self.precondition()?;
         let start = self.mark();
-        let total = workload.len_hint().unwrap_or(0);
-        let mut meter = self.meter(total);
+        // An operation on keys may be no request, or many.
+        let requests = if matches!(source, Source::Keys(..)) { 0 } else { source.total() };
+        let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
+        let mut index = None;
         if stopped.is_none() {
-            self.enter(Phase::Workload, total);
+            self.enter(Phase::Workload, source.total());
             let wall = Instant::now();
-            stopped = self.play(workload, &mut meter, &start)?;
+            stopped = match source {
+                Source::Requests(workload) => self.play(&mut **workload, &mut meter, &start)?,
+                Source::Keys(ops, _) => {
+                    let played = keys::play(&mut self, &mut **ops, &mut meter, &start)?;
+                    sample(self.engine, &mut meter, &start);
+                    index = Some(played.index);
+                    played.stopped
+                }
+            };
             wall_s = wall.elapsed().as_secs_f64();
         }
         assert_conservation(self.engine, self.sizing.geometry.pages_per_block());
         self.log.map_or(Ok(()), OpLog::close)?;
         let mut record = self.record(meter, &start, mount, precondition);
-        record.notices.extend(workload.notices());
+        record.index = index;
+        if let Source::Requests(workload) = source {
+            record.notices.extend(workload.notices());
+        }
         record.partial = stopped.is_some();
         record.stopped = stopped;
         record.speed = Speed {
@@ -158,8 +214,12 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn keeps_time(&self) -> bool {
+    pub(crate) fn keeps_time(&self) -> bool {
         self.experiment.device.model != Model::Counting
+    }
+
+    pub(crate) fn has_bytes(&self) -> bool {
+        self.experiment.device.model == Model::Bytes
     }
 
     pub(crate) fn mark(&mut self) -> Mark {
@@ -297,10 +357,10 @@ impl<'a> Run<'a> {
             }
             self.control.set_done(meter.host.requests);
             if meter.series.is_due(meter.host.requests) {
-                self.sample(meter, start);
+                sample(self.engine, meter, start);
             }
         }
-        self.sample(meter, start);
+        sample(self.engine, meter, start);
         let requests = meter.host.requests;
         let stopped = |why, message| Some(Stopped { why, message });
         Ok(match worn_out {
@@ -311,14 +371,6 @@ impl<'a> Run<'a> {
             }
             None => stopped(StopReason::Cancelled, format!("after {requests} requests")),
         })
-    }
-
-    fn sample(&mut self, meter: &mut Meter, start: &Mark) {
-        let counted = self.engine.matrix().total();
-        let before = start.matrix.total();
-        let erases = (counted.erase_shares - before.erase_shares) / nandlab_nand::ERASE_SHARE;
-        let time = self.engine.now() - start.time;
-        meter.series.add(&meter.host, counted.programs() - before.programs(), erases, time);
     }
 
     fn record(
@@ -359,9 +411,10 @@ impl<'a> Run<'a> {
                 full: events(|e| e.full_merges),
             },
             migrations: events(|e| e.migrations),
-            gc: Gc { runs: events(|e| e.gc_runs) },
+            gc: Gc { runs: events(|e| e.gc_runs), empty_runs: events(|e| e.empty_gc_runs) },
             matrix: MatrixRow::all(&matrix, &device.profile),
             buffer,
+            index: None,
             precondition,
             mount,
             time_us: time.map(us),
@@ -394,6 +447,15 @@ impl<'a> Run<'a> {
             lost_pages: events.lost_pages,
         })
     }
+}
+
+/// Adds a sample of the run to its series.
+pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
+    let counted = engine.matrix().total();
+    let before = start.matrix.total();
+    let erases = (counted.erase_shares - before.erase_shares) / nandlab_nand::ERASE_SHARE;
+    let time = engine.now() - start.time;
+    meter.series.add(&meter.host, counted.programs() - before.programs(), erases, time);
 }
 
 /// What a buffer did between two moments.

@@ -19,7 +19,8 @@ use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Nand as _, Origin, ProgramOrder, Rules};
 use nandlab_workload::keys::inserts::{self, Order};
 use nandlab_workload::keys::ycsb::{self, Mix};
-use nandlab_workload::keys::{load_update, Action, KeyOp, KeySetting, KeyWorkloadConfig};
+use nandlab_workload::keys::{load_update, Action, KeyOp, KeySetting};
+use nandlab_workload::{Kind, WorkloadConfig};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -293,16 +294,16 @@ fn follow(tree: &mut Tree<'_>, ops: &[KeyOp]) {
 #[test]
 fn key_workloads_run_alike_with_bytes_and_over_a_mirror() {
     let mut workloads = vec![
-        KeyWorkloadConfig::LoadUpdate(load_update::Config { records: 3_000, updates: 3_000, ..Default::default() }),
-        KeyWorkloadConfig::Inserts(inserts::Config { operations: 5_000, ..Default::default() }),
+        WorkloadConfig::LoadUpdate(load_update::Config { records: 3_000, updates: 3_000, ..Default::default() }),
+        WorkloadConfig::Inserts(inserts::Config { operations: 5_000, ..Default::default() }),
     ];
-    for order in [Order::Sequential, Order::Zipf] {
+    for order in [Order::Sequential, Order::Skewed] {
         let config = inserts::Config { order, operations: 5_000, keys: 4_000, ..Default::default() };
-        workloads.push(KeyWorkloadConfig::Inserts(config));
+        workloads.push(WorkloadConfig::Inserts(config));
     }
     for mix in Mix::ALL {
         let config = ycsb::Config { mix, records: 2_000, operations: 3_000, ..Default::default() };
-        workloads.push(KeyWorkloadConfig::Ycsb(config));
+        workloads.push(WorkloadConfig::Ycsb(config));
     }
     let geometry = Geometry::single_die(200, 16, 512).unwrap();
     let pool = pool::Config { page_bytes: 512, budget: Budget::Frames(30), ..pool::Config::default() };
@@ -310,8 +311,9 @@ fn key_workloads_run_alike_with_bytes_and_over_a_mirror() {
     let ftl = page::Config::default();
     let pages = nandlab_proof::exportable::<PageMap>(&geometry, &rules(), &ftl).unwrap();
     for workload in workloads {
-        let setting = KeySetting { seed: 4, base: Path::new(".") };
-        let ops: Vec<KeyOp> = workload.options().open(&setting).unwrap().collect::<Result<_, _>>().unwrap();
+        let setting = KeySetting { seed: 4, base: Path::new("."), largest_key: u32::MAX.into() };
+        let Kind::Keys(options) = workload.kind() else { panic!("{} asks for no keys", workload.name()) };
+        let ops: Vec<KeyOp> = options.open(&setting).unwrap().collect::<Result<_, _>>().unwrap();
         let mut real = Disk::<PageMap, _>::mount(Backed::ram(geometry, rules()), pages, &ftl).unwrap();
         follow(&mut Tree::create(&mut real, &config).unwrap(), &ops);
         let counting = Counting::<Lean>::new(geometry, rules());

@@ -24,8 +24,8 @@ create_exception!(
     nandlab._native,
     DeviceFull,
     NandlabError,
-    "Too few good blocks are left. Attribute: result, what was measured until then; None where the device could not even \
-     be opened."
+    "Too few good blocks are left, or the index has no page left. Attribute: result, what was measured until then; None \
+     where the device could not even be opened."
 );
 create_exception!(nandlab._native, PowerLost, NandlabError, "The device lost power.");
 
@@ -45,7 +45,7 @@ pub(crate) fn add_to(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<(
             class.setattr(attribute, py.None())?;
         }
     }
-    py.get_type::<DeviceFull>().setattr("result", py.None())?;
+    py.get_type::<NandlabError>().setattr("result", py.None())?;
     // A panic becomes an exception with its place; nothing else may reach the terminal.
     panic::set_hook(Box::new(|info| {
         PANICKED_AT.set(info.location().map(ToString::to_string));

@@ -1,4 +1,4 @@
-use crate::quantity::ByteCount;
+use nandlab_block::ByteCount;
 use nandlab_nand::SECTOR_BYTES;
 
 /// Why a workload cannot be opened or go on.

@@ -3,7 +3,7 @@
 //! Read this file first: [`Workload`] is the contract, and the list is at the end. A new workload is one
 //! new file and one line of that list; the configuration, `nandlab list`, the Python class and the docs
 //! page follow from it. A new trace format is one file in `trace/` and one line of the list there. What is
-//! asked of an index is in [`keys`], with a list of its own.
+//! asked of an index, operations on keys instead of requests, is in [`keys`] and on the same list.
 
 mod error;
 #[macro_use]
@@ -11,22 +11,21 @@ mod mix;
 pub mod hot_cold;
 pub mod keys;
 mod permutation;
-mod quantity;
 pub mod sequential;
 mod size;
-mod suggest;
 pub mod trace;
 pub mod uniform;
 pub mod zipf;
 
 pub use error::WorkloadError;
+pub use keys::KeyOptions;
 pub use mix::{Footprint, Mix};
+pub use nandlab_block::{nearest, ByteCount};
 pub use permutation::Permutation;
-pub use quantity::ByteCount;
 pub use size::{Size, SizeRange, WeightedSize};
-pub use suggest::nearest;
 
 use nandlab_block::Request;
+
 use std::path::Path;
 
 /// A stream of requests, a batch at a time.
@@ -84,6 +83,37 @@ pub trait Options {
     fn has_times(&self) -> bool;
 }
 
+/// What a workload asks, and of what.
+#[derive(Clone, Copy)]
+pub enum Kind<'a> {
+    /// Requests to a device.
+    Requests(&'a dyn Options),
+    /// Operations on the keys of an index.
+    Keys(&'a dyn KeyOptions),
+}
+
+impl Kind<'_> {
+    /// Checks what can be checked without a device and without files.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`].
+    pub fn check(&self) -> Result<(), WorkloadError> {
+        match self {
+            Self::Requests(options) => options.check(),
+            Self::Keys(options) => options.check(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Kind<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Requests(_) => "Requests",
+            Self::Keys(_) => "Keys",
+        })
+    }
+}
+
 /// An entry of the list of workloads.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
@@ -91,38 +121,40 @@ pub struct Entry {
     pub name: &'static str,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
+    /// Whether it asks for keys of an index, and not for sectors.
+    pub asks_keys: bool,
     /// The schema of its options.
     pub options: fn() -> schemars::Schema,
 }
 
 /// Makes the configuration and the list of every workload from one line each.
 macro_rules! workloads {
-    ($($(#[$doc:meta])* $variant:ident($module:ident), $file:literal;)*) => {
+    ($($(#[$doc:meta])* $kind:ident $variant:ident($($module:ident)::+), $name:literal, $file:literal;)*) => {
         /// The `[workload.<name>]` table of an experiment: which workload, with its options.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "snake_case")]
         pub enum WorkloadConfig {
-            $($(#[$doc])* $variant($module::Config),)*
+            $($(#[$doc])* #[serde(rename = $name)] $variant($($module)::+::Config),)*
         }
 
         impl WorkloadConfig {
             /// The name of the chosen workload.
             pub fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => stringify!($module),)* }
+                match self { $(Self::$variant(_) => $name,)* }
             }
 
-            /// The options of the chosen workload.
-            pub fn options(&self) -> &dyn Options {
-                match self { $(Self::$variant(config) => config,)* }
+            /// The options of the chosen workload, by what it asks.
+            pub fn kind(&self) -> Kind<'_> {
+                match self { $(Self::$variant(config) => Kind::$kind(config),)* }
             }
         }
 
         /// Every workload.
         pub const LIST: &[Entry] = &[
             $(Entry {
-                name: stringify!($module),
+                name: $name,
                 source: include_str!($file),
-                options: || schemars::schema_for!($module::Config),
+                asks_keys: matches!(stringify!($kind).as_bytes(), b"Keys"),
+                options: || schemars::schema_for!($($module)::+::Config),
             },)*
         ];
     };
@@ -130,13 +162,21 @@ macro_rules! workloads {
 
 workloads! {
     /// One request after the other, from the start of the footprint to its end, again and again.
-    Sequential(sequential), "sequential.rs";
+    Requests Sequential(sequential), "sequential", "sequential.rs";
     /// Every address equally often.
-    Uniform(uniform), "uniform.rs";
+    Requests Uniform(uniform), "uniform", "uniform.rs";
     /// The k-th most popular address with a frequency proportional to 1 / k^theta.
-    Zipf(zipf), "zipf.rs";
+    Requests Zipf(zipf), "zipf", "zipf.rs";
     /// A few addresses take most of the accesses.
-    HotCold(hot_cold), "hot_cold.rs";
+    Requests HotCold(hot_cold), "hot_cold", "hot_cold.rs";
     /// Requests that were recorded.
-    Trace(trace), "trace/mod.rs";
+    Requests Trace(trace), "trace", "trace/mod.rs";
+    /// Keys are inserted: at random, in order, or skewed.
+    Keys Inserts(keys::inserts), "inserts", "keys/inserts.rs";
+    /// The core workloads A to F of the Yahoo! Cloud Serving Benchmark.
+    Keys Ycsb(keys::ycsb), "ycsb", "keys/ycsb.rs";
+    /// A bulk load in the order of keys, then updates.
+    Keys LoadUpdate(keys::load_update), "load_update", "keys/load_update.rs";
+    /// Operations on keys that were recorded.
+    Keys Keys(keys::trace), "keys", "keys/trace.rs";
 }

@@ -1,10 +1,9 @@
 //! What all generators have in common: how many requests of which kind, how long, over which addresses.
 
 use crate::error::WorkloadError;
-use crate::quantity::ByteCount;
 use crate::size::{share, Size, Sizes};
 use crate::{Setting, Workload};
-use nandlab_block::{Op, Request};
+use nandlab_block::{ByteCount, Op, Request};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Time, SECTOR_BYTES};
 use serde::de::{self, Deserialize, Deserializer, Visitor};

@@ -1,7 +1,7 @@
 //! How long requests are.
 
 use crate::error::WorkloadError;
-use crate::quantity::ByteCount;
+use nandlab_block::ByteCount;
 use nandlab_nand::random::Random;
 use nandlab_nand::SECTOR_BYTES;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};

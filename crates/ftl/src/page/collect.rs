@@ -13,6 +13,8 @@ const MOVES: usize = 8;
 #[derive(Debug)]
 pub(super) struct Relocation {
     block: BlockId,
+    /// Whether no page of it was valid at the start.
+    is_empty: bool,
     /// Pages from here on were not looked at yet.
     next: u32,
     end: u32,
@@ -168,6 +170,7 @@ impl PageMap {
         let next = self.geometry.page(block, 0).0;
         self.dies[die].relocation = Some(Relocation {
             block,
+            is_empty: valid == 0,
             next,
             end: next + pages,
             moves: Moves::none(),
@@ -328,6 +331,7 @@ impl PageMap {
             return self.retire(nand, die, block, replaced);
         }
         self.events.gc_runs += 1;
+        self.events.empty_gc_runs += u64::from(relocation.is_empty);
         if self.erase(nand, die, block, replaced)? {
             self.table.set_free(block);
             self.dies[die].free.push_back(FreeBlock { block, erased: true });

@@ -78,9 +78,25 @@ impl Config {
         if record * 4 > room {
             let why =
                 format!("four records, in inner pages with links of 4 bytes, must fit into {room} bytes of a page");
-            return Err(IndexError::option("key_bytes + value_bytes", &record, why));
+            return Err(IndexError::option("value_bytes", &fixed.value_bytes, why));
         }
         Ok(())
+    }
+
+    /// Whether pages take records with keys of `key` and values of `value` bytes.
+    ///
+    /// # Errors
+    /// [`IndexError::Option`].
+    pub(crate) fn check_sizes(&self, key: usize, value: usize) -> Result<(), IndexError> {
+        let (leaf, inner) = self.records.layouts(self.pool.page_bytes as usize);
+        self.records.check_record(&*leaf, &*inner, key, value).map_err(|error| match error {
+            IndexError::Length { allowed, .. } => IndexError::option(
+                "value_bytes",
+                &value,
+                format!("in a page of {} bytes {allowed}", self.pool.page_bytes),
+            ),
+            other => other,
+        })
     }
 }
 
@@ -104,6 +120,31 @@ impl Records {
             Self::Fixed(fixed) => vec![0; fixed.key_bytes.into()],
             Self::Slotted | Self::Deltas => Vec::new(),
         }
+    }
+
+    /// Whether four records of that size fit into a page: then a full page splits into two that hold the new record.
+    #[inline]
+    pub(super) fn check_record(
+        self,
+        leaf: &dyn Layout,
+        inner: &dyn Layout,
+        key: usize,
+        value: usize,
+    ) -> Result<(), IndexError> {
+        if matches!(self, Self::Fixed(_)) {
+            return Ok(());
+        }
+        let most = leaf.room() / 4;
+        if leaf.cost(key, value).max(inner.cost(key, LINK_BYTES)) > most {
+            let overhead = leaf.cost(0, 0);
+            let allowed = format!(
+                "key and value have at most {} bytes together, the key at most {}, so that four fit into a page",
+                most - overhead,
+                most - overhead - LINK_BYTES
+            );
+            return Err(IndexError::Length { what: "record", bytes: key + value, allowed });
+        }
+        Ok(())
     }
 
     pub(super) fn check_key(self, key: &[u8]) -> Result<(), IndexError> {

@@ -1,7 +1,8 @@
 //! Options and counts of a pool.
 
-use super::Replacement;
+use super::{Replacement, FIRST_PAGE};
 use crate::IndexError;
+use nandlab_nand::Origin;
 use std::ops::RangeInclusive;
 
 const PAGE_BYTES: RangeInclusive<u32> = 512..=65_536;
@@ -74,6 +75,41 @@ pub struct Stats {
     pub header_writes: u64,
     /// Sectors written in all.
     pub written_sectors: u64,
+    /// Pages read, by what they are.
+    pub page_reads: PagesByKind,
+    /// Pages written, by what they are; of which only sectors were written, too.
+    pub page_writes: PagesByKind,
+}
+
+/// Numbers of pages by what they are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct PagesByKind {
+    /// Pages with records.
+    pub leaf: u64,
+    /// Pages above the leaves.
+    pub inner: u64,
+    /// The page where every search begins, whether it is a leaf or not.
+    pub root: u64,
+    /// Headers, pages of the page table, and pages in the list of free pages.
+    pub header: u64,
+}
+
+impl PagesByKind {
+    /// Counts a page of `origin`.
+    #[inline]
+    pub(super) fn add(&mut self, origin: Origin) {
+        *match origin {
+            Origin::INDEX_LEAF => &mut self.leaf,
+            Origin::INDEX_INNER => &mut self.inner,
+            Origin::INDEX_ROOT => &mut self.root,
+            _ => &mut self.header,
+        } += 1;
+    }
+
+    /// Pages of all kinds.
+    pub fn total(&self) -> u64 {
+        self.leaf + self.inner + self.root + self.header
+    }
 }
 
 impl Config {
@@ -94,6 +130,18 @@ impl Config {
             Budget::Frames(0) => Err(IndexError::option("budget.frames", &0, "the pool holds at least one page")),
             _ => Ok(()),
         }
+    }
+
+    /// Checks whether a device that has room for so many pages has room for an index.
+    ///
+    /// # Errors
+    /// [`IndexError::Option`].
+    pub fn check_device(&self, pages: u64) -> Result<(), IndexError> {
+        if pages < u64::from(2 * FIRST_PAGE) {
+            let why = format!("the device has room for {pages} pages of that size, an index needs 4");
+            return Err(IndexError::option("page_bytes", &self.page_bytes, why));
+        }
+        Ok(())
     }
 
     /// Frames that the budget buys on a device of `most` pages.

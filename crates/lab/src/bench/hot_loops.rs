@@ -6,7 +6,7 @@ use crate::config::{Experiment, Format};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::run::Run;
-use nandlab_workload::{ByteCount, Setting};
+use nandlab_workload::{ByteCount, Kind, Setting};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -73,7 +73,8 @@ impl Loop<'_> {
             let mut values = Vec::new();
             for seed in 0..repetitions(quick) as u64 {
                 let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true };
-                let opened = experiment.workload.options().open(&setting);
+                let Kind::Requests(options) = experiment.workload.kind() else { unreachable!("the text above") };
+                let opened = options.open(&setting);
                 let mut workload = opened.map_err(|error| LabError::from_workload(error, "uniform"))?;
                 values.push(million_per_s(|| {
                     let start = run.mark();

@@ -6,6 +6,7 @@
 
 mod advice;
 mod device;
+mod index;
 pub(crate) mod tree;
 mod typed;
 
@@ -17,7 +18,9 @@ use advice::Advice;
 use device::DeviceTable;
 use nandlab_buffer::BufferConfig;
 use nandlab_ftl::FtlConfig;
-use nandlab_workload::{Setting, WorkloadConfig, WorkloadError};
+use nandlab_index::IndexConfig;
+use nandlab_workload::keys::KeySetting;
+use nandlab_workload::{Kind, Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tree::{Part, Tree};
@@ -33,6 +36,9 @@ pub struct Experiment {
     pub host: Host,
     /// What is written before the measurement.
     pub precondition: Precondition,
+    /// The index that a key workload asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<IndexConfig>,
     /// The write buffer over the FTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferConfig>,
@@ -60,6 +66,7 @@ struct Table {
     host: Host,
     #[serde(default)]
     precondition: Precondition,
+    index: Option<IndexConfig>,
     buffer: Option<BufferConfig>,
     ftl: FtlConfig,
     #[serde(default)]
@@ -148,13 +155,20 @@ impl Experiment {
             workload: table.workload,
             host: table.host,
             precondition: table.precondition,
+            index: table.index,
             buffer: table.buffer,
             ftl: table.ftl,
             device,
             notices: Vec::new(),
             tree,
         };
+        if let Some(index) = &mut experiment.index {
+            index.options_mut().resolve();
+            let name = index.name();
+            notices.extend(index.options().notice().map(|notice| format!("index.{name}.{notice}")));
+        }
         let tree = &experiment.tree;
+        index::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?;
         experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         experiment.check_fit(&sizing).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
@@ -181,6 +195,12 @@ impl Experiment {
     pub fn sizing(&self) -> Result<Sizing, LabError> {
         let located = |(key, message)| ConfigError { message, key: Some(key), ..Default::default() };
         Ok(Sizing::of(self).map_err(located)?)
+    }
+
+    /// What a key workload is opened for.
+    pub(crate) fn key_setting<'a>(&self, base: &'a Path) -> KeySetting<'a> {
+        let largest_key = self.index.as_ref().map_or(u64::MAX, |index| index.options().largest_key());
+        KeySetting { seed: self.seed, base, largest_key }
     }
 
     /// What a workload says, with the ways out that the device has.
@@ -225,12 +245,14 @@ impl Experiment {
     /// Whether a generator fits the device; a trace is looked through when the run starts.
     fn check_fit(&self, sizing: &Sizing) -> Result<(), (String, String)> {
         let workload = self.workload.name();
-        if workload == "trace" {
-            return Ok(());
-        }
+        let options = match self.workload.kind() {
+            Kind::Requests(_) if workload == "trace" => return Ok(()),
+            Kind::Requests(options) => options,
+            Kind::Keys(_) => return index::check_fit(self, sizing),
+        };
         let watch = |_| true;
         let setting = Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch };
-        self.workload.options().open(&setting).map(drop).map_err(|error| key_and_message(error, workload))
+        options.open(&setting).map(drop).map_err(|error| key_and_message(error, workload))
     }
 
     fn check_ranges(&self) -> Result<(), (String, String)> {
@@ -238,7 +260,7 @@ impl Experiment {
             Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
         };
         let workload = self.workload.name();
-        self.workload.options().check().map_err(|error| key_and_message(error, workload))?;
+        self.workload.kind().check().map_err(|error| key_and_message(error, workload))?;
         let Host { arrival, queue_depth } = self.host;
         if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
             return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
@@ -247,7 +269,14 @@ impl Experiment {
             let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
             return refuse("host.queue_depth", &queue_depth, why);
         }
-        if arrival == Arrival::Recorded && !self.workload.options().has_times() {
+        let has_times = match self.workload.kind() {
+            Kind::Requests(options) => options.has_times(),
+            Kind::Keys(_) => {
+                index::check_host(self)?;
+                true
+            }
+        };
+        if arrival == Arrival::Recorded && !has_times {
             let key = format!("workload.{workload}.requests_per_s");
             let why = format!("the requests have no times of their own: set {key}, or play a trace");
             return refuse("host.arrival", &"\"recorded\"", &why);

@@ -24,14 +24,14 @@ fn read(path: &str) -> String {
 /// `proof` tests everything and may see everything.
 const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("nand", &[], &["serde", "thiserror"]),
-    ("block", &["nand"], &["serde", "thiserror"]),
+    ("block", &["nand"], &["serde", "thiserror", "schemars"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
-    ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
+    ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
     (
         "lab",
-        &["nand", "block", "ftl", "buffer", "workload"],
+        &["nand", "block", "ftl", "buffer", "index", "workload"],
         &["serde", "thiserror", "schemars", "toml", "serde_json", "hdrhistogram", "flate2"],
     ),
     ("py", &["lab"], &["pyo3", "serde_json"]),

@@ -2,7 +2,7 @@
 //!
 //! ## Idea
 //! `random` draws keys uniformly; of 100,000 keys of 31 bits two or three come twice. `sequential` counts from 0 up,
-//! as with time stamps. `zipf` draws the k-th most popular key with a frequency proportional to 1 / k^theta and spreads
+//! as with time stamps. `skewed` draws the k-th most popular key with a frequency proportional to 1 / k^theta and spreads
 //! the ranks over all keys by a fixed permutation; keys come again, so a record is added or changed.
 //!
 //! ## References
@@ -15,7 +15,7 @@ use crate::zipf::Ranks;
 use crate::WorkloadError;
 use nandlab_nand::random::Random;
 
-/// Options of `[keys.inserts]`.
+/// Options of `[workload.inserts]`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -25,7 +25,7 @@ pub struct Config {
     pub order: Order,
     /// Keys are below this number; `sequential` begins again from 0 there.
     pub keys: u64,
-    /// Exponent of `zipf`, 0 (uniform) to 10.
+    /// Exponent of `skewed`, 0 (uniform) to 10.
     pub theta: f64,
 }
 
@@ -44,7 +44,7 @@ pub enum Order {
     /// From 0 up.
     Sequential,
     /// A few keys most often.
-    Zipf,
+    Skewed,
 }
 
 /// Key of the permutation; the same in every experiment, so that seeds change the order and not the place.
@@ -57,6 +57,14 @@ impl KeyOptions for Config {
         check_theta(self.theta)
     }
 
+    fn largest_key(&self) -> Option<u64> {
+        Some(self.keys - 1)
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.operations)
+    }
+
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError> {
         self.check()?;
         let (keys, operations) = (self.keys, 0..self.operations);
@@ -66,7 +74,7 @@ impl KeyOptions for Config {
                 Box::new(operations.map(move |_| Ok(KeyOp { action: Action::Insert, key: random.below(keys) })))
             }
             Order::Sequential => Box::new(operations.map(move |n| Ok(KeyOp { action: Action::Insert, key: n % keys }))),
-            Order::Zipf => {
+            Order::Skewed => {
                 let (ranks, scatter) = (Ranks::new(keys, self.theta), Permutation::new(keys, SCATTER_KEY));
                 Box::new(
                     operations

@@ -10,7 +10,7 @@ use crate::zipf::Ranks;
 use crate::WorkloadError;
 use nandlab_nand::random::Random;
 
-/// Options of `[keys.load_update]`.
+/// Options of `[workload.load_update]`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -41,6 +41,14 @@ impl KeyOptions for Config {
             return Err(WorkloadError::option("spacing", &self.spacing, "records x spacing is at most 2^62"));
         }
         check_theta(self.theta)
+    }
+
+    fn largest_key(&self) -> Option<u64> {
+        Some((self.records - 1) * self.spacing)
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.records.saturating_add(self.updates))
     }
 
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError> {

@@ -1,8 +1,8 @@
 //! What is asked of an index: streams of operations on keys.
 //!
 //! A key is a number; an index stores it most significant byte first, so that byte order is number order
-//! ([`KeyOp::bytes`]). Values are up to the index. A new key workload is one file here and one line of the list at
-//! the end.
+//! ([`KeyOp::bytes`]). Values are up to the index. A new key workload is one file here and one line of the list in
+//! `lib.rs`.
 
 pub mod inserts;
 pub mod load_update;
@@ -62,6 +62,8 @@ pub struct KeySetting<'a> {
     pub seed: u64,
     /// Folder that relative paths start from.
     pub base: &'a Path,
+    /// The largest key that the index takes.
+    pub largest_key: u64,
 }
 
 /// The options of a key workload.
@@ -72,66 +74,17 @@ pub trait KeyOptions {
     /// [`WorkloadError::Option`] with the key, what was given and what is allowed.
     fn check(&self) -> Result<(), WorkloadError>;
 
+    /// The largest key that it can ask for; `None` where only its file tells.
+    fn largest_key(&self) -> Option<u64>;
+
+    /// Operations in all; `None` where only its file tells.
+    fn operations(&self) -> Option<u64>;
+
     /// Makes the stream; the same options and seed make the same stream.
     ///
     /// # Errors
     /// As [`Self::check`]; for traces also what is wrong with the file.
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError>;
-}
-
-/// An entry of the list of key workloads.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// The name in `[keys.<name>]`.
-    pub name: &'static str,
-    /// The source file, whose head comment is the docs page.
-    pub source: &'static str,
-    /// The schema of its options.
-    pub options: fn() -> schemars::Schema,
-}
-
-/// Makes the configuration and the list of every key workload from one line each.
-macro_rules! key_workloads {
-    ($($(#[$doc:meta])* $variant:ident($module:ident), $file:literal;)*) => {
-        /// The `[keys.<name>]` table of an experiment: which key workload, with its options.
-        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "snake_case")]
-        pub enum KeyWorkloadConfig {
-            $($(#[$doc])* $variant($module::Config),)*
-        }
-
-        impl KeyWorkloadConfig {
-            /// The name of the chosen workload.
-            pub fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => stringify!($module),)* }
-            }
-
-            /// The options of the chosen workload.
-            pub fn options(&self) -> &dyn KeyOptions {
-                match self { $(Self::$variant(config) => config,)* }
-            }
-        }
-
-        /// Every key workload.
-        pub const LIST: &[Entry] = &[
-            $(Entry {
-                name: stringify!($module),
-                source: include_str!($file),
-                options: || schemars::schema_for!($module::Config),
-            },)*
-        ];
-    };
-}
-
-key_workloads! {
-    /// Inserts alone: at random, in order, or skewed.
-    Inserts(inserts), "inserts.rs";
-    /// The core workloads A to F of the Yahoo! Cloud Serving Benchmark.
-    Ycsb(ycsb), "ycsb.rs";
-    /// A bulk load in the order of keys, then updates.
-    LoadUpdate(load_update), "load_update.rs";
-    /// Operations that were recorded.
-    Trace(trace), "trace.rs";
 }
 
 /// Fails unless the number is at least 1.

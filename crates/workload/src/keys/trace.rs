@@ -1,4 +1,4 @@
-//! Trace: operations on keys that were recorded.
+//! Key trace: operations on keys that were recorded.
 //!
 //! ## Idea
 //! Comma-separated text, plain or compressed with gzip, one operation a line. The first line is the header `op,key`.
@@ -11,7 +11,7 @@ use crate::trace::lines::{sentence, Lines};
 use crate::WorkloadError;
 use std::path::PathBuf;
 
-/// Options of `[keys.trace]`.
+/// Options of `[workload.keys]`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -39,11 +39,26 @@ impl KeyOptions for Config {
         Ok(())
     }
 
+    fn largest_key(&self) -> Option<u64> {
+        None
+    }
+
+    fn operations(&self) -> Option<u64> {
+        None
+    }
+
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError> {
         self.check()?;
         let file = setting.base.join(&self.path);
         let lines = Lines::open(&file).map_err(|error| unreadable(&file, &error))?;
-        let mut trace = Trace { file, lines, line: 0, scan_records: self.scan_records, ended: false };
+        let mut trace = Trace {
+            file,
+            lines,
+            line: 0,
+            scan_records: self.scan_records,
+            largest_key: setting.largest_key,
+            ended: false,
+        };
         let header = trace.line()?.unwrap_or_default();
         // Spreadsheets put a byte order mark first.
         let text = header.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&header).trim_ascii();
@@ -59,6 +74,7 @@ struct Trace {
     lines: Lines,
     line: u64,
     scan_records: u32,
+    largest_key: u64,
     ended: bool,
 }
 
@@ -99,6 +115,10 @@ impl Trace {
         let digits = &line[2..];
         let number = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
         match number.and_then(|text| text.parse().ok()) {
+            Some(key) if key > self.largest_key => {
+                let message = format!("key {key} is too long for the index, whose keys end at {}", self.largest_key);
+                Err(self.malformed(2, &message))
+            }
             Some(key) => Ok(Some(KeyOp { action, key })),
             None => {
                 let message = format!("expected key, a whole number up to 2^64 - 1, found {}", shown(digits));

@@ -29,7 +29,7 @@ use crate::zipf::Ranks;
 use crate::WorkloadError;
 use nandlab_nand::random::Random;
 
-/// Options of `[keys.ycsb]`.
+/// Options of `[workload.ycsb]`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -96,6 +96,14 @@ impl KeyOptions for Config {
             return Err(WorkloadError::option("key_bits", &self.key_bits, why));
         }
         Ok(())
+    }
+
+    fn largest_key(&self) -> Option<u64> {
+        Some((1 << self.key_bits) - 1)
+    }
+
+    fn operations(&self) -> Option<u64> {
+        Some(self.records.saturating_add(self.operations))
     }
 
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError> {

@@ -6,8 +6,7 @@
 //! that asks (`database`, `journal`, `wal`, ...; `host` where the column is missing or empty).
 
 use super::format::{Format, Malformed};
-use crate::suggest::nearest;
-use nandlab_block::{Op, Request};
+use nandlab_block::{nearest, Op, Request};
 use nandlab_nand::Origin;
 
 /// The reader of one line.

@@ -1,0 +1,86 @@
+//! Whether an index and what is asked of it fit together, and both the device.
+
+use super::tree::Part;
+use super::{Arrival, Experiment, Host, Sizing};
+use nandlab_index::IndexError;
+use nandlab_nand::SECTOR_BYTES;
+use nandlab_workload::{Kind, LIST};
+
+/// Names of workloads that ask for keys, or of those that do not.
+fn workloads(asks_keys: bool) -> String {
+    let names = LIST.iter().filter(|entry| entry.asks_keys == asks_keys).map(|entry| entry.name);
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Refuses keys without an index, and an index without keys; then what is wrong with its options.
+pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String)> {
+    let workload = experiment.workload.name();
+    let index = match (experiment.workload.kind(), &experiment.index) {
+        (Kind::Requests(_), None) => return Ok(()),
+        (Kind::Keys(_), Some(index)) => index,
+        (Kind::Keys(_), None) => {
+            let message = format!(
+                "workload.{workload} asks for keys, and there is no index that has any: add a table [index.btree], or \
+                 choose a workload that asks for sectors ({})",
+                workloads(false)
+            );
+            return Err((format!("workload.{workload}"), Part::Key, message));
+        }
+        (Kind::Requests(_), Some(index)) => {
+            let name = index.name();
+            let message = format!(
+                "index.{name} would not be used: workload.{workload} asks for sectors of the device; leave [index.{name}] \
+                 out, or choose a workload that asks for keys ({})",
+                workloads(true)
+            );
+            return Err((format!("index.{name}"), Part::Key, message));
+        }
+    };
+    index.options().check().map_err(|error| {
+        let (key, message) = key_and_message(index.name(), &error);
+        (key, Part::Value, message)
+    })
+}
+
+fn key_and_message(name: &str, error: &IndexError) -> (String, String) {
+    match error {
+        IndexError::Option { key, .. } => (format!("index.{name}.{key}"), format!("index.{name}.{error}")),
+        other => (format!("index.{name}"), format!("index.{name}: {other}")),
+    }
+}
+
+/// Refuses what an index makes of requests: it waits for each of them.
+pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)> {
+    let Host { arrival, queue_depth } = experiment.host;
+    let key = |name: &str| format!("host.{name}");
+    if arrival == Arrival::Recorded {
+        let why = "operations on keys have no times of their own: with an index it is \"closed\"";
+        return Err((key("arrival"), format!("host.arrival = \"recorded\" cannot work: {why}")));
+    }
+    if queue_depth != 1 {
+        let why = "an index waits for each request before it makes the next: with one it is 1";
+        return Err((key("queue_depth"), format!("host.queue_depth = {queue_depth} cannot work: {why}")));
+    }
+    Ok(())
+}
+
+/// Whether the keys fit the index, and the index the device.
+pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), (String, String)> {
+    let (Kind::Keys(keys), Some(index)) = (experiment.workload.kind(), &experiment.index) else { return Ok(()) };
+    let (name, options) = (index.name(), index.options());
+    let largest = keys.largest_key().unwrap_or(0);
+    if largest > options.largest_key() {
+        let bytes = (64 - largest.leading_zeros()).div_ceil(8);
+        let message = format!(
+            "index.{name}.key_bytes = {} cannot work: workload.{} asks for keys up to {largest}, which have {bytes} bytes",
+            options.key_bytes,
+            experiment.workload.name(),
+        );
+        return Err((format!("index.{name}.key_bytes"), message));
+    }
+    options
+        .config()
+        .pool
+        .check_device(sizing.sectors() / u64::from(options.page_bytes / SECTOR_BYTES))
+        .map_err(|error| key_and_message(name, &error))
+}
