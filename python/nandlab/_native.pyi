@@ -20,7 +20,6 @@ class TraceError(NandlabError):
     key: str | None
 
 class DeviceFull(NandlabError): ...
-
 class PowerLost(NandlabError): ...
 
 class Text:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from nandlab.cli import DONE, FAILED
-from nandlab.cli.options import json_option, report_option, writable
+from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
@@ -61,6 +63,8 @@ def command(  # noqa: PLR0913 - one for each option
     from nandlab.report import write_reproduction
     from nandlab.reproduce import bundled, load, write_bundle
 
+    own = [Path(paper)] if paper is not None and paper.endswith(".toml") else []
+    refuse_overwriting({"--report": report, "--bundle": bundle}, own)
     papers = [load(name) for name in ([paper] if paper is not None else bundled())]
     found = _measured(papers, seeds, full, jobs)
     if as_json:
@@ -109,17 +113,28 @@ TITLES = ("claim", "published", "measured", "tolerance", "true units", "verdict"
 
 def _print(found: Reproduction) -> None:
     from nandlab.reproduce import counted
+    from nandlab.reproduce.records import cells
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
     print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 4))
-    click.echo()
     for claim in found.claims:
         if claim.verdict != "reproduced":
-            click.echo(
-                f"{claim.claim.id}: {claim.verdict or 'no verdict'}. {claim.claim.statement}: {claim.why}."
-            )
+            click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
+            click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
+    for grid in paper.grids:
+        click.echo(f"\n{grid.title}\n{_wrapped(found.records.filled(grid.caption))}\n")
+        lines = zip(grid.rows, cells(found.records, grid), strict=True)
+        shown = [
+            [grid.labels.get(row, row), *(_figure(value) or "–" for value in line)] for row, line in lines
+        ]
+        titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
+        print_table(shown, titles, right=range(1, len(titles)))
     click.echo(f"\n{counted(found.claims)}")
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
 
 
 def _row(judged: Judged) -> list[str]:

@@ -338,12 +338,13 @@ def wear_ranges(rows: Rows, designs: Sequence[str], panels: Sequence[str] = ()) 
 
 @dataclass(frozen=True)
 class Axes:
-    """Titles of two axes, with their units, and whether they are logarithmic."""
+    """Titles of two axes, with their units, whether they are logarithmic, and whether x is a size."""
 
     x: str
     y: str
     x_log: bool
     y_log: bool
+    x_is_size: bool
 
 
 def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes) -> str:
@@ -358,23 +359,22 @@ def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes
     """
     ticks = sorted({row["x"] for row in rows})
     scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
-    x = {"field": "x", "type": "quantitative", "title": axes.x, "scale": scale}
+    x_axis: Spec = {"values": ticks[:: max(1, len(ticks) // 4)], "format": ",~r", "labelOverlap": True}
+    if axes.x_is_size:
+        x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f') + ' KiB'"
     y_scale = {"type": "log"} if axes.y_log else {"zero": True}
     lines: Spec = {
         "width": 250,
         "height": 200,
         "mark": {"type": "line", "point": {"size": 22}},
         "encoding": {
-            "x": {
-                **x,
-                "axis": {"values": ticks[:: max(1, len(ticks) // 4)], "format": "~s", "labelOverlap": True},
-            },
+            "x": {"field": "x", "type": "quantitative", "title": axes.x, "scale": scale, "axis": x_axis},
             "y": {
                 "field": "y",
                 "type": "quantitative",
                 "title": axes.y,
                 "scale": y_scale,
-                "axis": {"format": "~s", "tickCount": 6},
+                "axis": {"format": ",~r", "tickCount": 5},
             },
             "color": _colour("colour", None, colours),
         },

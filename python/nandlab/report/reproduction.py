@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
+from typing import Any
 
+from nandlab import units
 from nandlab.report import charts, html
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
-from nandlab.reproduce.paper import TRUE_UNITS, Grid
-from nandlab.reproduce.records import cells, rows
+from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
+from nandlab.reproduce.records import cells, lowest, rows
 from nandlab.reproduce.verdict import VERDICTS, short
 from nandlab.toml_text import toml_text
 
@@ -48,9 +50,12 @@ def _paper(found: Reproduction) -> list[str]:
         html.section(paper.title, html.paragraph(paper.source), _tiles(found)),
         html.paragraph(words, "warning") if missing else "",
         html.section("Claims", _claims(found), note=_readings(found)),
-        html.section("Where it differs, and why", _reasons(found)),
+        html.section("What the verdicts rest on", _reasons(found), note="Of all but reproduced numbers."),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
-        *(html.section(grid.title, _grid(found, grid), note=grid.caption) for grid in paper.grids),
+        *(
+            html.section(grid.title, _grid(found, grid), note=found.records.filled(grid.caption))
+            for grid in paper.grids
+        ),
         html.section("The experiments", *_experiments(found), note="Each runs alone with `nandlab run`."),
     ]
 
@@ -72,22 +77,22 @@ def _readings(found: Reproduction) -> str:
 
 
 def _claims(found: Reproduction) -> str:
-    titles = ("claim", "what it says", "published", "measured", "tolerance", "true units", "verdict")
-    lines = []
+    titles = ("claim", "published", "measured", "tolerance", "true units", "verdict", "what it says")
+    lines: list[list[str | html.Wide]] = []
     for each in found.claims:
         claim = each.claim
         lines.append(
             [
                 claim.id,
-                f"{claim.statement} ({claim.where})",
                 "" if claim.published is None else short(claim.published),
                 _measured(each.measured, each.held),
                 claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
                 _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else "the same",
                 (each.verdict or "no verdict").replace("_", " "),
+                html.Wide(f"{claim.statement} ({claim.where})", 1),
             ]
         )
-    return html.table(titles, lines, right=(2, 3, 5))
+    return html.table(titles, lines, right=(1, 2, 4))
 
 
 def _measured(value: float | None, held: Sequence[object]) -> str:
@@ -109,15 +114,27 @@ def _reasons(found: Reproduction) -> str:
 
 def _reason(judged: Judged) -> str:
     verdict = (judged.verdict or "no verdict").replace("_", " ")
-    figures = "; ".join(each.text for each in judged.held)
-    words = ". ".join(part for part in (judged.why, f"Measured: {figures}" if figures else "") if part)
-    return html.titled(f"{judged.claim.id}: {verdict}", html.paragraph(f"{judged.claim.statement}. {words}."))
+    parts = [html.paragraph(f"{judged.claim.statement}: {judged.why}.")]
+    if judged.held:
+        lines = [[each.text, "holds" if each.holds else "does not hold"] for each in judged.held]
+        parts.append(html.folded("The conditions, with figures", html.table((), lines)))
+    return html.titled(f"{judged.claim.id}: {verdict}", "".join(parts))
 
 
 def _figure_section(found: Reproduction, at: int) -> str:
     figure = found.paper.figures[at]
     drawn = _draw(found, at)
-    return html.section(figure.title, html.figure(drawn, figure.caption)) if drawn else ""
+    if not drawn:
+        return ""
+    parts = [html.figure(drawn, found.records.filled(figure.caption) + ".")]
+    if figure.lowest:
+        titles = (f"lowest at {figure.x_title}", *(_x(figure, x) for x in figure.points(found.records.full)))
+        parts.append(html.table(titles, lowest(found.records, figure)))
+    return html.section(figure.title, *parts)
+
+
+def _x(figure: Figure, value: Any) -> str:  # noqa: ANN401 - a TOML value
+    return units.size(value) if figure.x_is_size else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _draw(found: Reproduction, at: int) -> str:
@@ -125,7 +142,7 @@ def _draw(found: Reproduction, at: int) -> str:
     values = rows(found.records, figure)
     if not values:
         return ""
-    axes = charts.Axes(figure.x_title, figure.y_title, figure.x_log, figure.y_log)
+    axes = charts.Axes(figure.x_title, figure.y_title, figure.x_log, figure.y_log, figure.x_is_size)
     named = [[figure.labels.get(name, name) for name in names] for names in (figure.colours, figure.panels)]
     return charts.curves(values, named[0], named[1], axes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import os
@@ -10,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from nandlab.new_file import write_whole
 from nandlab.reproduce.measure import Reproduction
+from nandlab.reproduce.records import cells, rows
 from nandlab.result import Result
 from nandlab.toml_text import toml_text
 
@@ -23,7 +25,7 @@ def write_bundle(
     """Writes a .zip file: a folder for each paper, and the report.
 
     A folder holds `paper.toml`, `claims.json`, `experiments/*.toml` (each runs with `nandlab run`),
-    `records/*.json` and `figures/*.svg`.
+    `records/*.json`, `figures/*.svg` with their points, and `tables/*.csv`.
 
     Raises:
         OSError: With a sentence; an older file at `path` is then as it was.
@@ -56,6 +58,19 @@ def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
         yield f"records/{name}.json", _json(Result(record).without_speed())
     for name, svg in figures(found).items():
         yield f"figures/{name}.svg", svg
+    for figure in found.paper.figures:
+        lines = [list(row.values()) for row in rows(found.records, figure)]
+        yield f"figures/{figure.name}.csv", _csv([["panel", "line", figure.x_key, figure.measure], *lines])
+    for grid in found.paper.grids:
+        values = cells(found.records, grid)
+        lines = [[name, *line] for name, line in zip(grid.rows, values, strict=True)]
+        yield f"tables/{grid.name}.csv", _csv([["run", *grid.columns], *lines])
+
+
+def _csv(lines: Sequence[Sequence[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()
 
 
 def _json(document: object) -> str:

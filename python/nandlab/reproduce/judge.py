@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab.reproduce.formula import Condition, FormulaError
+from nandlab.reproduce.formula import FormulaError
 from nandlab.reproduce.paper import Claim
 from nandlab.reproduce.records import Missing, Records
 from nandlab.reproduce.verdict import (
@@ -15,6 +15,7 @@ from nandlab.reproduce.verdict import (
     Held,
     Word,
     check,
+    check_every,
     distance,
     of_order,
     of_value,
@@ -66,31 +67,27 @@ def judge(claim: Claim, records: Records) -> Judged:
 
 def _judge(claim: Claim, records: Records) -> Judged:
     measured = None if claim.measured is None else records.mean(claim.measured)
-    held = _check(claim.holds, records)
-    true_held = _check(claim.true_holds, records)
     true_units = None if claim.true_units is None else records.mean(claim.true_units)
-    if claim.kind == "not_reproducible":
-        return Judged(
-            claim, measured, held, true_units, true_held, "not_reproducible", _words(claim, records, True)
-        )
-    idle = [each for each in _check(claim.exercised, records) if not each.holds]
-    if idle:
-        why = f"{_said(idle)} does not hold: {claim.to_exercise}"
-        return Judged(claim, measured, held, true_units, true_held, "not_exercised", why)
-    verdict = _verdict(claim, measured, held, records.seeds)
-    has_reason = verdict in ("differs", "loose") or (verdict == "direction" and claim.kind == "value")
-    parts = [
-        _distance(claim, measured),
-        _failing(claim, held, records.seeds),
-        _true(true_held),
-        _words(claim, records, has_reason),
+    held = [check(each, records.sides(each)) for each in claim.holds]
+    true_held = [check(each, records.sides(each)) for each in claim.true_holds]
+    idle = [
+        each for each in (check_every(one, records.sides(one)) for one in claim.exercised) if not each.holds
     ]
+    verdict: Word | None
+    if claim.kind == "not_reproducible":
+        verdict, parts = "not_reproducible", [_words(claim, records, True)]
+    elif idle:
+        verdict, parts = "not_exercised", [f"{_said(idle)}: it takes {claim.to_exercise}"]
+    else:
+        verdict = _verdict(claim, measured, held, records.seeds)
+        has_reason = verdict in ("differs", "loose") or (verdict == "direction" and claim.kind == "value")
+        parts = [
+            _distance(claim, measured),
+            "; ".join(each for each in (_order(claim, held, records.seeds), _true(true_held)) if each),
+            _words(claim, records, has_reason),
+        ]
     why = ". ".join(part.rstrip(".") for part in parts if part)
     return Judged(claim, measured, held, true_units, true_held, verdict, why)
-
-
-def _check(conditions: Sequence[Condition], records: Records) -> list[Held]:
-    return [check(condition, records.sides(condition)) for condition in conditions]
 
 
 def _verdict(claim: Claim, measured: float | None, held: Sequence[Held], seeds: int) -> Word | None:
@@ -105,15 +102,15 @@ def _distance(claim: Claim, measured: float | None) -> str:
     return "" if measured is None or claim.published is None else distance(measured, claim.published)
 
 
-def _failing(claim: Claim, held: Sequence[Held], seeds: int) -> str:
-    """Which conditions of an order do not hold, or why they are no verdict."""
+def _order(claim: Claim, held: Sequence[Held], seeds: int) -> str:
+    """Whether the conditions of an order hold, and which do not."""
     if claim.kind not in ("order", "sign"):
         return ""
-    failing = [each for each in held if not each.holds]
     if seeds < SEEDS_FOR_DIRECTION:
         given = "is 1" if seeds == 1 else f"are {seeds}"
         return f"an order takes {SEEDS_FOR_DIRECTION} seeds, and there {given}"
-    return f"does not hold: {_said(failing)}" if failing else ""
+    failing = [each for each in held if not each.holds]
+    return f"does not hold: {_said(failing)}" if failing else f"holds over {seeds} seeds"
 
 
 def _true(held: Sequence[Held]) -> str:
@@ -127,7 +124,7 @@ def _words(claim: Claim, records: Records, with_reason: bool) -> str:
     """What the paper's file says about the claim, its reason where that is asked for, with figures."""
     texts = [claim.note, *([claim.why] if with_reason else [])]
     filled = (text.filled(records.mean).strip() for text in texts if text.text)
-    return " ".join(filled)
+    return ". ".join(each.rstrip(".") for each in filled)
 
 
 def counted(claims: Sequence[Judged]) -> str:

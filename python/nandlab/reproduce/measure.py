@@ -85,6 +85,7 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
     paper, seeds = records.paper, records.all_seeds()
     names = [name for claim in paper.claims for name in claim.names]
     names += [name for grid in paper.grids for name in grid.names()]
+    names += [name for figure in paper.figures for name in figure.caption.names]
     for name in names:
         run, _ = paper.split(name)
         tree = paper.tree(run)

@@ -78,7 +78,7 @@ class Figure:
 
     name: str
     title: str
-    caption: str
+    caption: Why
     panels: tuple[str, ...]
     colours: tuple[str, ...]
     labels: dict[str, str]
@@ -90,6 +90,13 @@ class Figure:
     measure: str
     y_title: str
     y_log: bool
+    lowest: bool
+    """Whether the report says which line is lowest at each point."""
+
+    @property
+    def x_is_size(self) -> bool:
+        """Whether the x axis is in bytes."""
+        return self.x_key.endswith("_bytes")
 
     def points(self, full: bool) -> tuple[Any, ...]:
         """The values on the x axis."""
@@ -106,14 +113,14 @@ class Grid:
 
     name: str
     title: str
-    caption: str
+    caption: Why
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     labels: dict[str, str]
 
     def names(self) -> list[str]:
-        """The figures in its cells."""
-        return [f"{row}.{column}" for row in self.rows for column in self.columns]
+        """The figures in its cells and its caption."""
+        return [*(f"{row}.{column}" for row in self.rows for column in self.columns), *self.caption.names]
 
 
 @dataclass(frozen=True)
@@ -340,7 +347,7 @@ def _figure(table: Table) -> Figure:
     figure = Figure(
         name=table.text("name"),
         title=table.text("title"),
-        caption=table.text("caption", ""),
+        caption=table.read("caption", table.text("caption", ""), parse_why),
         panels=tuple(table.texts("panels")),
         colours=tuple(table.texts("colours")),
         labels={key: str(value) for key, value in labels.items()},
@@ -352,6 +359,7 @@ def _figure(table: Table) -> Figure:
         measure=y.text("measure"),
         y_title=y.text("title"),
         y_log=y.truth("log", False),
+        lowest=y.truth("lowest", False),
     )
     for each in (x, y, table):
         each.end()
@@ -362,7 +370,7 @@ def _grid(table: Table) -> Grid:
     grid = Grid(
         name=table.text("name"),
         title=table.text("title"),
-        caption=table.text("caption", ""),
+        caption=table.read("caption", table.text("caption", ""), parse_why),
         rows=tuple(table.texts("rows")),
         columns=tuple(table.texts("columns")),
         labels={key: str(value) for key, value in table.plain("labels").items()},
@@ -374,5 +382,5 @@ def _grid(table: Table) -> Grid:
 def _check_figure(table: Table, figure: Figure, paper: Paper) -> None:
     if not figure.name.replace("-", "").isalnum():
         raise table.error("name", f"expected letters, digits and -, given {figure.name!r}")
-    for _, _, run in figure.runs():
-        table.read("panels", f"{run}.{figure.measure}", paper.split)
+    for name in (*(f"{run}.{figure.measure}" for _, _, run in figure.runs()), *figure.caption.names):
+        table.read("panels", name, paper.split)

@@ -10,6 +10,7 @@ from typing import Any
 
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.paper import Figure, Grid, Paper, Tree
+from nandlab.reproduce.words import Why
 
 Key = tuple[str, int]
 """An experiment as JSON, and its seed."""
@@ -61,6 +62,16 @@ class Records:
         """The mean of a formula over the seeds; raises as `lookup`."""
         return statistics.fmean(self.values(formula))
 
+    def filled(self, words: Why) -> str:
+        """Words with their figures; a dash for one that there is not."""
+        return words.filled(self._mean_or_nothing)
+
+    def _mean_or_nothing(self, formula: Formula) -> float:
+        try:
+            return self.mean(formula)
+        except Missing as error:
+            raise FormulaError(str(error)) from None
+
     def sides(self, condition: Condition) -> list[tuple[float, float]]:
         """Both sides of a condition, for each seed; raises as `lookup`."""
         return list(zip(self.values(condition.left), self.values(condition.right), strict=True))
@@ -106,6 +117,20 @@ def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
         panel, colour = (figure.labels.get(part, part) for part in place[run])
         found.append({"panel": panel, "colour": colour, "x": x, "y": statistics.fmean(values)})
     return found
+
+
+def lowest(records: Records, figure: Figure) -> list[list[str]]:
+    """For each panel its name, and at each point the line that is lowest, with those within 2 % of it."""
+    found = rows(records, figure)
+    table = []
+    for panel in dict.fromkeys(row["panel"] for row in found):
+        line = [panel]
+        for x in figure.points(records.full):
+            here = [row for row in found if row["panel"] == panel and row["x"] == x]
+            least = min((row["y"] for row in here), default=0.0)
+            line.append(" ≈ ".join(row["colour"] for row in here if row["y"] <= 1.02 * least))
+        table.append(line)
+    return table
 
 
 def cells(records: Records, grid: Grid) -> list[list[float | None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,15 @@ _T95 = (
 )
 
 
+COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+}
+
+
 @dataclass(frozen=True)
 class Held:
     """A condition over several seeds."""
@@ -81,25 +91,31 @@ def quantile(degrees: int) -> float:
 def check(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:
     """Whether a condition holds, given the values of its two sides for each seed.
 
-    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero; the other signs hold
-    where they do for every seed.
+    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero, or with one seed where
+    the values do; the other signs hold where they do for every seed.
     """
+    sign = condition.sign
+    if sign not in "<>" or len(sides) < 2:
+        return _held(condition, sides, all(COMPARE[sign](a, b) for a, b in sides), "")
+    gaps = [(b - a if sign == "<" else a - b) for a, b in sides]
+    gap, reach = statistics.fmean(gaps), half_width(gaps)
+    by = f" (by {short(gap)} ± {short(reach)})" if gap >= 0 else f" (short by {short(-gap)} ± {short(reach)})"
+    return _held(condition, sides, gap - reach > 0, by)
+
+
+def check_every(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:
+    """Whether a condition holds for each seed, whatever its sign."""
+    return _held(condition, sides, all(COMPARE[condition.sign](a, b) for a, b in sides), "")
+
+
+def _held(condition: Condition, sides: Sequence[tuple[float, float]], holds: bool, by: str) -> Held:
     left, right = (statistics.fmean(side) for side in zip(*sides, strict=True))
     names = [
         formula.text if not formula.names else f"{formula.text} = {short(value)}"
         for formula, value in ((condition.left, left), (condition.right, right))
     ]
-    text = f"{names[0]} {condition.sign} {names[1]}"
-    if condition.sign in "<>":
-        gaps = [(b - a if condition.sign == "<" else a - b) for a, b in sides]
-        gap, reach = statistics.fmean(gaps), half_width(gaps)
-        return Held(gap - reach > 0, f"{text} (by {short(gap)} ± {short(reach)})")
-    compare: dict[str, Callable[[float, float], bool]] = {
-        "<=": lambda a, b: a <= b,
-        ">=": lambda a, b: a >= b,
-        "==": lambda a, b: a == b,
-    }
-    return Held(all(compare[condition.sign](a, b) for a, b in sides), text)
+    sign = condition.sign if holds else f"is not {condition.sign}"
+    return Held(holds, f"{names[0]} {sign} {names[1]}{by}")
 
 
 def of_value(
