@@ -125,7 +125,8 @@ class Experiment:
         return _native.Text(self._text, self._format, self._source, self._base, list(self._sets))
 
     def inspect(self) -> dict[str, Any]:
-        """What it comes down to before it runs: `device` (sizes), `trace` (what it holds), `notices`.
+        """What it comes down to before it runs: `device` (sizes), `trace` (what it holds), `operations`
+        (on keys), `notices`.
 
         Raises:
             ConfigError: The experiment cannot be run as it is written.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab import units
+from nandlab import index_figures, units
 from nandlab.result import BufferCounts, Faults, Latency, Result
 
 
@@ -30,7 +30,7 @@ def ftl_name(result: Result) -> str:
 def workload_name(result: Result) -> str:
     """The workload that ran: the file of a trace, else the generator."""
     kind, options = next(iter(result.experiment["workload"].items()))
-    return str(options["path"]).rsplit("/", 1)[-1] if kind == "trace" else kind
+    return str(options["path"]).rsplit("/", 1)[-1] if kind in ("trace", "keys") else kind
 
 
 def headline(result: Result) -> list[tuple[str, str, str]]:
@@ -47,6 +47,8 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         ("erases", units.count(flash.erases), _erase_parts(result)),
         ("P/E cycles", f"{wear.min} / {wear.mean:.1f} / {wear.max}", "least / mean / most of a block"),
     ]
+    if result.index is not None:
+        rows = [*index_figures.rows(result.index), *rows]
     if result.time_us is None:
         rows = [row for row in rows if row[0] != "time"]
     if result.energy_j is not None:
@@ -78,8 +80,12 @@ LATENCY_TITLES = ("latency of a", "requests", "mean", "p50", "p90", "p99", "p99.
 def latency_table(result: Result) -> list[tuple[str, ...]]:
     """Latencies by kind of request, a row under `LATENCY_TITLES` for each kind that there was."""
     rows = []
-    for kind in ("read", "write", "trim", "flush"):
-        latency = latency_of(result, kind)
+    kinds = ("read", "write", "trim", "flush")
+    found = [(kind, latency_of(result, kind)) for kind in kinds]
+    if result.index is not None and result.index.latency_us is not None:
+        operations = result.index.latency_us
+        found += [(f"index {kind}", getattr(operations, kind)) for kind in kinds]
+    for kind, latency in found:
         if latency is not None:
             values = (latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max)
             rows.append((kind, units.count(latency.count), *(units.time_us(value) for value in values)))
@@ -225,6 +231,12 @@ _COLUMNS = (
         "energy", lambda result: None if result.energy_j is None else result.energy_j.total, units.energy_j
     ),
     Column("buffer hits", lambda result: _hits(result.buffer), _percent),
+    Column(
+        "index writes",
+        lambda result: None if result.index is None else result.index.page_writes.total,
+        units.count,
+    ),
+    Column("pool hits", lambda result: index_figures.hit_share(result.index), index_figures.percent),
     Column("RAM", lambda result: result.ram.total_bytes, units.size),
 )
 

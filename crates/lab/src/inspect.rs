@@ -3,7 +3,8 @@
 use crate::config::Experiment;
 use crate::error::LabError;
 use crate::record::DeviceRecord;
-use crate::run::{count, device_record};
+use crate::run::device_record;
+use crate::source::count;
 use nandlab_workload::trace::Summary;
 use nandlab_workload::{Kind, Setting, WorkloadConfig};
 use serde::Serialize;
@@ -13,10 +14,12 @@ use std::path::Path;
 struct Inspection {
     device: DeviceRecord,
     trace: Option<Summary>,
+    /// Operations on keys, in all.
+    operations: Option<u64>,
     notices: Vec<String>,
 }
 
-/// The sizes of the device, what a trace holds, and what was rounded, as JSON.
+/// The sizes of the device, what a trace holds, how many operations on keys there are, and what was rounded, as JSON.
 ///
 /// # Errors
 /// [`LabError`], as a run of the experiment would give it before it starts.
@@ -31,13 +34,15 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         let watch = |_| true;
         let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
         match experiment.workload.kind() {
-            Kind::Requests(options) => drop(options.open(&setting)?),
-            Kind::Keys(options) => drop(count(options, &experiment.key_setting(base), &watch)?),
+            Kind::Requests(options) => options.open(&setting).map(|_| (trace, None)),
+            Kind::Keys(options) => {
+                let operations = count(options, &experiment.key_setting(base), &watch)?;
+                Ok((None, Some(operations)))
+            }
         }
-        Ok(trace)
     };
-    let trace = look().map_err(|error| experiment.located(experiment.explain(error)))?;
+    let (trace, operations) = look().map_err(|error| experiment.located(experiment.explain(error)))?;
     let device = device_record(&experiment.device.profile.name, &sizing);
-    let inspection = Inspection { device, trace, notices: experiment.notices.clone() };
+    let inspection = Inspection { device, trace, operations, notices: experiment.notices.clone() };
     Ok(serde_json::to_string(&inspection).expect("an inspection has text keys and finite numbers only"))
 }

@@ -5,8 +5,9 @@ use crate::engine::Engine;
 use crate::error::{ConfigError, LabError};
 use crate::latency::LatencyMeter;
 use crate::meter::Meter;
+use crate::oplog::OpLog;
 use crate::record::{IndexRecord, OperationCounts, PageKinds, PoolRecord, StopReason, Stopped};
-use crate::run::{sample, Mark, Run};
+use crate::run::{sample, Mark, Run, BATCH};
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_index::pool::PagesByKind;
 use nandlab_index::{IndexConfig, IndexError, Mirror, Options, Switch, Tree};
@@ -14,9 +15,6 @@ use nandlab_nand::random::Random;
 use nandlab_nand::Time;
 use nandlab_workload::keys::{Action, KeyOp, KeyWorkload};
 use std::iter::Peekable;
-
-/// Operations, records of a load, or records of a scan between two looks at whether the run is to stop.
-const BATCH: u64 = 1024;
 
 /// Stream of the experiment's seed that values are drawn from.
 const VALUE_STREAM: u64 = 4;
@@ -90,7 +88,7 @@ pub(crate) fn play(
     while stopped.is_none() {
         if player.counts.total % BATCH == 0 {
             control.set_done(player.counts.total);
-            log.map_or(Ok(()), crate::oplog::OpLog::state)?;
+            log.map_or(Ok(()), OpLog::state)?;
         }
         if control.is_cancelled() {
             stopped = Some(player.cancelled());
@@ -103,7 +101,7 @@ pub(crate) fn play(
         }
     }
     control.set_done(player.counts.total);
-    log.map_or(Ok(()), crate::oplog::OpLog::state)?;
+    log.map_or(Ok(()), OpLog::state)?;
     Ok(Played { stopped, index: player.record(Some(&mut tree), &switch) })
 }
 

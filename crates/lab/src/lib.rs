@@ -22,6 +22,7 @@ pub mod profiles;
 pub mod record;
 mod run;
 mod series;
+mod source;
 mod verify;
 
 pub use control::{Control, Phase};

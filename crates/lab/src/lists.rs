@@ -39,6 +39,9 @@ pub struct Choice {
     /// The paper or book it comes from, short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<&'static str>,
+    /// What a workload asks for: `sectors` of a device, or `keys` of an index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asks: Option<&'static str>,
     /// JSON schema of its options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<schemars::Schema>,
@@ -89,7 +92,7 @@ pub fn lists() -> Lists {
         indexes: indexes.map(|one| choice(one.name, one.source, Some(one.paper), Some((one.options)()))).collect(),
         buffers: buffers.map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)()))).collect(),
         file_systems: Vec::new(),
-        workloads: workloads.map(|one| choice(one.name, one.source, None, Some((one.options)()))).collect(),
+        workloads: workloads.map(workload).collect(),
         traces: trace::FORMATS.iter().map(|format| choice(format.name, format.source, None, None)).collect(),
         devices: profiles::LIST.iter().map(device).collect(),
         victims: Victim::LIST.iter().map(|&(name, doc)| plain(name, doc)).collect(),
@@ -107,7 +110,12 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     // "Page map: a map entry for every page." is headed by the name.
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
-    Choice { name, summary, doc, paper, options }
+    Choice { name, summary, doc, paper, asks: None, options }
+}
+
+fn workload(entry: &nandlab_workload::Entry) -> Choice {
+    let asks = Some(if entry.asks_keys { "keys" } else { "sectors" });
+    Choice { asks, ..choice(entry.name, entry.source, None, Some((entry.options)())) }
 }
 
 fn capitalised(text: &str) -> String {
@@ -116,7 +124,7 @@ fn capitalised(text: &str) -> String {
 }
 
 fn plain(name: &'static str, doc: &str) -> Choice {
-    Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, options: None }
+    Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, asks: None, options: None }
 }
 
 /// The comment at the head of a source file, as Markdown.

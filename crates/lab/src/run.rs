@@ -16,17 +16,17 @@ use crate::record::{
     BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
     PreconditionRecord, RamRecord, Record, Speed, StopReason, Stopped, Throughput, Wear,
 };
+use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, Request};
 use nandlab_buffer::Counts;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
-use nandlab_workload::keys::{KeyOptions, KeySetting, KeyWorkload};
-use nandlab_workload::{Kind, Setting, Workload, WorkloadError};
+use nandlab_workload::Workload;
 use std::path::Path;
 use std::time::Instant;
 
-/// Requests that are issued between two looks at the clock of the caller.
-const BATCH: u64 = 1024;
+/// Requests or operations between two looks at the clock of the caller.
+pub(crate) const BATCH: u64 = 1024;
 
 /// Sectors that are issued at most between two such looks, but for a single longer request.
 const PIECE_SECTORS: u64 = 1 << 19;
@@ -54,80 +54,12 @@ fn carry_out(
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
     let log = op_log.map(OpLog::create).transpose()?;
-    let mut source = open(experiment, &sizing, base, control)?;
+    let mut source = Source::open(experiment, &sizing, base, control)?;
     let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
         Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
     control.enter(Phase::Done, 0);
     record
-}
-
-/// What is asked in a run.
-enum Source {
-    Requests(Box<dyn Workload>),
-    /// Operations on keys, and how many.
-    Keys(Box<dyn KeyWorkload>, u64),
-}
-
-impl Source {
-    /// Requests or operations in all; 0: not known.
-    fn total(&self) -> u64 {
-        match self {
-            Self::Requests(workload) => workload.len_hint().unwrap_or(0),
-            Self::Keys(_, total) => *total,
-        }
-    }
-}
-
-/// Opens the workload; a stop while a trace is looked through leaves one without requests.
-fn open(experiment: &Experiment, sizing: &Sizing, base: &Path, control: &Control) -> Result<Source, LabError> {
-    let watch = |_| !control.is_cancelled();
-    match experiment.workload.kind() {
-        Kind::Requests(options) => {
-            let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
-            match options.open(&setting) {
-                Err(WorkloadError::Stopped) => Ok(Source::Requests(Box::new(Nothing))),
-                opened => Ok(Source::Requests(opened.map_err(|error| experiment.explain(error))?)),
-            }
-        }
-        Kind::Keys(options) => {
-            let explain = |error| experiment.explain(error);
-            let total = count(options, &experiment.key_setting(base), &watch).map_err(explain)?;
-            Ok(Source::Keys(options.open(&experiment.key_setting(base)).map_err(explain)?, total))
-        }
-    }
-}
-
-/// Operations of a key workload; a trace is read through, so that what is wrong with it is said before the run.
-pub(crate) fn count(
-    options: &dyn KeyOptions,
-    setting: &KeySetting<'_>,
-    watch: &dyn Fn(u64) -> bool,
-) -> Result<u64, WorkloadError> {
-    if let Some(operations) = options.operations() {
-        return Ok(operations);
-    }
-    let mut operations = 0;
-    for op in options.open(setting)? {
-        op?;
-        operations += 1;
-        if operations % BATCH == 0 && !watch(operations) {
-            break;
-        }
-    }
-    Ok(operations)
-}
-
-struct Nothing;
-
-impl Workload for Nothing {
-    fn fill(&mut self, _: &mut Vec<Request>, _: usize) -> Result<usize, WorkloadError> {
-        Ok(0)
-    }
-
-    fn len_hint(&self) -> Option<u64> {
-        Some(0)
-    }
 }
 
 /// An experiment on its engine.

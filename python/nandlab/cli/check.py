@@ -59,4 +59,6 @@ def _sizes(sizes: dict[str, Any]) -> list[str]:
             f"{units.size(trace['trimmed_sectors'] * 512)} trimmed, "
             f"the highest address at {units.size(trace['end_sector'] * 512)}"
         )
+    if sizes["operations"] is not None:
+        lines.append(f"keys: {sizes['operations']:,} operations")
     return lines + [f"note: {notice}" for notice in sizes["notices"]]

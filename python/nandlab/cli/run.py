@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,9 @@ from nandlab.cli.options import (
     writable,
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
+
+if TYPE_CHECKING:
+    from nandlab.experiment import Experiment
 
 
 def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
@@ -60,9 +64,10 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
     refuse_overwriting({"--report": report, "--op-log": op_log}, experiment.inputs())
     log_error: OSError | None = None
+    unit = _unit(experiment)
     with Waiting() as waiting, csv_beside(op_log) as log:
         (outcome,), stopped = run_all(
-            [experiment], progress=lambda state: _show(waiting, state.running), op_log=log
+            [experiment], progress=lambda state: _show(waiting, state.running, unit), op_log=log
         )
         if outcome.result is None and outcome.error is not None:
             raise outcome.error
@@ -109,10 +114,20 @@ def _to_parquet(log: str, target: str, waiting, stopped: bool) -> bool:  # noqa:
     return False
 
 
-def _show(waiting, running) -> None:  # noqa: ANN001 - see Waiting and State
+def _unit(experiment: Experiment) -> str:
+    """What progress counts in the workload; a mistake in the experiment is told by its run."""
+    from nandlab import NandlabError
+
+    try:
+        return "operations" if "index" in experiment.resolve() else "requests"
+    except NandlabError:
+        return "requests"
+
+
+def _show(waiting, running, unit: str) -> None:  # noqa: ANN001 - see Waiting and State
     for phase, done, total in running.values():
         in_all = f" of {total:,}" if total else ""
-        waiting.update(phase, done / total if total else None, f"{done:,}{in_all} requests")
+        waiting.update(phase, done / total if total else None, f"{done:,}{in_all} {unit if phase == 'workload' else 'requests'}")
 
 
 def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported late

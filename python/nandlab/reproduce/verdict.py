@@ -91,7 +91,7 @@ def quantile(degrees: int) -> float:
 def check(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:
     """Whether a condition holds, given the values of its two sides for each seed.
 
-    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero, or with one seed where
+    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero, with one seed where
     the values do; the other signs hold where they do for every seed.
     """
     sign = condition.sign

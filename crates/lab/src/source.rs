@@ -1,0 +1,84 @@
+//! What is asked in a run: requests, or operations on keys.
+
+use crate::config::{Experiment, Sizing};
+use crate::control::Control;
+use crate::error::LabError;
+use crate::run::BATCH;
+use nandlab_block::Request;
+use nandlab_workload::keys::{KeyOptions, KeySetting, KeyWorkload};
+use nandlab_workload::{Kind, Setting, Workload, WorkloadError};
+use std::path::Path;
+
+/// The stream of a workload.
+pub(crate) enum Source {
+    Requests(Box<dyn Workload>),
+    /// Operations on keys, and how many.
+    Keys(Box<dyn KeyWorkload>, u64),
+}
+
+impl Source {
+    /// Opens the workload; a stop while a trace is looked through leaves one without requests.
+    pub(crate) fn open(
+        experiment: &Experiment,
+        sizing: &Sizing,
+        base: &Path,
+        control: &Control,
+    ) -> Result<Self, LabError> {
+        let watch = |_| !control.is_cancelled();
+        let explain = |error| experiment.explain(error);
+        match experiment.workload.kind() {
+            Kind::Requests(options) => {
+                let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
+                match options.open(&setting) {
+                    Err(WorkloadError::Stopped) => Ok(Self::Requests(Box::new(Nothing))),
+                    opened => Ok(Self::Requests(opened.map_err(explain)?)),
+                }
+            }
+            Kind::Keys(options) => {
+                let setting = experiment.key_setting(base);
+                let operations = count(options, &setting, &watch).map_err(explain)?;
+                Ok(Self::Keys(options.open(&setting).map_err(explain)?, operations))
+            }
+        }
+    }
+
+    /// Requests or operations in all; 0: not known.
+    pub(crate) fn total(&self) -> u64 {
+        match self {
+            Self::Requests(workload) => workload.len_hint().unwrap_or(0),
+            Self::Keys(_, operations) => *operations,
+        }
+    }
+}
+
+/// Operations of a key workload; a trace is read through, so that what is wrong with it is said before the run.
+pub(crate) fn count(
+    options: &dyn KeyOptions,
+    setting: &KeySetting<'_>,
+    watch: &dyn Fn(u64) -> bool,
+) -> Result<u64, WorkloadError> {
+    if let Some(operations) = options.operations() {
+        return Ok(operations);
+    }
+    let mut operations = 0;
+    for op in options.open(setting)? {
+        op?;
+        operations += 1;
+        if operations % BATCH == 0 && !watch(operations) {
+            break;
+        }
+    }
+    Ok(operations)
+}
+
+struct Nothing;
+
+impl Workload for Nothing {
+    fn fill(&mut self, _: &mut Vec<Request>, _: usize) -> Result<usize, WorkloadError> {
+        Ok(0)
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        Some(0)
+    }
+}
