@@ -30,6 +30,7 @@ def page(
 def block(
     *,
     replacement_blocks: int | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
     reserve_blocks: int | None = None,
     durable_trim: bool | None = None,
 ) -> Choice:
@@ -41,12 +42,158 @@ def block(
         replacement_blocks: Most replacement blocks in use at once; as many as the free blocks allow
             where that is less. With 0 a page that is written again costs a full merge. Default 8, a
             convention: the patent has no such limit. Default 8.
+        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
+            "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
-            Without it there are no notes, and a mount brings back what a trimmed page held last, as
-            long as that is not erased. Default true. Default true.
+            Without it there are no notes, and a mount may bring back what a trimmed page held, as long
+            as that is not erased. Default true. Default true.
+    """
+
+def nftl(
+    *,
+    max_chain: int | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """Chains of replacement blocks, folded when blocks run short.
+
+    After Ban 1999, US 5,937,425.
+
+    Args:
+        max_chain: Most blocks of a chain, at least 1; a longer one is folded before a block is
+            appended. 0: no limit, the default. Default 0.
+        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
+            "on_free".
+        reserve_blocks: Blocks of the device that stay free for folding; at least 1. With 1 a program
+            failure or a torn page during a fold may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
+            each segment of the address space that was trimmed, and of a block or more for the notes.
+            Default true. Default true.
+    """
+
+def fmax(
+    *,
+    switch: bool | None = None,
+    merge_includes_pending: bool | None = None,
+    strict_order: bool | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """A mirror block beside each data block, simple first and compound when it must.
+
+    After Estakhri & Iman 1999, US 5,930,815; Yoo et al. 2006.
+
+    Args:
+        switch: Whether a simple mirror that holds every page becomes the data block; else it is merged.
+            Default true. Default true.
+        merge_includes_pending: Whether a merge writes the page that triggered it into the merged block;
+            else it goes to a new mirror. Default true. Default true.
+        strict_order: Whether a compound mirror is filled behind its last programmed page only, also on
+            chips that program in any order. Default false. Default false.
+        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
+            "on_free".
+        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
+            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
+            each segment of the address space that was trimmed, and of a block or more for the notes.
+            Default true. Default true.
+    """
+
+def mtbs(
+    *,
+    data_pages: int | None = None,
+    whole_requests: bool | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """Blocks with a data area and a spare area.
+
+    After Shinohara 1999, US 5,905,993; Yoo et al. 2006.
+
+    Args:
+        data_pages: Pages of the data area of a block; the others are its spare area. 0: half of them,
+            the default, which the B+tree study calls optimal. The study's sectors are pages of 512
+            bytes. Default 0.
+        whole_requests: Whether the pages of a request are placed together; else each page alone.
+            Default true, the reading that fits the B+tree study. Default true.
+        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
+            "on_free".
+        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
+            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
+            each segment of the address space that was trimmed, and of a block or more for the notes.
+            Default true. Default true.
+    """
+
+def bast(
+    *,
+    log_blocks: int | None = None,
+    victim: Literal['lru', 'fifo', 'random', 'fullest'] | None = None,
+    first_write: Literal['data', 'log'] | None = None,
+    partial_merge: bool | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """Block-associative sector translation, log blocks of one logical block each.
+
+    After Kim et al. 2002.
+
+    Args:
+        log_blocks: Most log blocks in use at once, at least 1; as many as the free blocks allow where
+            that is less. Default 8, a convention: the paper shows what 4 to 64 bring. Default 8.
+        victim: Which log block is reclaimed when all are in use. Default lru. Default "lru".
+        first_write: Where a page goes that was never written. Default data. Default "data".
+        partial_merge: Whether a log block that holds a prefix in order is completed; else it is merged
+            in full. Default true. Default true.
+        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
+            "on_free".
+        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
+            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
+            each segment of the address space that was trimmed, and of a block or more for the notes.
+            Default true. Default true.
+    """
+
+def fast(
+    *,
+    log_blocks: int | None = None,
+    sequential_block: bool | None = None,
+    sw_rule: Literal['always', 'if_not_in_log', 'never'] | None = None,
+    skip_stale: bool | None = None,
+    migrate: bool | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """Fully associative sector translation, log blocks shared by all logical blocks.
+
+    After Lee et al. 2007.
+
+    Args:
+        log_blocks: Most random log blocks in use, at least 1; as many as the free blocks allow where
+            that is less. Default 8, a convention. Default 8.
+        sequential_block: Whether one log block more takes sequential writes. Default true. Default
+            true.
+        sw_rule: Which first page of a logical block starts a sequential log block. Default always.
+            Default "always".
+        skip_stale: Whether a victim's logical blocks are left alone where newer log pages have
+            superseded all their pages in it. Default true. Default true.
+        migrate: Whether a victim that is less than half valid is renewed instead of merged. Default
+            false. Default false.
+        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
+            "on_free".
+        reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
+            failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
+            each segment of the address space that was trimmed, and of a block or more for the notes.
+            Default true. Default true.
     """
 
 def nftl(

@@ -20,24 +20,20 @@
 //! the dies in turn.
 //!
 //! ## Recovery
-//! Mount reads every spare area. The blocks of a logical block were filled one after the other, so sequence
-//! numbers order them, and of several copies of a page that in the newest block wins. Three blocks with newest
-//! pages are what a full merge leaves that was cut: its target is dropped, the other two hold everything that
-//! was acknowledged. Where its last page carries the merged mark the merge was complete, and the other two, which
-//! may be erased in part, are dropped: they hold only pages that were trimmed and not flushed.
-//! Blocks whose pages are all superseded are erased before the mount ends. The page
-//! programmed last in a block may be torn, so it is read in full, and so is the one programmed before a page
-//! with the resumed mark. A block without gaps is filled further; one with gaps may be left from a torn erase
-//! and takes no more pages. A free block is erased again before its first page, those that hold nothing
+//! Mount reads every spare area. The newest copy of a page wins, and a full merge that was cut is dropped: the two
+//! blocks before hold everything that was acknowledged. Of the blocks that hold newest copies the older one is the
+//! data block. The page programmed last in a block may be torn, so it is read in full, and so is the one programmed
+//! before a page with the resumed mark. A block without gaps is filled further; one with gaps may be left from a torn
+//! erase and takes no more pages. A free block is erased again before its first page, those that hold nothing
 //! first; and the last block in use is kept when it is trimmed: so flash that was written never looks blank.
-//! Trims are kept by note pages in blocks of their own, written at a flush: a bitmap of the unmapped pages of
-//! one segment of the address space, which hides every copy older than itself.
+//! Trims are kept by note pages in blocks of their own, written at a flush and before the last copy of a trimmed page
+//! is erased: a bitmap of the unmapped pages of one segment of the address space, which hides every copy older than
+//! itself.
 //!
 //! ## Invariants
-//! A logical block has at most one data and one replacement block, all pages of the second newer than all of
-//! the first; the newest copy of each page is valid and no other; no other block holds a page of the host that
-//! can be read; an unmapped page is unmapped by a note, or by the next flush. `reserve_blocks` stay free when
-//! a block is opened for the host, so a merge always finds its target.
+//! A logical block has at most one data and one replacement block, which hold its pages in their places; an unmapped
+//! page is unmapped by a note, or by the next flush; `reserve_blocks` stay free when a block is opened for the
+//! host, so a merge always finds its target.
 //!
 //! ## Differences
 //! Ban chains any number of replacement units; here there is one. The logical block that is merged when room
@@ -52,22 +48,16 @@
 //! K. M. Kim, J.-H. Choi, J. W. Kwak: WAP-LRU: Write Pattern Analysis Based Hybrid Disk Buffer Management in
 //! Flash Storage Systems. 2018.
 
-mod check;
-mod merge;
-mod mount;
-mod notes;
 #[cfg(test)]
 mod tests;
 
-use crate::parts::store::fill::Fill;
-use crate::parts::store::free_blocks::FreeBlocks;
-use crate::parts::store::page_bits::PageBits;
-use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
-use nandlab_nand::prefetch::prefetch;
-use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask, Seq,
-};
-use notes::Notes;
+use crate::parts::block_mapped::{self, BlockMapped};
+use crate::parts::store::{EraseWhen, Found, Options, Store};
+use crate::{FtlError, RamUse, Variant};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
+
+/// The FTL.
+pub type BlockMap = BlockMapped<Scheme>;
 
 /// Options of the block map.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -76,25 +66,20 @@ pub struct Config {
     /// Most replacement blocks in use at once; as many as the free blocks allow where that is less. With 0 a page
     /// that is written again costs a full merge. Default 8, a convention: the patent has no such limit.
     pub replacement_blocks: u32,
+    /// When a block that holds nothing any more is erased. Default `on_free`.
+    pub erase_when: EraseWhen,
     /// Blocks of the device that stay free for merges; at least 1. With 1 a program failure or a torn page
     /// during a merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
     /// address space that was trimmed, and of a block or more for the notes. Without it there are no
-    /// notes, and a mount brings back what a trimmed page held last, as long as that is not erased. Default true.
+    /// notes, and a mount may bring back what a trimmed page held, as long as that is not erased. Default true.
     pub durable_trim: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { replacement_blocks: 8, reserve_blocks: 2, durable_trim: true }
-    }
-}
-
-impl Config {
-    /// Blocks that hold no logical block: the reserve, and room for one replacement block.
-    fn spare_blocks(&self) -> u32 {
-        self.reserve_blocks.saturating_add(self.replacement_blocks.min(1))
+        Self { replacement_blocks: 8, erase_when: EraseWhen::OnFree, reserve_blocks: 2, durable_trim: true }
     }
 }
 
@@ -124,325 +109,271 @@ impl Entry {
     }
 }
 
-/// The RAM state of the block map.
+/// How a replacement block ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Merge {
+    /// It holds every valid page and becomes the data block.
+    Switch,
+    /// It takes the valid pages of the data block and becomes the data block.
+    Partial,
+    /// Both are gathered into a new block.
+    Full,
+}
+
+/// The tables of the block map.
 #[derive(Debug)]
-pub struct BlockMap {
+pub struct Scheme {
+    replacement_blocks: u32,
     /// By logical block.
     map: Vec<Entry>,
-    /// By physical block: the pages that hold the newest copy of a mapped page.
-    valid: PageBits,
-    fill: Fill,
-    free: FreeBlocks,
     /// Logical blocks that have a replacement block.
     replaced: Vec<u32>,
-    notes: Notes,
-    seq: u64,
-    config: Config,
-    logical_pages: u32,
-    geometry: Geometry,
-    full: SectorMask,
-    /// Whether the chip programs without gaps.
-    dense: bool,
-    events: Events,
 }
 
-impl BlockMap {
-    /// The logical block of a page and its place there.
+impl Scheme {
+    /// Writes a page to the newest block of its logical block, which takes it; false where the block failed.
     #[inline]
-    fn split(&self, at: Lpn) -> (usize, u32) {
-        // Logical pages are numbered block by block, as physical ones are.
-        let page = Ppa(at.0);
-        (self.geometry.block_of(page).index(), self.geometry.page_in_block(page))
+    fn put<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<bool, FtlError> {
+        let (group, place) = store.split(at);
+        let block = self.map[group as usize].newest();
+        let gap = store.high_water(block)..place;
+        if store.is_dense() && !scoped(nand, Cause::PartialMerge, |nand| store.advance(nand, group, block, gap))? {
+            return Ok(false);
+        }
+        store.put(nand, at, (block, place), page)
     }
 
-    /// The logical page at `place` of a logical block.
-    #[inline]
-    fn logical_page(&self, logical_block: usize, place: u32) -> Lpn {
-        Lpn(self.geometry.page(BlockId(logical_block as u32), place).0)
-    }
-
-    /// The block that holds the newest copy of a page; [`BlockId::NONE`] where the page is unmapped.
-    #[inline]
-    fn holder(&self, logical_block: usize, place: u32) -> BlockId {
-        let Entry { data, replacement } = self.map[logical_block];
-        if replacement.is_some() && self.valid.has(replacement, place) {
-            return replacement;
+    /// Opens a data block, after merging logical blocks until there is room.
+    fn open_data<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
+        while !store.has_room() {
+            self.reclaim(store, nand)?;
         }
-        if data.is_some() && self.valid.has(data, place) {
-            return data;
-        }
-        BlockId::NONE
-    }
-
-    #[inline]
-    fn next_seq(&mut self) -> Seq {
-        let seq = self.seq;
-        self.seq += 1;
-        Seq(seq)
-    }
-
-    /// Writes a page of the host.
-    #[inline]
-    fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        let (logical_block, place) = self.split(at);
-        let newest = self.map[logical_block].newest();
-        if newest.is_some() && self.fill.takes(newest, place) {
-            return self.put(nand, logical_block, place, page);
-        }
-        self.make_room(nand, logical_block, place, page)
-    }
-
-    /// Programs a page of the host into the newest block of its logical block, which takes it.
-    #[inline]
-    fn put<N: Nand>(&mut self, nand: &mut N, logical_block: usize, place: u32, page: &N::Buf) -> Result<(), FtlError> {
-        let Entry { data, replacement } = self.map[logical_block];
-        let block = self.map[logical_block].newest();
-        if self.dense && !self.fill_gap(nand, logical_block, place)? {
-            return self.leave_failed(nand, logical_block, place, page);
-        }
-        let at = self.logical_page(logical_block, place);
-        if !self.program(nand, at, block, place, page)? {
-            return self.leave_failed(nand, logical_block, place, page);
-        }
-        self.valid.insert(block, place);
-        if replacement.is_some() {
-            self.valid.remove(data, place);
-        }
+        self.map[group as usize].data = store.open(nand, BlockId::NONE)?;
         Ok(())
     }
 
-    /// Writes a page of the host that no block of its logical block takes as things are.
-    fn make_room<N: Nand>(
+    /// Opens a replacement block, after merging logical blocks until there is room.
+    fn open_replacement<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
+        while self.replaced.len() >= self.replacement_blocks as usize || !store.has_room() {
+            self.reclaim(store, nand)?;
+        }
+        let entry = &mut self.map[group as usize];
+        entry.replacement = store.open(nand, entry.data)?;
+        self.replaced.push(group);
+        Ok(())
+    }
+
+    /// Merges the logical block that costs the fewest copies.
+    fn reclaim<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
+        let cost = |&group: &u32| (self.copies(store, group), group);
+        let Some(victim) = self.replaced.iter().copied().min_by_key(cost) else { return Err(store.no_block_left()) };
+        store.events.gc_runs += 1;
+        self.merge(store, nand, victim, None).map(drop)
+    }
+
+    /// How the replacement block of a logical block would end now.
+    fn kind_of_merge(&self, store: &Store, group: u32) -> Merge {
+        let Entry { data, replacement } = self.map[group as usize];
+        if store.mapped_to(data) == 0 {
+            Merge::Switch
+        } else if store.takes_rest(group, replacement, None) {
+            Merge::Partial
+        } else {
+            Merge::Full
+        }
+    }
+
+    /// Pages that a merge of a logical block would copy now.
+    fn copies(&self, store: &Store, group: u32) -> u32 {
+        match self.kind_of_merge(store, group) {
+            Merge::Switch => 0,
+            Merge::Partial => store.mapped_to(self.map[group as usize].data),
+            Merge::Full => store.mapped_in(group),
+        }
+    }
+
+    /// Ends the replacement block of a logical block; true where the `pending` page was written on the way.
+    fn merge<N: Nand>(
         &mut self,
+        store: &mut Store,
         nand: &mut N,
-        logical_block: usize,
-        place: u32,
-        page: &N::Buf,
-    ) -> Result<(), FtlError> {
-        loop {
-            let entry = self.map[logical_block];
-            let newest = entry.newest();
-            if newest.is_some() && self.fill.takes(newest, place) {
-                return self.put(nand, logical_block, place, page);
+        group: u32,
+        pending: Option<(Lpn, &N::Buf)>,
+    ) -> Result<bool, FtlError> {
+        let replacement = self.map[group as usize].replacement;
+        match self.kind_of_merge(store, group) {
+            Merge::Switch => {
+                store.events.switch_merges += 1;
+                self.replace(store, nand, Cause::SwitchMerge, group, replacement)?;
             }
-            if entry.replacement.is_some() {
-                if self.merge(nand, logical_block, Some((place, page)))? {
-                    return Ok(());
+            Merge::Partial => {
+                let places = 0..store.geometry().pages_per_block();
+                let complete =
+                    scoped(nand, Cause::PartialMerge, |nand| store.complete(nand, group, replacement, places))?;
+                if !complete {
+                    self.renew(store, nand, Cause::BadBlock, group, pending)?;
+                    return Ok(pending.is_some());
                 }
-            } else if !entry.data.is_some() {
-                self.map[logical_block].data = self.open(nand, BlockId::NONE, false)?;
-            } else if self.config.replacement_blocks == 0 {
-                return self.gather(nand, logical_block, Some((place, page)));
-            } else {
-                let replacement = self.open(nand, entry.data, true)?;
-                self.map[logical_block].replacement = replacement;
-                self.replaced.push(logical_block as u32);
+                store.events.partial_merges += 1;
+                self.replace(store, nand, Cause::PartialMerge, group, replacement)?;
+            }
+            Merge::Full => {
+                store.events.full_merges += 1;
+                self.renew(store, nand, Cause::FullMerge, group, pending)?;
+                return Ok(pending.is_some());
             }
         }
+        Ok(false)
     }
 
-    /// Reads the rest of a page that the host writes in part, merges and writes it.
-    fn store_part<N: Nand>(
+    /// Gathers a logical block, with the `pending` page, in a new data block.
+    fn renew<N: Nand>(
         &mut self,
+        store: &mut Store,
         nand: &mut N,
-        at: Lpn,
-        from: Ppa,
-        sectors: SectorMask,
-        page: &N::Buf,
+        cause: Cause,
+        group: u32,
+        pending: Option<(Lpn, &N::Buf)>,
     ) -> Result<(), FtlError> {
-        let mut whole = N::Buf::zeroed(self.geometry.page_bytes());
-        let read = scoped(nand, Cause::ReadModifyWrite, |nand| nand.read(from, &mut whole))?;
-        refuse_lost(from, read)?;
-        whole.merge(page, sectors);
-        let end = nand.ctx().last();
-        let before = nand.ctx().after(end);
-        let stored = self.store(nand, at, &whole);
-        nand.ctx().set_ready(before);
-        stored
+        let near = self.map[group as usize].data;
+        let target = scoped(nand, cause, |nand| {
+            store.gather(nand, group, near, pending.map(|(at, page)| (at, std::slice::from_ref(page))))
+        })?;
+        self.replace(store, nand, cause, group, target)
     }
 
-    /// Where the newest copy of a page is.
-    #[inline]
-    fn lookup(&self, at: Lpn) -> Option<Ppa> {
-        let (logical_block, place) = self.split(at);
-        let block = self.holder(logical_block, place);
-        block.is_some().then(|| self.geometry.page(block, place))
-    }
-
-    /// Gives back the blocks of a logical block without valid pages.
-    fn drop_logical_block<N: Nand>(&mut self, nand: &mut N, logical_block: usize) -> Result<(), FtlError> {
-        let Entry { data, replacement } = self.map[logical_block];
-        if replacement.is_some() {
-            self.map[logical_block] = Entry { data: replacement, replacement: BlockId::NONE };
-            self.replaced.retain(|&other| other as usize != logical_block);
-            self.release(nand, data)?;
-        }
-        // Flash that was written must not look blank after a cut of the last erase.
-        if self.free.in_use() > 1 {
-            let last = std::mem::replace(&mut self.map[logical_block], Entry::NONE);
-            self.release(nand, last.data)?;
-        }
-        Ok(())
-    }
-
-    /// Blocks that stay free when one is opened for the host.
-    fn kept_free(&self) -> u32 {
-        self.config.reserve_blocks + self.notes.unclaimed()
-    }
-
-    fn needed_blocks(&self) -> u32 {
-        self.map.len() as u32 + self.config.spare_blocks() + self.notes.most_blocks()
-    }
-
-    /// Fails where bad blocks leave too little for what is exported.
-    fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        let (good, needed) = (self.free.good(), self.needed_blocks());
-        if good < needed {
-            return Err(FtlError::WornOut { good, needed });
-        }
-        Ok(())
+    /// Makes `target`, which holds every page, the only block of a logical block.
+    fn replace<N: Nand>(
+        &mut self,
+        store: &mut Store,
+        nand: &mut N,
+        cause: Cause,
+        group: u32,
+        target: BlockId,
+    ) -> Result<(), FtlError> {
+        let old = std::mem::replace(&mut self.map[group as usize], Entry { data: target, ..Entry::NONE });
+        self.replaced.retain(|&other| other != group);
+        scoped(nand, cause, |nand| {
+            old.blocks().filter(|&block| block != target).try_for_each(|block| store.release(nand, block))
+        })
     }
 }
 
-/// A page that stands for lost data reads as an error, never as other bytes.
-#[inline]
-fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
-    if oob.kind == Kind::Lost {
-        return Err(NandError::Uncorrectable(at).into());
-    }
-    Ok(())
-}
-
-/// Pages for data and notes, blocks of notes, and the blocks that a device needs at least.
-fn sizes(geometry: &Geometry, config: &Config) -> (u32, u32, u32) {
-    let spare = config.spare_blocks();
-    let pages = geometry.blocks().saturating_sub(spare) * geometry.pages_per_block();
-    let notes = if config.durable_trim { notes::most_blocks(geometry, pages) } else { 0 };
-    (pages, notes, spare.saturating_add(notes).saturating_add(1))
-}
-
-impl Ftl for BlockMap {
+impl block_mapped::Scheme for Scheme {
     type Config = Config;
+    const NAME: &'static str = "block";
 
     fn variants() -> Vec<Variant<Config>> {
         let usual = Config::default;
         vec![
             Variant::safe("replacement_0", Config { replacement_blocks: 0, ..usual() }),
             Variant::safe("replacement_1", Config { replacement_blocks: 1, ..usual() }),
+            Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),
             Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
             Variant::tight("least", Config { replacement_blocks: 0, reserve_blocks: 1, ..usual() }),
             Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+            Variant::safe("forget_on_alloc", Config { durable_trim: false, erase_when: EraseWhen::OnAlloc, ..usual() }),
         ]
     }
 
-    fn trims(config: &Config) -> Trims {
-        if config.durable_trim {
-            Trims::Durable
-        } else {
-            Trims::Undone
-        }
+    fn is_trim_durable(config: &Config) -> bool {
+        config.durable_trim
     }
 
-    fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
-        let (reserve, blocks) = (config.reserve_blocks, geometry.blocks());
-        if reserve == 0 {
-            return Err(FtlError::Config(
-                "ftl.block.reserve_blocks = 0 would deadlock: a merge needs at least 1 free block".into(),
-            ));
-        }
-        let (pages, notes, needed) = sizes(geometry, config);
-        if blocks < needed {
-            let fits =
-                |&reserve_blocks: &u32| sizes(geometry, &Config { reserve_blocks, ..config.clone() }).2 <= blocks;
-            let most = (1..reserve.min(blocks)).rev().find(fits).unwrap_or(0);
-            return Err(FtlError::Config(format!(
-                "ftl.block.reserve_blocks = {reserve} would deadlock: this device has {}, and the \
-                 reserve, one block of data, its replacement and the notes of trims need {needed}{}",
-                error::blocks(blocks),
-                error::at_most("ftl.block.reserve_blocks", most),
-            )));
-        }
-        Ok(pages - notes * geometry.pages_per_block())
+    fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
+        Ok(Options {
+            span: geometry.pages_per_block(),
+            reserve_blocks: config.reserve_blocks,
+            // Room for one replacement block.
+            extra_blocks: config.replacement_blocks.min(1),
+            durable_trim: config.durable_trim,
+            erase_when: config.erase_when,
+        })
     }
 
-    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
-        mount::mount(nand, logical_pages, config)
-    }
-
-    #[inline]
-    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
-        if sectors == self.full {
-            return self.store(nand, at, page);
-        }
-        if let Some(from) = self.lookup(at) {
-            return self.store_part(nand, at, from, sectors, page);
-        }
-        let mut padded = page.clone();
-        padded.clear(SectorMask(self.full.0 & !sectors.0));
-        self.store(nand, at, &padded)
-    }
-
-    #[inline]
-    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        match self.lookup(at) {
-            None => {
-                page.clear(sectors);
-                Ok(())
+    fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {
+        let map = vec![Entry::NONE; store.groups() as usize];
+        let mut scheme = Self { replacement_blocks: config.replacement_blocks, map, replaced: Vec::new() };
+        for found in found {
+            let group = store.sole_group(found, Self::NAME)?;
+            let entry = &mut scheme.map[group as usize];
+            if !store.holds_in_place(group, found.block) || entry.replacement.is_some() {
+                return Err(store.foreign(Self::NAME, group));
             }
-            Some(from) => refuse_lost(from, nand.read(from, page)?),
+            if entry.data.is_some() {
+                entry.replacement = found.block;
+                scheme.replaced.push(group);
+            } else {
+                entry.data = found.block;
+            }
         }
-    }
-
-    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
-        let (logical_block, place) = self.split(at);
-        let block = self.holder(logical_block, place);
-        if sectors != self.full || !block.is_some() {
-            return Ok(());
-        }
-        self.valid.remove(block, place);
-        self.notes.trimmed(at);
-        if self.map[logical_block].blocks().any(|block| !self.valid.is_empty(block)) {
-            return Ok(());
-        }
-        scoped(nand, Cause::Trim, |nand| self.drop_logical_block(nand, logical_block))
-    }
-
-    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        self.write_notes(nand)?;
-        nand.ctx().fence();
-        let end = nand.ctx().horizon();
-        nand.ctx().wait_until(end);
-        Ok(())
+        Ok(scheme)
     }
 
     #[inline]
-    fn prefetch(&self, at: Lpn) {
-        prefetch(&self.map, self.split(at).0);
-    }
-
-    fn logical_pages(&self) -> u32 {
-        self.logical_pages
-    }
-
-    fn ram(&self) -> RamUse {
-        let mut ram = RamUse::default();
-        let (fill, programmed) = self.fill.bytes();
-        ram.sram.insert("map", 8 * self.map.len() as u64);
-        ram.sram.insert("replaced", 4 * u64::from(self.config.replacement_blocks.min(self.map.len() as u32)));
-        ram.sram.insert("fill", fill);
-        ram.sram.insert("valid_bits", self.valid.bytes());
-        if let Some(programmed) = programmed {
-            ram.sram.insert("programmed_bits", programmed);
+    fn write<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        let (group, place) = store.split(at);
+        loop {
+            let entry = self.map[group as usize];
+            let newest = entry.newest();
+            if newest.is_some() && store.reaches(newest, place) {
+                if self.put(store, nand, at, page)? {
+                    return Ok(());
+                }
+                return self.renew(store, nand, Cause::BadBlock, group, Some((at, page)));
+            }
+            if entry.replacement.is_some() {
+                if self.merge(store, nand, group, Some((at, page)))? {
+                    return Ok(());
+                }
+            } else if !entry.data.is_some() {
+                self.open_data(store, nand, group)?;
+            } else if self.replacement_blocks == 0 {
+                store.events.full_merges += 1;
+                return self.renew(store, nand, Cause::FullMerge, group, Some((at, page)));
+            } else {
+                self.open_replacement(store, nand, group)?;
+            }
         }
-        ram.sram.insert("trim_notes", self.notes.bytes());
-        ram
     }
 
-    fn events(&self) -> Events {
-        self.events
+    fn vacate<N: Nand>(&mut self, store: &mut Store, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        let group = self.map.iter().position(|entry| entry.blocks().any(|other| other == block));
+        let group = group.expect("a failing block is in use") as u32;
+        self.renew(store, nand, Cause::BadBlock, group, None)
     }
 
-    fn check<N: Nand>(&self, nand: &mut N) {
-        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    fn drop_group(&mut self, store: &Store, group: u32) -> Vec<BlockId> {
+        let entry = std::mem::replace(&mut self.map[group as usize], Entry::NONE);
+        self.replaced.retain(|&other| other != group);
+        let mut dropped: Vec<BlockId> = entry.blocks().collect();
+        if !store.may_drop(dropped.len()) {
+            self.map[group as usize].data = dropped.pop().unwrap_or(BlockId::NONE);
+        }
+        dropped
+    }
+
+    fn blocks(&self) -> Vec<BlockId> {
+        self.map.iter().flat_map(Entry::blocks).collect()
+    }
+
+    fn ram(&self, store: &Store, ram: &mut RamUse) {
+        let geometry = store.geometry();
+        ram.sram.insert("map", 8 * self.map.len() as u64);
+        ram.sram.insert("replaced", 4 * u64::from(self.replacement_blocks.min(self.map.len() as u32)));
+        // A bit for each page of each block, which says where the newest copy is.
+        ram.sram.insert("valid_bits", u64::from(geometry.pages_per_block().div_ceil(8)) * u64::from(geometry.blocks()));
+    }
+
+    fn check(&self, store: &Store) {
+        for (group, entry) in (0..).zip(&self.map) {
+            store.check_group(group, entry.data, &[entry.replacement]);
+            let in_place = entry.blocks().all(|block| store.holds_in_place(group, block));
+            assert!(in_place, "logical block {group} holds pages out of their places");
+        }
+        let mut replaced = self.replaced.clone();
+        replaced.sort_unstable();
+        let expected = (0..).zip(&self.map).filter(|(_, entry)| entry.replacement.is_some()).map(|(group, _)| group);
+        assert!(replaced.into_iter().eq(expected), "the list of replacement blocks");
     }
 }

@@ -15,7 +15,8 @@
 //!                                  gathering its pages from all log blocks; then it is erased
 //! ```
 //! With `migrate` a victim that is less than half valid is renewed instead: its valid pages are copied to the head of a
-//! new log block, as often in a row as a log block has half its pages.
+//! new log block, which takes the next pages, as often in a row as a log block has half its pages. Where a block is needed
+//! beside the log, victims are merged: a migration gives none back.
 //! On chips that program in ascending order a page below the last programmed one of its data block goes to the log as
 //! well. A page that the host writes in part is read first, merged and written whole.
 //!
@@ -36,6 +37,10 @@
 //! ## References
 //! S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park, H.-J. Song: A Log Buffer-Based Flash Translation Layer Using
 //! Fully-Associative Sector Translation. ACM Transactions on Embedded Computing Systems 6(3), 2007.
+
+mod reclaim;
+#[cfg(test)]
+mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
@@ -131,11 +136,17 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Takes a block, after reclaiming others until there is room.
+    /// Whether a block may be taken beside those that logical blocks without a data block will take.
+    fn has_room(&self, store: &Store) -> bool {
+        store.has_room_beside(self.homeless.len() as u32)
+    }
+
+    /// Merges log blocks until a block may be taken; a migration would give none back.
     fn make_room<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        while !store.has_room_beside(self.homeless.len() as u32) {
+        while !self.has_room(store) {
             if !self.logs.is_empty() {
-                self.reclaim(store, nand)?;
+                store.events.gc_runs += 1;
+                self.merge_front(store, nand)?;
             } else if self.sequential.is_some() {
                 self.end_sequential(store, nand)?;
             } else {
@@ -299,84 +310,19 @@ impl Scheme {
 
     /// Makes sure that the last random log block takes a page.
     fn open_log<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        while self.logs.len() >= self.config.log_blocks as usize {
-            self.reclaim(store, nand)?;
-        }
-        self.make_room(store, nand)?;
         // A migration leaves a block that is filled further.
-        if self.logs.back().is_none_or(|log| store.is_full(log.block)) {
-            let block = store.open(nand, BlockId::NONE)?;
-            self.logs.push_back(Log { block, entries: Vec::new() });
+        while self.logs.back().is_none_or(|log| store.is_full(log.block)) {
+            let may_open = self.logs.len() < self.config.log_blocks as usize;
+            if may_open && self.has_room(store) {
+                let block = store.open(nand, BlockId::NONE)?;
+                self.logs.push_back(Log { block, entries: Vec::new() });
+            } else if self.logs.is_empty() {
+                self.make_room(store, nand)?;
+            } else {
+                self.reclaim(store, nand)?;
+            }
         }
         Ok(())
-    }
-
-    /// Reclaims the oldest random log block.
-    fn reclaim<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        store.events.gc_runs += 1;
-        let victim = self.logs.front().expect("the caller saw a log block");
-        let half = store.geometry().pages_per_block() / 2;
-        let worthwhile = store.valid_in(victim.block) < half && self.migrations < half;
-        if self.config.migrate && worthwhile && store.is_full(victim.block) && self.migrate(store, nand)? {
-            return Ok(());
-        }
-        self.migrations = 0;
-        self.merge_front(store, nand)
-    }
-
-    /// Merges the logical blocks of the oldest random log block, and releases it.
-    fn merge_front<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        let victim = self.logs.front().expect("the caller saw a log block");
-        let (block, entries) = (victim.block, victim.entries.clone());
-        let mut is_empty = true;
-        for (place, at) in entries {
-            let is_newest = store.lookup(at) == store.geometry().page(block, place);
-            let (group, _) = store.split(at);
-            let merges = is_newest || (!self.config.skip_stale && self.is_in_log(store, group));
-            if !merges {
-                continue;
-            }
-            is_empty = false;
-            if self.sequential.is_some_and(|sequential| sequential.group == group) {
-                self.end_sequential(store, nand)?;
-            } else {
-                store.events.full_merges += 1;
-                self.renew(store, nand, Cause::FullMerge, group, None)?;
-            }
-        }
-        store.events.empty_gc_runs += u64::from(is_empty);
-        // A sequential log block that was ended may have brought another victim to the front.
-        self.logs.retain(|log| log.block != block);
-        scoped(nand, Cause::FullMerge, |nand| store.release(nand, block))
-    }
-
-    /// Copies the valid pages of the oldest random log block to a new one, which is filled further; false where that
-    /// one failed.
-    fn migrate<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<bool, FtlError> {
-        let victim = self.logs.pop_front().expect("the caller saw a log block");
-        if store.pinned_in(victim.block) > 0 {
-            // Notes may need a block, and the migration takes the last one that is free.
-            store.write_notes(nand)?;
-        }
-        let to = scoped(nand, Cause::Migration, |nand| store.take(nand, victim.block))?;
-        let mut renewed = Log { block: to, entries: Vec::new() };
-        let mut moved = true;
-        for &(place, at) in &victim.entries {
-            if moved && store.lookup(at) == store.geometry().page(victim.block, place) {
-                let place = renewed.entries.len() as u32;
-                renewed.entries.push((place, at));
-                moved = scoped(nand, Cause::Migration, |nand| store.relocate(nand, at, (to, place)))?;
-            }
-        }
-        self.logs.push_back(renewed);
-        if !moved {
-            self.logs.push_front(victim);
-            return Ok(false);
-        }
-        store.events.migrations += 1;
-        self.migrations += 1;
-        scoped(nand, Cause::Migration, |nand| store.release(nand, victim.block))?;
-        Ok(true)
     }
 }
 

@@ -14,6 +14,8 @@ pub mod mtbs;
 pub mod nftl;
 pub mod page;
 pub mod parts;
+#[cfg(test)]
+mod tests;
 
 pub use disk::Disk;
 pub use error::FtlError;

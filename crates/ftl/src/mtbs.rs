@@ -30,11 +30,13 @@
 //! T. Shinohara: Flash Memory Card with Block Memory Address Arrangement. US Patent 5,905,993, 1999. H.-S. Yoo, H. B.
 //! Chun, D. Y. Kim, S. Park: Performance Evaluation of a B+Tree on Various Page Sizes in NAND Flash Memory. 2006.
 
+#[cfg(test)]
+mod tests;
+
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
-use std::ops::Range;
 
 /// The FTL.
 pub type Mtbs = BlockMapped<Scheme>;
@@ -81,25 +83,15 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// The page of the block of a logical block that takes a page; `None` where the spare area is full.
-    fn place_of(&self, store: &Store, at: Lpn) -> Option<u32> {
+    /// Whether a page goes to its place in the data area; a gap below it is padded on a chip without gaps.
+    fn goes_home(&self, store: &Store, at: Lpn) -> bool {
         let (group, place) = store.split(at);
-        let block = self.map[group as usize];
-        if !store.lookup(at).is_some() && store.takes(block, place) {
-            return Some(place);
-        }
-        let next = store.high_water(block).max(self.data_pages);
-        (next < store.geometry().pages_per_block()).then_some(next)
+        !store.lookup(at).is_some() && store.reaches(self.map[group as usize], place)
     }
 
-    /// Whether the spare area takes the pages of `run`, all of one logical block, that find no place in the data area.
-    fn takes_run(&self, store: &Store, run: Range<u32>) -> bool {
-        let (group, _) = store.split(Lpn(run.start));
-        let block = self.map[group as usize];
-        let spare = store.geometry().pages_per_block() - store.high_water(block).max(self.data_pages);
-        let in_place = |at: &u32| !store.lookup(Lpn(*at)).is_some() && store.takes(block, store.split(Lpn(*at)).1);
-        let elsewhere = run.filter(|at| !in_place(at)).count() as u32;
-        elsewhere <= spare
+    /// The first page of the spare area that is free.
+    fn next_spare(&self, store: &Store, group: u32) -> u32 {
+        store.high_water(self.map[group as usize]).max(self.data_pages)
     }
 
     fn open<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
@@ -126,6 +118,17 @@ impl Scheme {
         })
     }
 
+    /// Writes a page, which the block takes unless a program failed there.
+    fn put<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        let (group, place) = store.split(at);
+        let place = if self.goes_home(store, at) { place } else { self.next_spare(store, group) };
+        let is_left = place < store.geometry().pages_per_block();
+        if is_left && store.put(nand, at, (self.map[group as usize], place), page)? {
+            return Ok(());
+        }
+        self.renew(store, nand, Cause::BadBlock, group, Some((at, std::slice::from_ref(page))))
+    }
+
     /// Writes pages of one logical block.
     fn write_in_group<N: Nand>(
         &mut self,
@@ -139,16 +142,14 @@ impl Scheme {
         if !self.map[group as usize].is_some() {
             self.open(store, nand, group)?;
         }
-        if self.takes_run(store, run.clone()) {
-            for (at, page) in run.map(Lpn).zip(pages) {
-                let block = self.map[group as usize];
-                let taken = match self.place_of(store, at) {
-                    Some(place) => store.put(nand, at, (block, place), page)?,
-                    None => false,
-                };
-                if !taken {
-                    self.renew(store, nand, Cause::BadBlock, group, Some((at, std::slice::from_ref(page))))?;
-                }
+        let pages_per_block = store.geometry().pages_per_block();
+        let elsewhere = run.clone().filter(|&at| !self.goes_home(store, Lpn(at))).count() as u32;
+        if elsewhere <= pages_per_block - self.next_spare(store, group) {
+            // In ascending order the data area takes the pages behind its last one, and closes with the first page
+            // of the spare area: those come before.
+            let late = run.take_while(|&at| !self.goes_home(store, Lpn(at))).count();
+            for index in (late..pages.len()).chain(0..late) {
+                self.put(store, nand, Lpn(first.0 + index as u32), &pages[index])?;
             }
             return Ok(());
         }

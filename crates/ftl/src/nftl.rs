@@ -26,6 +26,9 @@
 //! ## References
 //! A. Ban: Flash File System Optimized for Page-Mode Flash Technologies. US Patent 5,937,425, 1999.
 
+#[cfg(test)]
+mod tests;
+
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::store::{EraseWhen, Found, Options, Store};
 use crate::{FtlError, RamUse, Variant};
@@ -101,7 +104,7 @@ impl Scheme {
         pending: Option<(Lpn, &N::Buf)>,
     ) -> Result<bool, FtlError> {
         let last = *self.chains[group as usize].last().expect("a chain that is folded has blocks");
-        if !self.fits_in_last(store, group, last, pending.map(|(at, _)| at)) {
+        if !store.takes_rest(group, last, pending.map(|(at, _)| at)) {
             store.events.full_merges += 1;
             self.renew(store, nand, Cause::FullMerge, group, pending)?;
             return Ok(pending.is_some());
@@ -122,21 +125,6 @@ impl Scheme {
         store.events.partial_merges += 1;
         self.replace(store, nand, Cause::PartialMerge, group, last)?;
         Ok(pending.is_some())
-    }
-
-    /// Whether the last block of a chain takes every page that it lacks.
-    fn fits_in_last(&self, store: &Store, group: u32, last: BlockId, pending: Option<Lpn>) -> bool {
-        let mut next = store.is_dense().then(|| store.high_water(last));
-        store.pages_of(group).all(|at| {
-            let at = Lpn(at);
-            let (_, place) = store.split(at);
-            let needed = pending == Some(at) || (store.lookup(at).is_some() && !store.is_in(at, last));
-            match &mut next {
-                // Gaps are padded, so anything at or behind the next page fits.
-                Some(next) => !needed || place >= *next,
-                None => !needed || store.takes(last, place),
-            }
-        })
     }
 
     /// Gathers a chain in a new block.

@@ -414,12 +414,14 @@ fn overrides_reach_every_key_and_are_named_in_errors() {
     let error = parse(&["device.capacity=32 MIB"]).unwrap_err().to_string();
     assert!(error.starts_with("--set device.capacity=32 MIB: device.capacity: `MIB` is no unit of bytes"), "{error}");
     let error = parse(&["ftl.pge.victim=greedy"]).unwrap_err().to_string();
-    let expected =
-        "--set ftl.pge.victim=greedy: ftl.pge: expected one of page, block, given `pge`; did you mean `page`?";
-    assert_eq!(error, expected);
+    assert!(error.starts_with("--set ftl.pge.victim=greedy: ftl.pge: expected one of page, block, "), "{error}");
+    assert!(error.ends_with(", given `pge`; did you mean `page`?"), "{error}");
     let error = parse(&["ftl.block.reserve_blocks=2"]).unwrap_err().to_string();
-    let expected = "--set ftl.block.reserve_blocks=2: ftl: expected exactly one of page, block; found page, block";
-    assert_eq!(error, expected);
+    assert!(
+        error.starts_with("--set ftl.block.reserve_blocks=2: ftl: expected exactly one of page, block, "),
+        "{error}"
+    );
+    assert!(error.ends_with("; found page, block"), "{error}");
     let error = parse(&["device.capactiy=1"]).unwrap_err().to_string();
     assert!(error.contains("did you mean `capacity`?"), "{error}");
 }

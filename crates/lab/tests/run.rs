@@ -9,7 +9,11 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 fn parse(text: &str, sets: &[&str]) -> Experiment {
-    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    let mut sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
+    if sets.iter().any(|set| set == "ftl=mtbs") {
+        // Half of each block is its spare area.
+        sets.push("device.over_provisioning=1.25".into());
+    }
     Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &sets).unwrap()
 }
 

@@ -10,33 +10,23 @@ pub enum Kind {
     /// Host data.
     #[default]
     Data = 0,
-    /// Host data that a merge gathered; the block becomes a data block when the merge is complete.
-    Merged = 1,
     /// A note of trimmed pages; its tail lists them.
-    TrimNote = 2,
+    TrimNote = 1,
     /// A piece of a mapping table.
-    Map = 3,
+    Map = 2,
     /// Stands for host data that was lost to bit errors: a read of it must fail, never return other bytes.
-    Lost = 4,
+    Lost = 3,
     /// A file system's object header.
-    Header = 5,
+    Header = 4,
     /// A superseded page (YAFFS1 deletion mark).
-    Deleted = 6,
+    Deleted = 5,
     /// A saved state of the RAM tables.
-    Checkpoint = 7,
+    Checkpoint = 6,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
-        Self::Data,
-        Self::Merged,
-        Self::TrimNote,
-        Self::Map,
-        Self::Lost,
-        Self::Header,
-        Self::Deleted,
-        Self::Checkpoint,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Data, Self::TrimNote, Self::Map, Self::Lost, Self::Header, Self::Deleted, Self::Checkpoint];
 
     /// The kind with this number, if there is one.
     pub fn from_byte(byte: u8) -> Option<Self> {
@@ -127,7 +117,7 @@ mod tests {
 
     #[test]
     fn bytes_round_trip_and_every_flipped_bit_is_seen() {
-        let oob = Oob { lpn: Lpn(77), aux: 3, kind: Kind::Merged, origin: Origin::JOURNAL, seq: Seq(0xABCD_1234_5678) };
+        let oob = Oob { lpn: Lpn(77), aux: 3, kind: Kind::Header, origin: Origin::JOURNAL, seq: Seq(0xABCD_1234_5678) };
         let bytes = oob.to_bytes();
         assert_eq!(Oob::from_bytes(&bytes), Some(oob));
         for bit in 0..128 {

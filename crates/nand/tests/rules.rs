@@ -321,7 +321,7 @@ fn a_copy_keeps_the_author_and_moves_no_blame() {
 #[test]
 fn a_renewed_copy_keeps_what_the_page_is() {
     for (name, mut device) in devices(ProgramOrder::Ascending) {
-        let old = Oob { aux: 5, kind: Kind::Merged, origin: Origin::JOURNAL, ..oob(9, 1) };
+        let old = Oob { aux: 5, kind: Kind::Header, origin: Origin::JOURNAL, ..oob(9, 1) };
         device.program(Ppa(0), &Content::zeroed(512), &[], old).unwrap();
         let stored = device.copy(Ppa(0), Ppa(4), Oob::renewed(6, Seq(2))).unwrap();
         assert_eq!(stored, Oob { aux: 6, seq: Seq(2), ..old }, "{name}");

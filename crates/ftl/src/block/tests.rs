@@ -1,4 +1,5 @@
 use super::{BlockMap, Config};
+use crate::tests::{cost, filled, merges, rules, submit, write, ORDERS, PAGES};
 use crate::{Disk, Ftl, FtlError};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_nand::backed::Backed;
@@ -6,63 +7,25 @@ use nandlab_nand::counting::Full;
 use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Cell, Counting, Geometry, Lpn, Nand, Origin, ProgramOrder, Rules};
+use nandlab_nand::{Cause, Counting, Geometry, Lpn, Nand, Origin, ProgramOrder, Rules};
 
 type Lab = Disk<BlockMap, Counting>;
 
-const PAGES: u64 = 8;
-
-fn rules(program_order: ProgramOrder) -> Rules {
-    Rules { program_order, ..Rules::default() }
-}
-
-/// A disk of `logical_blocks` blocks of [`PAGES`] pages of one sector, all written once, in order.
-fn filled(program_order: ProgramOrder, logical_blocks: u32, config: &Config) -> Lab {
-    let geometry = Geometry::single_die(logical_blocks + 12, PAGES as u32, 512).unwrap();
-    let pages = logical_blocks * PAGES as u32;
-    let mut lab = Disk::mount(Counting::new(geometry, rules(program_order)), pages, config).unwrap();
-    write(&mut lab, 0..pages.into());
-    lab
-}
-
-fn write<N: Nand>(disk: &mut Disk<BlockMap, N>, pages: impl IntoIterator<Item = u64>) {
-    for page in pages {
-        disk.submit(&Request::new(Op::Write, page, 1), Payload::None).unwrap();
-    }
-}
-
-fn submit<N: Nand>(disk: &mut Disk<BlockMap, N>, op: Op, first: u64, pages: u32) {
-    disk.submit(&Request::new(op, first, pages), Payload::None).unwrap();
-}
-
-/// What `work` costs.
-fn cost(lab: &mut Lab, work: impl FnOnce(&mut Lab)) -> Cell {
-    let before = lab.nand_mut().ctx().matrix().clone();
-    work(lab);
-    lab.check();
-    lab.nand_mut().ctx().matrix().since(&before).total()
-}
-
-fn merges(lab: &Lab) -> (u64, u64, u64) {
-    let events = lab.ftl().events();
-    (events.switch_merges, events.partial_merges, events.full_merges)
-}
-
 #[test]
 fn rewriting_in_order_switches_and_copies_nothing() {
-    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::AscendingDense] {
-        let mut lab = filled(order, 10, &Config::default());
+    for order in ORDERS {
+        let mut lab: Lab = filled(order, 10, &Config::default());
         let cost = cost(&mut lab, |lab| (0..3).for_each(|_| write(lab, 0..10 * PAGES)));
         assert_eq!((cost.programs(), cost.copies), (30 * PAGES, 0));
-        let unmerged = lab.ftl().replaced.len() as u64;
+        let unmerged = lab.ftl().scheme.replaced.len() as u64;
         assert_eq!(merges(&lab), (30 - unmerged, 0, 0), "{order:?}");
     }
 }
 
 #[test]
 fn a_prefix_is_completed() {
-    for order in [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::AscendingDense] {
-        let mut lab = filled(order, 3, &Config::default());
+    for order in ORDERS {
+        let mut lab: Lab = filled(order, 3, &Config::default());
         let cost = cost(&mut lab, |lab| write(lab, [8, 9, 10, 8]));
         assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (4, PAGES - 3, 1), "{order:?}");
         assert_eq!(merges(&lab), (0, 1, 0), "{order:?}");
@@ -78,7 +41,7 @@ fn the_order_of_the_chip_decides_when_a_block_is_gathered() {
         (ProgramOrder::Ascending, PAGES - 1, 2, (0, 0, 1)),
         (ProgramOrder::AscendingDense, 5 + 2 + 3, 1, (0, 1, 0)),
     ] {
-        let mut lab = filled(order, 3, &Config::default());
+        let mut lab: Lab = filled(order, 3, &Config::default());
         let cost = cost(&mut lab, |lab| write(lab, [5, 3]));
         assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (2, copies, erases), "{order:?}");
         assert_eq!(merges(&lab), expected, "{order:?}");
@@ -89,7 +52,7 @@ fn the_order_of_the_chip_decides_when_a_block_is_gathered() {
 fn gaps_are_padded_where_the_chip_forbids_them() {
     for (order, padding) in [(ProgramOrder::Ascending, 0), (ProgramOrder::AscendingDense, 3)] {
         let geometry = Geometry::single_die(10, PAGES as u32, 512).unwrap();
-        let mut lab = Disk::mount(Counting::new(geometry, rules(order)), 24, &Config::default()).unwrap();
+        let mut lab = Lab::mount(Counting::new(geometry, rules(order)), 24, &Config::default()).unwrap();
         let cost = cost(&mut lab, |lab| write(lab, [3]));
         assert_eq!(cost.page_programs, 1 + padding, "{order:?}");
         let by_ftl = lab.nand_mut().ctx().matrix().cell(Origin::FTL, Cause::PartialMerge).page_programs;
@@ -97,25 +60,25 @@ fn gaps_are_padded_where_the_chip_forbids_them() {
         // A padding page is no copy: after a mount the pages are still unmapped.
         let mut lab = Lab::mount(lab.into_nand(), 24, &Config::default()).unwrap();
         lab.check();
-        assert!((0..3).all(|page| lab.ftl().lookup(Lpn(page)).is_none()));
+        assert!((0..3).all(|page| !lab.ftl().store.lookup(Lpn(page)).is_some()));
     }
 }
 
 #[test]
 fn the_cheapest_logical_block_is_merged_when_the_pool_is_full() {
     let config = Config { replacement_blocks: 3, ..Config::default() };
-    let mut lab = filled(ProgramOrder::Ascending, 5, &config);
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 5, &config);
     // A prefix of 2 costs 6 copies, a prefix of 5 costs 3, twice; the lower number goes first.
     write(&mut lab, (0..2).chain(8..13).chain(16..21));
     let cost = cost(&mut lab, |lab| write(lab, [24]));
     assert_eq!((cost.copies, merges(&lab), lab.ftl().events().gc_runs), (3, (0, 1, 0), 1));
-    assert_eq!(lab.ftl().replaced, [0, 2, 3]);
+    assert_eq!(lab.ftl().scheme.replaced, [0, 2, 3]);
 }
 
 #[test]
 fn without_replacement_blocks_every_page_written_again_gathers_its_block() {
     let config = Config { replacement_blocks: 0, ..Config::default() };
-    let mut lab = filled(ProgramOrder::Ascending, 3, &config);
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
     let cost = cost(&mut lab, |lab| write(lab, [5, 20, 5]));
     assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (3, 3 * (PAGES - 1), 3));
     assert_eq!(merges(&lab), (0, 0, 3));
@@ -123,39 +86,44 @@ fn without_replacement_blocks_every_page_written_again_gathers_its_block() {
 
 #[test]
 fn a_trimmed_logical_block_is_freed_without_a_copy_but_for_the_last() {
-    let mut lab = filled(ProgramOrder::Ascending, 2, &Config::default());
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 2, &Config::default());
     write(&mut lab, [3]);
-    let free = lab.ftl().free.count();
+    let free = lab.ftl().store.free.count();
+    // The note that the logical block is trimmed comes before the erases, and takes a block.
     let cost = cost(&mut lab, |lab| submit(lab, Op::Trim, 0, PAGES as u32));
-    assert_eq!((cost.programs(), cost.erases() as u64, lab.ftl().free.count()), (0, 2, free + 2));
+    assert_eq!((cost.programs(), cost.copies, cost.erases() as u64), (1, 0, 2));
+    assert_eq!(lab.ftl().store.free.count(), free + 2 - 1);
     submit(&mut lab, Op::Trim, PAGES, PAGES as u32);
     lab.check();
-    assert_eq!(lab.ftl().free.in_use(), 1, "flash that was written does not look blank");
+    assert_eq!(lab.ftl().store.free.in_use(), 1, "flash that was written does not look blank");
     submit(&mut lab, Op::Flush, 0, 0);
     let mut lab = Lab::mount(lab.into_nand(), 16, &Config::default()).unwrap();
     lab.check();
-    assert_eq!(lab.ftl().free.in_use(), 1, "the block of the note is left");
+    assert_eq!(lab.ftl().store.free.in_use(), 1, "the block of the note is left");
 }
 
 #[test]
 fn a_block_left_by_a_torn_erase_takes_no_more_pages() {
-    let config = Config::default();
-    for order in [ProgramOrder::Any, ProgramOrder::Ascending] {
-        let geometry = Geometry::single_die(10, PAGES as u32, 512).unwrap();
-        let nand = PowerCut::new(Counting::<Full>::new(geometry, rules(order)));
-        let mut disk = Disk::<BlockMap, _>::mount(nand, 24, &config).unwrap();
-        write(&mut disk, (0..6).chain([8]));
-        disk.nand_mut().arm(CutPlan { operation: 1, form: Form::TornErasePrefix });
-        let trim = disk.submit(&Request::new(Op::Trim, 0, PAGES as u32), Payload::None);
-        assert_eq!(trim, Err(Error::PowerLost));
-        let mut nand = disk.into_nand();
-        nand.restore();
-        let mut disk = Disk::<BlockMap, _>::mount(nand, 24, &config).unwrap();
-        let survivors = (0..8).filter(|&page| disk.ftl().lookup(Lpn(page)).is_some());
-        assert_eq!(survivors.collect::<Vec<_>>(), [4, 5], "the trim was not flushed");
-        // The device panics where a block is programmed whose erase was cut.
-        write(&mut disk, [6, 7, 0, 4]);
-        disk.check();
+    // With notes the trim is on flash before the erase; without them the torn block holds the newest copies there are.
+    for (durable_trim, operation, left) in [(true, 2, vec![]), (false, 1, vec![4, 5])] {
+        let config = Config { durable_trim, ..Config::default() };
+        for order in [ProgramOrder::Any, ProgramOrder::Ascending] {
+            let geometry = Geometry::single_die(10, PAGES as u32, 512).unwrap();
+            let nand = PowerCut::new(Counting::<Full>::new(geometry, rules(order)));
+            let mut disk = Disk::<BlockMap, _>::mount(nand, 24, &config).unwrap();
+            write(&mut disk, (0..6).chain([8]));
+            disk.nand_mut().arm(CutPlan { operation, form: Form::TornErasePrefix });
+            let trim = disk.submit(&Request::new(Op::Trim, 0, PAGES as u32), Payload::None);
+            assert_eq!(trim, Err(Error::PowerLost));
+            let mut nand = disk.into_nand();
+            nand.restore();
+            let mut disk = Disk::<BlockMap, _>::mount(nand, 24, &config).unwrap();
+            let survivors = (0..8).filter(|&page| disk.ftl().store.lookup(Lpn(page)).is_some());
+            assert_eq!(survivors.collect::<Vec<_>>(), left, "durable_trim = {durable_trim}");
+            // The device panics where a block is programmed whose erase was cut.
+            write(&mut disk, [6, 7, 0, 4]);
+            disk.check();
+        }
     }
 }
 
@@ -208,101 +176,6 @@ fn random_writes_on_ascending_chips_cost_what_the_first_descent_says() {
 }
 
 #[test]
-fn notes_of_many_segments_stay_within_their_blocks() {
-    // 512-byte pages: a note for 4096 logical pages, so that 5 segments need 3 blocks of 4 pages.
-    let geometry = Geometry::single_die(4700, 4, 512).unwrap();
-    let pages = 4 * 4096 + 100;
-    let config = Config::default();
-    let mut disk = Lab::mount(Counting::new(geometry, Rules::default()), pages, &config).unwrap();
-    assert_eq!(disk.ftl().notes.most_blocks(), 3);
-    write(&mut disk, 0..pages.into());
-    let mut random = Random::new(8);
-    let mut trimmed = std::collections::BTreeSet::new();
-    for round in 0..60 {
-        for _ in 0..=random.below(3) {
-            let page = random.below(5) * 4096 + random.below(90);
-            trimmed.insert(page);
-            submit(&mut disk, Op::Trim, page, 1);
-        }
-        submit(&mut disk, Op::Flush, 0, 0);
-        assert!(disk.ftl().notes.blocks().len() <= 3, "round {round}");
-        if round % 5 == 0 {
-            disk = Lab::mount(disk.into_nand(), pages, &config).unwrap();
-        }
-    }
-    disk.check();
-    for page in 0..pages {
-        let mapped = disk.ftl().lookup(Lpn(page)).is_some();
-        assert_eq!(mapped, !trimmed.contains(&page.into()), "page {page}");
-    }
-}
-
-fn is_mapped<N: Nand>(disk: &Disk<BlockMap, N>, page: u64) -> bool {
-    disk.ftl().lookup(Lpn(page as u32)).is_some()
-}
-
-#[test]
-fn notes_survive_a_cut_anywhere_in_the_renewal_of_their_blocks() {
-    let geometry = Geometry::single_die(5300, 4, 512).unwrap();
-    let pages = 5 * 4096 + 100;
-    let nand = PowerCut::new(Counting::<Full>::new(geometry, Rules::default()));
-    let mut disk = Disk::<BlockMap, _>::mount(nand, pages, &Config::default()).unwrap();
-    write(&mut disk, 0..pages.into());
-    // Six segments, three full blocks, each with two notes that stay live: a cut can leave four.
-    let trimmed: Vec<u64> =
-        (0..).zip([1, 2, 0, 0, 3, 4, 0, 0, 5, 0, 0, 0]).map(|(at, segment)| segment * 4096 + at).collect();
-    for &page in &trimmed {
-        submit(&mut disk, Op::Trim, page, 1);
-        submit(&mut disk, Op::Flush, 0, 0);
-    }
-    assert_eq!(disk.ftl().notes.blocks().len(), 3);
-    let full = disk.into_nand();
-    let mount = |nand| Disk::<BlockMap, _>::mount(nand, pages, &Config::default()).unwrap();
-    let mut cuts = 0;
-    for form in Form::ALL {
-        for operation in 1.. {
-            let mut disk = mount(full.clone());
-            [90, 3 * 4096 + 90].into_iter().for_each(|page| submit(&mut disk, Op::Trim, page, 1));
-            disk.nand_mut().arm(CutPlan { operation, form });
-            if disk.submit(&Request::new(Op::Flush, 0, 0), Payload::None).is_ok() {
-                break;
-            }
-            cuts += 1;
-            let mut nand = disk.into_nand();
-            nand.restore();
-            let mut disk = mount(nand);
-            assert!(disk.ftl().notes.blocks().len() <= 3, "{form} at {operation}");
-            assert!(trimmed.iter().all(|&page| !is_mapped(&disk, page)), "{form} at {operation}");
-            submit(&mut disk, Op::Trim, 91, 1);
-            submit(&mut disk, Op::Flush, 0, 0);
-            assert!(!is_mapped(&mount(disk.into_nand()), 91), "{form} at {operation}");
-        }
-    }
-    assert!(cuts > 30, "{cuts}");
-}
-
-#[test]
-fn a_failed_note_moves_the_live_notes_of_its_block() {
-    let geometry = Geometry::single_die(1100, 4, 512).unwrap();
-    let nand = Faulty::new(Counting::<Full>::new(geometry, Rules::default()), Faults::default()).unwrap();
-    let mut disk = Disk::<BlockMap, _>::mount(nand, 4200, &Config::default()).unwrap();
-    write(&mut disk, 0..4200);
-    let trim = |disk: &mut Disk<BlockMap, _>, page| {
-        submit(disk, Op::Trim, page, 1);
-        submit(disk, Op::Flush, 0, 0);
-    };
-    [1, 4097].into_iter().for_each(|page| trim(&mut disk, page));
-    let failing = disk.ftl().notes.blocks().to_vec();
-    disk.nand_mut().fail_program(1);
-    trim(&mut disk, 2);
-    disk.check();
-    assert!(disk.ftl().free.is_bad(failing[0]) && disk.ftl().events().retired_blocks == 1);
-    let mut disk = Disk::<BlockMap, _>::mount(disk.into_nand(), 4200, &Config::default()).unwrap();
-    disk.check();
-    assert!([1, 2, 4097].into_iter().all(|page| !is_mapped(&disk, page)));
-}
-
-#[test]
 fn a_block_is_retired_whatever_was_programmed_there() {
     // The first program of this write gathers a block, and the failing one is that of the host, a copy to the
     // replacement block, or a copy to the block that is gathered.
@@ -314,7 +187,7 @@ fn a_block_is_retired_whatever_was_programmed_there() {
         disk.nand_mut().fail_program(program);
         write(&mut disk, [page]);
         disk.check();
-        assert_eq!((disk.ftl().events().retired_blocks, disk.ftl().free.good()), (1, 15), "{prepare:?}");
+        assert_eq!((disk.ftl().events().retired_blocks, disk.ftl().store.free.good()), (1, 15), "{prepare:?}");
         write(&mut disk, (0..3).flat_map(|_| 0..32));
         disk.check();
     }

@@ -78,8 +78,8 @@ pub trait Scheme: Sized + std::fmt::Debug {
 /// The RAM state of an FTL that maps blocks.
 #[derive(Debug)]
 pub struct BlockMapped<S> {
-    store: Store,
-    scheme: S,
+    pub(crate) store: Store,
+    pub(crate) scheme: S,
 }
 
 impl<S: Scheme> BlockMapped<S> {

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 const MAGIC: [u8; 8] = *b"nandlab\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const ALIGN: u64 = 4096;
 const HEADER_BYTES: usize = 50;
 const BLOCK_BYTES: usize = 88;

@@ -4,21 +4,16 @@ use super::page_bits::PageBits;
 use crate::parts::frontier::RESUMED;
 use nandlab_nand::{BlockId, Geometry, ProgramOrder};
 
-/// Set in `aux` of the page that completes a full merge which left out trimmed pages.
-pub(crate) const MERGED: u16 = 2;
-
 /// Set in the word of a block whose next page must carry a mark.
 const MARK: u16 = 0x8000;
 
-/// The programmed pages of the data and replacement blocks.
+/// The programmed pages of the blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Fill {
     /// Pages up to the last programmed one, beside [`MARK`].
     words: Vec<u16>,
     /// The programmed pages themselves, on a chip that programs in any order.
     programmed: Option<PageBits>,
-    /// The block whose next page carries [`MERGED`] and not [`RESUMED`].
-    merging: BlockId,
     pages_per_block: u32,
 }
 
@@ -28,7 +23,6 @@ impl Fill {
         Self {
             words: vec![0; geometry.blocks() as usize],
             programmed: (order == ProgramOrder::Any).then(|| PageBits::new(geometry)),
-            merging: BlockId::NONE,
             pages_per_block: geometry.pages_per_block(),
         }
     }
@@ -57,25 +51,11 @@ impl Fill {
         (free < self.pages_per_block).then_some(free)
     }
 
-    /// Whether `block` takes all the pages that `wanted` has of the block `from`.
-    pub(crate) fn takes_all(&self, block: BlockId, wanted: &PageBits, from: BlockId) -> bool {
-        match &self.programmed {
-            None => !wanted.any_below(from, self.high_water(block)),
-            Some(programmed) => !programmed.meets(block, wanted, from),
-        }
-    }
-
     /// Takes note of a program; returns the `aux` that the page must carry.
     #[inline]
     pub(crate) fn program(&mut self, block: BlockId, page: u32) -> u16 {
         let word = &mut self.words[block.index()];
-        let mark = if *word & MARK == 0 {
-            0
-        } else if self.merging == block {
-            MERGED
-        } else {
-            RESUMED
-        };
+        let mark = if *word & MARK == 0 { 0 } else { RESUMED };
         *word = (*word & !MARK).max(page as u16 + 1);
         if let Some(programmed) = &mut self.programmed {
             programmed.insert(block, page);
@@ -104,21 +84,12 @@ impl Fill {
         self.words[block.index()] |= MARK;
     }
 
-    /// The next page of `block`, which was erased, completes a full merge.
-    pub(crate) fn complete_with_next(&mut self, block: BlockId) {
-        self.words[block.index()] |= MARK;
-        self.merging = block;
-    }
-
     /// No page of `block` is programmed before its next erase.
     pub(crate) fn close(&mut self, block: BlockId) {
         self.set(block, self.pages_per_block);
     }
 
     fn set(&mut self, block: BlockId, pages: u32) {
-        if self.merging == block {
-            self.merging = BlockId::NONE;
-        }
         self.words[block.index()] = pages as u16;
         if let Some(programmed) = &mut self.programmed {
             programmed.set_first(block, pages);
@@ -138,17 +109,11 @@ mod tests {
     #[test]
     fn the_order_of_the_chip_decides_what_a_block_takes() {
         let geometry = Geometry::single_die(2, 8, 512).unwrap();
-        let (a, b) = (BlockId(0), BlockId(1));
+        let a = BlockId(0);
         for (order, earlier_page) in [(ProgramOrder::Ascending, false), (ProgramOrder::Any, true)] {
             let mut fill = Fill::new(&geometry, order);
             assert_eq!(fill.program(a, 4), 0);
             assert_eq!((fill.takes(a, 2), fill.takes(a, 4), fill.takes(a, 5)), (earlier_page, false, true));
-            let mut wanted = PageBits::new(&geometry);
-            wanted.insert(b, 2);
-            assert_eq!(fill.takes_all(a, &wanted, b), earlier_page);
-            wanted.remove(b, 2);
-            wanted.insert(b, 6);
-            assert!(fill.takes_all(a, &wanted, b));
             fill.close(a);
             assert!((0..8).all(|page| !fill.takes(a, page)));
             fill.erased(a);
@@ -163,11 +128,6 @@ mod tests {
         fill.resume(BlockId(1), 3);
         assert_eq!((fill.high_water(BlockId(1)), fill.takes(BlockId(1), 2)), (3, false));
         assert_eq!((fill.program(BlockId(1), 3), fill.program(BlockId(1), 4)), (RESUMED, 0));
-        fill.complete_with_next(BlockId(0));
-        assert_eq!(
-            (fill.program(BlockId(1), 5), fill.program(BlockId(0), 2), fill.program(BlockId(0), 3)),
-            (0, MERGED, 0)
-        );
         fill.resume(BlockId(0), 4);
         assert_eq!(fill.program(BlockId(0), 4), RESUMED);
     }

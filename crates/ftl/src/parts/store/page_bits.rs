@@ -53,11 +53,6 @@ impl PageBits {
         self.words[word] &= !(1 << (page % 64));
     }
 
-    /// Empties the set of `block`.
-    pub(crate) fn clear(&mut self, block: BlockId) {
-        self.words_mut(block).fill(0);
-    }
-
     /// Puts the first `pages` pages of `block`, and no others, into the set.
     pub(crate) fn set_first(&mut self, block: BlockId, pages: u32) {
         for (first, word) in (0..).step_by(64).zip(self.words_mut(block)) {
@@ -76,28 +71,11 @@ impl PageBits {
         self.words(block).iter().all(|&word| word == 0)
     }
 
-    /// The last page of `block` in the set.
-    pub(crate) fn last(&self, block: BlockId) -> Option<u32> {
-        let words = self.words(block);
-        let at = words.iter().rposition(|&word| word != 0)?;
-        Some(at as u32 * 64 + 63 - words[at].leading_zeros())
-    }
-
     /// The first page of `block` that is not in the set; at least as many as a block has where all are.
     pub(crate) fn first_missing(&self, block: BlockId) -> u32 {
         let words = self.words(block);
         let at = words.iter().position(|&word| word != u64::MAX).unwrap_or(words.len());
         at as u32 * 64 + words.get(at).map_or(0, |word| word.trailing_ones())
-    }
-
-    /// Whether a page of `block` below `page` is in the set.
-    pub(crate) fn any_below(&self, block: BlockId, page: u32) -> bool {
-        (0..).step_by(64).zip(self.words(block)).any(|(first, &word)| word & low_bits(page.saturating_sub(first)) != 0)
-    }
-
-    /// Whether a place is in the set of `block` and, in `other`, in that of `other_block`.
-    pub(crate) fn meets(&self, block: BlockId, other: &Self, other_block: BlockId) -> bool {
-        self.words(block).iter().zip(other.words(other_block)).any(|(a, b)| a & b != 0)
     }
 
     /// Bytes that a packed table takes.
@@ -128,17 +106,15 @@ mod tests {
             let mut bits = PageBits::new(&geometry);
             let block = BlockId(1);
             bits.set_first(block, pages);
-            assert_eq!((bits.count(block), bits.last(block)), (pages, Some(pages - 1)));
+            assert_eq!(bits.count(block), pages);
             assert_eq!(bits.first_missing(block), pages);
             assert!(bits.is_empty(BlockId(0)) && bits.is_empty(BlockId(2)));
-            assert!(!bits.meets(block, &bits, BlockId(2)));
-            bits.clear(block);
+            bits.set_first(block, 0);
             bits.insert(block, pages - 1);
-            assert!(!bits.any_below(block, pages - 1) && bits.any_below(block, pages));
             assert_eq!(bits.first_missing(block), 0);
-            assert!(bits.has(block, pages - 1) && bits.meets(block, &bits, block));
+            assert!(bits.has(block, pages - 1) && !bits.has(block, 0));
             bits.remove(block, pages - 1);
-            assert_eq!((bits.last(block), bits.is_empty(block)), (None, true));
+            assert!(bits.is_empty(block));
         }
     }
 }

@@ -1,0 +1,142 @@
+//! Costs by hand, for logical blocks of b = 8 valid pages: the sequential log block ends in a switch (1 erase), a
+//! partial merge (b - k copies, 1 erase) or, with the page that is being written, a full merge (b - 1 copies, 2 erases);
+//! a victim with newest pages of m logical blocks costs m times b copies and 1 erase, and 1 erase of its own; a
+//! migration of v valid pages v copies and 1 erase.
+
+use super::{Config, Fast, SwRule};
+use crate::tests::{cost_of, filled, merges, ORDERS, PAGES};
+use crate::{Disk, Ftl};
+use nandlab_nand::{Counting, Geometry, ProgramOrder, Rules};
+
+type Lab = Disk<Fast, Counting>;
+
+/// No sequential log block.
+fn random(log_blocks: u32) -> Config {
+    Config { log_blocks, sequential_block: false, ..Config::default() }
+}
+
+#[test]
+fn a_sequential_log_block_ends_as_its_next_page_says() {
+    // Pages of the second logical block, the first one of them at its start.
+    for (pages, copies, erases, expected) in [
+        // All: a switch. A prefix, and then the start of another logical block: the others are copied.
+        ((8..16).collect(), 0, 1, (1, 0, 0)),
+        (vec![8, 9, 10, 16], PAGES - 3, 1, (0, 1, 0)),
+        // A page further on is written, and all others are copied.
+        (vec![8, 9, 13], PAGES - 3, 1, (0, 1, 0)),
+        // A page that it holds is written into the merged block.
+        (vec![8, 9, 10, 9], PAGES - 1, 2, (0, 0, 1)),
+        // Its own first page is the start of the next one.
+        (vec![8, 9, 8], PAGES - 2, 1, (0, 1, 0)),
+    ] {
+        for order in ORDERS {
+            let mut lab: Lab = filled(order, 3, &Config::default());
+            let programs = pages.len() as u64;
+            assert_eq!(cost_of(&mut lab, pages.iter().copied()), (programs, copies, erases), "{order:?} {pages:?}");
+            assert_eq!(merges(&lab), expected, "{order:?} {pages:?}");
+        }
+    }
+}
+
+#[test]
+fn a_victim_costs_a_merge_for_each_of_its_logical_blocks_and_one_erase() {
+    for order in ORDERS {
+        for blocks in [1, 2, 4, 8] {
+            let mut lab: Lab = filled(order, 8, &random(1));
+            let each = PAGES / blocks;
+            let pages: Vec<u64> = (0..blocks).flat_map(|block| (0..each).map(move |at| 8 * block + at)).collect();
+            assert_eq!(cost_of(&mut lab, pages), (PAGES, 0, 0), "{order:?}");
+            assert_eq!(cost_of(&mut lab, [3]), (1, blocks * PAGES, blocks + 1), "{order:?}");
+            assert_eq!(merges(&lab), (0, 0, blocks), "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn a_merge_takes_pages_from_all_log_blocks() {
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 4, &random(2));
+    // Both log blocks hold pages of the same two logical blocks; the second one is stale when its turn comes.
+    let first = (0..4).chain(8..12);
+    let second = (4..8).chain(12..16);
+    assert_eq!(cost_of(&mut lab, first.chain(second)), (2 * PAGES, 0, 0));
+    assert_eq!(cost_of(&mut lab, 16..24), (PAGES, 2 * PAGES, 3));
+    assert_eq!(cost_of(&mut lab, [16]), (1, 0, 1));
+    assert_eq!(merges(&lab), (0, 0, 2));
+}
+
+#[test]
+fn a_victim_completes_the_sequential_log_block_of_a_logical_block_that_it_holds() {
+    for order in ORDERS {
+        let mut lab: Lab = filled(order, 4, &Config { log_blocks: 1, ..Config::default() });
+        // The log block: a page of the second logical block and seven of the first; then the second one's first page.
+        assert_eq!(cost_of(&mut lab, [11].into_iter().chain(1..8).chain([8])), (9, 0, 0), "{order:?}");
+        // Seven pages behind the sequential one and a data block; a full merge; the log block.
+        assert_eq!(cost_of(&mut lab, [17]), (1, 7 + PAGES, 1 + 1 + 1), "{order:?}");
+        assert_eq!(merges(&lab), (0, 1, 1), "{order:?}");
+        assert!(lab.ftl().scheme.sequential.is_none());
+    }
+}
+
+#[test]
+fn a_stale_victim_costs_its_erase_alone_unless_it_is_merged_all_the_same() {
+    for (skip_stale, blocks) in [(true, 0), (false, 4)] {
+        let config = Config { skip_stale, ..random(2) };
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 4, &config);
+        let pages = || (0..4).flat_map(|block| [8 * block + 1, 8 * block + 2]);
+        assert_eq!(cost_of(&mut lab, pages().chain(pages())), (2 * PAGES, 0, 0));
+        assert_eq!(cost_of(&mut lab, [5]), (1, blocks * PAGES, blocks + 1), "skip_stale = {skip_stale}");
+    }
+}
+
+#[test]
+fn a_victim_that_is_less_than_half_valid_is_renewed_for_its_valid_pages_and_one_erase() {
+    let config = Config { migrate: true, ..random(1) };
+    for (pages, copies, erases, migrations) in [
+        (vec![1, 2, 1, 2, 1, 2, 1, 2], 2, 1, 1),
+        (vec![1, 2, 3, 1, 2, 3, 1, 2], 3, 1, 1),
+        (vec![1, 2, 3, 4, 1, 2, 3, 4], PAGES, 2, 0),
+    ] {
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+        assert_eq!(cost_of(&mut lab, pages.iter().copied()), (PAGES, 0, 0));
+        assert_eq!(cost_of(&mut lab, [9]), (1, copies, erases), "{pages:?}");
+        assert_eq!(lab.ftl().store.events.migrations, migrations, "{pages:?}");
+    }
+    // As often in a row as a log block has half its pages, 4: the log takes 8 pages and, renewed with the 2 that are
+    // valid, 6 more each time; the next one merges the one logical block, for 8 copies and the erases of the data
+    // block and of the log block.
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+    let half = PAGES / 2;
+    let taken = 8 + half * 6;
+    assert_eq!(cost_of(&mut lab, (0..taken).map(|at| 1 + at % 2)), (taken, half * 2, half));
+    assert_eq!((lab.ftl().store.events.migrations, merges(&lab).2), (half, 0));
+    assert_eq!(cost_of(&mut lab, [1]), (1, PAGES, 2));
+    assert_eq!((lab.ftl().store.events.migrations, merges(&lab).2), (half, 1));
+    // The count starts again with the merge.
+    assert_eq!(cost_of(&mut lab, (1..taken).map(|at| 1 + at % 2)), (taken - 1, half * 2, half));
+    assert_eq!((lab.ftl().store.events.migrations, merges(&lab).2), (2 * half, 1));
+}
+
+#[test]
+fn the_rule_says_which_first_page_starts_a_sequence() {
+    for (sw_rule, first, in_log) in [
+        (SwRule::Always, (1, 0, 0), (1, 0, 0)),
+        (SwRule::IfNotInLog, (1, 0, 0), (0, 0, 0)),
+        (SwRule::Never, (0, 0, 0), (0, 0, 0)),
+    ] {
+        let config = Config { sw_rule, ..Config::default() };
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+        assert_eq!(cost_of(&mut lab, 8..16), (PAGES, 0, first.0), "{sw_rule:?}");
+        assert_eq!(merges(&lab), first, "{sw_rule:?}");
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+        assert_eq!(cost_of(&mut lab, [9].into_iter().chain(8..16)), (PAGES + 1, 0, in_log.0), "{sw_rule:?}");
+        assert_eq!(merges(&lab), in_log, "{sw_rule:?}");
+    }
+}
+
+#[test]
+fn a_log_without_blocks_is_refused() {
+    let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+    let config = Config { log_blocks: 0, ..Config::default() };
+    let error = Fast::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
+    assert!(error.starts_with("ftl.fast.log_blocks = 0 cannot work"), "{error}");
+}

@@ -1,0 +1,117 @@
+//! Costs by hand, for a block of b = 8 pages with a data area of d: s = b - d overwrites fill the spare area, the next
+//! one merges with d - 1 copies and 1 erase, and leaves the spare area empty: a cycle of s + 1 overwrites.
+
+use super::{Config, Mtbs};
+use crate::tests::{cost_of, erased, merges, rules, write, ORDERS, PAGES};
+use crate::{Disk, Ftl};
+use nandlab_nand::{Counting, Geometry, Lpn, Nand, PageBuf, ProgramOrder, Rules};
+
+type Lab = Disk<Mtbs, Counting>;
+
+#[test]
+fn a_merge_comes_with_every_overwrite_that_finds_the_spare_area_full() {
+    for (data_pages, area) in [(0, PAGES / 2), (3, 3), (7, 7), (1, 1)] {
+        for order in ORDERS {
+            let config = Config { data_pages, ..Config::default() };
+            let mut lab: Lab = erased(order, 16, 3 * area, &config);
+            write(&mut lab, 0..3 * area);
+            let cycle = PAGES - area + 1;
+            for rounds in 1..4 {
+                // Any page of the second logical block, the same or another.
+                let pages = || (0..cycle - 1).map(|at| area + at * at % area);
+                assert_eq!(cost_of(&mut lab, pages()), (cycle - 1, 0, 0), "{order:?}, {data_pages}");
+                assert_eq!(cost_of(&mut lab, [area]), (1, area - 1, 1), "{order:?}, {data_pages}");
+                assert_eq!(merges(&lab), (0, 0, rounds), "{order:?}, {data_pages}");
+            }
+        }
+    }
+}
+
+#[test]
+fn pages_that_were_never_written_are_not_copied_and_find_their_places() {
+    let mut lab: Lab = erased(ProgramOrder::Any, 16, 12, &Config::default());
+    assert_eq!(cost_of(&mut lab, [1, 1, 1, 1, 1, 1]), (6, 0, 1), "the only page is the one that is written");
+    assert_eq!(cost_of(&mut lab, [0, 2, 3, 0, 0, 0, 0]), (7, 0, 0), "3 places and the spare area");
+    // In ascending order the data area closes with the first page of the spare area.
+    let mut lab: Lab = erased(ProgramOrder::Ascending, 16, 12, &Config::default());
+    assert_eq!(cost_of(&mut lab, [1, 1, 0, 2, 3]), (5, 0, 0), "the spare area takes what the data area does not");
+    assert_eq!(cost_of(&mut lab, [0]), (1, 3, 1));
+}
+
+#[test]
+fn the_pages_of_a_request_are_placed_together_or_one_by_one() {
+    let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
+    // Two pages are left in the spare area, and three come: the third one by itself leaves three to copy.
+    for (whole_requests, copies) in [(true, 1), (false, 3)] {
+        let config = Config { whole_requests, ..Config::default() };
+        let mut nand: Counting = Counting::new(geometry, rules(ProgramOrder::Ascending));
+        let mut ftl = Mtbs::mount(&mut nand, 12, &config).unwrap();
+        let pages = vec![<Counting as Nand>::Buf::zeroed(512); 12];
+        ftl.write_run(&mut nand, Lpn(0), &pages).unwrap();
+        ftl.write_run(&mut nand, Lpn(4), &pages[..2]).unwrap();
+        let before = nand.ctx().matrix().clone();
+        ftl.write_run(&mut nand, Lpn(5), &pages[..3]).unwrap();
+        let cost = nand.ctx().matrix().since(&before).total();
+        assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (3, copies, 1), "{whole_requests}");
+        ftl.check(&mut nand);
+    }
+}
+
+#[test]
+fn a_request_over_several_logical_blocks_is_cut_at_their_borders() {
+    let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
+    let mut nand: Counting = Counting::new(geometry, rules(ProgramOrder::Ascending));
+    let mut ftl = Mtbs::mount(&mut nand, 12, &Config::default()).unwrap();
+    let pages = vec![<Counting as Nand>::Buf::zeroed(512); 12];
+    ftl.write_run(&mut nand, Lpn(0), &pages).unwrap();
+    let before = nand.ctx().matrix().clone();
+    // Each time 3, 4 and 1 pages: the first two logical blocks are merged the second time, the last one is not.
+    (0..2).for_each(|_| ftl.write_run(&mut nand, Lpn(1), &pages[..8]).unwrap());
+    let cost = nand.ctx().matrix().since(&before).total();
+    assert_eq!((cost.page_programs, cost.copies, cost.erases() as u64), (16, 1, 2));
+    ftl.check(&mut nand);
+}
+
+#[test]
+fn the_data_area_takes_what_it_can_before_the_spare_area_closes_it() {
+    let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
+    // Two of the four pages are written, then all four at once: two overwrites and two places. Twice more four
+    // pages: they do not fit into the two pages that are left, and then into the spare area as a whole.
+    for order in ORDERS {
+        let mut nand: Counting = Counting::new(geometry, rules(order));
+        let mut ftl = Mtbs::mount(&mut nand, 12, &Config::default()).unwrap();
+        let pages = vec![<Counting as Nand>::Buf::zeroed(512); 4];
+        ftl.write_run(&mut nand, Lpn(4), &pages[..2]).unwrap();
+        for (merges, erases) in [(0, 0), (1, 1), (1, 1), (2, 2)] {
+            ftl.write_run(&mut nand, Lpn(4), &pages).unwrap();
+            let total = nand.ctx().matrix().total();
+            assert_eq!(
+                (ftl.events().full_merges, total.copies, total.erases() as u64),
+                (merges, 0, erases),
+                "{order:?}"
+            );
+        }
+        let places: Vec<u32> = (4..8).map(|at| geometry.page_in_block(ftl.store.lookup(Lpn(at)))).collect();
+        assert_eq!(places, [0, 1, 2, 3], "{order:?}");
+        ftl.check(&mut nand);
+    }
+}
+
+#[test]
+fn a_gap_in_the_data_area_is_padded_where_the_chip_forbids_it() {
+    for (order, programs) in [(ProgramOrder::Any, 1), (ProgramOrder::Ascending, 1), (ProgramOrder::AscendingDense, 3)] {
+        let mut lab: Lab = erased(order, 16, 12, &Config::default());
+        assert_eq!(cost_of(&mut lab, [6]), (programs, 0, 0), "{order:?}");
+    }
+}
+
+#[test]
+fn a_block_without_a_spare_area_is_refused() {
+    let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+    for data_pages in [8, 9, u32::MAX] {
+        let config = Config { data_pages, ..Config::default() };
+        let error = Mtbs::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("ftl.mtbs.data_pages = {data_pages} cannot work")), "{error}");
+        assert!(error.contains("expected 1 to 7"), "{error}");
+    }
+}

@@ -1,0 +1,260 @@
+//! Copies of pages from block to block: merges and what completes a block.
+
+use super::{verified, Store, COMPLETE, GATHERED};
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time};
+use std::ops::Range;
+
+impl Store {
+    /// Moves the newest copies of `pages` to their own places in `block`, whose free pages begin there; false where
+    /// the block failed.
+    pub(crate) fn complete<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        group: u32,
+        block: BlockId,
+        places: Range<u32>,
+    ) -> Result<bool, FtlError> {
+        let first = self.pages_of(group).start;
+        let end = places.end.min(self.pages_of(group).len() as u32);
+        let start = if self.dense { places.start.max(self.high_water(block)) } else { places.start };
+        let last = (start..end).rev().find(|&place| {
+            let from = self.map[(first + place) as usize];
+            from.is_some() && self.geometry.block_of(from) != block
+        });
+        let done = self.advance(nand, group, block, start..last.map_or(start, |last| last + 1))?;
+        if done {
+            self.wait(nand);
+        }
+        Ok(done)
+    }
+
+    /// As [`Self::complete`], but up to the end of `places` on a chip without gaps, with padding for pages that are
+    /// unmapped, and without a wait: what fills the gap below a page of the host.
+    pub(crate) fn advance<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        group: u32,
+        block: BlockId,
+        places: Range<u32>,
+    ) -> Result<bool, FtlError> {
+        let first = self.pages_of(group).start;
+        for place in places {
+            let (at, to) = (Lpn(first + place), self.geometry.page(block, place));
+            let from = self.map[at.index()];
+            let moves = from.is_some() && self.geometry.block_of(from) != block;
+            if !moves && !self.dense {
+                continue;
+            }
+            let done = if moves { self.copy(nand, at, to, 0)? } else { self.pad(nand, at, to)? };
+            if !done {
+                self.fail(block);
+                return Ok(false);
+            }
+            if moves {
+                let end = nand.ctx().last();
+                self.remap(at, to, end);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Moves the newest copy of `at` to `place` of `block`; false where the program failed and the block is failing.
+    pub(crate) fn relocate<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        (block, place): (BlockId, u32),
+    ) -> Result<bool, FtlError> {
+        let to = self.geometry.page(block, place);
+        if !self.copy(nand, at, to, 0)? {
+            self.fail(block);
+            return Ok(false);
+        }
+        let end = nand.ctx().last();
+        self.remap(at, to, end);
+        Ok(true)
+    }
+
+    /// Gathers a logical block, with the `pending` pages of the host from the named one on, in a new block. The old
+    /// copies are invalid then; their blocks are the caller's.
+    pub(crate) fn gather<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        group: u32,
+        near: BlockId,
+        pending: Option<(Lpn, &[N::Buf])>,
+    ) -> Result<BlockId, FtlError> {
+        let pages = self.pages_of(group);
+        if self.pinned.iter().any(|(at, _)| pages.contains(&at.0)) {
+            // Notes may need a block, and the merge takes the last one that is free.
+            self.write_notes(nand)?;
+        }
+        loop {
+            let target = self.take(nand, near)?;
+            let lost_pages = self.events.lost_pages;
+            if self.gather_into(nand, group, target, pending)? {
+                self.settle_later(nand);
+                self.wait(nand);
+                return Ok(target);
+            }
+            // All that it holds is in the old blocks as well, and the pending page was not acknowledged.
+            self.events.lost_pages = lost_pages;
+            self.retire(nand, target)?;
+        }
+    }
+
+    /// Gathers a logical block in `target`; false where the block failed, and nothing was changed then.
+    pub(super) fn gather_into<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        group: u32,
+        target: BlockId,
+        pending: Option<(Lpn, &[N::Buf])>,
+    ) -> Result<bool, FtlError> {
+        let pages = self.pages_of(group);
+        let (pending_at, pending) = pending.map_or((u32::MAX, &[][..]), |(first, pages)| (first.0, pages));
+        let pending_end = pending_at.saturating_add(pending.len() as u32);
+        let is_pending = |at: u32| pending_at <= at && at < pending_end;
+        let Some(last) = pages.clone().rev().find(|&at| is_pending(at) || self.map[at as usize].is_some()) else {
+            return Ok(true);
+        };
+        let first_page = self.geometry.page(target, 0).0;
+        let mut at = pages.start;
+        while at <= last {
+            let to = Ppa(first_page + at - pages.start);
+            let run = (at..last).take_while(|&at| !is_pending(at) && self.map[at as usize].is_some()).count() as u32;
+            if run > 0 {
+                if !self.copy_run(nand, Lpn(at), run, to)? {
+                    return Ok(false);
+                }
+                at += run;
+                continue;
+            }
+            let flags = if at == last { GATHERED | COMPLETE } else { GATHERED };
+            let done = if is_pending(at) {
+                let page = &pending[(at - pending_at) as usize];
+                let aux = flags | self.fill.program(target, at - pages.start);
+                let oob = Oob { aux, ..Oob::data(Lpn(at), self.next_seq(), nand.ctx().origin()) };
+                verified(scoped(nand, Cause::Host, |nand| nand.program(to, page, &[], oob)))?
+            } else if self.map[at as usize].is_some() {
+                self.copy(nand, Lpn(at), to, flags)?
+            } else {
+                // On a chip with gaps the page is passed over.
+                !self.dense || self.pad(nand, Lpn(at), to)?
+            };
+            if !done {
+                return Ok(false);
+            }
+            at += 1;
+        }
+        let end = nand.ctx().last();
+        self.remap_gathered(pages.start..last + 1, is_pending, Ppa(first_page), end);
+        Ok(true)
+    }
+
+    /// Makes the pages from `first` on the newest copies of `pages`, those that are mapped or `pending`.
+    #[inline]
+    pub(super) fn remap_gathered(
+        &mut self,
+        pages: Range<u32>,
+        is_pending: impl Fn(u32) -> bool,
+        first: Ppa,
+        end: Time,
+    ) {
+        let target = self.geometry.block_of(first);
+        // The old copies lie in few blocks: a division for each change of block.
+        let (mut block, mut places) = (BlockId::NONE, 0..0);
+        for (place, at) in (0..).zip(pages) {
+            let old = self.map[at as usize];
+            if old.is_some() {
+                if !places.contains(&old.0) {
+                    block = self.geometry.block_of(old);
+                    let start = self.geometry.page(block, 0).0;
+                    places = start..start + self.geometry.pages_per_block();
+                    let superseded = &mut self.superseded[block.index()];
+                    *superseded = end.max(*superseded);
+                }
+                self.valid.remove(block, old.0 - places.start);
+            } else if !is_pending(at) {
+                continue;
+            }
+            self.map[at as usize] = Ppa(first.0 + place);
+            self.valid.insert(target, place);
+        }
+    }
+
+    /// Copies the newest copies of `count` pages from `first` on to `to` and behind it, for a merge; false where a program
+    /// failed.
+    #[inline]
+    pub(super) fn copy_run<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        first: Lpn,
+        count: u32,
+        to: Ppa,
+    ) -> Result<bool, FtlError> {
+        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
+        self.fill.program_run(block, place, count);
+        let from = &self.map[first.index()..first.index() + count as usize];
+        let result = nand.copy_run(from, to, GATHERED, Seq(self.seq));
+        self.seq += u64::from(count);
+        match result {
+            Ok(()) => Ok(true),
+            Err((_, NandError::ProgramFailed(_))) => Ok(false),
+            Err((done, NandError::Uncorrectable(page))) if page == from[done] => {
+                let (lost, done) = (Lpn(first.0 + done as u32), done as u32);
+                self.events.lost_pages += 1;
+                if !self.program_blank(nand, Ppa(to.0 + done), GATHERED, lost, Kind::Lost)? {
+                    return Ok(false);
+                }
+                let left = count - done - 1;
+                Ok(left == 0 || self.copy_run(nand, Lpn(lost.0 + 1), left, Ppa(to.0 + done + 1))?)
+            }
+            Err((_, error)) => Err(error.into()),
+        }
+    }
+
+    /// What follows waits for what was issued: the controller merges first and goes on then.
+    pub(super) fn wait<N: Nand>(&mut self, nand: &mut N) {
+        let end = nand.ctx().last();
+        nand.ctx().after(end);
+    }
+
+    /// Copies the newest copy of `at` to `to` and leaves the map alone; false where the program failed.
+    #[inline]
+    pub(super) fn copy<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa, flags: u16) -> Result<bool, FtlError> {
+        let from = self.map[at.index()];
+        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
+        let aux = flags | self.fill.program(block, place);
+        match nand.copy(from, to, Oob::renewed(aux, self.next_seq())) {
+            Ok(_) => return Ok(true),
+            Err(NandError::ProgramFailed(_)) => return Ok(false),
+            Err(NandError::Uncorrectable(page)) if page == from => {}
+            Err(error) => return Err(error.into()),
+        }
+        // A page of kind Lost takes the place of the contents, so that no mount brings back an older copy.
+        self.events.lost_pages += 1;
+        self.program_blank(nand, to, aux, at, Kind::Lost)
+    }
+
+    /// Programs a page that holds nothing, so that the one above it can be programmed; false where the program failed.
+    #[cold]
+    pub(super) fn pad<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa) -> Result<bool, FtlError> {
+        let aux = self.fill.program(self.geometry.block_of(to), self.geometry.page_in_block(to));
+        self.program_blank(nand, to, aux, at, Kind::Deleted)
+    }
+
+    #[cold]
+    pub(super) fn program_blank<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        to: Ppa,
+        aux: u16,
+        at: Lpn,
+        kind: Kind,
+    ) -> Result<bool, FtlError> {
+        let oob = Oob { lpn: at, aux, kind, origin: Origin::FTL, seq: self.next_seq() };
+        verified(nand.program(to, &N::Buf::zeroed(self.geometry.page_bytes()), &[], oob))
+    }
+}

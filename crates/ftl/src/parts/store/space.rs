@@ -1,0 +1,121 @@
+//! Blocks that are taken, given back, erased and retired.
+
+use super::{EraseWhen, Store};
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Nand, NandError};
+
+impl Store {
+    /// Whether a block may be taken for the host and enough stay free for a merge.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.has_room_beside(0)
+    }
+
+    /// Whether a block may be taken for the host where `owed` more will be.
+    #[inline]
+    pub(crate) fn has_room_beside(&self, owed: u32) -> bool {
+        self.free.count() > self.options.reserve_blocks + self.notes.unclaimed() + owed
+    }
+
+    /// What was issued last must be durable before another block is opened.
+    #[inline]
+    pub(super) fn settle_later<N: Nand>(&mut self, nand: &mut N) {
+        self.unsettled = self.unsettled.max(Some(nand.ctx().last()));
+    }
+
+    /// Everything that was issued is durable.
+    pub(crate) fn settled(&mut self) {
+        self.unsettled = None;
+    }
+
+    /// Takes a free block, erased; from the die of `near` where it can.
+    pub(crate) fn take<N: Nand>(&mut self, nand: &mut N, near: BlockId) -> Result<BlockId, FtlError> {
+        if let Some(end) = self.unsettled.take() {
+            nand.ctx().fence_at(end);
+        }
+        while let Some(free) = self.free.take(near) {
+            if free.erased || scoped(nand, Cause::Gc, |nand| self.erase(nand, free.block))? {
+                return Ok(free.block);
+            }
+        }
+        Err(self.no_block_left())
+    }
+
+    /// Takes a block for the host; there must be room.
+    pub(crate) fn open<N: Nand>(&mut self, nand: &mut N, near: BlockId) -> Result<BlockId, FtlError> {
+        self.refuse_worn_out()?;
+        self.take(nand, near)
+    }
+
+    /// Erases a block; false where the erase failed and the block was retired.
+    pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
+        // What replaced the pages of this block must be on flash before they go.
+        let bound = self.superseded[block.index()].max(self.notes.written_at());
+        let before = nand.ctx().fence_at(bound);
+        self.unsettled = self.unsettled.filter(|&end| end > bound);
+        let erased = nand.erase(block);
+        nand.ctx().set_ready(before);
+        match erased {
+            Ok(_) => {
+                self.fill.erased(block);
+                self.superseded[block.index()] = 0;
+                Ok(true)
+            }
+            Err(NandError::EraseFailed(_)) => self.retire(nand, block).map(|()| false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives back a block that holds the newest copy of no mapped page.
+    pub(crate) fn release<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        if !self.valid.is_empty(block) {
+            // Trimmed pages: an older copy elsewhere must not come back once this one is gone.
+            self.write_notes(nand)?;
+        }
+        assert!(self.valid.is_empty(block), "block {block} is released and holds pages");
+        if self.failing.remove(&block) {
+            return self.retire(nand, block);
+        }
+        let at_once = self.forgets || self.options.erase_when == EraseWhen::OnFree;
+        if !at_once || self.erase(nand, block)? {
+            self.free.add(block, at_once);
+        }
+        Ok(())
+    }
+
+    pub(super) fn retire<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        scoped(nand, Cause::BadBlock, |nand| {
+            let before = nand.ctx().fence();
+            let retired = nand.retire(block);
+            nand.ctx().set_ready(before);
+            retired
+        })?;
+        self.free.set_bad(block);
+        self.events.retired_blocks += 1;
+        Ok(())
+    }
+
+    /// Whether a logical block without pages may give back `blocks` blocks: flash that was written must not look
+    /// blank after a cut of the last erase.
+    pub(crate) fn may_drop(&self, blocks: usize) -> bool {
+        self.free.in_use() as usize > blocks
+    }
+
+    pub(super) fn needed_blocks(&self) -> u32 {
+        self.groups() + self.options.spare_blocks() + self.notes.most_blocks()
+    }
+
+    pub(crate) fn no_block_left(&self) -> FtlError {
+        let good = self.free.good();
+        FtlError::WornOut { good, needed: self.needed_blocks().max(good + 1) }
+    }
+
+    /// Fails where bad blocks leave too little for what is exported.
+    pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
+        let (good, needed) = (self.free.good(), self.needed_blocks());
+        if good < needed {
+            return Err(FtlError::WornOut { good, needed });
+        }
+        Ok(())
+    }
+}

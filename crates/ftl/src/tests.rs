@@ -1,0 +1,175 @@
+//! What the tests of single FTLs share.
+
+use crate::parts::block_mapped::{BlockMapped, Scheme};
+use crate::parts::store::EraseWhen;
+use crate::{bast, block, fast, fmax, mtbs, nftl, Disk, Ftl, FtlError};
+use nandlab_block::{BlockDevice, Op, Payload, Request};
+use nandlab_nand::{Cell, Counting, Geometry, Lpn, Nand, ProgramOrder, Rules};
+
+/// Pages of a block, of one sector each.
+pub(crate) const PAGES: u64 = 8;
+
+pub(crate) const ORDERS: [ProgramOrder; 3] = [ProgramOrder::Any, ProgramOrder::Ascending, ProgramOrder::AscendingDense];
+
+pub(crate) fn rules(program_order: ProgramOrder) -> Rules {
+    Rules { program_order, ..Rules::default() }
+}
+
+/// An erased disk of `pages` pages on `blocks` blocks.
+pub(crate) fn erased<F: Ftl>(order: ProgramOrder, blocks: u32, pages: u64, config: &F::Config) -> Disk<F, Counting> {
+    let geometry = Geometry::single_die(blocks, PAGES as u32, 512).unwrap();
+    Disk::mount(Counting::new(geometry, rules(order)), pages as u32, config).unwrap()
+}
+
+/// A disk of `logical_blocks` blocks of [`PAGES`] pages, all written once, in order, on 12 blocks more.
+pub(crate) fn filled<F: Ftl>(order: ProgramOrder, logical_blocks: u32, config: &F::Config) -> Disk<F, Counting> {
+    let pages = u64::from(logical_blocks) * PAGES;
+    let mut disk = erased(order, logical_blocks + 12, pages, config);
+    write(&mut disk, 0..pages);
+    disk
+}
+
+pub(crate) fn write<F: Ftl, N: Nand>(disk: &mut Disk<F, N>, pages: impl IntoIterator<Item = u64>) {
+    for page in pages {
+        submit(disk, Op::Write, page, 1);
+    }
+}
+
+pub(crate) fn submit<F: Ftl, N: Nand>(disk: &mut Disk<F, N>, op: Op, first: u64, pages: u32) {
+    disk.submit(&Request::new(op, first, pages), Payload::None).unwrap();
+}
+
+/// What `work` costs.
+pub(crate) fn cost<F: Ftl>(disk: &mut Disk<F, Counting>, work: impl FnOnce(&mut Disk<F, Counting>)) -> Cell {
+    let before = disk.nand_mut().ctx().matrix().clone();
+    work(disk);
+    disk.check();
+    disk.nand_mut().ctx().matrix().since(&before).total()
+}
+
+/// What writing `pages` costs: programs of the host, copies and erases.
+pub(crate) fn cost_of<F: Ftl>(disk: &mut Disk<F, Counting>, pages: impl IntoIterator<Item = u64>) -> (u64, u64, u64) {
+    let cost = cost(disk, |disk| write(disk, pages));
+    (cost.page_programs, cost.copies, cost.erases() as u64)
+}
+
+/// Switch, partial and full merges so far.
+pub(crate) fn merges<F: Ftl, N: Nand>(disk: &Disk<F, N>) -> (u64, u64, u64) {
+    let events = disk.ftl().events();
+    (events.switch_merges, events.partial_merges, events.full_merges)
+}
+
+/// What schemes have in common.
+struct Shared {
+    reserve_blocks: u32,
+    erase_when: EraseWhen,
+    durable_trim: bool,
+}
+
+const SHARED: Shared = Shared { reserve_blocks: 2, erase_when: EraseWhen::OnFree, durable_trim: true };
+
+/// Runs a function for each scheme, with what makes its options: those that the schemes share, the others as they are.
+macro_rules! each_scheme {
+    ($test:ident) => {
+        each_scheme!($test: block, nftl, fmax, mtbs, bast, fast);
+    };
+    ($test:ident: $($module:ident),*) => {
+        $($test::<$module::Scheme>(|Shared { reserve_blocks, erase_when, durable_trim }| {
+            $module::Config { reserve_blocks, erase_when, durable_trim, ..Default::default() }
+        });)*
+    };
+}
+
+#[test]
+fn capacity_is_what_the_reserve_the_notes_and_a_block_beside_the_data_leave() {
+    fn test<S: Scheme>(config: impl Fn(Shared) -> S::Config) {
+        // 20 blocks of 8 pages of 512 bytes: a note page for 4096 logical pages, so one block holds the notes. Every
+        // scheme but MTBS takes one block beside those of the data; a logical block of MTBS has half the pages.
+        let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+        let most = |shared| BlockMapped::<S>::max_logical_pages(&geometry, &Rules::default(), &config(shared));
+        let (beside, span) = if S::NAME == "mtbs" { (0, 4) } else { (1, 8) };
+        for reserve_blocks in [1, 2, 5] {
+            let blocks = 20 - beside - reserve_blocks;
+            assert_eq!(most(Shared { reserve_blocks, ..SHARED }), Ok((blocks - 1) * span), "{}", S::NAME);
+            let forgetful = Shared { reserve_blocks, durable_trim: false, ..SHARED };
+            assert_eq!(most(forgetful), Ok(blocks * span), "{}", S::NAME);
+        }
+        // One block of data must be left.
+        let least = 20 - beside - 1 - 1;
+        assert_eq!(most(Shared { reserve_blocks: least, ..SHARED }), Ok(span), "{}", S::NAME);
+        for reserve_blocks in [0, least + 1, u32::MAX] {
+            let Err(FtlError::Config(why)) = most(Shared { reserve_blocks, ..SHARED }) else {
+                panic!("{}: reserve_blocks = {reserve_blocks} is taken", S::NAME);
+            };
+            let start = format!("ftl.{}.reserve_blocks = {reserve_blocks} would deadlock", S::NAME);
+            assert!(why.starts_with(&start), "{why}");
+            let hint = format!("takes ftl.{}.reserve_blocks = {least} at most", S::NAME);
+            assert_eq!(why.contains(&hint), reserve_blocks > 0, "{why}");
+        }
+    }
+    each_scheme!(test);
+}
+
+#[test]
+fn a_device_with_more_logical_pages_than_fit_is_refused() {
+    fn test<S: Scheme>(config: impl Fn(Shared) -> S::Config) {
+        let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+        let most = BlockMapped::<S>::max_logical_pages(&geometry, &Rules::default(), &config(SHARED)).unwrap();
+        let mount = |pages| {
+            let nand: Counting = Counting::new(geometry, Rules::default());
+            Disk::<BlockMapped<S>, _>::mount(nand, pages, &config(SHARED)).map(drop)
+        };
+        assert_eq!(mount(most), Ok(()), "{}", S::NAME);
+        let Err(FtlError::Config(why)) = mount(most + 1) else { panic!("{}: {} pages", S::NAME, most + 1) };
+        assert!(why.starts_with(&format!("{} logical pages are more than ftl.{}", most + 1, S::NAME)), "{why}");
+    }
+    each_scheme!(test);
+}
+
+#[test]
+fn an_erase_waits_until_its_block_is_taken_where_the_option_says_so() {
+    fn test<S: Scheme>(config: impl Fn(Shared) -> S::Config) {
+        // Both runs give back and take the same blocks, the same number of times. The late one has not erased those that
+        // are free in the end and were used before; and after few writes it still takes blocks that never were.
+        let run = |erase_when| {
+            let mut disk: Disk<BlockMapped<S>, Counting> =
+                erased(ProgramOrder::Ascending, 18, 16, &config(Shared { erase_when, ..SHARED }));
+            write(&mut disk, 0..16);
+            let few = cost_of(&mut disk, (0..80).map(|_| 9));
+            let many = cost_of(&mut disk, (0..2000).map(|at| at * 5 % 16));
+            (few, many, disk.ftl().store.free.count())
+        };
+        let (eager_few, eager_many, eager_free) = run(EraseWhen::OnFree);
+        let (late_few, late_many, late_free) = run(EraseWhen::OnAlloc);
+        assert_eq!((late_few.0, late_few.1, late_many.0, late_many.1), (80, eager_few.1, 2000, eager_many.1));
+        assert_eq!(late_free, eager_free, "{}", S::NAME);
+        let waiting = eager_few.2 + eager_many.2 - late_few.2 - late_many.2;
+        assert!(late_few.2 < eager_few.2, "{}: {late_few:?} {eager_few:?}", S::NAME);
+        assert!(0 < waiting && waiting <= u64::from(late_free), "{}: {waiting}, {late_free} free", S::NAME);
+    }
+    each_scheme!(test);
+}
+
+#[test]
+fn a_flush_notes_trims_where_the_option_says_so() {
+    fn test<S: Scheme>(config: impl Fn(Shared) -> S::Config) {
+        for (durable_trim, notes) in [(true, 1), (false, 0)] {
+            let config = config(Shared { durable_trim, ..SHARED });
+            let mut disk: Disk<BlockMapped<S>, Counting> = erased(ProgramOrder::Ascending, 18, 16, &config);
+            write(&mut disk, 0..16);
+            let cost = cost(&mut disk, |disk| {
+                submit(disk, Op::Trim, 3, 1);
+                submit(disk, Op::Trim, 9, 1);
+                submit(disk, Op::Flush, 0, 0);
+                submit(disk, Op::Flush, 0, 0);
+            });
+            assert_eq!((cost.programs(), cost.copies, cost.erases() as u64), (notes, 0, 0), "{}", S::NAME);
+            if durable_trim {
+                let disk = Disk::<BlockMapped<S>, _>::mount(disk.into_nand(), 16, &config).unwrap();
+                let unmapped = (0..16).filter(|&page| !disk.ftl().store.lookup(Lpn(page)).is_some());
+                assert_eq!(unmapped.collect::<Vec<_>>(), [3, 9], "{}", S::NAME);
+            }
+        }
+    }
+    each_scheme!(test);
+}
