@@ -108,7 +108,7 @@ def _measured(papers: list[Paper], seeds: int | None, full: bool, jobs: int | No
     return found
 
 
-TITLES = ("claim", "published", "measured", "tolerance", "true units", "verdict")
+TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict")
 
 
 def _print(found: Reproduction) -> None:
@@ -117,7 +117,7 @@ def _print(found: Reproduction) -> None:
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
-    print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 4))
+    print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
     for claim in found.claims:
         if claim.verdict != "reproduced":
             click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
@@ -143,6 +143,7 @@ def _row(judged: Judged) -> list[str]:
         claim.id,
         _figure(claim.published),
         _figure(judged.measured) if judged.measured is not None else _held(judged.held),
+        judged.off,
         claim.tolerance,
         _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
         judged.verdict or "no verdict",

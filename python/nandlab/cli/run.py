@@ -127,7 +127,11 @@ def _unit(experiment: Experiment) -> str:
 def _show(waiting, running, unit: str) -> None:  # noqa: ANN001 - see Waiting and State
     for phase, done, total in running.values():
         in_all = f" of {total:,}" if total else ""
-        waiting.update(phase, done / total if total else None, f"{done:,}{in_all} {unit if phase == 'workload' else 'requests'}")
+        waiting.update(
+            phase,
+            done / total if total else None,
+            f"{done:,}{in_all} {unit if phase == 'workload' else 'requests'}",
+        )
 
 
 def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported late

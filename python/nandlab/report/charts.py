@@ -338,7 +338,7 @@ def wear_ranges(rows: Rows, designs: Sequence[str], panels: Sequence[str] = ()) 
 
 @dataclass(frozen=True)
 class Axes:
-    """Titles of two axes, with their units, whether they are logarithmic, and whether x is a size."""
+    """Titles of two axes with units, whether they are logarithmic, and whether x is bytes, shown as KiB."""
 
     x: str
     y: str
@@ -361,7 +361,7 @@ def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes
     scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
     x_axis: Spec = {"values": ticks[:: max(1, len(ticks) // 4)], "format": ",~r", "labelOverlap": True}
     if axes.x_is_size:
-        x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f') + ' KiB'"
+        x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f')"
     y_scale = {"type": "log"} if axes.y_log else {"zero": True}
     lines: Spec = {
         "width": 250,

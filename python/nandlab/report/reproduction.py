@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import Any
 
 from nandlab import units
@@ -77,7 +76,7 @@ def _readings(found: Reproduction) -> str:
 
 
 def _claims(found: Reproduction) -> str:
-    titles = ("claim", "published", "measured", "tolerance", "true units", "verdict", "what it says")
+    titles = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict", "what it says")
     lines: list[list[str | html.Wide]] = []
     for each in found.claims:
         claim = each.claim
@@ -86,13 +85,14 @@ def _claims(found: Reproduction) -> str:
                 claim.id,
                 "" if claim.published is None else short(claim.published),
                 _measured(each.measured, each.held),
+                each.off,
                 claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
                 _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else "the same",
                 (each.verdict or "no verdict").replace("_", " "),
                 html.Wide(f"{claim.statement} ({claim.where})", 1),
             ]
         )
-    return html.table(titles, lines, right=(1, 2, 4))
+    return html.table(titles, lines, right=(1, 2, 3, 5))
 
 
 def _measured(value: float | None, held: Sequence[object]) -> str:
@@ -173,7 +173,7 @@ def _experiments(found: Reproduction) -> list[str]:
 
 
 def _remake(found: Sequence[Reproduction], command: str | None) -> str:
-    files = ", ".join(str(PurePosixPath("papers", f"{each.paper.name}.toml")) for each in found)
+    files = ", ".join(each.paper.file for each in found)
     words = (
         f"Claims, experiments and formulas are in {files}; the same seeds give the same figures on every "
         "machine."

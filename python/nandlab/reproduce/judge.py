@@ -19,6 +19,7 @@ from nandlab.reproduce.verdict import (
     distance,
     of_order,
     of_value,
+    off,
 )
 
 
@@ -34,6 +35,13 @@ class Judged:
     true_held: list[Held]
     verdict: Word | None
     why: str
+
+    @property
+    def off(self) -> str:
+        """How far off the measured value is; empty where no value is printed."""
+        if self.measured is None or self.claim.published is None:
+            return ""
+        return off(self.measured, self.claim.published)
 
     def to_dict(self) -> dict[str, Any]:
         """The claim in the JSON document."""

@@ -66,7 +66,7 @@ def reproduce(
     for key, outcome in zip(unique, outcomes, strict=True):
         name = f"{records.names[key]} with seed {key[1]}"
         if isinstance(outcome.error, ConfigError):
-            raise _named(outcome.error, f"papers/{paper.name}.toml, run {name}")
+            raise _named(outcome.error, f"{paper.file}, run {name}")
         if outcome.error is not None:
             records.failed[key] = f"failed: {outcome.error}"
         elif outcome.result is not None and not outcome.result.partial:

@@ -128,6 +128,7 @@ class Paper:
     """What a file in `papers/` holds."""
 
     name: str
+    file: str
     text: str
     title: str
     source: str
@@ -227,6 +228,7 @@ def parse(text: str, name: str, source: str) -> Paper:
     seeds = top.whole("seeds", 5)
     paper = Paper(
         name=name,
+        file=source,
         text=text,
         title=top.text("title"),
         source=top.text("source"),

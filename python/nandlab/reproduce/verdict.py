@@ -153,6 +153,17 @@ def distance(measured: float, published: float) -> str:
     return f"{abs(gap / published) * 100:.1f} % {side}"
 
 
+def off(measured: float, published: float) -> str:
+    """How far a measured value is from a published one, as short as can be.
+
+    >>> off(110.0, 100.0), off(99.0, 100.0), off(3.0, 0.0)
+    ('+10.0 %', '-1.0 %', '+3')
+    """
+    if published == 0:
+        return f"{'+' if measured >= 0 else '-'}{short(abs(measured))}"
+    return f"{(measured - published) / abs(published) * 100:+.1f} %"
+
+
 def short(value: float) -> str:
     """A figure with separators, and with digits after the point where it is small.
 
