@@ -7,7 +7,7 @@ import pytest
 
 from nandlab.reproduce import bundled, load, parse, reproduce
 
-# Claims of each paper, and SHA-256 over their lines `id|where|kind|published|unit|tolerance|statement`, by id.
+# Claims of each paper, and SHA-256 over lines `id|where|kind|published|unit|tolerance|statement`, by id.
 # Only ids that begin with one of these words are the list's; others may be added.
 LISTED = {
     "btree": (
