@@ -125,8 +125,9 @@ class Experiment:
         return _native.Text(self._text, self._format, self._source, self._base, list(self._sets))
 
     def inspect(self) -> dict[str, Any]:
-        """What it comes down to before it runs: `device` (sizes), `trace` (what it holds), `operations`
-        (on keys), `notices`.
+        """What it comes down to before it runs.
+
+        `device` has sizes, `trace` what one holds, `operations` how many on keys; and there are `notices`.
 
         Raises:
             ConfigError: The experiment cannot be run as it is written.
@@ -232,7 +233,7 @@ class Run:
         return _unless_it_failed(self.partial_result())
 
     def partial_result(self) -> Result:
-        """As `result()`, but a worn-out device or an index that cannot go on is no error: `stopped` says so."""
+        """As `result()`, but a device or an index that cannot go on is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()))
 
 

@@ -1,4 +1,4 @@
-"""Writes the type stubs of `nandlab.ftl`, `.buffer`, `.index` and `.workload` from the lists of the compiled module.
+"""Writes the type stubs of `nandlab.ftl` and its like from the lists of the compiled module.
 
 `python -m nandlab.stubs` is run by the build, so that an editor knows the options of a new FTL.
 """

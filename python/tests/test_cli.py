@@ -11,7 +11,7 @@ import sys
 import pytest
 from conftest import SMALL, write
 
-KINDS = ["ftls", "buffers", "file-systems", "workloads", "traces", "devices", "victims"]
+KINDS = ["ftls", "indexes", "buffers", "file-systems", "workloads", "traces", "devices", "victims"]
 
 
 def test_run_prints_a_table(nandlab_command, small):

@@ -36,6 +36,17 @@ def test_every_figure_of_a_record_is_documented(nandlab_command, small):
     assert not missing, f"docs/record.md does not name {missing}"
 
 
+def test_every_figure_of_an_index_is_documented(nandlab_command):
+    experiment = DOCS.parent / "experiments" / "btree-inserts.toml"
+    record = nandlab_command("run", experiment, "--set", "workload.inserts.operations=100", "--json").document
+    page = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `index.")]
+    documented = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", " ".join(page)))))
+    # Of a latency they are those of a request.
+    latency = {"mean", "p50", "p90", "p99", "p999", "max", "count", "trim"}
+    missing = sorted(set(names(record["index"], "index")) - documented - latency)
+    assert not missing, f"docs/record.md does not name {missing} of index"
+
+
 OP_LOG = DOCS / "op-log.md"
 
 

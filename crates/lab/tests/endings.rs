@@ -18,17 +18,13 @@ fill = "sequential"
 [device]
 model = "bytes"
 capacity = "4 MiB"
-over_provisioning = 0.5
+over_provisioning = 1.5 # MTBS keeps half of each block as its spare area
 [device.shape]
 pages_per_block = 16
 "#;
 
 fn experiment(sets: &[&str]) -> Experiment {
-    let mut sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    if sets.iter().any(|set| set == "ftl=mtbs") {
-        // Half of each block is its spare area.
-        sets.push("device.over_provisioning=1.25".into());
-    }
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
     Experiment::parse(SMALL, Format::Toml, "x.toml", Path::new("."), &sets).unwrap()
 }
 

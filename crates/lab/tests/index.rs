@@ -335,6 +335,7 @@ fn every_mistake_in_an_index_gets_a_sentence() {
             "page_bytes",
             "index.btree.page_bytes = 1000 cannot work: a page is a power of two from 512",
         ),
+        ("page_bytes=0", "page_bytes", "= 0 cannot work"),
         ("page_bytes=131072", "page_bytes", "= 131072 cannot work"),
         ("page_bytse=512", "page_bytse", "[index.btree] has no key `page_bytse`; did you mean `page_bytes`?"),
         ("pool_frames=0", "pool_frames", "index.btree.pool_frames = 0 cannot work: the pool holds at least one page"),

@@ -9,11 +9,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 fn parse(text: &str, sets: &[&str]) -> Experiment {
-    let mut sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    if sets.iter().any(|set| set == "ftl=mtbs") {
-        // Half of each block is its spare area.
-        sets.push("device.over_provisioning=1.25".into());
-    }
+    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
     Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &sets).unwrap()
 }
 
@@ -43,7 +39,7 @@ fill = "random"
 [device]
 profile = "generic-8x4"
 capacity = "64 MiB"
-over_provisioning = 0.5
+over_provisioning = 1.2 # MTBS keeps half of each block as its spare area
 [device.shape]
 channels = 2
 dies_per_channel = 2

@@ -12,11 +12,12 @@ fn workloads(asks_keys: bool) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Refuses keys without an index, and an index without keys; then what is wrong with its options.
-pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String)> {
+/// Refuses keys without an index, and an index without keys; then what is wrong with its options. What of them was
+/// rounded is a notice.
+pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, Part, String)> {
     let workload = experiment.workload.name();
     let index = match (experiment.workload.kind(), &experiment.index) {
-        (Kind::Requests(_), None) => return Ok(()),
+        (Kind::Requests(_), None) => return Ok(None),
         (Kind::Keys(_), Some(index)) => index,
         (Kind::Keys(_), None) => {
             let message = format!(
@@ -39,7 +40,8 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String
     index.options().check().map_err(|error| {
         let (key, message) = key_and_message(index.name(), &error);
         (key, Part::Value, message)
-    })
+    })?;
+    Ok(index.options().notice().map(|notice| format!("index.{}.{notice}", index.name())))
 }
 
 fn key_and_message(name: &str, error: &IndexError) -> (String, String) {

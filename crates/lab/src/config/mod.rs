@@ -164,11 +164,9 @@ impl Experiment {
         };
         if let Some(index) = &mut experiment.index {
             index.options_mut().resolve();
-            let name = index.name();
-            notices.extend(index.options().notice().map(|notice| format!("index.{name}.{notice}")));
         }
         let tree = &experiment.tree;
-        index::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?;
+        notices.extend(index::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?);
         experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         experiment.check_fit(&sizing).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;

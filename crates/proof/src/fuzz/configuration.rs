@@ -5,6 +5,7 @@
 use super::sentence;
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::{ConfigError, Control, LabError};
+use nandlab_workload::Kind;
 use serde_json::Value;
 use std::path::Path;
 
@@ -56,7 +57,7 @@ fn accepted(experiment: &Experiment) {
     for notice in &experiment.notices {
         sentence(notice, 0);
     }
-    if sizing.geometry.pages() <= MAX_PAGES && is_short(&json) {
+    if sizing.geometry.pages() <= MAX_PAGES && is_short(experiment, &json) {
         match nandlab_lab::run(experiment, Path::new("."), &Control::default(), None) {
             Ok(record) => {
                 let record: Value = serde_json::from_str(&record.to_json()).expect("a record is JSON");
@@ -68,11 +69,13 @@ fn accepted(experiment: &Experiment) {
     }
 }
 
-fn is_short(json: &str) -> bool {
-    let experiment: Value = serde_json::from_str(json).expect("a resolved experiment is JSON");
-    let workloads = experiment["workload"].as_object().expect("an experiment has a workload");
-    let short = |workload: &Value| workload["requests"].as_u64().is_some_and(|requests| requests <= MAX_REQUESTS);
-    let no_file = workloads.keys().all(|name| name != "trace");
-    let overwrites = experiment["precondition"]["overwrites"].as_f64().unwrap_or(0.0);
-    no_file && workloads.values().all(short) && overwrites <= MAX_OVERWRITES
+fn is_short(experiment: &Experiment, json: &str) -> bool {
+    let resolved: Value = serde_json::from_str(json).expect("a resolved experiment is JSON");
+    let name = experiment.workload.name();
+    let length = match experiment.workload.kind() {
+        Kind::Requests(_) if name == "trace" => None,
+        Kind::Requests(_) => resolved["workload"][name]["requests"].as_u64(),
+        Kind::Keys(options) => options.operations(),
+    };
+    length.is_some_and(|length| length <= MAX_REQUESTS) && experiment.precondition.overwrites <= MAX_OVERWRITES
 }

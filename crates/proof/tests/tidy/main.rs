@@ -299,6 +299,26 @@ fn every_ftl_is_explained() {
 }
 
 #[test]
+fn every_index_and_its_policies_are_explained() {
+    let mut complaints = Vec::new();
+    let read_me = read("README.md");
+    for entry in nandlab_index::LIST {
+        let row =
+            read_me.lines().find(|line| line.starts_with("| index") && line.contains(&format!("`{}`", entry.name)));
+        let file = format!("crates/index/src/{}.rs", entry.name);
+        if !row.is_some_and(|row| row.contains(&file)) {
+            complaints.push(format!("{}: README.md has no row with `{}` and {file}", entry.name, entry.name));
+        }
+        for policy in nandlab_index::pool::LIST {
+            if !row.is_some_and(|row| row.contains(&format!("`{}`", policy.name))) {
+                complaints.push(format!("{}: README.md names no policy `{}` there", entry.name, policy.name));
+            }
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
 fn the_texts_speak_of_the_project_alone() {
     let mut complaints = Vec::new();
     let this = "crates/proof/tests/tidy/";
