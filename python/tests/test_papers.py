@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+from pathlib import Path
 
 import pytest
 
@@ -51,6 +52,13 @@ def test_every_claim_says_where_it_is_read_from(name):
     for claim in load(name).claims:
         assert claim.statement and claim.where
         assert claim.read_from or claim.kind == "not_reproducible", claim.id
+
+
+def test_the_readme_counts_the_claims():
+    claims = load("btree").claims
+    ours = sum(claim.id.startswith("beyond.") for claim in claims)
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"[{len(claims)}](papers/btree.toml), of them {ours} ours" in readme
 
 
 TEXT = load("btree").text

@@ -359,7 +359,7 @@ def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes
     """
     ticks = sorted({row["x"] for row in rows})
     scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
-    x_axis: Spec = {"values": ticks[:: max(1, len(ticks) // 4)], "format": ",~r", "labelOverlap": True}
+    x_axis: Spec = {"values": ticks[:: max(1, len(ticks) // 4)], "format": ",~r", "labelOverlap": "greedy"}
     if axes.x_is_size:
         x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f')"
     y_scale = {"type": "log"} if axes.y_log else {"zero": True}
