@@ -136,12 +136,18 @@ MUTATIONS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def unchanged():
+    """Verdicts of every claim that a mutation names."""
+    return verdicts(TEXT, {name for _, _, named in MUTATIONS for name in named})
+
+
 @pytest.mark.parametrize(
     ("old", "new", "named"), MUTATIONS, ids=[new.split("\n")[-1] for _, new, _ in MUTATIONS]
 )
-def test_each_assumption_changes_the_claims_that_rest_on_it(old, new, named):
+def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, old, new, named):
     assert TEXT.count(old) == 1
-    assert set(verdicts(TEXT, named).values()) <= {"reproduced", "direction"}
+    assert {unchanged[name] for name in named} <= {"reproduced", "direction"}
     assert verdicts(TEXT.replace(old, new), named) == named
 
 
