@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import click
 
-COMMANDS = ("run", "compare", "list", "check", "bench")
+COMMANDS = ("run", "compare", "reproduce", "list", "check", "bench")
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 

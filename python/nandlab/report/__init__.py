@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nandlab.new_file import write_whole
 from nandlab.report.comparison import comparison_page
 from nandlab.report.run import run_page
 from nandlab.result import Result
+
+if TYPE_CHECKING:
+    from nandlab.reproduce import Reproduction
 
 
 def write_run(result: Result, path: str | os.PathLike[str], command: str | None = None) -> None:
@@ -43,3 +47,17 @@ def write_comparison(
 
     """
     write_whole(path, comparison_page(runs, command).encode())
+
+
+def write_reproduction(
+    found: Sequence[Reproduction], path: str | os.PathLike[str], command: str | None = None
+) -> None:
+    """Writes the report of papers that were measured again.
+
+    Raises:
+        OSError: With a sentence; an older file at `path` is then as it was.
+
+    """
+    from nandlab.report.reproduction import reproduction_page
+
+    write_whole(path, reproduction_page(found, command).encode())

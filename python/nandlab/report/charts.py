@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
 Rows = Sequence[dict[str, Any]]
@@ -332,6 +334,61 @@ def wear_ranges(rows: Rows, designs: Sequence[str], panels: Sequence[str] = ()) 
         ],
     }
     return svg(_panels_below(chart, rows, panels), designs)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Titles of two axes with units, whether they are logarithmic, and whether x is bytes, shown as KiB."""
+
+    x: str
+    y: str
+    x_log: bool
+    y_log: bool
+    x_is_size: bool
+
+
+def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes) -> str:
+    """Lines with points, in panels side by side that share the vertical axis.
+
+    Args:
+        rows: `panel`, `colour`, `x` and `y`.
+        colours: The lines of a panel.
+        panels: In order.
+        axes: What is drawn over what.
+
+    """
+    ticks = sorted({row["x"] for row in rows})
+    scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
+    x_axis: Spec = {"values": ticks[:: max(1, len(ticks) // 4)], "format": ",~r", "labelOverlap": "greedy"}
+    if axes.x_is_size:
+        x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f')"
+    y_scale = {"type": "log"} if axes.y_log else {"zero": True}
+    lines: Spec = {
+        "width": 250,
+        "height": 200,
+        "mark": {"type": "line", "point": {"size": 22}},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "title": axes.x, "scale": scale, "axis": x_axis},
+            "y": {
+                "field": "y",
+                "type": "quantitative",
+                "title": axes.y,
+                "scale": y_scale,
+                "axis": {"format": ",~r", "tickCount": 5},
+            },
+            "color": _colour("colour", None, colours),
+        },
+    }
+    facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
+    return svg({**_data(rows), "facet": facet, "columns": 3, "spec": lines, "spacing": 16}, colours)
+
+
+def standalone(text: str) -> str:
+    """A drawing with the colours of a light page in it, for a file of its own."""
+    style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
+    variables = re.findall(r"--\w+: #[0-9a-f]{6};", style.split("@media", 1)[0])
+    own = f"<style>svg {{ background: #ffffff; {' '.join(variables)} }}</style>"
+    return re.sub(r"(<svg [^>]*>)", lambda found: found[1] + own, text, count=1)
 
 
 def bins(histogram: Iterable[Sequence[int]], most: int = 60) -> list[dict[str, int]]:

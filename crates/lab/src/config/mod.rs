@@ -7,7 +7,7 @@
 mod advice;
 mod device;
 mod index;
-mod tree;
+pub(crate) mod tree;
 mod typed;
 
 pub use device::{Device, Model, Sizing};

@@ -214,6 +214,12 @@ impl Tree {
         self.place(parent, Part::Key)
     }
 
+    /// The line of every key.
+    pub(crate) fn lines(&self) -> BTreeMap<&str, usize> {
+        let line = |place: &Place| self.text[..place.key].matches('\n').count() + 1;
+        self.places.iter().map(|(path, place)| (path.as_str(), line(place))).collect()
+    }
+
     fn error_at(&self, offset: Option<usize>, message: String, key: Option<String>) -> ConfigError {
         let place = offset.map(|offset| {
             let before = self.text.get(..offset).unwrap_or(&self.text);
