@@ -217,7 +217,7 @@ impl Geometry {
             return refuse("spare_bytes", shape.spare_bytes, "the metadata of a page takes 16 bytes of its spare area");
         }
         let dies = u64::from(shape.channels) * u64::from(shape.dies_per_channel);
-        let planes = dies * u64::from(shape.planes_per_die);
+        let planes = dies.saturating_mul(shape.planes_per_die.into());
         let blocks = planes.saturating_mul(shape.blocks_per_plane.into());
         let pages = blocks.saturating_mul(shape.pages_per_block.into());
         if pages >= u64::from(u32::MAX) {
@@ -409,7 +409,11 @@ mod tests {
             assert!(error.starts_with(what), "{error}");
         }
         let huge = Shape { blocks_per_plane: 1 << 30, pages_per_block: 64, ..ok };
-        assert!(Geometry::new(huge).unwrap_err().to_string().contains("32-bit"));
+        // Its planes are 2^64, which a product that wraps takes for none.
+        let wrapping = Shape { channels: 1 << 31, dies_per_channel: 1 << 31, planes_per_die: 4, ..ok };
+        for shape in [huge, wrapping] {
+            assert!(Geometry::new(shape).unwrap_err().to_string().contains("32-bit"));
+        }
     }
 
     #[test]
