@@ -173,8 +173,9 @@ pub struct Geometry {
 impl Geometry {
     /// Fewest pages of a block: the next page after a torn one must be in the same block.
     pub const MIN_PAGES_PER_BLOCK: u32 = 2;
-    /// Most pages of a block: page and valid counts are 14 bits wide beside two flags.
-    pub const MAX_PAGES_PER_BLOCK: u32 = 16_383;
+    /// Most pages of a block: a number of valid pages is 14 bits wide beside the flag of an open block, and the two
+    /// largest of these words mean that a block is free or bad (`BlockTable` of the FTLs).
+    pub const MAX_PAGES_PER_BLOCK: u32 = 16_381;
     /// Bytes that the metadata of a page needs in its spare area.
     pub const MIN_SPARE_BYTES: u32 = 16;
 
@@ -211,7 +212,7 @@ impl Geometry {
             );
         }
         if !(Self::MIN_PAGES_PER_BLOCK..=Self::MAX_PAGES_PER_BLOCK).contains(&shape.pages_per_block) {
-            return refuse("pages_per_block", shape.pages_per_block, "a block has 2 to 16,383 pages");
+            return refuse("pages_per_block", shape.pages_per_block, "a block has 2 to 16,381 pages");
         }
         if shape.spare_bytes < Self::MIN_SPARE_BYTES {
             return refuse("spare_bytes", shape.spare_bytes, "the metadata of a page takes 16 bytes of its spare area");
@@ -359,7 +360,7 @@ mod tests {
 
     #[test]
     fn division_is_exact_at_the_edges() {
-        for by in [1, 2, 3, 4, 7, 127, 128, 1152, 16_383, 65_537, u32::MAX] {
+        for by in [1, 2, 3, 4, 7, 127, 128, 1152, 16_381, 65_537, u32::MAX] {
             let d = Divider::new(by);
             for n in [0, 1, by - 1, by, by.saturating_add(1), by.saturating_mul(3), u32::MAX - 1, u32::MAX] {
                 assert_eq!(d.div(n), n / by, "{n} / {by}");
@@ -392,13 +393,14 @@ mod tests {
     fn impossible_shapes_are_refused_with_the_value() {
         let ok = *Geometry::single_die(8, 4, 512).unwrap().shape();
         type Spoil = fn(&mut Shape);
-        let cases: [(&str, Spoil); 8] = [
+        let cases: [(&str, Spoil); 9] = [
             ("channels = 0", |s| s.channels = 0),
             ("blocks_per_plane = 0", |s| s.blocks_per_plane = 0),
             ("page_bytes = 3000", |s| s.page_bytes = 3000),
             ("page_bytes = 256", |s| s.page_bytes = 256),
             ("page_bytes = 65536", |s| s.page_bytes = 65_536),
             ("pages_per_block = 1", |s| s.pages_per_block = 1),
+            ("pages_per_block = 16382 cannot work: a block has 2 to 16,381 pages", |s| s.pages_per_block = 16_382),
             ("pages_per_block = 20000", |s| s.pages_per_block = 20_000),
             ("spare_bytes = 8", |s| s.spare_bytes = 8),
         ];
