@@ -121,11 +121,13 @@ impl SpareStore for Lean {
     }
 }
 
-/// Twelve bytes a page: logical page, aux, kind, origin, and the sequence as a distance from the block's base.
+/// Twelve bytes a page: logical page, aux, kind, origin, and the sequence as a distance from the block's base. A page that
+/// was programmed too long after the first of its block, in an idle frontier say, has its sequence aside.
 #[derive(Clone, Debug)]
 pub struct Full {
     words: Vec<Word>,
     pub(crate) bases: Vec<u64>,
+    far: SideTable<Seq>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -134,17 +136,25 @@ struct Word {
     aux: u16,
     kind: u8,
     origin: u8,
+    /// Programs since the base; [`Full::FAR`] where the sequence is aside.
     delta: u32,
 }
 
+const _: () = assert!(size_of::<Word>() == 12, "the memory that a page may take");
+
 impl Full {
+    const FAR: u32 = u32::MAX;
     const ERASED_KIND: u8 = u8::MAX;
     const ERASED: Word = Word { lpn: u32::MAX, aux: 0, kind: Self::ERASED_KIND, origin: 0, delta: 0 };
 }
 
 impl SpareStore for Full {
     fn new(geometry: &Geometry) -> Self {
-        Self { words: vec![Self::ERASED; geometry.pages() as usize], bases: vec![0; geometry.blocks() as usize] }
+        Self {
+            words: vec![Self::ERASED; geometry.pages() as usize],
+            bases: vec![0; geometry.blocks() as usize],
+            far: SideTable::default(),
+        }
     }
 
     #[inline]
@@ -153,17 +163,23 @@ impl SpareStore for Full {
         if first {
             *base = oob.seq.0;
         }
-        let delta = oob.seq.0.wrapping_sub(*base);
-        assert!(delta <= u64::from(u32::MAX), "page {at}: its sequence is over 2^32 programs from its block's first");
+        let delta = u32::try_from(oob.seq.0.wrapping_sub(*base)).unwrap_or(Self::FAR);
+        if delta == Self::FAR {
+            self.far.insert(at, oob.seq);
+        }
         self.words[at.index()] =
-            Word { lpn: oob.lpn.0, aux: oob.aux, kind: oob.kind as u8, origin: oob.origin.0, delta: delta as u32 };
+            Word { lpn: oob.lpn.0, aux: oob.aux, kind: oob.kind as u8, origin: oob.origin.0, delta };
     }
 
     #[inline]
     fn get(&self, at: Ppa, block: BlockId) -> Option<Oob> {
         let word = self.words[at.index()];
         let kind = Kind::from_byte(word.kind)?;
-        let seq = Seq(self.bases[block.index()] + u64::from(word.delta));
+        let seq = if word.delta == Self::FAR {
+            *self.far.get(at).expect("a page whose sequence is aside was stored with it")
+        } else {
+            Seq(self.bases[block.index()] + u64::from(word.delta))
+        };
         Some(Oob { lpn: Lpn(word.lpn), aux: word.aux, kind, origin: Origin(word.origin), seq })
     }
 
@@ -179,6 +195,11 @@ impl SpareStore for Full {
 
     fn clear(&mut self, pages: std::ops::Range<u32>) {
         self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
+    }
+
+    #[inline]
+    fn forget(&mut self, pages: std::ops::Range<u32>) {
+        self.far.remove_range(pages);
     }
 }
 
@@ -468,5 +489,35 @@ impl<S: SpareStore> Nand for Counting<S> {
     #[inline]
     fn ctx(&mut self) -> &mut Ctx {
         &mut self.ctx
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frontier_that_idles_for_long_is_filled_further() {
+        let geometry = Geometry::single_die(2, 8, 512).unwrap();
+        let mut device: Counting = Counting::new(geometry, Rules { partial_programs: 2, ..Rules::default() });
+        let first = 1 << 40;
+        let last_near = first + u64::from(u32::MAX);
+        let seqs = [first, last_near - 1, last_near, last_near + 1, first + (1 << 45), first - 7];
+        let oob = |at: u32, seq| Oob { aux: at as u16, ..Oob::data(Lpn(at), Seq(seq), Origin::HOST) };
+        for (at, &seq) in (0..).zip(&seqs) {
+            device.program(Ppa(at), &(), &[], oob(at, seq)).unwrap();
+        }
+        for (at, &seq) in (0..).zip(&seqs) {
+            assert_eq!(device.read_spare(Ppa(at)), Ok(Some(oob(at, seq))));
+        }
+        device.program_spare(Ppa(4), oob(4, first + 9)).unwrap();
+        device.program_spare(Ppa(0), oob(0, 1 << 46)).unwrap();
+        assert_eq!(device.read_spare(Ppa(4)), Ok(Some(oob(4, first + 9))), "near again");
+        assert_eq!(device.read_spare(Ppa(0)), Ok(Some(oob(0, 1 << 46))));
+        assert_eq!(device.copy(Ppa(3), Ppa(8), Oob::renewed(3, Seq(seqs[3]))), Ok(oob(3, seqs[3])));
+        device.erase(BlockId(0)).unwrap();
+        assert!(device.spare.far.is_empty(), "an erase leaves nothing aside");
+        device.program(Ppa(0), &(), &[], oob(0, 1 << 47)).unwrap();
+        assert_eq!(device.read_spare(Ppa(0)), Ok(Some(oob(0, 1 << 47))));
     }
 }

@@ -418,9 +418,6 @@ fn restore_page(device: &mut Counting, at: Ppa, record: &[u8]) -> Result<usize, 
     if tail_bytes > geometry.page_bytes() as usize {
         return wrong("has a tail that is longer than a page");
     }
-    if oob.seq.0.wrapping_sub(device.spare.bases[block.index()]) > u64::from(u32::MAX) {
-        return wrong("has a sequence that is not in the range of its block");
-    }
     device.states.program(block, page);
     device.spare.set(at, block, false, oob);
     if record[22] > 1 {
