@@ -312,6 +312,25 @@ impl<S: SpareStore> Counting<S> {
         self.programmed[block.index()][usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1;
     }
 
+    /// A page of `origin` was copied out of `source` and is not what makes its erase necessary.
+    ///
+    /// A page that is copied again because the first copy failed or was torn leaves twice: it may take another page of
+    /// its author along, and where none is left, none leaves.
+    #[inline(always)]
+    fn has_left(&mut self, source: BlockId, origin: Origin) {
+        let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
+        *left = left.saturating_sub(1);
+    }
+
+    /// Pages of `block` by the author in their metadata.
+    fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
+        let mut pages = [0; Origin::COUNT];
+        let first = self.geometry.page(block, 0).0;
+        let programmed = (first..first + self.states.high_water(block)).filter_map(|at| self.spare.get(Ppa(at), block));
+        programmed.for_each(|oob| pages[usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1);
+        pages
+    }
+
     /// The metadata of a page that must be programmed.
     #[inline]
     fn programmed_page(&self, at: Ppa, what: &str) -> Oob {
@@ -401,8 +420,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         // Copies mostly come in the order of the pages; this is the next line of the cache, or a later one.
         self.spare.prefetch(Ppa(from.0 + COPIES_AHEAD));
         self.store(to, oob);
-        let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
-        *left = left.saturating_sub(1);
+        self.has_left(source, origin);
         self.ctx.count(origin).copies += 1;
         if let Some(tail) = self.tails.get(from).cloned() {
             self.tails.insert(to, tail);
@@ -434,17 +452,15 @@ impl<S: SpareStore> Nand for Counting<S> {
             debug_assert!(skipped.is_empty(), "a run has no gaps");
             let origin = self.spare.renew((from, source), (to, block), place + n == 0, aux, seq);
             let Some(origin) = origin else { panic!("copy of page {from}: the page is erased") };
-            let author = usize::from(origin.0) & (Origin::COUNT - 1);
-            self.programmed[block.index()][author] += 1;
-            let left = &mut self.programmed[source.index()][author];
-            *left = left.saturating_sub(1);
+            self.programmed[block.index()][usize::from(origin.0) & (Origin::COUNT - 1)] += 1;
+            self.has_left(source, origin);
             self.ctx.count(origin).copies += 1;
         }
         Ok(())
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
-        self.programmed_page(at, "spare program");
+        let Oob { origin, .. } = self.programmed_page(at, "spare program");
         let programs = self.respared.get(at).map_or(2, |&programs| programs + 1);
         assert!(
             programs <= self.rules.partial_programs,
@@ -453,7 +469,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         );
         self.respared.insert(at, programs);
         let block = self.geometry.block_of(at);
-        self.spare.set(at, block, false, oob);
+        self.spare.set(at, block, false, Oob { origin, ..oob });
         self.ctx.count(oob.origin).spare_programs += 1;
         Ok(Done::default())
     }
@@ -461,6 +477,10 @@ impl<S: SpareStore> Nand for Counting<S> {
     #[inline]
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
         assert_block_in_range(&self.geometry, block);
+        debug_assert!(
+            self.programmed[block.index()].iter().zip(self.pages_by_origin(block)).all(|(&n, pages)| n <= pages),
+            "more pages of an author count for the erase of block {block} than it holds"
+        );
         self.unused_at_erase += u64::from(self.geometry.pages_per_block() - self.pages_in(block));
         self.states.erase(block);
         let first = self.geometry.page(block, 0).0;
