@@ -76,6 +76,12 @@ pub trait Ftl: Sized {
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
     }
 
+    /// Pages that [`Self::write_run`] may place together, each such group from a multiple of this on: a run that is too
+    /// long is cut between two groups.
+    fn span(&self) -> u32 {
+        1
+    }
+
     /// Fills at least the sectors of `sectors` in `page`; what was never written, or trimmed, is zero.
     ///
     /// # Errors

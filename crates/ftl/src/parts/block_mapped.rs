@@ -192,6 +192,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         self.carry_out(nand, |store, scheme, nand| scheme.write_run(store, nand, first, pages))
     }
 
+    fn span(&self) -> u32 {
+        self.store.span()
+    }
+
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
         let from = self.store.lookup(at);

@@ -167,6 +167,11 @@ impl Store {
         self.map.len() as u32
     }
 
+    /// Pages of a logical block.
+    pub(crate) fn span(&self) -> u32 {
+        self.options.span
+    }
+
     /// Logical blocks.
     pub(crate) fn groups(&self) -> u32 {
         self.logical_pages().div_ceil(self.options.span)
