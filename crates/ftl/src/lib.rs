@@ -39,6 +39,9 @@ pub trait Ftl: Sized {
         Vec::new()
     }
 
+    /// Gives the seed of the experiment to what these options choose at random.
+    fn set_seed(_config: &mut Self::Config, _seed: u64) {}
+
     /// What a mount may make of a trim that was flushed.
     fn trims(_config: &Self::Config) -> Trims {
         Trims::Durable

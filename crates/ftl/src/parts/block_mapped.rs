@@ -16,6 +16,9 @@ pub trait Scheme: Sized + std::fmt::Debug {
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
 
+    /// As [`Ftl::set_seed`].
+    fn set_seed(_config: &mut Self::Config, _seed: u64) {}
+
     /// The options that schemes have in common.
     ///
     /// # Errors
@@ -149,6 +152,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()
+    }
+
+    fn set_seed(config: &mut Self::Config, seed: u64) {
+        S::set_seed(config, seed);
     }
 
     fn trims(config: &Self::Config) -> Trims {
