@@ -176,6 +176,8 @@ impl Geometry {
     /// Most pages of a block: a number of valid pages is 14 bits wide beside the flag of an open block, and the two
     /// largest of these words mean that a block is free or bad (`BlockTable` of the FTLs).
     pub const MAX_PAGES_PER_BLOCK: u32 = 16_381;
+    /// Most planes on a channel: each of them may keep a place among the transfers of every other one.
+    pub const MAX_PLANES_PER_CHANNEL: u32 = 1024;
     /// Bytes that the metadata of a page needs in its spare area.
     pub const MIN_SPARE_BYTES: u32 = 16;
 
@@ -184,7 +186,7 @@ impl Geometry {
     /// # Errors
     /// A count of zero; a page that is no power of two from 512 B to 32 KiB; a block outside
     /// [`Self::MIN_PAGES_PER_BLOCK`]..=[`Self::MAX_PAGES_PER_BLOCK`] pages; a spare area under 16 bytes;
-    /// more pages than a 32-bit address can name.
+    /// more pages than a 32-bit address can name; more than [`Self::MAX_PLANES_PER_CHANNEL`] planes on a channel.
     pub fn new(shape: Shape) -> Result<Self, GeometryError> {
         let refuse = |key, value: u32, why: &str| Err(GeometryError { key, value: value.into(), why: why.into() });
         for (key, value) in [
@@ -224,6 +226,15 @@ impl Geometry {
         if pages >= u64::from(u32::MAX) {
             let why = format!("{pages} pages in all are more than a 32-bit page address can name ({})", u32::MAX - 1);
             return Err(GeometryError { key: "blocks_per_plane", value: shape.blocks_per_plane.into(), why });
+        }
+        let on_channel = planes / u64::from(shape.channels);
+        if on_channel > Self::MAX_PLANES_PER_CHANNEL.into() {
+            let why = format!(
+                "with {} to a die it puts {on_channel} planes on a channel, which takes at most {}",
+                shape.planes_per_die,
+                Self::MAX_PLANES_PER_CHANNEL
+            );
+            return refuse("dies_per_channel", shape.dies_per_channel, &why);
         }
         Ok(Self {
             shape,
@@ -416,6 +427,12 @@ mod tests {
         for shape in [huge, wrapping] {
             assert!(Geometry::new(shape).unwrap_err().to_string().contains("32-bit"));
         }
+        let crowded = |dies_per_channel| Geometry::new(Shape { dies_per_channel, planes_per_die: 4, ..ok });
+        assert_eq!(
+            crowded(60_000).unwrap_err().to_string(),
+            "dies_per_channel = 60000 cannot work: with 4 to a die it puts 240000 planes on a channel, which takes at most 1024"
+        );
+        assert!(crowded(257).is_err() && crowded(256).is_ok());
     }
 
     #[test]
