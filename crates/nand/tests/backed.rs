@@ -129,6 +129,20 @@ fn a_reopened_image_continues_exactly() {
 }
 
 #[test]
+fn the_gaps_of_a_reopened_image_are_not_counted_as_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("image");
+    let mut device = Backed::create(&path, geometry(8, 4), Rules::default()).unwrap();
+    [0, 3, 4].iter().for_each(|&at| program(&mut device, at).unwrap());
+    assert_eq!(device.counting().programmed_pages(), 3);
+    let mut device = Backed::open(&path).unwrap();
+    assert_eq!(device.counting().programmed_pages(), 3);
+    assert_eq!(device.read_spare(Ppa(2)), Ok(None));
+    device.erase(BlockId(0)).unwrap();
+    assert_eq!((device.counting().programmed_pages(), device.counting().unused_at_erase()), (1, 2));
+}
+
+#[test]
 fn rules_outlive_the_image_being_closed() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("image");

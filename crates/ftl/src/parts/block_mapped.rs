@@ -16,6 +16,9 @@ pub trait Scheme: Sized + std::fmt::Debug {
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
 
+    /// As [`Ftl::set_seed`].
+    fn set_seed(_config: &mut Self::Config, _seed: u64) {}
+
     /// The options that schemes have in common.
     ///
     /// # Errors
@@ -151,6 +154,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         S::variants()
     }
 
+    fn set_seed(config: &mut Self::Config, seed: u64) {
+        S::set_seed(config, seed);
+    }
+
     fn trims(config: &Self::Config) -> Trims {
         if S::is_trim_durable(config) {
             Trims::Durable
@@ -190,6 +197,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
 
     fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
         self.carry_out(nand, |store, scheme, nand| scheme.write_run(store, nand, first, pages))
+    }
+
+    fn span(&self) -> u32 {
+        self.store.span()
     }
 
     #[inline]

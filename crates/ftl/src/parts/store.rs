@@ -2,8 +2,8 @@
 //!
 //! A scheme decides which block takes a page; here are the newest copy of each page, the free blocks, the
 //! programs, copies and erases with their failures, the notes of trims, and recovery. A table of all newest
-//! copies is what makes the simulation fast; firmware finds them through the smaller tables that each scheme
-//! reports as its memory.
+//! copies is what makes the simulation fast; firmware finds them through a bit for each physical page, which says
+//! whether it is valid, and the smaller tables that each scheme reports as its memory.
 //!
 //! A merge gathers the pages of a logical block in a new block. Every page of it carries [`GATHERED`], the last
 //! one [`COMPLETE`] too: a mount drops a block of the first without the second, and of a complete one it knows that
@@ -165,6 +165,11 @@ impl Store {
 
     pub(crate) fn logical_pages(&self) -> u32 {
         self.map.len() as u32
+    }
+
+    /// Pages of a logical block.
+    pub(crate) fn span(&self) -> u32 {
+        self.options.span
     }
 
     /// Logical blocks.
@@ -425,13 +430,16 @@ impl Store {
         Ok(())
     }
 
-    /// Adds the memory of what schemes share.
+    /// Adds the memory of what schemes share. The valid bits are a part of it: no spare area is read, nor a read charged,
+    /// to find the newest copy among the blocks of a logical block, or which pages a merge must copy; the map of all
+    /// pages, which is the simulation's alone, is not.
     pub(crate) fn ram(&self, ram: &mut RamUse) {
         let (fill, programmed) = self.fill.bytes();
         ram.sram.insert("fill", fill);
         if let Some(programmed) = programmed {
             ram.sram.insert("programmed_bits", programmed);
         }
+        ram.sram.insert("valid_bits", self.valid.bytes());
         ram.sram.insert("trim_notes", self.notes.bytes());
     }
 }
