@@ -36,6 +36,8 @@
 mod check;
 mod collect;
 mod mount;
+#[cfg(test)]
+mod tests;
 mod trim_notes;
 
 use crate::parts::block_table::BlockTable;
@@ -130,7 +132,9 @@ pub struct PageMap {
     notes: TrimNotes,
     /// By block: when the last program ends that made one of its pages invalid.
     superseded: Vec<Time>,
-    /// When the last note ends.
+    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
+    mapped: Time,
+    /// When the last note ends, and the writes of the pages that it lists no more.
     noted: Time,
     events: Events,
 }
@@ -158,6 +162,7 @@ impl PageMap {
             }
         } else {
             self.notes.mapped(at);
+            self.mapped = self.mapped.max(nand.ctx().last());
         }
         self.table.set_valid(to);
         self.collect(nand, die)

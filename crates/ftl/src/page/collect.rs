@@ -147,7 +147,7 @@ impl PageMap {
     }
 
     /// Chooses a block to empty; false where nothing would be gained.
-    fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+    pub(super) fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         let (block, retire) = match self.dies[die].failing.pop_front() {
             Some(block) => (block, true),
             None => {
@@ -257,7 +257,7 @@ impl PageMap {
     /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does
     /// not bring back an older copy; a note is written anew.
     #[cold]
-    fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
+    pub(super) fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
         if let Some(segment) = self.notes.segment_at(from) {
             return self.renew_note(nand, die, segment);
         }
@@ -311,7 +311,7 @@ impl PageMap {
     }
 
     /// Erases or retires the block that has been emptied.
-    fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+    pub(super) fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         self.map_moves(die);
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the
         // newest goes, or a mount would bring back an older one.
@@ -336,7 +336,13 @@ impl PageMap {
     }
 
     /// Erases a block whose pages were `replaced` by then; false where the erase failed and the block was retired.
-    fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId, replaced: Time) -> Result<bool, FtlError> {
+    pub(super) fn erase<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        block: BlockId,
+        replaced: Time,
+    ) -> Result<bool, FtlError> {
         // What replaced the pages of this block must be on flash before they go, and the notes of what was trimmed.
         let before = nand.ctx().fence_at(replaced.max(self.noted));
         let erased = nand.erase(block);

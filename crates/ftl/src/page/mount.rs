@@ -164,6 +164,7 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
         policy: config.victim.policy(),
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
         superseded: vec![0; geometry.blocks() as usize],
+        mapped: 0,
         noted: 0,
         events: Events::default(),
     }

@@ -30,7 +30,7 @@ pub(super) struct Notes {
     failed: BTreeSet<BlockId>,
     most_blocks: u32,
     durable: bool,
-    /// When the last note ends.
+    /// When the last note ends, and the writes of the pages that it lists no more.
     written_at: Time,
 }
 
@@ -60,7 +60,7 @@ impl Notes {
         }
     }
 
-    /// When the last note ends.
+    /// When the last note ends, and the writes of the pages that it lists no more.
     pub(super) fn written_at(&self) -> Time {
         self.written_at
     }
@@ -183,7 +183,9 @@ impl Store {
         let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), nand.ctx().origin()) };
         match nand.program(to, &blank, &bitmap, oob) {
             Ok(_) => {
-                self.notes.written_at = self.notes.written_at.max(nand.ctx().last());
+                // The note before hid what a page held that has been written since: that write must be on flash before
+                // its block is erased.
+                self.notes.written_at = self.notes.written_at.max(nand.ctx().last()).max(self.mapped);
                 self.settle_later(nand);
                 self.notes.live[segment as usize] = to;
                 self.notes.changed.remove(&segment);
