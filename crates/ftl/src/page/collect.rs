@@ -20,7 +20,7 @@ pub(super) struct Relocation {
     /// Relocations that each host page pays for, and what was paid and not used yet, in parts of [`ONE`].
     rate: u64,
     credit: u64,
-    /// When the last copy ends.
+    /// When the last copy ends, and the last page that stands for a lost one. Planes of a die may end in another order.
     copied: Time,
     /// The block has failed: it is retired when it is empty.
     retire: bool,
@@ -220,9 +220,9 @@ impl PageMap {
             Err(error) => return Err(error),
         };
         prefetch(&self.map, at.index());
-        let copied = nand.ctx().last();
+        let end = nand.ctx().last();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
-        relocation.copied = copied;
+        relocation.copied = relocation.copied.max(end);
         if let Some(oldest) = relocation.moves.pass(Some(Move { from, to, at, kind })) {
             self.map_move(oldest);
         }
@@ -264,6 +264,9 @@ impl PageMap {
         let at = self.map.iter().position(|&page| page == from).expect("a valid page is a note or mapped");
         self.events.lost_pages += 1;
         let (to, _) = self.program_gc(nand, die, &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
+        if let Some(relocation) = &mut self.dies[die].relocation {
+            relocation.copied = relocation.copied.max(nand.ctx().last());
+        }
         self.map[at] = to;
         self.table.set_invalid(from);
         self.table.set_valid(to);

@@ -5,7 +5,7 @@ use crate::Ftl;
 use nandlab_nand::counting::Full;
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Counting, Geometry, Lpn, Nand, Rules, SectorMask, Shape, Time};
+use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask, Shape, Time};
 
 type Device = Timed<Counting<Full>>;
 
@@ -72,4 +72,24 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     let stale = ftl.dies[0].free.back().expect("a die has free blocks").block;
     assert!(ftl.erase(&mut nand, 0, stale, 0).unwrap());
     assert!(nand.ctx().settled() >= written, "an erase after the note waits for the write");
+}
+
+#[test]
+fn an_erase_waits_for_what_stands_for_lost_pages() {
+    let (mut ftl, mut nand) = filled();
+    let block = BlockId(ftl.map[0].0 / 4);
+    let die = ftl.geometry.die_of(block) as usize;
+    for at in 1..12 {
+        write(&mut ftl, &mut nand, at);
+    }
+    assert_eq!(ftl.table.valid_pages(block), 1);
+    ftl.flush(&mut nand).unwrap();
+    assert!(ftl.start_relocation(&mut nand, die).unwrap());
+    assert_eq!(ftl.dies[die].relocation.as_ref().map(super::collect::Relocation::block), Some(block));
+    let from = ftl.map[0];
+    ftl.replace_lost(&mut nand, die, from).unwrap();
+    let replaced = nand.ctx().last();
+    assert!(nand.ctx().settled() < replaced);
+    ftl.finish(&mut nand, die).unwrap();
+    assert!(nand.ctx().settled() >= replaced, "the erase of the lost page's block waits for its stand-in");
 }
