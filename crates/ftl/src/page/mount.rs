@@ -39,6 +39,9 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
             geometry.pages()
         )));
     }
+    // What a mount finds must stay: a block of older copies is erased without another fence, and what was read once is
+    // there for good. Without a cut before it, programs may still be under way.
+    nand.ctx().fence();
     let mut scans = Vec::with_capacity(geometry.blocks() as usize);
     for block in (0..geometry.blocks()).map(BlockId) {
         scans.push(scan_block(nand, block)?);

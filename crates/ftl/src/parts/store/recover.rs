@@ -69,6 +69,9 @@ pub(crate) fn mount<N: Nand>(
             geometry.pages()
         )));
     }
+    // What a mount finds must stay: a block of older copies is erased without another fence, and what was read once is
+    // there for good. Without a cut before it, programs may still be under way.
+    nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans)?;
     let mut store = Store::new(&geometry, nand.rules().program_order, logical_pages, options);
