@@ -10,7 +10,7 @@ use super::recover::Scan;
 use super::Store;
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 use std::collections::BTreeSet;
 
 /// Where the notes are and which segments need a new one.
@@ -180,7 +180,7 @@ impl Store {
         let bitmap = self.unmapped(segment);
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let (to, aux) = self.notes.frontier.take();
-        let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), nand.ctx().origin()) };
+        let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), Origin::FTL) };
         match nand.program(to, &blank, &bitmap, oob) {
             Ok(_) => {
                 // The note before hid what a page held that has been written since: that write must be on flash before
