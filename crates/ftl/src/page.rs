@@ -42,6 +42,7 @@ mod trim_notes;
 
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
+use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::victim::{Victim, VictimPolicy};
 use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::prefetch::prefetch;
@@ -176,13 +177,7 @@ impl PageMap {
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
-        let mut whole = N::Buf::zeroed(self.geometry.page_bytes());
-        let old = self.map[at.index()];
-        let read = scoped(nand, Cause::ReadModifyWrite, |nand| nand.read(old, &mut whole))?;
-        refuse_lost(old, read)?;
-        whole.merge(page, sectors);
-        let end = nand.ctx().last();
-        let before = nand.ctx().after(end);
+        let (whole, before) = merged(nand, self.map[at.index()], sectors, page)?;
         let stored = self.store(nand, at, &whole);
         nand.ctx().set_ready(before);
         stored
@@ -295,15 +290,6 @@ fn balance_pages(geometry: &Geometry) -> u32 {
     } else {
         0
     }
-}
-
-/// A page that stands for lost data reads as an error, never as other bytes.
-#[inline]
-fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
-    if oob.kind == Kind::Lost {
-        return Err(NandError::Uncorrectable(at).into());
-    }
-    Ok(())
 }
 
 impl Ftl for PageMap {

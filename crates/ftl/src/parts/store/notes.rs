@@ -6,8 +6,8 @@
 //! the one with the fewest live notes is renewed. There is room for two notes a segment, so that block is at
 //! most half live.
 
-use super::recover::Scan;
 use super::Store;
+use crate::parts::block_scan::BlockScan;
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
@@ -128,7 +128,7 @@ impl Notes {
     }
 
     /// Takes over what a mount found: blocks with live notes, and the block to fill further.
-    fn adopt(&mut self, scans: &[Option<Scan>], frontier: Option<BlockId>) {
+    fn adopt(&mut self, scans: &[Option<BlockScan>], frontier: Option<BlockId>) {
         self.blocks = self.live().map(|(_, page)| self.geometry.block_of(page)).collect();
         self.blocks.sort_unstable();
         self.blocks.dedup();
@@ -225,10 +225,14 @@ impl Store {
     }
 
     /// Finds the live notes; returns for each logical page the sequence number up to which its copies are hidden.
-    pub(super) fn adopt_notes<N: Nand>(&mut self, nand: &mut N, scans: &[Option<Scan>]) -> Result<Vec<u64>, FtlError> {
+    pub(super) fn adopt_notes<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        scans: &[Option<BlockScan>],
+    ) -> Result<Vec<u64>, FtlError> {
         let mut notes: Vec<(u64, u32, Ppa)> = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans) {
-            let found = scan.iter().flat_map(|scan| &scan.pages).filter(|page| page.oob.kind == Kind::TrimNote);
+            let found = scan.iter().flat_map(BlockScan::notes);
             notes.extend(found.map(|page| (page.oob.seq.0, page.oob.lpn.0, self.geometry.page(block, page.place))));
         }
         notes.sort_unstable();
