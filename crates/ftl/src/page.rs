@@ -36,10 +36,13 @@
 mod check;
 mod collect;
 mod mount;
+#[cfg(test)]
+mod tests;
 mod trim_notes;
 
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
+use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::victim::{Victim, VictimPolicy};
 use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::prefetch::prefetch;
@@ -130,7 +133,9 @@ pub struct PageMap {
     notes: TrimNotes,
     /// By block: when the last program ends that made one of its pages invalid.
     superseded: Vec<Time>,
-    /// When the last note ends.
+    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
+    mapped: Time,
+    /// When the last note ends, and the writes of the pages that it lists no more.
     noted: Time,
     events: Events,
 }
@@ -158,6 +163,7 @@ impl PageMap {
             }
         } else {
             self.notes.mapped(at);
+            self.mapped = self.mapped.max(nand.ctx().last());
         }
         self.table.set_valid(to);
         self.collect(nand, die)
@@ -171,13 +177,7 @@ impl PageMap {
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
-        let mut whole = N::Buf::zeroed(self.geometry.page_bytes());
-        let old = self.map[at.index()];
-        let read = scoped(nand, Cause::ReadModifyWrite, |nand| nand.read(old, &mut whole))?;
-        refuse_lost(old, read)?;
-        whole.merge(page, sectors);
-        let end = nand.ctx().last();
-        let before = nand.ctx().after(end);
+        let (whole, before) = merged(nand, self.map[at.index()], sectors, page)?;
         let stored = self.store(nand, at, &whole);
         nand.ctx().set_ready(before);
         stored
@@ -290,15 +290,6 @@ fn balance_pages(geometry: &Geometry) -> u32 {
     } else {
         0
     }
-}
-
-/// A page that stands for lost data reads as an error, never as other bytes.
-#[inline]
-fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
-    if oob.kind == Kind::Lost {
-        return Err(NandError::Uncorrectable(at).into());
-    }
-    Ok(())
 }
 
 impl Ftl for PageMap {

@@ -163,7 +163,9 @@ impl PageMap {
 
     /// The note of `segment` is now at `to`; the old one becomes invalid.
     pub(super) fn adopt_note<N: Nand>(&mut self, nand: &mut N, segment: u32, to: Ppa) {
-        self.noted = self.noted.max(nand.ctx().last());
+        // The note before hid what a page held that has been written since. That write must be on flash before the
+        // note goes, whose block is erased after `noted`.
+        self.noted = self.noted.max(nand.ctx().last()).max(self.mapped);
         let old = std::mem::replace(self.notes.entry(Lpn(segment)), to);
         self.notes.changed.remove(&segment);
         if old.is_some() {

@@ -127,6 +127,8 @@ pub struct Store {
     unsettled: Option<Time>,
     /// By block: when the last program ends that made one of its pages invalid.
     superseded: Vec<Time>,
+    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
+    mapped: Time,
     full: SectorMask,
     /// Whether the chip programs without gaps.
     dense: bool,
@@ -147,6 +149,7 @@ impl Store {
             failing: BTreeSet::new(),
             unsettled: None,
             superseded: vec![0; geometry.blocks() as usize],
+            mapped: 0,
             full: geometry.full_mask(),
             dense: order == ProgramOrder::AscendingDense,
             events: Events::default(),
@@ -350,6 +353,8 @@ impl Store {
             self.valid.remove(block, self.geometry.page_in_block(old));
             let superseded = &mut self.superseded[block.index()];
             *superseded = end.max(*superseded);
+        } else {
+            self.mapped = self.mapped.max(end);
         }
         self.valid.insert(self.geometry.block_of(to), self.geometry.page_in_block(to));
     }

@@ -176,7 +176,9 @@ impl Store {
                     *superseded = end.max(*superseded);
                 }
                 self.valid.remove(block, old.0 - places.start);
-            } else if !is_pending(at) {
+            } else if is_pending(at) {
+                self.mapped = self.mapped.max(end);
+            } else {
                 continue;
             }
             self.map[at as usize] = Ppa(first.0 + place);

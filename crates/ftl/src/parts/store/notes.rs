@@ -6,11 +6,11 @@
 //! the one with the fewest live notes is renewed. There is room for two notes a segment, so that block is at
 //! most half live.
 
-use super::recover::Scan;
 use super::Store;
+use crate::parts::block_scan::BlockScan;
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 use std::collections::BTreeSet;
 
 /// Where the notes are and which segments need a new one.
@@ -30,7 +30,7 @@ pub(super) struct Notes {
     failed: BTreeSet<BlockId>,
     most_blocks: u32,
     durable: bool,
-    /// When the last note ends.
+    /// When the last note ends, and the writes of the pages that it lists no more.
     written_at: Time,
 }
 
@@ -60,7 +60,7 @@ impl Notes {
         }
     }
 
-    /// When the last note ends.
+    /// When the last note ends, and the writes of the pages that it lists no more.
     pub(super) fn written_at(&self) -> Time {
         self.written_at
     }
@@ -128,7 +128,7 @@ impl Notes {
     }
 
     /// Takes over what a mount found: blocks with live notes, and the block to fill further.
-    fn adopt(&mut self, scans: &[Option<Scan>], frontier: Option<BlockId>) {
+    fn adopt(&mut self, scans: &[Option<BlockScan>], frontier: Option<BlockId>) {
         self.blocks = self.live().map(|(_, page)| self.geometry.block_of(page)).collect();
         self.blocks.sort_unstable();
         self.blocks.dedup();
@@ -180,10 +180,12 @@ impl Store {
         let bitmap = self.unmapped(segment);
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let (to, aux) = self.notes.frontier.take();
-        let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), nand.ctx().origin()) };
+        let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), Origin::FTL) };
         match nand.program(to, &blank, &bitmap, oob) {
             Ok(_) => {
-                self.notes.written_at = self.notes.written_at.max(nand.ctx().last());
+                // The note before hid what a page held that has been written since: that write must be on flash before
+                // its block is erased.
+                self.notes.written_at = self.notes.written_at.max(nand.ctx().last()).max(self.mapped);
                 self.settle_later(nand);
                 self.notes.live[segment as usize] = to;
                 self.notes.changed.remove(&segment);
@@ -223,10 +225,14 @@ impl Store {
     }
 
     /// Finds the live notes; returns for each logical page the sequence number up to which its copies are hidden.
-    pub(super) fn adopt_notes<N: Nand>(&mut self, nand: &mut N, scans: &[Option<Scan>]) -> Result<Vec<u64>, FtlError> {
+    pub(super) fn adopt_notes<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        scans: &[Option<BlockScan>],
+    ) -> Result<Vec<u64>, FtlError> {
         let mut notes: Vec<(u64, u32, Ppa)> = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans) {
-            let found = scan.iter().flat_map(|scan| &scan.pages).filter(|page| page.oob.kind == Kind::TrimNote);
+            let found = scan.iter().flat_map(BlockScan::notes);
             notes.extend(found.map(|page| (page.oob.seq.0, page.oob.lpn.0, self.geometry.page(block, page.place))));
         }
         notes.sort_unstable();
