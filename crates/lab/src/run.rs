@@ -51,7 +51,8 @@ fn carry_out(
     control.enter(Phase::Opening, 0);
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
-    let log = op_log.map(OpLog::create).transpose()?;
+    // Who stops a run before it began removes its files without waiting for it.
+    let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut workload = open(experiment, &sizing, base, control)?;
     let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
         Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut *workload)

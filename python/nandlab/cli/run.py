@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from nandlab.cli import DONE, FAILED
+from nandlab.cli.background import unfinished
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
@@ -61,6 +62,11 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     refuse_overwriting({"--report": report, "--op-log": op_log}, experiment.inputs())
     log_error: OSError | None = None
     with Waiting() as waiting, csv_beside(op_log) as log:
+        if log is not None and op_log is not None:
+            # Where the run does not answer in time, the process ends without it. A CSV on the way to Parquet has
+            # a folder of its own.
+            is_csv = not op_log.endswith(".parquet")
+            unfinished.add(Path(f"{log}.{os.getpid()}.part") if is_csv else Path(log).parent)
         (outcome,), stopped = run_all(
             [experiment], progress=lambda state: _show(waiting, state.running), op_log=log
         )
@@ -73,9 +79,6 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
                 # The run may have taken hours: its result comes first.
                 log_error = error
     if outcome.result is None:
-        if log is not None:
-            # The run has not answered in time, and the process ends without it.
-            Path(f"{log}.{os.getpid()}.part").unlink(missing_ok=True)
         say("stopped before there was a result")
         return FAILED
     result = outcome.result
