@@ -8,6 +8,15 @@ import tempfile
 from pathlib import Path
 
 
+def readable(path: str | os.PathLike[str]) -> str:
+    """The name of a file for people: bytes that are no UTF-8 stand in it as escapes.
+
+    >>> readable("a\\udcff.toml")
+    'a\\\\udcff.toml'
+    """
+    return os.fspath(path).encode("utf-8", "backslashreplace").decode()
+
+
 def target_of(path: str | os.PathLike[str]) -> Path:
     """The file that `path` stands for: links are followed, so that a new file takes the place of their end.
 

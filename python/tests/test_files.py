@@ -202,3 +202,24 @@ def test_stdin_is_a_trace_where_it_is_a_file(traced, tmp_path):
     piped = subprocess.run(command, input=TRACE, capture_output=True, text=True, timeout=60, check=False)
     assert (piped.returncode, piped.stdout) == (2, "")
     assert "/dev/stdin: expected a file, not a pipe" in piped.stderr
+
+
+def test_a_name_that_is_no_utf_8_is_a_name(nandlab_command, tmp_path):
+    path = tmp_path / os.fsdecode(b"small-\xff.toml")
+    path.write_text(SMALL)
+    report, log = tmp_path / os.fsdecode(b"report-\xff.html"), tmp_path / os.fsdecode(b"ops-\xff.csv")
+    assert nandlab_command("run", path, "--json").document["host"]["requests"] == 20000
+    ended = nandlab_command("run", path, "--report", report, "--op-log", log)
+    assert (ended.status, ended.err) == (0, "")
+    assert report.stat().st_size > 1000
+    assert log.stat().st_size > 1000
+    ended = nandlab_command("compare", path, "--vary", "seed=1,2", "--report", report)
+    assert (ended.status, ended.err) == (0, "")
+    assert nandlab_command("check", path).status == 0
+    path.write_text(SMALL + "wrong = 1\n")
+    ended = nandlab_command("run", path)
+    assert (ended.status, ended.out) == (2, "")
+    assert "small-\\udcff.toml, line 11, column 1: [device] has no key `wrong`" in ended.err
+    ended = nandlab_command("run", path, "--set", os.fsdecode(b"workload.trace.path=\xff"))
+    assert (ended.status, len(ended.err.splitlines())) == (2, 1)
+    assert "this is not UTF-8 text" in ended.err

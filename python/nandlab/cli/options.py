@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from nandlab.new_file import check_writable
+from nandlab.new_file import check_writable, readable
 from nandlab.units import percent, size
 
 EXPERIMENT = click.Path(exists=True, dir_okay=False, readable=True)
@@ -58,6 +58,9 @@ def override(pair: Pair, file: str) -> str:
 def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     if path is not None:
         writable(path)
+        from nandlab.report.charts import require_vl_convert
+
+        require_vl_convert()
     return path
 
 
@@ -217,8 +220,8 @@ def _titles(keys: Sequence[str]) -> list[str]:
 
 
 def _distinct_stems(files: Sequence[str]) -> list[str]:
-    stems = [Path(file).stem for file in files]
-    return stems if len(set(stems)) == len(stems) else list(files)
+    stems = [readable(Path(file).stem) for file in files]
+    return stems if len(set(stems)) == len(stems) else [readable(file) for file in files]
 
 
 def experiment_argument(**settings: Any) -> Callable[..., Any]:  # noqa: ANN401 - as click's

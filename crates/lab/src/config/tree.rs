@@ -91,8 +91,8 @@ impl Tree {
                 match whole.or_else(|_| i64::from_str_radix(digits, radix).map(Number::from)) {
                     Ok(whole) => Value::Number(whole),
                     Err(_) => {
-                        let range = format!("{} to {}", i64::MIN, u64::MAX);
-                        return refuse(&format!("expected a whole number from {range}, given {digits}"));
+                        // A file can hold less, but nothing in an experiment can.
+                        return refuse(&format!("expected a whole number from 0 to {}, given {digits}", u64::MAX));
                     }
                 }
             }
@@ -389,7 +389,7 @@ mod tests {
         assert_eq!((least.root["a"].as_i64(), least.root["b"].as_u64()), (Some(i64::MIN), Some(u64::MAX)));
         for text in ["18446744073709551616", "-9223372036854775809"] {
             let error = Tree::parse(&format!("a = {text}"), Format::Toml, "a.toml").unwrap_err().to_string();
-            let expected = "a: expected a whole number from -9223372036854775808 to 18446744073709551615, given ";
+            let expected = "a: expected a whole number from 0 to 18446744073709551615, given ";
             assert_eq!(error, format!("a.toml, line 1, column 5: {expected}{text}"));
         }
     }
