@@ -18,7 +18,9 @@ from nandlab.result import Result
 from nandlab.toml_text import toml_text, toml_value
 
 Progress = Callable[[str, int, int], object]
-"""Called with the phase, the requests done in it and the requests in all, some times a second."""
+"""Called with the phase, the requests done in it and the requests in all, some times a second.
+
+In the phase "opening" the requests are records of a trace that is looked through."""
 
 POLL_S = 0.05
 
@@ -99,9 +101,7 @@ class Experiment:
     def _setup(
         self, text: str, form: str, file: str, base: str | os.PathLike[str], sets: Sequence[str]
     ) -> None:
-        vars(self).update(
-            _text=text, _format=form, _file=file, _base=os.fspath(base), _sets=tuple(sets)
-        )
+        vars(self).update(_text=text, _format=form, _file=file, _base=os.fspath(base), _sets=tuple(sets))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str], sets: Sequence[str] = ()) -> Experiment:
@@ -213,7 +213,8 @@ class Experiment:
             profile if is_path else None,
             *(table.get("path") for table in resolved["workload"].values()),
         ]
-        return [Path(self._base) / name for name in named if name]
+        # A name with NUL is refused when the file is opened.
+        return [Path(self._base) / name for name in named if name and "\0" not in name]
 
     def replace(self, **tables: Any) -> Experiment:  # noqa: ANN401 - the values of a TOML table
         """Another experiment that has these tables, whole, in place of its own; relative paths start as before.
@@ -265,7 +266,10 @@ class Experiment:
             resolved = self.resolve()
         except _native.ConfigError:
             return (self._text, self._format, self._file, self._base, self._sets)
-        return (json.dumps(resolved, sort_keys=True), *(os.path.realpath(path) for path in self._read(resolved)))
+        return (
+            json.dumps(resolved, sort_keys=True),
+            *(os.path.realpath(path) for path in self._read(resolved)),
+        )
 
     def __eq__(self, other: object) -> bool:
         return self._identity() == other._identity() if isinstance(other, Experiment) else NotImplemented
@@ -294,6 +298,10 @@ class Run:
     def progress(self) -> tuple[str, int, int]:
         """The phase, the requests done in it, and the requests in all, 0 where that is unknown."""
         return self._job.progress()
+
+    def share(self) -> float | None:
+        """The part of all its phases that is done, 0 to 1; None while that is not known."""
+        return self._job.share()
 
     def wait(self, seconds: float) -> bool:
         """Waits at most so long for the end; says whether it has come."""

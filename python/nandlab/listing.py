@@ -89,7 +89,9 @@ def option_table(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "type": python_type(spec, schema),
             "default": spec.get("default", _ABSENT),
             "required": name in required,
-            "doc": _without_default(" ".join(_description(spec, schema).split()), spec.get("default", _ABSENT)),
+            "doc": _without_default(
+                " ".join(_description(spec, schema).split()), spec.get("default", _ABSENT)
+            ),
         }
         for name, spec in schema.get("properties", {}).items()
     }
@@ -109,9 +111,7 @@ def _without_default(doc: str, default: Any) -> str:  # noqa: ANN401 - JSON
 
 def optional(annotation: str) -> str:
     """The annotation of an option that may be left out, which None stands for."""
-    return (
-        annotation if annotation.endswith("None") or annotation == "Any" else f"{annotation} | None"
-    )
+    return annotation if annotation.endswith("None") or annotation == "Any" else f"{annotation} | None"
 
 
 def _description(spec: dict[str, Any], schema: dict[str, Any]) -> str:

@@ -381,13 +381,18 @@ def test_an_experiment_cannot_be_changed_and_says_how_to_get_another(small):
         for name in ("seed", "device", "_text"):
             with pytest.raises(AttributeError, match=rf"replace\({name}=\.\.\.\) makes another one"):
                 setattr(experiment, name, 7)
-        other = experiment.replace(seed=7, device={"capacity": "12 MiB", "over_provisioning": Decimal("0.25")})
+        other = experiment.replace(
+            seed=7, device={"capacity": "12 MiB", "over_provisioning": Decimal("0.25")}
+        )
         assert experiment.resolve()["seed"] == 3
         assert other.run().seed == 7
         assert other.resolve()["device"]["capacity"] == "12 MiB"
         assert other.resolve()["workload"] == experiment.resolve()["workload"]
         assert other != experiment
-        assert other.replace(seed=3, device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25)) == experiment
+        assert (
+            other.replace(seed=3, device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25))
+            == experiment
+        )
         with pytest.raises(nandlab.ConfigError, match="seed: expected what is to take its place"):
             experiment.replace(seed=None)
         with pytest.raises(nandlab.ConfigError, match="ftl: expected a table such as"):
@@ -415,7 +420,9 @@ def test_experiments_are_equal_that_resolve_to_the_same(small, tmp_path):
 
 def test_an_experiment_tells_what_it_is(small, tmp_path):
     assert repr(as_python()) == "<Experiment of Python: uniform, page, generic 16 MiB, seed 3>"
-    assert repr(nandlab.Experiment.from_toml(small, ["seed=9"])).endswith("uniform, page, generic 16 MiB, seed 9>")
+    assert repr(nandlab.Experiment.from_toml(small, ["seed=9"])).endswith(
+        "uniform, page, generic 16 MiB, seed 9>"
+    )
     assert "that cannot run: seed: expected" in repr(as_python(seed=-1))
     path = write(tmp_path / "again.toml", as_python().to_toml())
     assert nandlab.Experiment.from_toml(path) == as_python()
@@ -423,7 +430,9 @@ def test_an_experiment_tells_what_it_is(small, tmp_path):
 
 @pytest.mark.parametrize("name", ["workload", "ftl", "device", "host", "precondition", "buffer"])
 def test_what_is_no_table_is_refused_at_once(name):
-    with pytest.raises(nandlab.ConfigError, match=rf"^{name}: expected a table such as nandlab\..*, given 3$"):
+    with pytest.raises(
+        nandlab.ConfigError, match=rf"^{name}: expected a table such as nandlab\..*, given 3$"
+    ):
         as_python(**{name: 3})
 
 
@@ -431,7 +440,11 @@ def test_every_kind_of_number_is_taken():
     for number in (Decimal("0.25"), Fraction(1, 4)):
         device = nandlab.Device(capacity="16 MiB", over_provisioning=number)
         assert as_python(device=device).resolve()["device"]["over_provisioning"] == 0.25
-    for number, given in ((Decimal("sNaN"), "sNaN"), (Decimal("Infinity"), "Infinity"), (Fraction(10**400), "Frac")):
+    for number, given in (
+        (Decimal("sNaN"), "sNaN"),
+        (Decimal("Infinity"), "Infinity"),
+        (Fraction(10**400), "Frac"),
+    ):
         with pytest.raises(nandlab.ConfigError, match=f"seed: expected a finite number, given .*{given}"):
             as_python(seed=number)
 

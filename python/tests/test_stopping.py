@@ -46,6 +46,19 @@ def test_ctrl_c_prints_a_partial_result_and_shows_progress_before(long):
     assert took_s < 3
 
 
+@pytest.mark.parametrize("command", [("run",), ("compare", "--vary", "seed=1,2,3")])
+def test_the_first_line_of_progress_promises_nothing(long, command):
+    name, *options = command
+    arguments = (name, long, *options, "--set", "precondition.overwrites=2000")
+    _, _, err, _ = interrupted(*arguments, after_s=1.5)
+    lines = [line for line in err.splitlines() if "left" in line]
+    assert len(lines) == 1
+    assert lines[0].endswith("time left not known yet")
+    assert " 0 %" in lines[0]
+    if name == "run":
+        assert " of 8,192,000 page writes" in lines[0]
+
+
 WORN_OUT = """\
 [workload.uniform]
 requests = 2_000_000

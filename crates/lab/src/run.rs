@@ -48,16 +48,17 @@ fn carry_out(
     control: &Control,
     op_log: Option<&Path>,
 ) -> Result<Record, LabError> {
-    control.enter(Phase::Opening, 0);
+    control.enter(Phase::Opening, 0, 0);
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
     // Who stops a run before it began removes its files without waiting for it.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut workload = open(experiment, &sizing, base, control)?;
+    control.enter(Phase::Opening, 0, 0);
     let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
         Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut *workload)
     });
-    control.enter(Phase::Done, 0);
+    control.enter(Phase::Done, 0, 0);
     record
 }
 
@@ -68,7 +69,10 @@ fn open(
     base: &Path,
     control: &Control,
 ) -> Result<Box<dyn Workload>, LabError> {
-    let watch = |_| !control.is_cancelled();
+    let watch = |records| {
+        control.set_done(records);
+        !control.is_cancelled()
+    };
     let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
     match experiment.workload.options().open(&setting) {
         Err(WorkloadError::Stopped) => Ok(Box::new(Nothing)),
@@ -127,13 +131,17 @@ impl<'a> Run<'a> {
 
     fn measure(mut self, workload: &mut dyn Workload) -> Result<Record, LabError> {
         let mount = self.mount_record();
+        let total = workload.len_hint().unwrap_or(0);
+        let (writes, page) = (self.preconditioning(), u64::from(self.sizing.geometry.sectors_per_page()));
+        // What is shorter than a page costs as much as one.
+        let each = workload.sectors_hint().map_or(0, |sectors| sectors / total.max(1)).max(page);
+        self.control.plan(total.saturating_mul(each).saturating_add(writes.requests().saturating_mul(page)));
         let (precondition, mut stopped) = self.precondition()?;
         let start = self.mark();
-        let total = workload.len_hint().unwrap_or(0);
         let mut meter = self.meter(total);
         let mut wall_s = 0.0;
         if stopped.is_none() {
-            self.enter(Phase::Workload, total);
+            self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
             stopped = self.play(workload, &mut meter, &start)?;
             wall_s = wall.elapsed().as_secs_f64();
@@ -152,8 +160,8 @@ impl<'a> Run<'a> {
         Ok(record)
     }
 
-    fn enter(&self, phase: Phase, total: u64) {
-        self.control.enter(phase, total);
+    fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
+        self.control.enter(phase, total, sectors_each);
         if let Some(log) = self.log {
             log.enter(phase);
         }
@@ -183,15 +191,20 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn preconditioning(&self) -> Preconditioning {
+        let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
+        Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors)
+    }
+
     /// Writes what comes before the measurement; what it cost, and what stopped it before its end.
     pub(crate) fn precondition(&mut self) -> Result<(Option<PreconditionRecord>, Option<Stopped>), LabError> {
-        let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
-        let mut writes = Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors);
+        let sectors = self.sizing.geometry.sectors_per_page();
+        let mut writes = self.preconditioning();
         let all = writes.requests();
         if all == 0 {
             return Ok((None, None));
         }
-        self.enter(Phase::Precondition, all);
+        self.enter(Phase::Precondition, all, sectors.into());
         let start = self.mark();
         let mut clock = self.clock(true, start.time);
         let (mut batch, mut done, mut requests) = (Vec::new(), Vec::new(), 0);

@@ -113,9 +113,16 @@ def _to_parquet(log: str, target: str, waiting, stopped: bool) -> bool:  # noqa:
 
 
 def _show(waiting, running) -> None:  # noqa: ANN001 - see Waiting and State
-    for phase, done, total in running.values():
-        in_all = f" of {total:,}" if total else ""
-        waiting.update(phase, done / total if total else None, f"{done:,}{in_all} requests")
+    for stage in running.values():
+        waiting.update("run", stage.share, _doing(stage))
+
+
+def _doing(stage) -> str:  # noqa: ANN001 - see Stage
+    if stage.phase == "opening":
+        return f"{stage.done:,} records of the trace read" if stage.done else "setting up the device"
+    noun = "page writes" if stage.phase == "precondition" else "requests"
+    in_all = f" of {stage.total:,}" if stage.total else ""
+    return f"{stage.phase}: {stage.done:,}{in_all} {noun}"
 
 
 def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported late

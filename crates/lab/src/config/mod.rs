@@ -19,7 +19,7 @@ use nandlab_buffer::BufferConfig;
 use nandlab_ftl::FtlConfig;
 use nandlab_workload::{Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tree::{Part, Tree};
 
 /// An experiment with every default filled in.
@@ -47,6 +47,9 @@ pub struct Experiment {
     /// The text that it was read from: where errors that show later are at home.
     #[serde(skip)]
     tree: Tree,
+    /// The folder that relative paths start from.
+    #[serde(skip)]
+    base: PathBuf,
 }
 
 /// An experiment as it is written.
@@ -153,6 +156,7 @@ impl Experiment {
             device,
             notices: Vec::new(),
             tree,
+            base: base.to_owned(),
         };
         let tree = &experiment.tree;
         experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
@@ -188,7 +192,7 @@ impl Experiment {
         let (name, larger) = (
             self.workload.name(),
             match &error {
-                WorkloadError::TooSmall { needed, .. } => Advice::to_hold(&self.device, &self.ftl, *needed).sentence(),
+                WorkloadError::TooSmall { needed, .. } => Advice::to_hold(self, *needed).sentence(),
                 _ => None,
             },
         );
