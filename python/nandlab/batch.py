@@ -28,7 +28,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where a run is: its phase, the requests done in it and in all, and the share of all phases that is done."""
+    """Where a run is: its phase, the requests done in it and in all, and the share of all phases done."""
 
     phase: str
     done: int

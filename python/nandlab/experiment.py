@@ -70,6 +70,12 @@ class Experiment:
 
     """
 
+    _text: str
+    _format: str
+    _file: str
+    _base: str
+    _sets: tuple[str, ...]
+
     def __init__(  # noqa: PLR0913 - one keyword for each table of the file
         self,
         *,
@@ -217,7 +223,9 @@ class Experiment:
         return [Path(self._base) / name for name in named if name and "\0" not in name]
 
     def replace(self, **tables: Any) -> Experiment:  # noqa: ANN401 - the values of a TOML table
-        """Another experiment that has these tables, whole, in place of its own; relative paths start as before.
+        """Another experiment, with these tables as a whole in place of its own.
+
+        Relative paths start where they did.
 
         Raises:
             ConfigError: As the constructor.

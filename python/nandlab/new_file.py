@@ -9,10 +9,10 @@ from pathlib import Path
 
 
 def readable(path: str | os.PathLike[str]) -> str:
-    """The name of a file for people: bytes that are no UTF-8 stand in it as escapes.
+    r"""The name of a file for people: bytes that are no UTF-8 stand in it as escapes.
 
-    >>> readable("a\\udcff.toml")
-    'a\\\\udcff.toml'
+    >>> readable("a\udcff.toml")
+    'a\\udcff.toml'
     """
     return os.fspath(path).encode("utf-8", "backslashreplace").decode()
 

@@ -293,3 +293,24 @@ def test_the_share_of_a_batch_never_goes_back(tmp_path):
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert ("workload", 1000000) in phases
+
+
+@pytest.mark.parametrize(
+    ("options", "column", "values"),
+    [
+        (["small.toml"], "experiment", ["small.toml", "small.toml (2)"]),
+        (["--vary", "ftl=page,page,page"], "ftl", ["page", "page (2)", "page (3)"]),
+        (["--vary", "seed=1,1"], "seed", ["1", "1 (2)"]),
+        (["--vary", "seed=1,0x1"], "seed", ["1", "0x1"]),
+    ],
+)
+def test_rows_of_one_experiment_are_told_apart_and_named(nandlab_command, small, options, column, values):
+    ended = nandlab_command("compare", small.name, *options, "--json", cwd=small.parent)
+    runs = ended.document["runs"]
+    assert [run["labels"][column] for run in runs] == values
+    for value, run in zip(values[1:], runs[1:], strict=True):
+        assert re.search(
+            rf"{re.escape(value)} is the same experiment as \S*? ?{re.escape(values[0])}\n", ended.err
+        )
+        assert run["result"]["waf"] == runs[0]["result"]["waf"]
+    assert nandlab_command("compare", small, "--vary", "seed=1,2").err == ""

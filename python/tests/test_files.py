@@ -130,6 +130,17 @@ def test_an_output_is_never_an_input_or_another_output(nandlab_command, small, t
     assert not both.exists()
 
 
+def test_a_file_may_have_the_name_of_a_bundled_profile(nandlab_command, small, tmp_path):
+    write(tmp_path / "generic", "old")
+    ended = nandlab_command("run", small, "--report", "generic", cwd=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    write(tmp_path / "own.toml", "wrong")
+    arguments = ("--set", "device.profile=own.toml", "--report", "own.toml")
+    ended = nandlab_command("run", small, *arguments, cwd=tmp_path)
+    assert ended.status == 2
+    assert (tmp_path / "own.toml").read_text() == "wrong"
+
+
 def test_a_closed_output_is_no_traceback(small):
     shell = ["sh", "-c", f"exec {sys.executable} -m nandlab run {small} >&-"]
     done = subprocess.run(shell, capture_output=True, text=True, timeout=60, check=False)

@@ -218,7 +218,10 @@ def test_a_second_ctrl_c_leaves_no_log(long, tmp_path, name, apart_s):
     folder = tmp_path / "out"
     folder.mkdir()
     # A run that does not hear that it is to stop stands for a disk that is slow.
-    slow = "import nandlab.batch\nnandlab.batch.Run.cancel = lambda run: None\nfrom nandlab.cli import main\nmain()"
+    slow = (
+        "import nandlab.batch\nnandlab.batch.Run.cancel = lambda run: None\n"
+        "from nandlab.cli import main\nmain()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", slow, "run", long, "--op-log", folder / name],
         stdout=subprocess.PIPE,

@@ -191,8 +191,19 @@ def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) ->
             {titles[key]: _label(titles[key], value) for key, value in pairs} for pairs in (before, after)
         ]
         overrides = [override(pair, file) for pair in (*sets, *before, *after)]
-        found.append(Design(file, labels[0] | own | labels[1], overrides))
+        found.append(Design(file, _unlike(found, labels[0] | own | labels[1]), overrides))
     return found
+
+
+def _unlike(found: Sequence[Design], labels: dict[str, str]) -> dict[str, str]:
+    """The labels, with a number where an earlier design has the same: a value may be given twice."""
+    taken = [design.labels for design in found]
+    *_, last = labels
+    number, unlike = 1, labels
+    while unlike in taken:
+        number += 1
+        unlike = labels | {last: f"{labels[last]} ({number})"}
+    return unlike
 
 
 def _pairs(axes: Sequence[Axis]) -> list[list[Pair]]:

@@ -46,7 +46,7 @@ class Known:
         return self._share
 
     def left_s(self) -> float | None:
-        """Seconds to the end at the pace of the second half of the time so far; None while that says nothing."""
+        """Seconds to the end at the pace of the second half of the time so far; None while not known."""
         if not self._times:
             return None
         start, first = self._times[0], self._shares[0]

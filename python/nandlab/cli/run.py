@@ -63,8 +63,8 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     log_error: OSError | None = None
     with Waiting() as waiting, csv_beside(op_log) as log:
         if log is not None and op_log is not None:
-            # Where the run does not answer in time, the process ends without it. A CSV on the way to Parquet has
-            # a folder of its own.
+            # Where the run does not answer in time, the process ends without it. A CSV on the way to Parquet
+            # has a folder of its own.
             is_csv = not op_log.endswith(".parquet")
             unfinished.add(Path(f"{log}.{os.getpid()}.part") if is_csv else Path(log).parent)
         (outcome,), stopped = run_all(
