@@ -28,6 +28,11 @@ pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Resu
     }
 }
 
+/// Whether the memory that is free holds the tables of such a device, where the system tells it.
+pub(crate) fn has_room(model: Model, sizing: &Sizing) -> bool {
+    available_bytes().is_none_or(|available| needed_bytes(model, sizing) <= available)
+}
+
 fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) -> LabError {
     let (key, lower) = match (device.capacity, device.blocks_per_plane) {
         (Some(_), None) => ("device.capacity", "device.capacity"),

@@ -348,6 +348,44 @@ fn every_way_out_of_a_trace_too_large_works_when_it_is_followed() {
 }
 
 #[test]
+fn a_way_out_of_a_device_too_small_for_the_ftl_holds_the_workload_too() {
+    let folder = std::env::temp_dir().join(format!("nandlab-way-out-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    // 28 MiB.
+    std::fs::write(folder.join("t.csv"), "time_us,op,sector,sectors\n0,W,57336,8\n").unwrap();
+    let control = nandlab_lab::Control::default();
+    for workload in ["[workload.trace]\npath = \"t.csv\"", "[workload.uniform]\nfootprint = \"28 MiB\"\nrequests = 9"] {
+        for device in ["", "over_provisioning = 0.25", "blocks_per_plane = 3", "blocks_per_plane = 70"] {
+            let text = format!("{workload}\n[ftl.page]\n[device]\ncapacity = \"1 MiB\"\n{device}");
+            let run = |sets: &[String]| {
+                let experiment = Experiment::parse(&text, Format::Toml, "x.toml", &folder, sets)?;
+                nandlab_lab::run(&experiment, &folder, &control, None)
+            };
+            let Err(LabError::Config(error)) = run(&[]) else { panic!("{text}") };
+            // What is wrong with the footprint of a generator is told before.
+            if error.message.contains("footprint") {
+                continue;
+            }
+            let ways = ways_out(&error.message);
+            assert!(!ways.is_empty(), "{error}");
+            for sets in ways {
+                run(&sets).unwrap_or_else(|wrong| panic!("{error}\n{sets:?}: {wrong}"));
+            }
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_device_that_nobody_would_want_is_no_way_out() {
+    for capacity in ["1 GiB", "64 MiB"] {
+        let text = format!("[device]\ncapacity = \"{capacity}\"\n[device.shape]\nchannels = 100000");
+        let error = error(&with("", &text));
+        assert!(error.message.ends_with("and one to collect need 6"), "{error}");
+    }
+}
+
+#[test]
 fn a_trace_that_cannot_be_read_names_the_key_too() {
     let text = "[workload.trace]\npath = \"none.csv\"\n[ftl.page]";
     let control = nandlab_lab::Control::default();
@@ -428,7 +466,7 @@ fn overrides_reach_every_key_and_are_named_in_errors() {
 
 #[test]
 fn a_reserve_that_would_deadlock_comes_with_ways_out_that_work() {
-    for (ftl, reserve) in [("page", 60), ("block", 60), ("block", 4000)] {
+    for (ftl, reserve) in [("page", 60), ("block", 60), ("block", 300)] {
         let at = |reserve: &str, device: &str| {
             parse(&format!(
                 "[workload.uniform]\n[ftl.{ftl}]\n{reserve}\n[device]\n{device}\nshape.pages_per_block = 64"

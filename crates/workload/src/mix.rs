@@ -353,4 +353,8 @@ impl<P: Pattern> Workload for Generator<P> {
     fn len_hint(&self) -> Option<u64> {
         Some(self.requests)
     }
+
+    fn sectors_hint(&self) -> Option<u64> {
+        Some((self.requests as f64 * self.sizes.mean()) as u64)
+    }
 }

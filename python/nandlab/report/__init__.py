@@ -26,7 +26,7 @@ def write_run(result: Result, path: str | os.PathLike[str], command: str | None 
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    write_whole(path, run_page(result, command).encode())
+    write_whole(path, run_page(result, command).encode(errors="backslashreplace"))
 
 
 def write_comparison(
@@ -46,7 +46,7 @@ def write_comparison(
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    write_whole(path, comparison_page(runs, command).encode())
+    write_whole(path, comparison_page(runs, command).encode(errors="backslashreplace"))
 
 
 def write_reproduction(
@@ -60,4 +60,4 @@ def write_reproduction(
     """
     from nandlab.report.reproduction import reproduction_page
 
-    write_whole(path, reproduction_page(found, command).encode())
+    write_whole(path, reproduction_page(found, command).encode(errors="backslashreplace"))

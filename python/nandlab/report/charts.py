@@ -5,11 +5,14 @@ Colours are CSS variables of the page (`style.css`). Every axis with a quantity 
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
+
+from nandlab._native import NandlabError
 
 Rows = Sequence[dict[str, Any]]
 Spec = dict[str, Any]
@@ -56,8 +59,17 @@ _CONFIG = {
 }
 
 
+def require_vl_convert() -> None:
+    """Says how to get what draws, before a run whose report would end without it."""
+    try:
+        importlib.import_module("vl_convert")
+    except ImportError as error:
+        raise NandlabError(f"a report needs vl-convert: pip install vl-convert-python ({error})") from None
+
+
 def svg(spec: Spec, names: Iterable[str] = ()) -> str:
     """Draws a specification; `names` stand on the left and on the right of it."""
+    require_vl_convert()
     import vl_convert
 
     # The fonts of the reader may be wider than those that the text was measured with.
