@@ -8,6 +8,9 @@
 //! A merge gathers the pages of a logical block in a new block. Every page of it carries the mark of a merge, the last
 //! one [`COMPLETE`](crate::parts::block_scan::COMPLETE) too: a mount drops a block of the first without the second, and of a complete one it knows that
 //! every older copy of the logical block is superseded, trims that nobody noted included.
+//!
+//! A flush waits for everything that was issued, merges in the background included: which blocks of a logical block a
+//! mount finds depends on how far the last merge got, and nothing shows yet that a flush may leave that open.
 
 mod check;
 pub(crate) mod fill;
