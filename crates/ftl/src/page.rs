@@ -14,8 +14,8 @@
 //! ## Recovery
 //! Mount reads every spare area; of several copies of a page the one with the highest sequence number
 //! wins. The page programmed last in a block may be torn, so it is read in full, and so is the page below
-//! one that carries the resumed mark or cannot be read. Blocks in use before the power went are filled
-//! further. A block that looks erased on a device in use is erased again before its first page: its erase
+//! one that carries the resumed mark, and every page of a block with one that cannot be read. Blocks in use
+//! before the power went are filled further. A block that looks erased on a device in use is erased again before its first page: its erase
 //! may have been cut. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
 //! one segment of the address space; the newest note of a segment replaces the older ones.
 //!

@@ -1,12 +1,13 @@
 //! Recovery of the page map from flash alone.
 
-use super::trim_notes::{self, TrimNotes};
+use super::trim_notes::TrimNotes;
 use super::{Config, Die, FreeBlock, PageMap};
-use crate::parts::block_scan::{scan, BlockScan, Page};
+use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
+use crate::parts::trim_note;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Ppa};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 use std::collections::VecDeque;
 
 /// The newest copy of each logical page, and the notes.
@@ -32,7 +33,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     // there for good. Without a cut before it, programs may still be under way.
     nand.ctx().fence();
     let scans = scan(nand)?;
-    let newest = newest_copies(&geometry, logical_pages, trim_notes::segments(&geometry, logical_pages), &scans)?;
+    refuse_foreign(&geometry, logical_pages, &scans, "page", None)?;
+    let newest = newest_copies(&geometry, logical_pages, &scans);
     let mut ftl = blank(&geometry, logical_pages, config, newest.highest + 1);
     let newest = ftl.adopt_notes(nand, newest)?;
     ftl.adopt(&scans, newest);
@@ -40,41 +42,21 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     Ok(ftl)
 }
 
-fn newest_copies(
-    geometry: &Geometry,
-    logical_pages: u32,
-    segments: usize,
-    scans: &[Option<BlockScan>],
-) -> Result<Newest, FtlError> {
+fn newest_copies(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Newest {
     let count = logical_pages as usize;
     let mut newest = Newest { map: vec![Ppa::NONE; count], seqs: vec![0; count], notes: Vec::new(), highest: 0 };
     for (block, scan) in (0..).map(BlockId).zip(scans) {
         let Some(scan) = scan else { continue };
         newest.highest = newest.highest.max(scan.highest);
-        for &Page { place, oob } in &scan.pages {
-            let at = geometry.page(block, place);
-            if oob.seq.0 == 0 {
-                return Err(FtlError::Config(format!(
-                    "page {at} carries no sequence number: a lean device that was written cannot be mounted again"
-                )));
-            }
-            let (is_note, limit) = if oob.kind == Kind::TrimNote { (true, segments) } else { (false, count) };
-            if oob.lpn.index() >= limit {
-                return Err(FtlError::Config(format!(
-                    "page {at} belongs to logical page {} or beyond and {logical_pages} are exported: the device was \
-                     used with a larger capacity",
-                    oob.lpn
-                )));
-            }
-            if is_note {
-                newest.notes.push((oob.lpn, at));
-            } else if oob.seq.0 > newest.seqs[oob.lpn.index()] {
-                newest.map[oob.lpn.index()] = at;
+        newest.notes.extend(scan.notes().map(|page| (page.oob.lpn, geometry.page(block, page.place))));
+        for &Page { place, oob } in scan.copies() {
+            if oob.seq.0 > newest.seqs[oob.lpn.index()] {
+                newest.map[oob.lpn.index()] = geometry.page(block, place);
                 newest.seqs[oob.lpn.index()] = oob.seq.0;
             }
         }
     }
-    Ok(newest)
+    newest
 }
 
 fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> PageMap {
@@ -117,10 +99,11 @@ impl PageMap {
                 Err(NandError::Uncorrectable(_)) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let (seq, unmapped) = self.notes.read(segment.0, &note);
-            for lpn in unmapped {
-                if newest.seqs.get(lpn.index()).is_some_and(|&copy| copy < seq) {
-                    newest.map[lpn.index()] = Ppa::NONE;
+            let (seq, unmapped) = trim_note::read(&note);
+            let first = self.notes.first_of(segment);
+            for at in unmapped.map(|page| (first + page) as usize) {
+                if newest.seqs.get(at).is_some_and(|&copy| copy < seq) {
+                    newest.map[at] = Ppa::NONE;
                 }
             }
             if ages[segment.index()] <= seq {

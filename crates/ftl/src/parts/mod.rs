@@ -7,4 +7,5 @@ pub mod frontier;
 pub(crate) mod partial;
 mod scan;
 pub mod store;
+pub(crate) mod trim_note;
 pub mod victim;

@@ -5,9 +5,12 @@
 //! copies is what makes the simulation fast; firmware finds them through a bit for each physical page, which says
 //! whether it is valid, and the smaller tables that each scheme reports as its memory.
 //!
-//! A merge gathers the pages of a logical block in a new block. Every page of it carries [`GATHERED`], the last
-//! one [`COMPLETE`] too: a mount drops a block of the first without the second, and of a complete one it knows that
+//! A merge gathers the pages of a logical block in a new block. Every page of it carries the mark of a merge, the last
+//! one [`COMPLETE`](crate::parts::block_scan::COMPLETE) too: a mount drops a block of the first without the second, and of a complete one it knows that
 //! every older copy of the logical block is superseded, trims that nobody noted included.
+//!
+//! A flush waits for everything that was issued, merges in the background included: which blocks of a logical block a
+//! mount finds depends on how far the last merge got, and nothing shows yet that a flush may leave that open.
 
 mod check;
 pub(crate) mod fill;
@@ -33,11 +36,6 @@ pub(crate) use recover::mount;
 pub use recover::Found;
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// Set in `aux` of every page that a merge gathered.
-const GATHERED: u16 = 2;
-/// Set in `aux` of the last page of a merge.
-const COMPLETE: u16 = 4;
 
 /// When a block that holds nothing any more is erased.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

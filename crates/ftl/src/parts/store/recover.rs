@@ -1,10 +1,10 @@
 //! Recovery of a store from flash.
 
 use super::fill::Fill;
-use super::{Options, Store, COMPLETE, GATHERED};
-use crate::parts::block_scan::{scan, BlockScan, Page};
+use super::{Options, Store};
+use crate::parts::block_scan::{merge_span, refuse_foreign, scan, BlockScan, COMPLETE};
 use crate::FtlError;
-use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, Ppa};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
 
 /// A block in use, as a scheme sees it at mount.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(crate) fn mount<N: Nand>(
     // there for good. Without a cut before it, programs may still be under way.
     nand.ctx().fence();
     let scans = scan(nand)?;
-    refuse_foreign(&geometry, logical_pages, &scans)?;
+    refuse_foreign(&geometry, logical_pages, &scans, name, Some(options.span))?;
     let mut store = Store::new(&geometry, nand.rules().program_order, logical_pages, options);
     store.seq = 1 + scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
     let hidden = store.adopt_notes(nand, &scans)?;
@@ -55,31 +55,9 @@ pub(crate) fn mount<N: Nand>(
     Ok((store, found))
 }
 
-/// Refuses flash that no store of this capacity wrote.
-fn refuse_foreign(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Result<(), FtlError> {
-    for (block, scan) in (0..).map(BlockId).zip(scans) {
-        for &Page { place, oob } in scan.iter().flat_map(|scan| &scan.pages) {
-            let (at, lpn) = (geometry.page(block, place), oob.lpn);
-            let why = if oob.seq.0 == 0 {
-                "carries no sequence number: a lean device that was written cannot be mounted again".into()
-            } else if !matches!(oob.kind, Kind::Data | Kind::Lost | Kind::Deleted | Kind::TrimNote) {
-                format!("is of kind {:?}: the device was used by another FTL", oob.kind)
-            } else if matches!(oob.kind, Kind::Data | Kind::Lost) && lpn.0 >= logical_pages {
-                format!(
-                    "holds logical page {lpn} and {logical_pages} are exported: the device was used with a larger capacity"
-                )
-            } else {
-                continue;
-            };
-            return Err(FtlError::Config(format!("page {at} {why}")));
-        }
-    }
-    Ok(())
-}
-
 /// Whether a merge filled the block and did not get to its end.
 fn is_cut_merge(scan: &BlockScan) -> bool {
-    scan.copies().any(|page| page.oob.aux & GATHERED != 0) && !scan.copies().any(|page| page.oob.aux & COMPLETE != 0)
+    scan.copies().any(|page| merge_span(page.oob) != 0) && !scan.copies().any(|page| page.oob.aux & COMPLETE != 0)
 }
 
 /// What the copies on flash say.
@@ -109,7 +87,7 @@ pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Blo
             let (seq, at) = (page.oob.seq.0, page.oob.lpn);
             let (end, target) = merged[group(at)];
             let superseded = seq < end && block != target;
-            if seq <= hidden[at.index()] {
+            if seq < hidden[at.index()] {
                 continue;
             }
             if superseded {
