@@ -276,7 +276,7 @@ impl Image {
             };
             let found = if is_bad { Ok(Vec::new()) } else { found_pages(device, block, kept.pe_cycles, &pages) };
             let found = found.map_err(|what| self.damaged(what))?;
-            device.restore(block, kept, found.iter().map(|found| (found.page, found.oob)));
+            device.restore(block, &kept, found.iter().map(|found| (found.page, found.oob)));
             if is_bad {
                 device.states.retire(block);
             }
