@@ -141,8 +141,6 @@ pub trait Ftl: Sized {
 pub enum Trims {
     /// Zeros.
     Durable,
-    /// Zeros, or what it held when it was trimmed.
-    Undone,
     /// Zeros, or anything that it has held; the mount after may find something else of these.
     Forgotten,
 }

@@ -167,7 +167,7 @@ impl<S: SpareStore> Counting<S> {
 impl Counting<Full> {
     /// Takes over pages of `block` that were programmed before this device came to be, ascending, with what is kept of
     /// the block: its P/E cycles, the base of its sequences, and the pages that count for each author.
-    pub(crate) fn restore(&mut self, block: BlockId, kept: Kept, pages: impl Iterator<Item = (u32, Oob)>) {
+    pub(crate) fn restore(&mut self, block: BlockId, kept: &Kept, pages: impl Iterator<Item = (u32, Oob)>) {
         self.pe_cycles[block.index()] = kept.pe_cycles;
         self.spare.bases[block.index()] = kept.base;
         for (page, oob) in pages {

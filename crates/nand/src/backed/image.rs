@@ -78,49 +78,6 @@ pub enum BackedError {
         /// Which record, and what is wrong with it.
         what: String,
     },
-    /// A sound image of another device.
-    #[error("the image {} holds another device: it has {found}, asked for were {wanted}", path.display())]
-    OtherDevice {
-        /// The image.
-        path: PathBuf,
-        /// Its device.
-        found: String,
-        /// The device that was expected.
-        wanted: String,
-    },
-}
-
-impl BackedError {
-    pub(super) fn other_device(path: &Path, found: &Counting, geometry: &Geometry, rules: &Rules) -> Self {
-        let path = path.to_owned();
-        if found.geometry() == geometry {
-            return Self::OtherDevice { path, found: describe_rules(found.rules()), wanted: describe_rules(rules) };
-        }
-        let (found, wanted) = (describe_shape(found.geometry().shape()), describe_shape(geometry.shape()));
-        Self::OtherDevice { path, found, wanted }
-    }
-}
-
-fn describe_shape(shape: &Shape) -> String {
-    format!(
-        "{} channels x {} dies x {} planes x {} blocks x {} pages of {} + {} B",
-        shape.channels,
-        shape.dies_per_channel,
-        shape.planes_per_die,
-        shape.blocks_per_plane,
-        shape.pages_per_block,
-        shape.page_bytes,
-        shape.spare_bytes
-    )
-}
-
-fn describe_rules(rules: &Rules) -> String {
-    let order = match rules.program_order {
-        ProgramOrder::Any => "any",
-        ProgramOrder::Ascending => "ascending",
-        ProgramOrder::AscendingDense => "ascending_dense",
-    };
-    format!("program_order {order}, partial_programs {}, endurance {}", rules.partial_programs, rules.endurance)
 }
 
 /// Why an image failed while it was used; empty while it works.
@@ -319,7 +276,7 @@ impl Image {
             };
             let found = if is_bad { Ok(Vec::new()) } else { found_pages(device, block, kept.pe_cycles, &pages) };
             let found = found.map_err(|what| self.damaged(what))?;
-            device.restore(block, kept, found.iter().map(|found| (found.page, found.oob)));
+            device.restore(block, &kept, found.iter().map(|found| (found.page, found.oob)));
             if is_bad {
                 device.states.retire(block);
             }
