@@ -30,7 +30,7 @@ WIDTH, STEP = 560, 22
 COLOURS = tuple(f"var(--c{at})" for at in range(8))
 
 DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [14, 3])
-"""Patterns of lines. They are as many as have no divisor in common with the colours, so 40 lines all differ."""
+"""Patterns of lines; as many as have no divisor in common with the colours, so that 40 lines all differ."""
 
 _TEXT = {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12}
 _CONFIG = {
