@@ -50,13 +50,13 @@ def test_ctrl_c_prints_a_partial_result_and_shows_progress_before(long):
 def test_the_first_line_of_progress_promises_nothing(long, command):
     name, *options = command
     arguments = (name, long, *options, "--set", "precondition.overwrites=2000")
-    _, _, err, _ = interrupted(*arguments, after_s=1.5)
+    # The second line comes ten seconds after the first.
+    _, _, err, _ = interrupted(*arguments, after_s=5)
     lines = [line for line in err.splitlines() if "left" in line]
-    assert len(lines) == 1
+    assert lines
     assert lines[0].endswith("time left not known yet")
-    assert " 0 %" in lines[0]
-    if name == "run":
-        assert " of 8,192,000 page writes" in lines[0]
+    assert " 0 %" in lines[0] or "setting up" in lines[0]
+    assert name != "run" or " of 8,192,000 page writes" in lines[0] or "setting up the device" in lines[0]
 
 
 WORN_OUT = """\

@@ -184,7 +184,7 @@ def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) ->
     rest = [axis for axis in axes if axis not in work]
     titles = dict(zip((axis.key for axis in axes), _titles([axis.key for axis in axes]), strict=True))
     stems = list(zip(files, _distinct_stems(files), strict=True))
-    found = []
+    found: list[Design] = []
     for before, (file, stem), after in itertools.product(_pairs(work), stems, _pairs(rest)):
         own = {"experiment": stem} if len(files) > 1 or not axes else {}
         labels = [

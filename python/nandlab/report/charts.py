@@ -31,6 +31,9 @@ WIDTH, STEP = 560, 22
 
 COLOURS = tuple(f"var(--c{at})" for at in range(8))
 
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [14, 3])
+"""Patterns of lines; as many as have no divisor in common with the colours, so that 40 lines all differ."""
+
 _TEXT = {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12}
 _CONFIG = {
     "background": "transparent",
@@ -177,6 +180,10 @@ def over_time(  # noqa: PLR0913 - what the lines are, and what stands beside the
         "scale": scale,
         "axis": {"format": "~g", "tickCount": 6},
     }
+    colour = _colour("colour", colour_title, colours)
+    dashes = [DASHES[at % len(DASHES)] for at in range(len(colours))]
+    # Long enough to show the pattern.
+    legend = {"symbolType": "stroke", "symbolSize": 900} if len(colours) > 1 else None
     lines: Spec = {
         "mark": {"type": "line", "interpolate": "linear"},
         "encoding": {
@@ -187,10 +194,8 @@ def over_time(  # noqa: PLR0913 - what the lines are, and what stands beside the
                 "axis": {"format": ",.0f", "tickCount": 4},
             },
             "y": y,
-            "color": {
-                **_colour("colour", colour_title, colours),
-                **({} if len(colours) > 1 else {"legend": None}),
-            },
+            "color": {**colour, "legend": legend},
+            "strokeDash": {**colour, "scale": {"domain": list(colours), "range": dashes}, "legend": legend},
         },
     }
     if len(panels) <= 1:
