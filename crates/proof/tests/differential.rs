@@ -134,7 +134,7 @@ impl Visitor for NotesOfTheLayer {
     type Out = ();
 
     fn visit<F: Ftl>(self, config: &F::Config) {
-        let geometry = Geometry::single_die(24, 16, 512).expect("a small device");
+        let geometry = Geometry::single_die(60, 16, 512).expect("a small device");
         let nand: Counting = Counting::new(geometry, Rules::default());
         let mut disk = Disk::<F, _>::mount(nand, 100, config).expect("it fits");
         let journal = |op, sector, sectors| Request { origin: Origin::JOURNAL, ..Request::new(op, sector, sectors) };
