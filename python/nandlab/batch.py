@@ -27,16 +27,26 @@ class Outcome:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """Where a run is: its phase, the requests done in it and in all, and the share of all phases done."""
+
+    phase: str
+    done: int
+    total: int
+    share: float | None
+
+
+@dataclass(frozen=True)
 class State:
-    """Where a batch stands: experiments done, and phase, requests done and in all of each one running."""
+    """Where a batch stands: experiments done, and where each one is that runs."""
 
     finished: int
-    running: dict[int, tuple[str, int, int]]
+    running: dict[int, Stage]
     total: int
 
     def share(self) -> float:
         """Part of the batch that is done, 0 to 1, each experiment counting alike."""
-        parts = (done / total if total else 0.0 for _, done, total in self.running.values())
+        parts = (stage.share or 0.0 for stage in self.running.values())
         return (self.finished + sum(parts)) / self.total if self.total else 1.0
 
 
@@ -81,7 +91,7 @@ def run_all(
                     outcomes[at] = Outcome(error=error)
             _collect(running, outcomes, POLL_S)
             if progress is not None:
-                states = {at: run.progress() for at, run in running.items()}
+                states = {at: Stage(*run.progress(), run.share()) for at, run in running.items()}
                 done = len(experiments) - len(waiting) - len(running)
                 progress(State(done, states, len(experiments)))
     except KeyboardInterrupt:

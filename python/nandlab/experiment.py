@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from nandlab import _native
 from nandlab.config import Device, Host, Precondition
+from nandlab.new_file import readable
 from nandlab.parquet import csv_beside, require_polars, to_parquet
-from nandlab.plain import plain
+from nandlab.plain import plain, refused
 from nandlab.result import Result
+from nandlab.toml_text import toml_text, toml_value
 
 Progress = Callable[[str, int, int], object]
-"""Called with the phase, the requests done in it and the requests in all, some times a second."""
+"""Called with the phase, the requests done in it and the requests in all, some times a second.
+
+In the phase "opening" the requests are records of a trace that is looked through."""
 
 POLL_S = 0.05
+
+_EXAMPLES = {
+    "workload": "nandlab.workload.uniform()",
+    "ftl": "nandlab.ftl.page()",
+    "buffer": "nandlab.buffer.pass_through()",
+    "device": "nandlab.Device()",
+    "host": "nandlab.Host()",
+    "precondition": "nandlab.Precondition()",
+}
+"""What stands for each table."""
 
 
 class Experiment:
@@ -40,8 +55,10 @@ class Experiment:
         base: The folder that relative paths start from; the current one by default.
         tables: Other top-level keys of the TOML file.
 
+    An experiment cannot be changed; `replace()` makes another one. Two are equal that resolve to the same.
+
     Raises:
-        ConfigError: A value that no file could hold, such as NaN; with its `key`.
+        ConfigError: A value that no file could hold, such as NaN, or a table that is none; with its `key`.
 
     >>> import nandlab
     >>> experiment = nandlab.Experiment(
@@ -53,6 +70,12 @@ class Experiment:
     1
 
     """
+
+    _text: str
+    _format: str
+    _file: str
+    _base: str
+    _sets: tuple[str, ...]
 
     def __init__(  # noqa: PLR0913 - one keyword for each table of the file
         self,
@@ -80,15 +103,14 @@ class Experiment:
             **tables,
         }
         tree = plain({name: table for name, table in given.items() if table is not None})
+        _refuse_other_than_tables(tree)
         # No file holds it, so its errors name none.
         self._setup(json.dumps(tree), "json", "", base, ())
 
     def _setup(
-        self, text: str, form: str, source: str, base: str | os.PathLike[str], sets: Sequence[str]
+        self, text: str, form: str, file: str, base: str | os.PathLike[str], sets: Sequence[str]
     ) -> None:
-        self._text, self._format, self._source = text, form, source
-        self._base = os.fspath(base)
-        self._sets = tuple(sets)
+        vars(self).update(_text=text, _format=form, _file=file, _base=os.fspath(base), _sets=tuple(sets))
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str], sets: Sequence[str] = ()) -> Experiment:
@@ -104,10 +126,13 @@ class Experiment:
 
         """
         path = Path(path)
+        for override in sets:
+            if override != readable(override):
+                raise _native.ConfigError(f"--set {readable(override)}: this is not UTF-8 text")
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise _native.ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
+            raise _native.ConfigError(f"{readable(path)}: byte {error.start} is not UTF-8 text") from None
         experiment = cls.__new__(cls)
         experiment._setup(text, "json" if path.suffix == ".json" else "toml", str(path), path.parent, sets)
         return experiment
@@ -122,7 +147,8 @@ class Experiment:
         return json.loads(self._native_text().resolve())
 
     def _native_text(self) -> _native.Text:
-        return _native.Text(self._text, self._format, self._source, self._base, list(self._sets))
+        source = readable(self._file)
+        return _native.Text(self._text, self._format, source, self._base, list(self._sets))
 
     def inspect(self) -> dict[str, Any]:
         """What it comes down to before it runs.
@@ -188,18 +214,92 @@ class Experiment:
 
     def inputs(self) -> list[Path]:
         """The files that it reads: itself, a trace, a profile."""
-        resolved = self.resolve()
-        base = Path(self._base)
+        own = [Path(self._file)] if self._file else []
+        return [*own, *self._read(self.resolve())]
+
+    def _read(self, resolved: Mapping[str, Any]) -> list[Path]:
+        """The trace and the profile; bundled profiles, which have names and no paths, are no files."""
+        profile = resolved["device"]["profile"]
+        is_path = "/" in profile or "\\" in profile or profile.endswith(".toml")
         named = [
-            resolved["device"]["profile"],
+            profile if is_path else None,
             *(table.get("path") for table in resolved["workload"].values()),
         ]
-        own = [Path(self._source)] if self._source else []
-        return [*own, *(base / name for name in named if name)]
+        # A name with NUL is refused when the file is opened.
+        return [Path(self._base) / name for name in named if name and "\0" not in name]
+
+    def replace(self, **tables: Any) -> Experiment:  # noqa: ANN401 - the values of a TOML table
+        """Another experiment, with these tables as a whole in place of its own.
+
+        Relative paths start where they did.
+
+        Raises:
+            ConfigError: As the constructor.
+
+        >>> import nandlab
+        >>> experiment = nandlab.Experiment(workload=nandlab.workload.uniform(), ftl=nandlab.ftl.page())
+        >>> experiment.replace(seed=7).resolve()["seed"]
+        7
+
+        """
+        given = plain(tables)
+        left_out = [name for name, table in given.items() if table is None]
+        if left_out:
+            raise refused(left_out[0], "expected what is to take its place, given None")
+        _refuse_other_than_tables(given)
+        other = Experiment.__new__(Experiment)
+        if self._file:
+            # A file keeps its lines, which errors name.
+            sets = (f"{name}={toml_value(table)}" for name, table in given.items())
+            other._setup(self._text, self._format, self._file, self._base, (*self._sets, *sets))
+        else:
+            text = json.dumps(json.loads(self._text) | given)
+            other._setup(text, self._format, self._file, self._base, self._sets)
+        return other
+
+    def to_toml(self) -> str:
+        """The text of a TOML file with every default written out; a relative path stays one.
+
+        Raises:
+            ConfigError: As `resolve()`.
+
+        """
+        return toml_text(self.resolve())
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"{name}: an experiment cannot be changed; replace({name}=...) makes another one that has it"
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name}: an experiment cannot be changed; replace() makes another one")
+
+    def _identity(self) -> tuple[object, ...]:
+        """What makes two experiments equal: all that they resolve to, and the files that they read."""
+        try:
+            resolved = self.resolve()
+        except _native.ConfigError:
+            return (self._text, self._format, self._file, self._base, self._sets)
+        return (
+            json.dumps(resolved, sort_keys=True),
+            *(os.path.realpath(path) for path in self._read(resolved)),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self._identity() == other._identity() if isinstance(other, Experiment) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
 
     def __repr__(self) -> str:
-        sets = "".join(f", {override}" for override in self._sets)
-        return f"<Experiment {self._source or 'of Python'}{sets}>"
+        of = f"<Experiment {readable(self._file) or 'of Python'}"
+        try:
+            resolved = self.resolve()
+        except _native.ConfigError as error:
+            return f"{of} that cannot run: {error}>"
+        (workload,), (ftl,), device = resolved["workload"], resolved["ftl"], resolved["device"]
+        size = f" {device['capacity']}" if "capacity" in device else ""
+        return f"{of}: {workload}, {ftl}, {device['profile']}{size}, seed {resolved['seed']}>"
 
 
 class Run:
@@ -212,6 +312,10 @@ class Run:
     def progress(self) -> tuple[str, int, int]:
         """The phase, the requests done in it, and the requests in all, 0 where that is unknown."""
         return self._job.progress()
+
+    def share(self) -> float | None:
+        """The part of all its phases that is done, 0 to 1; None while that is not known."""
+        return self._job.share()
 
     def wait(self, seconds: float) -> bool:
         """Waits at most so long for the end; says whether it has come."""
@@ -235,6 +339,15 @@ class Run:
     def partial_result(self) -> Result:
         """As `result()`, but a device or an index that cannot go on is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()))
+
+
+def _refuse_other_than_tables(tree: Mapping[str, Any]) -> None:
+    """Refuses what can be no table of an experiment: the rest is said by `resolve()`."""
+    for name, table in tree.items():
+        # `ftl="page"` is a table, too.
+        named = name in ("workload", "ftl", "buffer") and isinstance(table, str)
+        if name in _EXAMPLES and not named and not isinstance(table, dict):
+            raise refused(name, f"expected a table such as {_EXAMPLES[name]}, given {reprlib.repr(table)}")
 
 
 def _unless_it_failed(result: Result) -> Result:

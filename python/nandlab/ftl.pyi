@@ -41,15 +41,14 @@ def block(
     Args:
         replacement_blocks: Most replacement blocks in use at once; as many as the free blocks allow
             where that is less. With 0 a page that is written again costs a full merge. Default 8, a
-            convention: the patent has no such limit. Default 8.
-        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
-            "on_free".
+            convention: the patent has no such limit.
+        erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
             Without it there are no notes, and a mount may bring back what a trimmed page held, as long
-            as that is not erased. Default true. Default true.
+            as that is not erased. Default true.
     """
 
 def nftl(
@@ -66,13 +65,12 @@ def nftl(
     Args:
         max_chain: Most blocks of a chain, at least 1; a longer one is folded before a block is
             appended. 0: no limit, the default. Default 0.
-        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
-            "on_free".
+        erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for folding; at least 1. With 1 a program
             failure or a torn page during a fold may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true. Default true.
+            Default true.
     """
 
 def fmax(
@@ -90,18 +88,17 @@ def fmax(
 
     Args:
         switch: Whether a simple mirror that holds every page becomes the data block; else it is merged.
-            Default true. Default true.
+            Default true.
         merge_includes_pending: Whether a merge writes the page that triggered it into the merged block;
-            else it goes to a new mirror. Default true. Default true.
+            else it goes to a new mirror. Default true.
         strict_order: Whether a compound mirror is filled behind its last programmed page only, also on
-            chips that program in any order. Default false. Default false.
-        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
-            "on_free".
+            chips that program in any order. Default false.
+        erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true. Default true.
+            Default true.
     """
 
 def mtbs(
@@ -121,14 +118,13 @@ def mtbs(
             the default, which the B+tree study calls optimal. The study's sectors are pages of 512
             bytes. Default 0.
         whole_requests: Whether the pages of a request are placed together; else each page alone.
-            Default true, the reading that fits the B+tree study. Default true.
-        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
-            "on_free".
+            Default true, the reading that fits the B+tree study.
+        erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true. Default true.
+            Default true.
     """
 
 def bast(
@@ -147,18 +143,17 @@ def bast(
 
     Args:
         log_blocks: Most log blocks in use at once, at least 1; as many as the free blocks allow where
-            that is less. Default 8, a convention: the paper shows what 4 to 64 bring. Default 8.
-        victim: Which log block is reclaimed when all are in use. Default lru. Default "lru".
-        first_write: Where a page goes that was never written. Default data. Default "data".
+            that is less. Default 8, a convention: the paper shows what 4 to 64 bring.
+        victim: Which log block is reclaimed when all are in use. Default "lru".
+        first_write: Where a page goes that was never written. Default "data".
         partial_merge: Whether a log block that holds a prefix in order is completed; else it is merged
-            in full. Default true. Default true.
-        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
-            "on_free".
+            in full. Default true.
+        erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true. Default true.
+            Default true.
     """
 
 def fast(
@@ -178,20 +173,17 @@ def fast(
 
     Args:
         log_blocks: Most random log blocks in use, at least 1; as many as the free blocks allow where
-            that is less. Default 8, a convention. Default 8.
-        sequential_block: Whether one log block more takes sequential writes. Default true. Default
-            true.
-        sw_rule: Which first page of a logical block starts a sequential log block. Default always.
-            Default "always".
+            that is less. Default 8, a convention.
+        sequential_block: Whether one log block more takes sequential writes. Default true.
+        sw_rule: Which first page of a logical block starts a sequential log block. Default "always".
         skip_stale: Whether a victim's logical blocks are left alone where newer log pages have
-            superseded all their pages in it. Default true. Default true.
+            superseded all their pages in it. Default true.
         migrate: Whether a victim that is less than half valid is renewed instead of merged. Default
-            false. Default false.
-        erase_when: When a block that holds nothing any more is erased. Default `on_free`. Default
-            "on_free".
+            false.
+        erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
-            Default true. Default true.
+            Default true.
     """

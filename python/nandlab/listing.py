@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import json
+import re
 import textwrap
 from collections.abc import Callable
 from functools import cache
@@ -70,7 +71,7 @@ def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
                 option,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=inspect.Parameter.empty if spec["required"] else None,
-                annotation=spec["type"],
+                annotation=spec["type"] if spec["required"] else optional(spec["type"]),
             )
             for option, spec in options.items()
         ],
@@ -88,10 +89,29 @@ def option_table(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "type": python_type(spec, schema),
             "default": spec.get("default", _ABSENT),
             "required": name in required,
-            "doc": " ".join(_description(spec, schema).split()),
+            "doc": _without_default(
+                " ".join(_description(spec, schema).split()), spec.get("default", _ABSENT)
+            ),
         }
         for name, spec in schema.get("properties", {}).items()
     }
+
+
+def _said(doc: str, default: Any) -> re.Match[str] | None:  # noqa: ANN401 - JSON
+    """Where `doc` names the default itself, if it does."""
+    value = default if isinstance(default, str) else json.dumps(default)
+    return re.search(rf" ?\bDefault [`\"]?{re.escape(value)}[`\"]?(?=[.,;])", doc)
+
+
+def _without_default(doc: str, default: Any) -> str:  # noqa: ANN401 - JSON
+    """`doc` without a last sentence that says no more than the default."""
+    said = None if default is _ABSENT else _said(doc, default)
+    return doc if said is None or doc[said.end() :] != "." else doc[: said.start()]
+
+
+def optional(annotation: str) -> str:
+    """The annotation of an option that may be left out, which None stands for."""
+    return annotation if annotation.endswith("None") or annotation == "Any" else f"{annotation} | None"
 
 
 def _description(spec: dict[str, Any], schema: dict[str, Any]) -> str:
@@ -142,8 +162,10 @@ def document(entry: dict[str, Any], options: dict[str, dict[str, Any]]) -> str:
     if options:
         lines += ["", "Args:"]
     for name, spec in options.items():
-        default = "" if spec["default"] is _ABSENT else f" Default {json.dumps(spec['default'])}."
+        default = spec["default"]
+        told = default is _ABSENT or _said(spec["doc"], default)
+        said = "" if told else f" Default {json.dumps(default)}."
         lines += textwrap.wrap(
-            f"{name}: {spec['doc']}{default}", 100, initial_indent="    ", subsequent_indent="        "
+            f"{name}: {spec['doc']}{said}", 100, initial_indent="    ", subsequent_indent="        "
         )
     return "\n".join(lines)

@@ -8,6 +8,15 @@ import tempfile
 from pathlib import Path
 
 
+def readable(path: str | os.PathLike[str]) -> str:
+    r"""The name of a file for people: bytes that are no UTF-8 stand in it as escapes.
+
+    >>> readable("a\udcff.toml")
+    'a\\udcff.toml'
+    """
+    return os.fspath(path).encode("utf-8", "backslashreplace").decode()
+
+
 def target_of(path: str | os.PathLike[str]) -> Path:
     """The file that `path` stands for: links are followed, so that a new file takes the place of their end.
 
@@ -37,19 +46,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     # Asked of the path as given: the links of /proc lead to pipes that have no name.
     if not os.fspath(path):
         raise OSError("expected the name of a file, given an empty one")
-    given, path = Path(path), target_of(path)
-    if given.is_dir():
-        raise OSError(f"cannot write {given}: it is a folder")
-    if given.exists() and not given.is_file():
-        raise OSError(f"cannot write {given}: it is not a regular file")
-    if path.exists() and not os.access(path, os.W_OK):
-        raise OSError(f"cannot write {given}: it is write-protected")
+    given = Path(path)
+    try:
+        path = target_of(given)
+        if given.is_dir():
+            raise OSError(f"cannot write {given}: it is a folder")
+        if given.exists() and not given.is_file():
+            raise OSError(f"cannot write {given}: it is not a regular file")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise OSError(f"cannot write {given}: it is write-protected")
+    except OSError as error:
+        # Sentences of our own have no number; a name may be too long for the system to look at.
+        if error.errno is None:
+            raise
+        raise OSError(f"cannot write {_short(given)}: {_reason(error, given)}") from None
     try:
         descriptor, probe = _open_beside(path)
         os.close(descriptor)
         Path(probe).unlink()
     except OSError as error:
-        raise OSError(f"cannot write {given}: {_reason(error, path)}") from None
+        raise OSError(f"cannot write {_short(given)}: {_reason(error, path)}") from None
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
@@ -90,6 +106,12 @@ def _reason(error: OSError, path: Path) -> str:
             return f"no file can be made in {path.parent}"
         return f"there is no folder {path.parent}"
     return (error.strerror or str(error)).lower()
+
+
+def _short(path: Path) -> str:
+    """The path, or its start where nobody would read it to its end."""
+    text = readable(path)
+    return text if len(text) <= 200 else f"{text[:40]}... ({len(text)} characters)"
 
 
 def _umask() -> int:

@@ -31,7 +31,11 @@ def csv_beside(path: str | None) -> Iterator[str | None]:
     if path is None or not path.endswith(".parquet"):
         yield path if path is None else str(target_of(path))
         return
-    with tempfile.TemporaryDirectory(prefix=".nandlab-", dir=target_of(path).parent) as folder:
+    # A run that was stopped may still be writing there.
+    place = tempfile.TemporaryDirectory(
+        prefix=".nandlab-", dir=target_of(path).parent, ignore_cleanup_errors=True
+    )
+    with place as folder:
         csv = str(Path(folder) / "operations.csv")
         try:
             yield csv

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import numbers
 import os
+import reprlib
 from collections.abc import Mapping, Sequence, Set
+from decimal import Decimal
 from typing import Any
 
 from nandlab._native import ConfigError
@@ -49,19 +52,32 @@ def _scalar(value: Any, key: str) -> Any:  # noqa: ANN401 - as above
         return value
     if isinstance(value, str):
         return _text(value, key)
-    if isinstance(value, int):
-        if not -(2**63) <= value < 2**64:
-            words = f"expected a whole number from {-(2**63)} to {2**64 - 1}"
-            raise refused(key, f"{words}, given {_short(value)}")
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise refused(key, f"expected a finite number, given {float(value)}")
-        return float(value)
+    if isinstance(value, numbers.Integral):
+        return _whole(int(value), key)
+    if isinstance(value, numbers.Real | Decimal):
+        return _finite(value, key)
     what = (
         "a set, which has no order" if isinstance(value, Set) else f"a value of type {type(value).__name__}"
     )
     raise refused(key, f"expected a number, a text, a truth value, a list or a table, given {what}")
+
+
+def _whole(value: int, key: str) -> int:
+    # A file can hold less, but nothing in an experiment can.
+    if not -(2**63) <= value < 2**64:
+        raise refused(key, f"expected a whole number from 0 to {2**64 - 1}, given {_short(value)}")
+    return value
+
+
+def _finite(value: numbers.Real | Decimal, key: str) -> float:
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        # A fraction that is too large, or a signalling NaN.
+        number = math.inf
+    if not math.isfinite(number):
+        raise refused(key, f"expected a finite number, given {reprlib.repr(value)}")
+    return number
 
 
 def _text(value: str, key: str) -> str:

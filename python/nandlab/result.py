@@ -7,16 +7,19 @@ The names are those of the JSON record that `nandlab run --json` prints. Units s
 
 from __future__ import annotations
 
+import copy
 import difflib
 import typing
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
+
+NO_CHANGE = "a result cannot be changed; to_dict() gives a copy that can"
 
 
 class View:
-    """A JSON object whose keys are attributes."""
+    """A JSON object whose keys are attributes; it cannot be changed."""
 
     def __init__(self, data: dict[str, Any]) -> None:
-        self._data = data
+        vars(self)["_data"] = data
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - JSON
         if name.startswith("_"):
@@ -29,6 +32,12 @@ class View:
             raise AttributeError(f"{type(self).__name__} has no {name!r}{hint}") from None
         return _view(value, _hints(type(self)).get(name))
 
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name}: {NO_CHANGE}")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name}: {NO_CHANGE}")
+
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._data]
 
@@ -40,8 +49,8 @@ class View:
         return f"{type(self).__name__}({inner})"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object itself."""
-        return self._data
+        """A copy of the JSON object."""
+        return copy.deepcopy(self._data)
 
 
 _KNOWN: dict[type, dict[str, Any]] = {}
@@ -55,12 +64,14 @@ def _hints(view: type[View]) -> dict[str, Any]:
 
 def _view(value: Any, hint: Any) -> Any:  # noqa: ANN401 - JSON
     if value is None or hint is None:
-        return value
+        return copy.deepcopy(value)
     parts = [part for part in typing.get_args(hint) if part is not type(None)]
     if isinstance(value, list):
-        return [_view(item, parts[0]) for item in value] if parts else value
+        return [_view(item, parts[0]) for item in value] if parts else copy.deepcopy(value)
     kind = parts[0] if parts and not isinstance(hint, type) else hint
-    return kind(value) if isinstance(kind, type) and issubclass(kind, View) else value
+    is_view = isinstance(kind, type) and issubclass(kind, View)
+    # Changing what a result hands out must not change the result.
+    return kind(value) if is_view else copy.deepcopy(value)
 
 
 class Stopped(View):
@@ -335,6 +346,8 @@ class Speed(View):
 class Result(View):
     """What a run came to.
 
+    Results are equal where all but `speed` is.
+
     Attributes:
         version: Version of nandlab.
         seed: Start of the random numbers.
@@ -382,6 +395,18 @@ class Result(View):
     speed: Speed
     notices: list[str]
 
+    def __init__(self, data: dict[str, Any]) -> None:
+        super().__init__(copy.deepcopy(data))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Result) and self._timeless() == other._timeless()
+
+    # As a dictionary, it has no hash.
+    __hash__ = None  # type: ignore[assignment]
+
+    def _timeless(self) -> dict[str, Any]:
+        return {name: value for name, value in self._data.items() if name != "speed"}
+
     def __repr__(self) -> str:
         waf = "no writes" if self.waf is None else f"waf {self.waf:.3f}"
         partial = ", partial" if self.partial else ""
@@ -389,7 +414,7 @@ class Result(View):
 
     def without_speed(self) -> dict[str, Any]:
         """The record without `speed`: equal for equal experiments, on every machine."""
-        return {name: value for name, value in self._data.items() if name != "speed"}
+        return copy.deepcopy(self._timeless())
 
     def waf_by_cause(self) -> dict[str, float]:
         """The parts of `waf` by cause, the host's own first; they sum to it. Empty without writes."""
@@ -409,6 +434,10 @@ class Result(View):
         Args:
             path: The file; an old one is replaced once the new one is whole.
             command: The command line that remakes the report, printed in it.
+
+        Raises:
+            NandlabError: The package that draws, vl-convert, is not installed.
+            OSError: With a sentence; an older file at `path` is then as it was.
 
         """
         from nandlab.report import write_run

@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from nandlab.listing import document, lists, option_table
+from nandlab.listing import document, lists, option_table, optional
 
 HEAD = '''"""Made by `python -m nandlab.stubs` from the lists of the compiled module."""
 
@@ -32,7 +32,7 @@ def _function(entry: dict[str, Any]) -> str:
     arguments = [
         f"    {name}: {spec['type']},"
         if spec["required"]
-        else f"    {name}: {_optional(spec['type'])} = None,"
+        else f"    {name}: {optional(spec['type'])} = None,"
         for name, spec in ordered
     ]
     head = (
@@ -43,10 +43,6 @@ def _function(entry: dict[str, Any]) -> str:
     doc = document(entry, options).replace("\\", "\\\\").replace('"""', "'''")
     quoted = textwrap.indent(f'"""{doc}\n"""', "    ") if "\n" in doc else f'    """{doc}"""'
     return f"{head} -> Choice:\n{quoted}\n"
-
-
-def _optional(kind: str) -> str:
-    return kind if kind.endswith("None") or kind == "Any" else f"{kind} | None"
 
 
 def write(folder: Path) -> None:

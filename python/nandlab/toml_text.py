@@ -33,7 +33,7 @@ def _tables(tree: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
     lines = []
     if path and (plain or not inner):
         lines += ["", f"[{'.'.join(_key(part) for part in path)}]"]
-    lines += [f"{_key(key)} = {_value(value)}" for key, value in plain.items()]
+    lines += [f"{_key(key)} = {toml_value(value)}" for key, value in plain.items()]
     for key, table in inner.items():
         lines += _tables(table, (*path, key))
     return lines
@@ -43,10 +43,16 @@ def _key(key: str) -> str:
     return key if _BARE.fullmatch(key) else json.dumps(key)
 
 
-def _value(value: Any) -> str:  # noqa: ANN401 - JSON
+def toml_value(value: Any) -> str:  # noqa: ANN401 - JSON
+    """A value on one line, as it stands behind a key.
+
+    >>> toml_value({"page": {"victim": "greedy"}})
+    '{ page = { victim = "greedy" } }'
+    """
     if isinstance(value, Mapping):
-        pairs = (f"{_key(key)} = {_value(item)}" for key, item in value.items() if item is not None)
+        pairs = (f"{_key(key)} = {toml_value(item)}" for key, item in value.items() if item is not None)
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    # JSON leaves it as it is, and TOML does not take it.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

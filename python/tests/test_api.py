@@ -1,8 +1,15 @@
 """The Python API: the same experiment as TOML and as Python gives the same result."""
 
+import copy
 import inspect
+import json
+import pickle
 import signal
+import subprocess
+import sys
 import threading
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -228,7 +235,7 @@ def test_seeds_have_one_range(tmp_path):
         lambda: as_python(seed=-1).resolve(),
     ):
         with pytest.raises(
-            nandlab.ConfigError, match=r"seed: expected a whole number from .* 18446744073709551615"
+            nandlab.ConfigError, match=r"seed: expected a whole number from 0 to 18446744073709551615"
         ):
             resolve()
 
@@ -327,3 +334,151 @@ def test_operation_logs_are_written_as_parquet(tmp_path, nandlab_command, small)
     log = polars.read_parquet(tmp_path / "log.parquet")
     assert (log["operation"] == "erase").sum() == ended.document["flash"]["erases"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["log.parquet", "small.toml"]
+
+
+def test_what_a_result_hands_out_is_a_copy(small_result):
+    before = small_result.waf, small_result.seed, list(small_result.series[0].to_dict())
+    for handed_out in (small_result.to_dict(), small_result.without_speed()):
+        handed_out["waf"] = 17
+        handed_out["host"]["requests"] = 17
+    small_result.experiment["seed"] = 17
+    small_result.ram.sram.clear()
+    small_result.wear.histogram.clear()
+    small_result.notices.append("17")
+    small_result.series[0].to_dict().clear()
+    assert (small_result.waf, small_result.seed, list(small_result.series[0].to_dict())) == before
+    assert small_result.host.requests == 20000
+    assert small_result.experiment["seed"] == 3
+    assert small_result.ram.sram
+    assert small_result.wear.histogram
+    assert "17" not in small_result.notices
+
+
+def test_a_result_cannot_be_changed(small_result):
+    for change in (
+        lambda: setattr(small_result, "waf", 17),
+        lambda: setattr(small_result.host, "requests", 17),
+        lambda: delattr(small_result, "_data"),
+    ):
+        with pytest.raises(AttributeError, match=r"a result cannot be changed; to_dict\(\) gives a copy"):
+            change()
+    assert small_result.host.requests == 20000
+
+
+def test_results_are_equal_whatever_the_machine_took(small_result):
+    record = small_result.to_dict()
+    record["speed"]["wall_s"] += 1
+    assert nandlab.Result(record) == small_result
+    record["seed"] += 1
+    assert nandlab.Result(record) != small_result
+    for copied in (copy.deepcopy(small_result), pickle.loads(pickle.dumps(small_result))):
+        assert copied == small_result
+        assert copied.speed == small_result.speed
+
+
+def test_an_experiment_cannot_be_changed_and_says_how_to_get_another(small):
+    for experiment in (as_python(), nandlab.Experiment.from_toml(small)):
+        for name in ("seed", "device", "_text"):
+            with pytest.raises(AttributeError, match=rf"replace\({name}=\.\.\.\) makes another one"):
+                setattr(experiment, name, 7)
+        other = experiment.replace(
+            seed=7, device={"capacity": "12 MiB", "over_provisioning": Decimal("0.25")}
+        )
+        assert experiment.resolve()["seed"] == 3
+        assert other.run().seed == 7
+        assert other.resolve()["device"]["capacity"] == "12 MiB"
+        assert other.resolve()["workload"] == experiment.resolve()["workload"]
+        assert other != experiment
+        assert (
+            other.replace(seed=3, device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25))
+            == experiment
+        )
+        with pytest.raises(nandlab.ConfigError, match="seed: expected what is to take its place"):
+            experiment.replace(seed=None)
+        with pytest.raises(nandlab.ConfigError, match="ftl: expected a table such as"):
+            experiment.replace(ftl=3)
+
+
+def test_experiments_are_equal_that_resolve_to_the_same(small, tmp_path):
+    experiment = as_python()
+    assert experiment == as_python() == nandlab.Experiment.from_toml(small)
+    assert experiment != as_python(seed=4)
+    assert experiment != 3
+    assert len({experiment, as_python(), nandlab.Experiment.from_toml(small), as_python(seed=4)}) == 2
+    for copied in (copy.deepcopy(experiment), copy.copy(experiment), pickle.loads(pickle.dumps(experiment))):
+        assert copied == experiment
+        assert copied.run() == experiment.run()
+    # The same words, and other files.
+    here, there = (
+        nandlab.Experiment(workload={"trace": {"path": "a.csv"}}, ftl={"page": {}}, base=base)
+        for base in (tmp_path, tmp_path / "inner")
+    )
+    assert here != there
+    wrong = as_python(seed=-1)
+    assert wrong == as_python(seed=-1) != as_python(seed=-2)
+
+
+def test_an_experiment_tells_what_it_is(small, tmp_path):
+    assert repr(as_python()) == "<Experiment of Python: uniform, page, generic 16 MiB, seed 3>"
+    assert repr(nandlab.Experiment.from_toml(small, ["seed=9"])).endswith(
+        "uniform, page, generic 16 MiB, seed 9>"
+    )
+    assert "that cannot run: seed: expected" in repr(as_python(seed=-1))
+    path = write(tmp_path / "again.toml", as_python().to_toml())
+    assert nandlab.Experiment.from_toml(path) == as_python()
+
+
+@pytest.mark.parametrize("name", ["workload", "ftl", "device", "host", "precondition", "buffer"])
+def test_what_is_no_table_is_refused_at_once(name):
+    with pytest.raises(
+        nandlab.ConfigError, match=rf"^{name}: expected a table such as nandlab\..*, given 3$"
+    ):
+        as_python(**{name: 3})
+
+
+def test_every_kind_of_number_is_taken():
+    for number in (Decimal("0.25"), Fraction(1, 4)):
+        device = nandlab.Device(capacity="16 MiB", over_provisioning=number)
+        assert as_python(device=device).resolve()["device"]["over_provisioning"] == 0.25
+    for number, given in (
+        (Decimal("sNaN"), "sNaN"),
+        (Decimal("Infinity"), "Infinity"),
+        (Fraction(10**400), "Frac"),
+    ):
+        with pytest.raises(nandlab.ConfigError, match=f"seed: expected a finite number, given .*{given}"):
+            as_python(seed=number)
+
+
+@pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads"])
+def test_signatures_and_docstrings_do_not_contradict_themselves(kind):
+    module = {"ftls": nandlab.ftl, "buffers": nandlab.buffer, "workloads": nandlab.workload}[kind]
+    for name in dir(module):
+        function = getattr(module, name)
+        for parameter in inspect.signature(function).parameters.values():
+            optional = parameter.default is None
+            assert optional == (parameter.annotation == "Any" or parameter.annotation.endswith("None"))
+        arguments = function.__doc__.partition("Args:")[2]
+        for argument in arguments.split("\n    ")[1:]:
+            if not argument.startswith("    "):
+                told = argument
+                continue
+            told += " " + argument.strip()
+            assert told.count("Default ") <= 1, told
+
+
+def test_a_report_without_the_package_that_draws_names_it(small_result, tmp_path):
+    code = (
+        "import sys, json\nsys.modules['vl_convert'] = None\nimport nandlab\n"
+        "result = nandlab.Result(json.load(sys.stdin))\n"
+        "try:\n    result.report('report.html')\nexcept nandlab.NandlabError as error:\n    print(error)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(small_result.to_dict()),
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert "a report needs vl-convert: pip install vl-convert-python" in ended.stdout, ended.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -106,6 +106,12 @@ def test_a_wrong_unit_names_the_key_and_what_is_allowed(nandlab_command, small):
         (["run", "--sett", "a=b"], "Did you mean '--set'? `nandlab run --help`"),
         (["run", __file__, "--report", ""], "--report: expected the name of a file, given an empty one"),
         (["run", __file__, "--report", "/proc/report.html"], "no file can be made in /proc"),
+        (
+            ["run", __file__, "--report", "a" * 300],
+            f"cannot write {'a' * 40}... (300 characters): file name too",
+        ),
+        (["run", __file__, "--report", "a" * 250 + ".html"], "file name too long"),
+        (["run", __file__, "--op-log", "a" * 300 + ".csv"], "(304 characters): file name too long"),
     ],
 )
 def test_wrong_usage_gives_a_sentence(nandlab_command, arguments, says):
@@ -229,3 +235,82 @@ def test_faults_are_checked_before_a_run(nandlab_command, small):
     ended = nandlab_command("check", small, "--set", "device.faults.factory_bad_share=-1")
     assert ended.status == 2
     assert ended.err.startswith("error: --set device.faults.factory_bad_share=-1"), ended.err
+
+
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        ("device.capacity=-28 MiB", "`-28 MiB` is negative, expected a number of bytes"),
+        ("device.capacity=1e3 MiB", "`1e3 MiB` has an exponent, expected a number of bytes"),
+        ("device.over_provisioning=1e308", "= 100000... (309 digits) cannot work"),
+        ("seed=1e308", "18446744073709551615, given 100000... (309 digits)"),
+        ('workload.trace.path="a\\u0000b"', "no file has a name with the character NUL"),
+        ('device.profile="a/\\u0000b"', "no file has such a name"),
+    ],
+)
+def test_a_wrong_value_gets_a_short_sentence(nandlab_command, tmp_path, override, says):
+    path = write(tmp_path / "trace.toml", '[workload.trace]\npath = "t.csv"\n[ftl.page]\n')
+    for command in ("run", "check"):
+        ended = nandlab_command(command, path, "--set", override)
+        assert (ended.status, ended.out, len(ended.err.splitlines())) == (2, "", 1)
+        assert says in ended.err
+        assert len(ended.err) < 400
+
+
+def test_the_time_left_is_not_told_before_it_is_known():
+    from nandlab.cli.progress import Known
+
+    known = Known()
+    # A fill of an empty device is four times as fast as what follows.
+    for tick in range(1, 1001):
+        known.add(tick / 10, 0.2 * tick / 250 if tick <= 250 else 0.2 + 0.8 * (tick - 250) / 4000)
+        left = known.left_s()
+        if tick <= 9:
+            assert left is None
+    assert known.left_s() == pytest.approx((0.8 - 0.8 * 750 / 4000) / 0.002, rel=0.01)
+    slow = Known()
+    for tick in range(100):
+        slow.add(float(tick), tick * 1e-6)
+        assert slow.left_s() is None
+
+
+def test_the_share_of_a_batch_never_goes_back(tmp_path):
+    """Over all phases of all experiments, whatever they say one by one."""
+    import nandlab
+    from nandlab.batch import run_all
+
+    text = SMALL.replace("20000", "1000000") + '[precondition]\nfill = "sequential"\noverwrites = 30.0\n'
+    experiments = [
+        nandlab.Experiment.from_toml(write(tmp_path / "p.toml", text), [f"seed={n}"]) for n in (1, 2, 3)
+    ]
+    shares, phases = [], set()
+
+    def look(state):
+        shares.append(state.share())
+        phases.update((stage.phase, stage.total) for stage in state.running.values())
+
+    run_all(experiments, 2, look)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert ("workload", 1000000) in phases
+
+
+@pytest.mark.parametrize(
+    ("options", "column", "values"),
+    [
+        (["small.toml"], "experiment", ["small.toml", "small.toml (2)"]),
+        (["--vary", "ftl=page,page,page"], "ftl", ["page", "page (2)", "page (3)"]),
+        (["--vary", "seed=1,1"], "seed", ["1", "1 (2)"]),
+        (["--vary", "seed=1,0x1"], "seed", ["1", "0x1"]),
+    ],
+)
+def test_rows_of_one_experiment_are_told_apart_and_named(nandlab_command, small, options, column, values):
+    ended = nandlab_command("compare", small.name, *options, "--json", cwd=small.parent)
+    runs = ended.document["runs"]
+    assert [run["labels"][column] for run in runs] == values
+    for value, run in zip(values[1:], runs[1:], strict=True):
+        assert re.search(
+            rf"{re.escape(value)} is the same experiment as \S*? ?{re.escape(values[0])}\n", ended.err
+        )
+        assert run["result"]["waf"] == runs[0]["result"]["waf"]
+    assert nandlab_command("compare", small, "--vary", "seed=1,2").err == ""

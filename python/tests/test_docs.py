@@ -47,6 +47,15 @@ def test_every_figure_of_an_index_is_documented(nandlab_command):
     assert not missing, f"docs/record.md does not name {missing} of index"
 
 
+def test_the_page_on_performance_has_a_row_for_each_bench():
+    source = (DOCS.parent / "crates" / "lab" / "src" / "bench" / "mod.rs").read_text(encoding="utf-8")
+    benches = re.findall(r"name: \"(\w+)\",", source)
+    page = (DOCS / "performance.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([a-z ]+) \|", page, re.MULTILINE)
+    assert rows[0] == "bench"
+    assert sorted(row.replace(" ", "_") for row in rows[1:]) == sorted(benches)
+
+
 OP_LOG = DOCS / "op-log.md"
 
 

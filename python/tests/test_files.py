@@ -130,6 +130,17 @@ def test_an_output_is_never_an_input_or_another_output(nandlab_command, small, t
     assert not both.exists()
 
 
+def test_a_file_may_have_the_name_of_a_bundled_profile(nandlab_command, small, tmp_path):
+    write(tmp_path / "generic", "old")
+    ended = nandlab_command("run", small, "--report", "generic", cwd=tmp_path)
+    assert (ended.status, ended.err) == (0, "")
+    write(tmp_path / "own.toml", "wrong")
+    arguments = ("--set", "device.profile=own.toml", "--report", "own.toml")
+    ended = nandlab_command("run", small, *arguments, cwd=tmp_path)
+    assert ended.status == 2
+    assert (tmp_path / "own.toml").read_text() == "wrong"
+
+
 def test_a_closed_output_is_no_traceback(small):
     shell = ["sh", "-c", f"exec {sys.executable} -m nandlab run {small} >&-"]
     done = subprocess.run(shell, capture_output=True, text=True, timeout=60, check=False)
@@ -202,3 +213,24 @@ def test_stdin_is_a_trace_where_it_is_a_file(traced, tmp_path):
     piped = subprocess.run(command, input=TRACE, capture_output=True, text=True, timeout=60, check=False)
     assert (piped.returncode, piped.stdout) == (2, "")
     assert "/dev/stdin: expected a file, not a pipe" in piped.stderr
+
+
+def test_a_name_that_is_no_utf_8_is_a_name(nandlab_command, tmp_path):
+    path = tmp_path / os.fsdecode(b"small-\xff.toml")
+    path.write_text(SMALL)
+    report, log = tmp_path / os.fsdecode(b"report-\xff.html"), tmp_path / os.fsdecode(b"ops-\xff.csv")
+    assert nandlab_command("run", path, "--json").document["host"]["requests"] == 20000
+    ended = nandlab_command("run", path, "--report", report, "--op-log", log)
+    assert (ended.status, ended.err) == (0, "")
+    assert report.stat().st_size > 1000
+    assert log.stat().st_size > 1000
+    ended = nandlab_command("compare", path, "--vary", "seed=1,2", "--report", report)
+    assert (ended.status, ended.err) == (0, "")
+    assert nandlab_command("check", path).status == 0
+    path.write_text(SMALL + "wrong = 1\n")
+    ended = nandlab_command("run", path)
+    assert (ended.status, ended.out) == (2, "")
+    assert "small-\\udcff.toml, line 11, column 1: [device] has no key `wrong`" in ended.err
+    ended = nandlab_command("run", path, "--set", os.fsdecode(b"workload.trace.path=\xff"))
+    assert (ended.status, len(ended.err.splitlines())) == (2, 1)
+    assert "this is not UTF-8 text" in ended.err

@@ -105,6 +105,22 @@ def test_charts_take_their_colours_from_the_page(pages):
         assert set(re.findall(r"(?:fill|stroke)=\"(#\w+|black|white)\"", drawn)) == set()
 
 
+def test_twenty_lines_differ_in_colour_or_dashes():
+    names = [f"design {at}" for at in range(20)]
+    rows = [
+        {"requests": x, "waf": 1 + x / 10 + at, "colour": name, "panel": "all"}
+        for at, name in enumerate(names)
+        for x in range(3)
+    ]
+    drawn = charts.over_time(rows, names, "design", ["all"])
+    lines = re.findall(r"<path aria-label=\"host requests: [^>]*>", drawn)
+    looks = {tuple(re.findall(r"(?:stroke|stroke-dasharray)=\"([^\"]*)\"", line)) for line in lines}
+    assert len(lines) == len(looks) == 20
+    # What is told apart by colour alone is told apart well: the two browns are not.
+    dashes = {name: charts.DASHES[at % len(charts.DASHES)] for at, name in enumerate(names)}
+    assert dashes["design 1"] != dashes["design 4"]
+
+
 def contrast(one, other):
     """Contrast of two colours after WCAG 2.2."""
 

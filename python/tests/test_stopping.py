@@ -46,6 +46,19 @@ def test_ctrl_c_prints_a_partial_result_and_shows_progress_before(long):
     assert took_s < 3
 
 
+@pytest.mark.parametrize("command", [("run",), ("compare", "--vary", "seed=1,2,3")])
+def test_the_first_line_of_progress_promises_nothing(long, command):
+    name, *options = command
+    arguments = (name, long, *options, "--set", "precondition.overwrites=2000")
+    # The second line comes ten seconds after the first.
+    _, _, err, _ = interrupted(*arguments, after_s=5)
+    lines = [line for line in err.splitlines() if "left" in line]
+    assert lines
+    assert lines[0].endswith("time left not known yet")
+    assert " 0 %" in lines[0] or "setting up" in lines[0]
+    assert name != "run" or " of 8,192,000 page writes" in lines[0] or "setting up the device" in lines[0]
+
+
 WORN_OUT = """\
 [workload.uniform]
 requests = 2_000_000
@@ -195,4 +208,32 @@ def test_a_run_that_does_not_answer_leaves_no_log(long, tmp_path):
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert err.endswith("stopped before there was a result\n")
+    assert files_in(folder) == []
+
+
+@pytest.mark.parametrize("apart_s", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("name", ["ops.csv", "ops.parquet"])
+def test_a_second_ctrl_c_leaves_no_log(long, tmp_path, name, apart_s):
+    """The end of a large log waits for the disk, and who waits presses again."""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    # A run that does not hear that it is to stop stands for a disk that is slow.
+    slow = (
+        "import nandlab.batch\nnandlab.batch.Run.cancel = lambda run: None\n"
+        "from nandlab.cli import main\nmain()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, "run", long, "--op-log", folder / name],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not list(folder.rglob("*.part")):
+        time.sleep(0.05)
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        time.sleep(apart_s)
+    _, err = process.communicate(timeout=30)
+    assert "Traceback" not in err
+    assert process.returncode == 1
     assert files_in(folder) == []

@@ -53,6 +53,15 @@ impl FromStr for ByteCount {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let text = text.trim();
+        if let Some(amount) = text.strip_prefix(['-', '\u{2212}']) {
+            if amount.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.') {
+                return Err(format!("`{text}` is negative, expected {EXPECTED}"));
+            }
+        }
+        let exponent = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '_');
+        if exponent.len() < text.len() && is_exponent(exponent) {
+            return Err(format!("`{text}` has an exponent, expected {EXPECTED}"));
+        }
         let split = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(text.len());
         let (number, unit) = (text[..split].replace('_', ""), text[split..].trim());
         let unit = if unit.is_empty() { "B" } else { unit };
@@ -73,6 +82,12 @@ impl FromStr for ByteCount {
             Err(format!("`{text}` is more than a device can have"))
         }
     }
+}
+
+/// Whether `text` starts as the 3 of 2e3 and 2e+3 does behind the 2.
+fn is_exponent(text: &str) -> bool {
+    let power = text.strip_prefix(['e', 'E']).map(|power| power.strip_prefix(['+', '-']).unwrap_or(power));
+    power.is_some_and(|power| power.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 impl Serialize for ByteCount {
@@ -142,6 +157,17 @@ mod tests {
         assert!(error("128 MIB").contains("did you mean `MiB`"), "{}", error("128 MIB"));
         assert!(error("128 Mib/s").contains("`Mib/s` is no unit"));
         assert!(error("MiB").contains("expected a number of bytes") || error("MiB").contains("is not a number"));
+        for text in ["-28 MiB", "-1", "- 5 KiB", "-.5 MiB"] {
+            assert!(
+                error(text).starts_with(&format!("`{text}` is negative, expected a number of bytes")),
+                "{}",
+                error(text)
+            );
+        }
+        for text in ["1e3 MiB", "2.5E+2", "1e-3 GiB"] {
+            assert!(error(text).starts_with(&format!("`{text}` has an exponent, expected")), "{}", error(text));
+        }
+        assert!(error("1 eB").contains("`eB` is no unit"));
         assert!(error("1.2.3 MiB").contains("is not a number of bytes"));
         assert!(error("99999999999999 TiB").contains("more than"));
     }

@@ -65,6 +65,9 @@ pub struct Config {
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
     /// address space that was trimmed, and of a block or more for the notes. Default true.
     pub durable_trim: bool,
+    /// Seed of random victims: no option, the experiment's seed comes here.
+    #[serde(skip)]
+    pub seed: u64,
 }
 
 impl Default for Config {
@@ -77,6 +80,7 @@ impl Default for Config {
             erase_when: EraseWhen::OnFree,
             reserve_blocks: 2,
             durable_trim: true,
+            seed: 0,
         }
     }
 }
@@ -90,7 +94,7 @@ pub enum Victim {
     Lru,
     /// The one that was bound longest ago.
     Fifo,
-    /// Any.
+    /// Any, drawn from the seed of the experiment.
     Random,
     /// The one with the most programmed pages, the least recently written among equals.
     Fullest,
@@ -119,6 +123,9 @@ struct Log {
 }
 
 const NO_LOG: u32 = u32::MAX;
+
+/// The stream of the seed that victims are drawn from; workloads and preconditioning draw from 1 to 3.
+const VICTIM_STREAM: u64 = 4;
 
 /// The tables of BAST.
 #[derive(Debug)]
@@ -266,6 +273,10 @@ impl block_mapped::Scheme for Scheme {
         ]
     }
 
+    fn set_seed(config: &mut Config, seed: u64) {
+        config.seed = seed;
+    }
+
     fn is_trim_durable(config: &Config) -> bool {
         config.durable_trim
     }
@@ -293,7 +304,7 @@ impl block_mapped::Scheme for Scheme {
             log_of: vec![NO_LOG; groups],
             logs: Vec::new(),
             writes: 0,
-            random: Random::new(1),
+            random: Random::stream(config.seed, VICTIM_STREAM),
         };
         for found in found {
             let group = store.sole_group(found, "bast")?;

@@ -357,12 +357,9 @@ impl block_mapped::Scheme for Scheme {
         self.map.iter().flat_map(Entry::blocks).collect()
     }
 
-    fn ram(&self, store: &Store, ram: &mut RamUse) {
-        let geometry = store.geometry();
+    fn ram(&self, _: &Store, ram: &mut RamUse) {
         ram.sram.insert("map", 8 * self.map.len() as u64);
         ram.sram.insert("replaced", 4 * u64::from(self.replacement_blocks.min(self.map.len() as u32)));
-        // A bit for each page of each block, which says where the newest copy is.
-        ram.sram.insert("valid_bits", u64::from(geometry.pages_per_block().div_ceil(8)) * u64::from(geometry.blocks()));
     }
 
     fn check(&self, store: &Store) {

@@ -10,7 +10,7 @@ const LOOKAHEAD: usize = 32;
 /// How many requests ahead the map entries have arrived and what they lead to is prefetched.
 const ARRIVED: usize = 16;
 
-/// Most pages that an FTL is given together.
+/// Most pages that an FTL is given together, unless those that it may place together are more.
 const LONGEST_RUN: u64 = 256;
 
 /// An FTL and its device.
@@ -115,8 +115,19 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     /// Whole pages that lie between two sectors and begin with the first; no more than go together.
     #[inline]
     fn whole_pages(&self, sector: u64, end: u64) -> u64 {
-        let is_start = sector & ((1 << self.page_shift) - 1) == 0;
-        ((end - sector) >> self.page_shift).min(if is_start { LONGEST_RUN } else { 0 })
+        if sector & ((1 << self.page_shift) - 1) != 0 {
+            return 0;
+        }
+        let pages = (end - sector) >> self.page_shift;
+        if pages <= LONGEST_RUN {
+            return pages;
+        }
+        let (first, span) = (sector >> self.page_shift, u64::from(self.ftl.span()));
+        let longest = LONGEST_RUN.max(span);
+        if pages <= longest {
+            return pages;
+        }
+        (first + longest) / span * span - first
     }
 
     /// Writes several whole pages at once.

@@ -39,6 +39,9 @@ pub trait Ftl: Sized {
         Vec::new()
     }
 
+    /// Gives the seed of the experiment to what these options choose at random.
+    fn set_seed(_config: &mut Self::Config, _seed: u64) {}
+
     /// What a mount may make of a trim that was flushed.
     fn trims(_config: &Self::Config) -> Trims {
         Trims::Durable
@@ -74,6 +77,12 @@ pub trait Ftl: Sized {
     fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
         let full = nand.geometry().full_mask();
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), full, page))
+    }
+
+    /// Pages that [`Self::write_run`] may place together, each such group from a multiple of this on: a run that is too
+    /// long is cut between two groups.
+    fn span(&self) -> u32 {
+        1
     }
 
     /// Fills at least the sectors of `sectors` in `page`; what was never written, or trimmed, is zero.
@@ -132,8 +141,6 @@ pub trait Ftl: Sized {
 pub enum Trims {
     /// Zeros.
     Durable,
-    /// Zeros, or what it held when it was trimmed.
-    Undone,
     /// Zeros, or anything that it has held; the mount after may find something else of these.
     Forgotten,
 }

@@ -201,6 +201,17 @@ impl block_mapped::Scheme for Scheme {
         let mut map = vec![BlockId::NONE; store.groups() as usize];
         for found in found {
             let group = store.sole_group(found, Self::NAME)?;
+            let misplaced = |&&(place, at): &&(u32, Lpn)| {
+                let is_newest = store.lookup(at) == store.geometry().page(found.block, place);
+                is_newest && place < data_pages && store.split(at).1 != place
+            };
+            if let Some((_, at)) = found.pages.iter().find(misplaced) {
+                return Err(FtlError::Config(format!(
+                    "logical page {at} lies out of its place in the data area of block {}: the device was used by \
+                     another FTL or with another ftl.mtbs.data_pages",
+                    found.block
+                )));
+            }
             if map[group as usize].is_some() {
                 return Err(store.foreign(Self::NAME, group));
             }

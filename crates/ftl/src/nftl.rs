@@ -21,7 +21,8 @@
 //! ## Differences
 //! Ban's units carry the chain in their spare areas; here the age of their pages orders it, which survives cuts. The
 //! driver of Linux marks a deleted sector on flash at once; here a note does at the next flush. Reads are charged for
-//! the page itself: firmware that walks a chain reads the spare area of each block on the way.
+//! the page itself: firmware that walks a chain reads the spare area of each block on the way. Free blocks are taken in
+//! the order in which they were freed, where that driver looks for one from the last on around the device.
 //!
 //! ## References
 //! A. Ban: Flash File System Optimized for Page-Mode Flash Technologies. US Patent 5,937,425, 1999.

@@ -14,8 +14,8 @@
 //! ## Recovery
 //! Mount reads every spare area; of several copies of a page the one with the highest sequence number
 //! wins. The page programmed last in a block may be torn, so it is read in full, and so is the page below
-//! one that carries the resumed mark or cannot be read. Blocks in use before the power went are filled
-//! further. A block that looks erased on a device in use is erased again before its first page: its erase
+//! one that carries the resumed mark, and every page of a block with one that cannot be read. Blocks in use
+//! before the power went are filled further. A block that looks erased on a device in use is erased again before its first page: its erase
 //! may have been cut. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
 //! one segment of the address space; the newest note of a segment replaces the older ones.
 //!
@@ -36,10 +36,13 @@
 mod check;
 mod collect;
 mod mount;
+#[cfg(test)]
+mod tests;
 mod trim_notes;
 
 use crate::parts::block_table::BlockTable;
 use crate::parts::frontier::Frontier;
+use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::victim::{Victim, VictimPolicy};
 use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::prefetch::prefetch;
@@ -130,7 +133,9 @@ pub struct PageMap {
     notes: TrimNotes,
     /// By block: when the last program ends that made one of its pages invalid.
     superseded: Vec<Time>,
-    /// When the last note ends.
+    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
+    mapped: Time,
+    /// When the last note ends, and the writes of the pages that it lists no more.
     noted: Time,
     events: Events,
 }
@@ -158,6 +163,7 @@ impl PageMap {
             }
         } else {
             self.notes.mapped(at);
+            self.mapped = self.mapped.max(nand.ctx().last());
         }
         self.table.set_valid(to);
         self.collect(nand, die)
@@ -171,13 +177,7 @@ impl PageMap {
         sectors: SectorMask,
         page: &N::Buf,
     ) -> Result<(), FtlError> {
-        let mut whole = N::Buf::zeroed(self.geometry.page_bytes());
-        let old = self.map[at.index()];
-        let read = scoped(nand, Cause::ReadModifyWrite, |nand| nand.read(old, &mut whole))?;
-        refuse_lost(old, read)?;
-        whole.merge(page, sectors);
-        let end = nand.ctx().last();
-        let before = nand.ctx().after(end);
+        let (whole, before) = merged(nand, self.map[at.index()], sectors, page)?;
         let stored = self.store(nand, at, &whole);
         nand.ctx().set_ready(before);
         stored
@@ -290,15 +290,6 @@ fn balance_pages(geometry: &Geometry) -> u32 {
     } else {
         0
     }
-}
-
-/// A page that stands for lost data reads as an error, never as other bytes.
-#[inline]
-fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
-    if oob.kind == Kind::Lost {
-        return Err(NandError::Uncorrectable(at).into());
-    }
-    Ok(())
 }
 
 impl Ftl for PageMap {

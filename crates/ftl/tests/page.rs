@@ -9,7 +9,7 @@ use nandlab_nand::counting::Lean;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::random::Random;
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Cause, Counting, Geometry, Nand, Origin, Rules, Shape};
+use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape};
 
 /// A trim of everything leaves more notes pending than the reserve has pages; a device once answered that it
 /// was worn out.
@@ -104,17 +104,4 @@ fn no_write_waits_for_a_whole_victim() {
         victim as f64 / 1e6
     );
     assert!(p999 < victim, "99.9 % of the writes took up to {p999} ns");
-}
-
-#[test]
-fn notes_are_the_layers_own_pages() {
-    let nand = Counting::<Lean>::new(Geometry::single_die(16, 16, 512).unwrap(), Rules::default());
-    let mut disk = Disk::<PageMap, _>::mount(nand, 100, &Config::default()).unwrap();
-    disk.submit(&Request { origin: Origin::JOURNAL, ..Request::new(Op::Write, 0, 50) }, Payload::None).unwrap();
-    disk.submit(&Request::new(Op::Trim, 10, 5), Payload::None).unwrap();
-    disk.submit(&Request { origin: Origin::JOURNAL, ..Request::new(Op::Flush, 0, 0) }, Payload::None).unwrap();
-    let matrix = disk.nand_mut().ctx().matrix().clone();
-    assert_eq!(matrix.cell(Origin::FTL, Cause::Trim).page_programs, 1);
-    assert_eq!(matrix.cell(Origin::JOURNAL, Cause::Host).page_programs, 50);
-    assert_eq!(matrix.total().meta_programs, 1);
 }

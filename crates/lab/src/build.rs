@@ -44,6 +44,9 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
         let Self { device, buffer, seed, sizing, log, work } = self;
+        let mut config = config.clone();
+        F::set_seed(&mut config, seed);
+        let config = &config;
         let boxed = log.is_some() || device.faults.is_some() || device.model == Model::Bytes;
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;

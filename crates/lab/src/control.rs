@@ -36,6 +36,10 @@ pub struct Control {
     phase: AtomicU8,
     done: AtomicU64,
     total: AtomicU64,
+    /// Sectors of a request of this phase on average, of all requests of the phases before, and of all there are.
+    sectors_each: AtomicU64,
+    sectors_before: AtomicU64,
+    sectors_in_all: AtomicU64,
     cancelled: AtomicBool,
 }
 
@@ -56,13 +60,56 @@ impl Control {
         self.cancelled.load(Relaxed)
     }
 
-    pub(crate) fn enter(&self, phase: Phase, total: u64) {
+    /// The part of the run that is done, 0 to 1, each request counted by its length; `None` while that is not known.
+    pub fn share(&self) -> Option<f64> {
+        let all = self.sectors_in_all.load(Relaxed);
+        (all > 0).then(|| (self.sectors_done() as f64 / all as f64).min(1.0))
+    }
+
+    fn sectors_done(&self) -> u64 {
+        let here = self.done.load(Relaxed).saturating_mul(self.sectors_each.load(Relaxed));
+        self.sectors_before.load(Relaxed).saturating_add(here)
+    }
+
+    /// How many sectors the requests of all phases touch.
+    pub(crate) fn plan(&self, sectors: u64) {
+        self.sectors_in_all.store(sectors, Relaxed);
+    }
+
+    /// Starts a phase of `total` requests of about `sectors_each`.
+    pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
+        self.sectors_before.store(self.sectors_done(), Relaxed);
         self.done.store(0, Relaxed);
+        self.sectors_each.store(sectors_each, Relaxed);
         self.total.store(total, Relaxed);
         self.phase.store(phase as u8, Relaxed);
     }
 
     pub(crate) fn set_done(&self, requests: u64) {
         self.done.store(requests, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_goes_on_over_the_phases() {
+        let control = Control::default();
+        control.enter(Phase::Opening, 0, 0);
+        control.set_done(70_000);
+        assert_eq!(control.share(), None, "records that were read are no work that was done");
+        control.plan(100 * 8 + 30 * 80);
+        control.enter(Phase::Precondition, 100, 8);
+        assert_eq!(control.share(), Some(0.0));
+        control.set_done(100);
+        assert_eq!(control.share(), Some(0.25));
+        control.enter(Phase::Workload, 30, 80);
+        assert_eq!(control.share(), Some(0.25));
+        control.set_done(15);
+        assert_eq!(control.share(), Some(0.625));
+        control.set_done(31);
+        assert_eq!(control.share(), Some(1.0), "a mean is no promise");
     }
 }

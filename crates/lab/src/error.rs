@@ -41,8 +41,27 @@ impl fmt::Display for ConfigError {
         // What was given is quoted, and may hold anything.
         let mut f = Escaped(f);
         place(&mut f, self.file.as_deref(), self.line, self.column)?;
-        f.write_str(&self.message)
+        f.write_str(&shortened(&self.message))
     }
+}
+
+/// Digits of a number that are shown in full.
+const MANY_DIGITS: usize = 40;
+
+/// `message` with the numbers of hundreds of digits that a float can be, such as 1e308, cut short.
+fn shortened(message: &str) -> String {
+    let mut short = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let digits = rest[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - start);
+        if digits > MANY_DIGITS {
+            short += &format!("{}... ({digits} digits)", &rest[..start + 6]);
+        } else {
+            short += &rest[..start + digits];
+        }
+        rest = &rest[start + digits..];
+    }
+    short + rest
 }
 
 /// What is wrong with a trace, and where.
@@ -117,5 +136,18 @@ impl LabError {
             }
             WorkloadError::Stopped => Self::Io(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_numbers_are_cut_short() {
+        let said = |message: String| ConfigError { message, ..Default::default() }.to_string();
+        assert_eq!(said(format!("x = {}, a 7", 1e308)), "x = 100000... (309 digits), a 7");
+        assert_eq!(said(format!("{}", -1e-300)), "-0.000000... (300 digits)");
+        assert_eq!(said(format!("given {} and µ 12", u128::MAX)), format!("given {} and µ 12", u128::MAX));
     }
 }

@@ -16,6 +16,7 @@ mod memory;
 mod meter;
 mod notices;
 mod oplog;
+pub mod papers;
 mod precondition;
 pub mod profiles;
 pub mod record;

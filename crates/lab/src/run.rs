@@ -50,15 +50,17 @@ fn carry_out(
     control: &Control,
     op_log: Option<&Path>,
 ) -> Result<Record, LabError> {
-    control.enter(Phase::Opening, 0);
+    control.enter(Phase::Opening, 0, 0);
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
-    let log = op_log.map(OpLog::create).transpose()?;
+    // Who stops a run before it began removes its files without waiting for it.
+    let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut source = Source::open(experiment, &sizing, base, control)?;
+    control.enter(Phase::Opening, 0, 0);
     let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
         Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
-    control.enter(Phase::Done, 0);
+    control.enter(Phase::Done, 0, 0);
     record
 }
 
@@ -101,15 +103,20 @@ impl<'a> Run<'a> {
 
     fn measure(mut self, source: &mut Source) -> Result<Record, LabError> {
         let mount = self.mount_record();
+        let total = source.total();
+        let (writes, page) = (self.preconditioning(), u64::from(self.sizing.geometry.sectors_per_page()));
+        // What is shorter than a page costs as much as one.
+        let each = source.sectors().map_or(0, |sectors| sectors / total.max(1)).max(page);
+        self.control.plan(total.saturating_mul(each).saturating_add(writes.requests().saturating_mul(page)));
         let (precondition, mut stopped) = self.precondition()?;
         let start = self.mark();
         // An operation on keys may be no request, or many.
-        let requests = if matches!(source, Source::Keys(..)) { 0 } else { source.total() };
+        let requests = if matches!(source, Source::Keys(..)) { 0 } else { total };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
         let mut index = None;
         if stopped.is_none() {
-            self.enter(Phase::Workload, source.total());
+            self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
             stopped = match source {
                 Source::Requests(workload) => self.play(&mut **workload, &mut meter, &start)?,
@@ -139,8 +146,8 @@ impl<'a> Run<'a> {
         Ok(record)
     }
 
-    fn enter(&self, phase: Phase, total: u64) {
-        self.control.enter(phase, total);
+    fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
+        self.control.enter(phase, total, sectors_each);
         if let Some(log) = self.log {
             log.enter(phase);
         }
@@ -174,15 +181,20 @@ impl<'a> Run<'a> {
         }
     }
 
+    fn preconditioning(&self) -> Preconditioning {
+        let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
+        Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors)
+    }
+
     /// Writes what comes before the measurement; what it cost, and what stopped it before its end.
     pub(crate) fn precondition(&mut self) -> Result<(Option<PreconditionRecord>, Option<Stopped>), LabError> {
-        let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
-        let mut writes = Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors);
+        let sectors = self.sizing.geometry.sectors_per_page();
+        let mut writes = self.preconditioning();
         let all = writes.requests();
         if all == 0 {
             return Ok((None, None));
         }
-        self.enter(Phase::Precondition, all);
+        self.enter(Phase::Precondition, all, sectors.into());
         let start = self.mark();
         let mut clock = self.clock(true, start.time);
         let (mut batch, mut done, mut requests) = (Vec::new(), Vec::new(), 0);

@@ -24,7 +24,10 @@ impl Source {
         base: &Path,
         control: &Control,
     ) -> Result<Self, LabError> {
-        let watch = |_| !control.is_cancelled();
+        let watch = |records| {
+            control.set_done(records);
+            !control.is_cancelled()
+        };
         let explain = |error| experiment.explain(error);
         match experiment.workload.kind() {
             Kind::Requests(options) => {
@@ -47,6 +50,14 @@ impl Source {
         match self {
             Self::Requests(workload) => workload.len_hint().unwrap_or(0),
             Self::Keys(_, operations) => *operations,
+        }
+    }
+
+    /// Sectors that the requests touch together, where that is known.
+    pub(crate) fn sectors(&self) -> Option<u64> {
+        match self {
+            Self::Requests(workload) => workload.sectors_hint(),
+            Self::Keys(..) => None,
         }
     }
 }

@@ -253,51 +253,6 @@ fn every_mistake_deep_in_a_table_does_too() {
     ]);
 }
 
-/// The ways out that a message names, each as overrides.
-fn ways_out(message: &str) -> Vec<Vec<String>> {
-    let ways = message.split(": set ").nth(1).unwrap_or_else(|| panic!("no way out: {message}"));
-    let of_device = |way: &&str| way.starts_with("device.");
-    let sets = |way: &str| way.split(" with ").map(str::to_owned).collect();
-    ways.split(", or ").map(|way| way.trim_start_matches("set ")).filter(of_device).map(sets).collect()
-}
-
-/// Devices that cannot export what they are asked for, and the keys of the ways out.
-const TOO_MUCH: &[(&str, &[&str])] = &[
-    ("capacity = \"16 MiB\"\nover_provisioning = 0.07", &["device.over_provisioning", "device.capacity"]),
-    ("capacity = \"16 MiB\"", &["device.over_provisioning", "device.capacity"]),
-    ("capacity = \"16 MiB\"\nblocks_per_plane = 35", &["device.blocks_per_plane", "device.capacity"]),
-    ("over_provisioning = 0.001", &["device.over_provisioning", "device.shape.blocks_per_plane"]),
-    (
-        "over_provisioning = 0.07\n[device.shape]\nblocks_per_plane = 30",
-        &["device.over_provisioning", "device.shape.blocks_per_plane"],
-    ),
-    (
-        "profile = \"generic-8x4\"\ncapacity = \"1 GiB\"\nover_provisioning = 0.05",
-        &["device.over_provisioning", "device.capacity"],
-    ),
-    ("capacity = \"200 KB\"\n[device.shape]\npages_per_block = 3", &["device.over_provisioning", "device.capacity"]),
-];
-
-#[test]
-fn every_way_out_of_a_wrong_size_works_when_it_is_followed() {
-    for (ftl, at_least) in [("page", TOO_MUCH.len()), ("block", 4)] {
-        let mut refused = 0;
-        for (device, keys) in TOO_MUCH {
-            let text = format!("[workload.uniform]\n[ftl.{ftl}]\n[device]\n{device}");
-            let Err(LabError::Config(error)) = parse(&text) else { continue };
-            refused += 1;
-            let ways = ways_out(&error.message);
-            let named: Vec<&str> = ways.iter().map(|sets| sets[0].split(' ').next().unwrap()).collect();
-            assert_eq!(named, *keys, "{error}");
-            for sets in ways {
-                let followed = Experiment::parse(&text, Format::Toml, "x.toml", Path::new("."), &sets);
-                assert!(followed.is_ok(), "{error}\n{sets:?}: {}", followed.unwrap_err());
-            }
-        }
-        assert!(refused >= at_least, "{ftl} refuses {refused}");
-    }
-}
-
 #[test]
 fn one_block_is_no_plural() {
     let one = "[device]\nover_provisioning = 0.1\n[device.shape]\nblocks_per_plane = 1";
@@ -305,46 +260,6 @@ fn one_block_is_no_plural() {
     assert!(page.message.contains("a die of this device has 1 block, and"), "{page}");
     let block = error(&format!("[workload.uniform]\n[ftl.block]\n{one}"));
     assert!(block.message.contains("this device has 1 block, and"), "{block}");
-}
-
-#[test]
-fn a_way_out_is_the_least_that_works() {
-    let text = with("", "[device]\ncapacity = \"16 MiB\"\nover_provisioning = 0.07");
-    let error = error(&text);
-    assert_eq!(error.key.as_deref(), Some("device.capacity"));
-    assert!(error.message.starts_with("16 MiB (4096 pages) are to be exported from 35 blocks of 128 pages"), "{error}");
-    let op: f64 =
-        error.message.split("over_provisioning = ").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
-    assert!(parse(&text.replace("0.07", &op.to_string())).is_ok(), "{error}");
-    assert!(parse(&text.replace("0.07", &(op - 0.001).to_string())).is_err(), "{error}");
-}
-
-#[test]
-fn every_way_out_of_a_trace_too_large_works_when_it_is_followed() {
-    let folder = std::env::temp_dir().join(format!("nandlab-large-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("t.csv"), "time_us,op,sector,sectors\n0,W,1000000,8\n").unwrap();
-    for device in [
-        "capacity = \"64 MiB\"\nover_provisioning = 0.2",
-        "capacity = \"64 MiB\"",
-        "capacity = \"64 MiB\"\nblocks_per_plane = 150",
-        "capacity = \"64 MiB\"\nblocks_per_plane = 2000",
-        "over_provisioning = 0.2\n[device.shape]\nblocks_per_plane = 100",
-        "profile = \"generic-8x4\"\ncapacity = \"64 MiB\"\nover_provisioning = 0.5\n[device.shape]\npages_per_block = 7",
-    ] {
-        let text = format!("[workload.trace]\npath = \"t.csv\"\n[ftl.page]\n[device]\nmodel = \"counting\"\n{device}");
-        let run = |sets: &[String]| {
-            let experiment = Experiment::parse(&text, Format::Toml, "x.toml", &folder, sets).unwrap();
-            nandlab_lab::run(&experiment, &folder, &nandlab_lab::Control::default(), None)
-        };
-        let Err(LabError::Config(error)) = run(&[]) else { panic!("{device}: the trace fits") };
-        let place = (error.file.as_deref(), error.line, error.column, error.key.as_deref());
-        assert_eq!(place, (Some("x.toml"), Some(2), Some(8), Some("workload.trace.path")), "{error}");
-        let ways = ways_out(&error.message);
-        assert_eq!(ways.len(), 1, "{error}");
-        run(&ways[0]).unwrap_or_else(|wrong| panic!("{error}\n{ways:?}: {wrong}"));
-    }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]
@@ -424,32 +339,6 @@ fn overrides_reach_every_key_and_are_named_in_errors() {
     assert!(error.ends_with("; found page, block"), "{error}");
     let error = parse(&["device.capactiy=1"]).unwrap_err().to_string();
     assert!(error.contains("did you mean `capacity`?"), "{error}");
-}
-
-#[test]
-fn a_reserve_that_would_deadlock_comes_with_ways_out_that_work() {
-    for (ftl, reserve) in [("page", 60), ("block", 60), ("block", 4000)] {
-        let at = |reserve: &str, device: &str| {
-            parse(&format!(
-                "[workload.uniform]\n[ftl.{ftl}]\n{reserve}\n[device]\n{device}\nshape.pages_per_block = 64"
-            ))
-        };
-        let reserve = format!("reserve_blocks = {reserve}");
-        let error = at(&reserve, "capacity = \"8 MiB\"").unwrap_err().to_string();
-        let (why, ways) = error.split_once(": set ").unwrap_or_else(|| panic!("{error}"));
-        assert!(why.contains("would deadlock"), "{error}");
-        for way in ways.split(", or ") {
-            let (key, value) = way.strip_prefix("device.").unwrap().split_once(" = ").unwrap();
-            let capacity = if key == "capacity" { "" } else { "capacity = \"8 MiB\"\n" };
-            at(&reserve, &format!("{capacity}{key} = {value}")).unwrap_or_else(|error| panic!("{way}: {error}"));
-        }
-        let most = why.split_once(&format!("takes ftl.{ftl}.reserve_blocks = ")).unwrap().1.split(' ').next().unwrap();
-        let largest = at(&format!("reserve_blocks = {most}"), "capacity = \"8 MiB\"").unwrap_err().to_string();
-        assert!(!largest.contains("would deadlock"), "{largest}");
-        let more = most.parse::<u32>().unwrap() + 1;
-        let more = at(&format!("reserve_blocks = {more}"), "capacity = \"8 MiB\"").unwrap_err().to_string();
-        assert!(more.contains("would deadlock"), "{more}");
-    }
 }
 
 #[test]

@@ -342,6 +342,25 @@ fn too_small_a_device_names_its_keys() {
 }
 
 #[test]
+fn the_seed_reaches_the_random_choices_of_an_ftl() {
+    let folder = Folder::new("seeded");
+    // Pages of 40 logical blocks in turn, one of 8 KiB among every three of 4 KiB, so that victims differ in cost.
+    let rows =
+        (0..4_000).map(|n| format!("{n},W,{},{}\n", n * 7 % 40 * 256 + n % 5 * 8, if n % 3 == 0 { 16 } else { 8 }));
+    let trace = std::iter::once("time_us,op,sector,sectors\n".to_owned()).chain(rows).collect::<String>();
+    std::fs::write(folder.0.join("t.csv"), trace).unwrap();
+    let text =
+        "[workload.trace]\npath = \"t.csv\"\n[ftl.bast]\n[device]\nmodel = \"counting\"\ncapacity = \"64 MiB\"\n\
+                [device.shape]\npages_per_block = 32";
+    let flash =
+        |sets: &[&str]| json(&run(&parse(text, sets), &folder.0, &Control::default(), None).unwrap())["flash"].clone();
+    assert_eq!(flash(&["seed=1"]), flash(&["seed=2"]), "nothing here is random");
+    let random = "ftl.bast.victim=random";
+    assert_eq!(flash(&[random, "seed=1"]), flash(&[random, "seed=1"]));
+    assert_ne!(flash(&[random, "seed=1"]), flash(&[random, "seed=2"]));
+}
+
+#[test]
 fn what_does_not_fit_the_device_is_refused_with_the_experiment() {
     for (set, key) in [
         ("device.faults={ program_failure_rate = 7 }", "device.faults.program_failure_rate"),

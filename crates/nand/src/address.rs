@@ -173,8 +173,11 @@ pub struct Geometry {
 impl Geometry {
     /// Fewest pages of a block: the next page after a torn one must be in the same block.
     pub const MIN_PAGES_PER_BLOCK: u32 = 2;
-    /// Most pages of a block: page and valid counts are 14 bits wide beside two flags.
-    pub const MAX_PAGES_PER_BLOCK: u32 = 16_383;
+    /// Most pages of a block: a number of valid pages is 14 bits wide beside the flag of an open block, and the two
+    /// largest of these words mean that a block is free or bad (`BlockTable` of the FTLs).
+    pub const MAX_PAGES_PER_BLOCK: u32 = 16_381;
+    /// Most planes on a channel: each of them may keep a place among the transfers of every other one.
+    pub const MAX_PLANES_PER_CHANNEL: u32 = 1024;
     /// Bytes that the metadata of a page needs in its spare area.
     pub const MIN_SPARE_BYTES: u32 = 16;
 
@@ -183,7 +186,7 @@ impl Geometry {
     /// # Errors
     /// A count of zero; a page that is no power of two from 512 B to 32 KiB; a block outside
     /// [`Self::MIN_PAGES_PER_BLOCK`]..=[`Self::MAX_PAGES_PER_BLOCK`] pages; a spare area under 16 bytes;
-    /// more pages than a 32-bit address can name.
+    /// more pages than a 32-bit address can name; more than [`Self::MAX_PLANES_PER_CHANNEL`] planes on a channel.
     pub fn new(shape: Shape) -> Result<Self, GeometryError> {
         let refuse = |key, value: u32, why: &str| Err(GeometryError { key, value: value.into(), why: why.into() });
         for (key, value) in [
@@ -211,18 +214,27 @@ impl Geometry {
             );
         }
         if !(Self::MIN_PAGES_PER_BLOCK..=Self::MAX_PAGES_PER_BLOCK).contains(&shape.pages_per_block) {
-            return refuse("pages_per_block", shape.pages_per_block, "a block has 2 to 16,383 pages");
+            return refuse("pages_per_block", shape.pages_per_block, "a block has 2 to 16,381 pages");
         }
         if shape.spare_bytes < Self::MIN_SPARE_BYTES {
             return refuse("spare_bytes", shape.spare_bytes, "the metadata of a page takes 16 bytes of its spare area");
         }
         let dies = u64::from(shape.channels) * u64::from(shape.dies_per_channel);
-        let planes = dies * u64::from(shape.planes_per_die);
+        let planes = dies.saturating_mul(shape.planes_per_die.into());
         let blocks = planes.saturating_mul(shape.blocks_per_plane.into());
         let pages = blocks.saturating_mul(shape.pages_per_block.into());
         if pages >= u64::from(u32::MAX) {
             let why = format!("{pages} pages in all are more than a 32-bit page address can name ({})", u32::MAX - 1);
             return Err(GeometryError { key: "blocks_per_plane", value: shape.blocks_per_plane.into(), why });
+        }
+        let on_channel = planes / u64::from(shape.channels);
+        if on_channel > Self::MAX_PLANES_PER_CHANNEL.into() {
+            let why = format!(
+                "with {} to a die it puts {on_channel} planes on a channel, which takes at most {}",
+                shape.planes_per_die,
+                Self::MAX_PLANES_PER_CHANNEL
+            );
+            return refuse("dies_per_channel", shape.dies_per_channel, &why);
         }
         Ok(Self {
             shape,
@@ -359,7 +371,7 @@ mod tests {
 
     #[test]
     fn division_is_exact_at_the_edges() {
-        for by in [1, 2, 3, 4, 7, 127, 128, 1152, 16_383, 65_537, u32::MAX] {
+        for by in [1, 2, 3, 4, 7, 127, 128, 1152, 16_381, 65_537, u32::MAX] {
             let d = Divider::new(by);
             for n in [0, 1, by - 1, by, by.saturating_add(1), by.saturating_mul(3), u32::MAX - 1, u32::MAX] {
                 assert_eq!(d.div(n), n / by, "{n} / {by}");
@@ -392,13 +404,14 @@ mod tests {
     fn impossible_shapes_are_refused_with_the_value() {
         let ok = *Geometry::single_die(8, 4, 512).unwrap().shape();
         type Spoil = fn(&mut Shape);
-        let cases: [(&str, Spoil); 8] = [
+        let cases: [(&str, Spoil); 9] = [
             ("channels = 0", |s| s.channels = 0),
             ("blocks_per_plane = 0", |s| s.blocks_per_plane = 0),
             ("page_bytes = 3000", |s| s.page_bytes = 3000),
             ("page_bytes = 256", |s| s.page_bytes = 256),
             ("page_bytes = 65536", |s| s.page_bytes = 65_536),
             ("pages_per_block = 1", |s| s.pages_per_block = 1),
+            ("pages_per_block = 16382 cannot work: a block has 2 to 16,381 pages", |s| s.pages_per_block = 16_382),
             ("pages_per_block = 20000", |s| s.pages_per_block = 20_000),
             ("spare_bytes = 8", |s| s.spare_bytes = 8),
         ];
@@ -409,7 +422,17 @@ mod tests {
             assert!(error.starts_with(what), "{error}");
         }
         let huge = Shape { blocks_per_plane: 1 << 30, pages_per_block: 64, ..ok };
-        assert!(Geometry::new(huge).unwrap_err().to_string().contains("32-bit"));
+        // Its planes are 2^64, which a product that wraps takes for none.
+        let wrapping = Shape { channels: 1 << 31, dies_per_channel: 1 << 31, planes_per_die: 4, ..ok };
+        for shape in [huge, wrapping] {
+            assert!(Geometry::new(shape).unwrap_err().to_string().contains("32-bit"));
+        }
+        let crowded = |dies_per_channel| Geometry::new(Shape { dies_per_channel, planes_per_die: 4, ..ok });
+        assert_eq!(
+            crowded(60_000).unwrap_err().to_string(),
+            "dies_per_channel = 60000 cannot work: with 4 to a die it puts 240000 planes on a channel, which takes at most 1024"
+        );
+        assert!(crowded(257).is_err() && crowded(256).is_ok());
     }
 
     #[test]

@@ -41,11 +41,6 @@ impl Backed<Ram> {
     pub fn ram(geometry: Geometry, rules: Rules) -> Self {
         Self { counting: Counting::new(geometry, rules), store: Ram::new(&geometry) }
     }
-
-    /// Pages whose bytes are held in memory, those shared with snapshots included.
-    pub fn stored_pages(&self) -> usize {
-        self.store.stored_pages()
-    }
 }
 
 impl Backed<Image> {
@@ -66,18 +61,6 @@ impl Backed<Image> {
     pub fn open(path: &Path) -> Result<Self, BackedError> {
         let (store, counting) = Image::open(path)?;
         Ok(Self { counting, store })
-    }
-
-    /// As [`Self::open`], for a user who needs this very device.
-    ///
-    /// # Errors
-    /// As [`Self::open`]; [`BackedError::OtherDevice`] where the image holds another geometry or other rules.
-    pub fn open_as(path: &Path, geometry: &Geometry, rules: &Rules) -> Result<Self, BackedError> {
-        let opened = Self::open(path)?;
-        if opened.geometry() != geometry || opened.rules() != rules {
-            return Err(BackedError::other_device(path, &opened.counting, geometry, rules));
-        }
-        Ok(opened)
     }
 
     /// Waits until the operating system has the image on its disk.

@@ -5,182 +5,19 @@
 //! benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it cannot be mounted once written.
 //! Both count alike.
 
-use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
+mod spare;
+
+pub use spare::{Full, Lean, SpareStore};
+
+use crate::address::{BlockId, Geometry, Ppa, Seq};
 use crate::context::{Ctx, Origin};
 use crate::nand::{Done, Nand, NandError};
-use crate::oob::{Kind, Oob};
-use crate::prefetch::prefetch;
+use crate::oob::Oob;
 use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramOrder, Rules};
 use crate::side_table::SideTable;
 
 /// How many pages ahead of a copy the metadata is prefetched.
 const COPIES_AHEAD: u32 = 16;
-
-/// Storage of page metadata.
-pub trait SpareStore {
-    /// Room for the pages of `geometry`, all erased.
-    fn new(geometry: &Geometry) -> Self;
-    /// Stores the metadata of a page; `first` where it is the first program of its block since the erase.
-    fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob);
-    /// The metadata of a page; `None`: erased.
-    fn get(&self, at: Ppa, block: BlockId) -> Option<Oob>;
-    /// Starts loading the metadata of a page, if there is such a page.
-    fn prefetch(&self, at: Ppa);
-    /// Stores the metadata of the programmed page `from` again for `to`, under another aux and sequence number; returns
-    /// the author.
-    #[inline]
-    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
-        let old = self.get(from.0, from.1)?;
-        self.set(to.0, to.1, first, Oob { aux, seq, ..old });
-        Some(old.origin)
-    }
-    /// Whether a page is erased.
-    fn is_erased(&self, at: Ppa) -> bool;
-    /// Makes pages erased.
-    fn clear(&mut self, pages: std::ops::Range<u32>);
-    /// Drops what is kept beside the table for `pages`.
-    fn forget(&mut self, _pages: std::ops::Range<u32>) {}
-}
-
-/// Four bytes a page: 27 bits of logical page, 5 of origin; `aux` is forgotten like the sequence number, since both are
-/// for mounts. What does not fit, a metadata page say, is kept aside.
-#[derive(Clone, Debug)]
-pub struct Lean {
-    words: Vec<u32>,
-    others: SideTable<Oob>,
-}
-
-impl Lean {
-    /// Logical pages that the form can name.
-    pub const MAX_LOGICAL_PAGES: u32 = Self::ELSEWHERE;
-    const LPN_BITS: u32 = 27;
-    const LPN_MASK: u32 = (1 << Self::LPN_BITS) - 1;
-    const ELSEWHERE: u32 = Self::LPN_MASK;
-    const ERASED: u32 = u32::MAX;
-}
-
-impl SpareStore for Lean {
-    fn new(geometry: &Geometry) -> Self {
-        Self { words: vec![Self::ERASED; geometry.pages() as usize], others: SideTable::default() }
-    }
-
-    #[inline]
-    fn set(&mut self, at: Ppa, _: BlockId, _: bool, oob: Oob) {
-        let plain = oob.lpn.0 < Self::ELSEWHERE && oob.kind == Kind::Data;
-        let lpn = if plain {
-            oob.lpn.0
-        } else {
-            self.others.insert(at, oob);
-            Self::ELSEWHERE
-        };
-        self.words[at.index()] = lpn | u32::from(oob.origin.0) << Self::LPN_BITS;
-    }
-
-    #[inline]
-    fn get(&self, at: Ppa, _: BlockId) -> Option<Oob> {
-        let word = self.words[at.index()];
-        if word == Self::ERASED {
-            return None;
-        }
-        let lpn = word & Self::LPN_MASK;
-        if lpn == Self::ELSEWHERE {
-            return self.others.get(at).copied();
-        }
-        Some(Oob::data(Lpn(lpn), Seq(0), Origin((word >> Self::LPN_BITS) as u8)))
-    }
-
-    #[inline]
-    fn prefetch(&self, at: Ppa) {
-        prefetch(&self.words, at.index());
-    }
-
-    #[inline]
-    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
-        let word = self.words[from.0.index()];
-        if word & Self::LPN_MASK == Self::ELSEWHERE {
-            let old = self.get(from.0, from.1)?;
-            self.set(to.0, to.1, first, Oob { aux, seq, ..old });
-            return Some(old.origin);
-        }
-        self.words[to.0.index()] = word;
-        Some(Origin((word >> Self::LPN_BITS) as u8))
-    }
-
-    #[inline]
-    fn is_erased(&self, at: Ppa) -> bool {
-        self.words[at.index()] == Self::ERASED
-    }
-
-    fn clear(&mut self, pages: std::ops::Range<u32>) {
-        self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
-    }
-
-    #[inline]
-    fn forget(&mut self, pages: std::ops::Range<u32>) {
-        self.others.remove_range(pages);
-    }
-}
-
-/// Twelve bytes a page: logical page, aux, kind, origin, and the sequence as a distance from the block's base.
-#[derive(Clone, Debug)]
-pub struct Full {
-    words: Vec<Word>,
-    pub(crate) bases: Vec<u64>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Word {
-    lpn: u32,
-    aux: u16,
-    kind: u8,
-    origin: u8,
-    delta: u32,
-}
-
-impl Full {
-    const ERASED_KIND: u8 = u8::MAX;
-    const ERASED: Word = Word { lpn: u32::MAX, aux: 0, kind: Self::ERASED_KIND, origin: 0, delta: 0 };
-}
-
-impl SpareStore for Full {
-    fn new(geometry: &Geometry) -> Self {
-        Self { words: vec![Self::ERASED; geometry.pages() as usize], bases: vec![0; geometry.blocks() as usize] }
-    }
-
-    #[inline]
-    fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob) {
-        let base = &mut self.bases[block.index()];
-        if first {
-            *base = oob.seq.0;
-        }
-        let delta = oob.seq.0.wrapping_sub(*base);
-        assert!(delta <= u64::from(u32::MAX), "page {at}: its sequence is over 2^32 programs from its block's first");
-        self.words[at.index()] =
-            Word { lpn: oob.lpn.0, aux: oob.aux, kind: oob.kind as u8, origin: oob.origin.0, delta: delta as u32 };
-    }
-
-    #[inline]
-    fn get(&self, at: Ppa, block: BlockId) -> Option<Oob> {
-        let word = self.words[at.index()];
-        let kind = Kind::from_byte(word.kind)?;
-        let seq = Seq(self.bases[block.index()] + u64::from(word.delta));
-        Some(Oob { lpn: Lpn(word.lpn), aux: word.aux, kind, origin: Origin(word.origin), seq })
-    }
-
-    #[inline]
-    fn prefetch(&self, at: Ppa) {
-        prefetch(&self.words, at.index());
-    }
-
-    #[inline]
-    fn is_erased(&self, at: Ppa) -> bool {
-        self.words[at.index()].kind == Self::ERASED_KIND
-    }
-
-    fn clear(&mut self, pages: std::ops::Range<u32>) {
-        self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
-    }
-}
 
 /// A device that counts; `S` is [`Full`] or [`Lean`].
 #[derive(Clone, Debug)]
@@ -281,6 +118,13 @@ impl<S: SpareStore> Counting<S> {
             );
         }
         let first = self.states.high_water(block) == 0;
+        self.place(at, block, page, first, oob);
+        self.programmed[block.index()][usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1;
+    }
+
+    /// Takes a page as programmed under `oob`; `first` where its sequence is to be the base of its block.
+    #[inline(always)]
+    fn place(&mut self, at: Ppa, block: BlockId, page: u32, first: bool, oob: Oob) {
         let skipped = self.states.program(block, page);
         if !skipped.is_empty() {
             self.has_gaps = true;
@@ -288,7 +132,25 @@ impl<S: SpareStore> Counting<S> {
             self.spare.clear(start + skipped.start..start + skipped.end);
         }
         self.spare.set(at, block, first, oob);
-        self.programmed[block.index()][usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1;
+    }
+
+    /// A page of `origin` was copied out of `source` and is not what makes its erase necessary.
+    ///
+    /// A page that is copied again because the first copy failed or was torn leaves twice: it may take another page of
+    /// its author along, and where none is left, none leaves.
+    #[inline(always)]
+    fn has_left(&mut self, source: BlockId, origin: Origin) {
+        let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
+        *left = left.saturating_sub(1);
+    }
+
+    /// Pages of `block` by the author in their metadata.
+    fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
+        let mut pages = [0; Origin::COUNT];
+        let first = self.geometry.page(block, 0).0;
+        let programmed = (first..first + self.states.high_water(block)).filter_map(|at| self.spare.get(Ppa(at), block));
+        programmed.for_each(|oob| pages[usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1);
+        pages
     }
 
     /// The metadata of a page that must be programmed.
@@ -300,6 +162,28 @@ impl<S: SpareStore> Counting<S> {
         let oob = if page < self.states.high_water(block) { self.spare.get(at, block) } else { None };
         oob.unwrap_or_else(|| panic!("{what} of page {at}: the page is erased"))
     }
+}
+
+impl Counting<Full> {
+    /// Takes over pages of `block` that were programmed before this device came to be, ascending, with what is kept of
+    /// the block: its P/E cycles, the base of its sequences, and the pages that count for each author.
+    pub(crate) fn restore(&mut self, block: BlockId, kept: &Kept, pages: impl Iterator<Item = (u32, Oob)>) {
+        self.pe_cycles[block.index()] = kept.pe_cycles;
+        self.spare.bases[block.index()] = kept.base;
+        for (page, oob) in pages {
+            self.place(self.geometry.page(block, page), block, page, false, oob);
+        }
+        // What was kept may be one program ahead of the pages, where the power went in between.
+        let held = self.pages_by_origin(block);
+        self.programmed[block.index()] = std::array::from_fn(|origin| kept.programmed[origin].min(held[origin]));
+    }
+}
+
+/// What outlives a device of one of its blocks, beside its pages.
+pub(crate) struct Kept {
+    pub(crate) pe_cycles: u32,
+    pub(crate) base: u64,
+    pub(crate) programmed: [u16; Origin::COUNT],
 }
 
 impl<S: SpareStore> Nand for Counting<S> {
@@ -380,8 +264,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         // Copies mostly come in the order of the pages; this is the next line of the cache, or a later one.
         self.spare.prefetch(Ppa(from.0 + COPIES_AHEAD));
         self.store(to, oob);
-        let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
-        *left = left.saturating_sub(1);
+        self.has_left(source, origin);
         self.ctx.count(origin).copies += 1;
         if let Some(tail) = self.tails.get(from).cloned() {
             self.tails.insert(to, tail);
@@ -413,17 +296,15 @@ impl<S: SpareStore> Nand for Counting<S> {
             debug_assert!(skipped.is_empty(), "a run has no gaps");
             let origin = self.spare.renew((from, source), (to, block), place + n == 0, aux, seq);
             let Some(origin) = origin else { panic!("copy of page {from}: the page is erased") };
-            let author = usize::from(origin.0) & (Origin::COUNT - 1);
-            self.programmed[block.index()][author] += 1;
-            let left = &mut self.programmed[source.index()][author];
-            *left = left.saturating_sub(1);
+            self.programmed[block.index()][usize::from(origin.0) & (Origin::COUNT - 1)] += 1;
+            self.has_left(source, origin);
             self.ctx.count(origin).copies += 1;
         }
         Ok(())
     }
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
-        self.programmed_page(at, "spare program");
+        let Oob { origin, .. } = self.programmed_page(at, "spare program");
         let programs = self.respared.get(at).map_or(2, |&programs| programs + 1);
         assert!(
             programs <= self.rules.partial_programs,
@@ -432,7 +313,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         );
         self.respared.insert(at, programs);
         let block = self.geometry.block_of(at);
-        self.spare.set(at, block, false, oob);
+        self.spare.set(at, block, false, Oob { origin, ..oob });
         self.ctx.count(oob.origin).spare_programs += 1;
         Ok(Done::default())
     }
@@ -440,6 +321,10 @@ impl<S: SpareStore> Nand for Counting<S> {
     #[inline]
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
         assert_block_in_range(&self.geometry, block);
+        debug_assert!(
+            self.programmed[block.index()].iter().zip(self.pages_by_origin(block)).all(|(&n, pages)| n <= pages),
+            "more pages of an author count for the erase of block {block} than it holds"
+        );
         self.unused_at_erase += u64::from(self.geometry.pages_per_block() - self.pages_in(block));
         self.states.erase(block);
         let first = self.geometry.page(block, 0).0;
@@ -468,5 +353,36 @@ impl<S: SpareStore> Nand for Counting<S> {
     #[inline]
     fn ctx(&mut self) -> &mut Ctx {
         &mut self.ctx
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Lpn;
+
+    #[test]
+    fn a_frontier_that_idles_for_long_is_filled_further() {
+        let geometry = Geometry::single_die(2, 8, 512).unwrap();
+        let mut device: Counting = Counting::new(geometry, Rules { partial_programs: 2, ..Rules::default() });
+        let first = 1 << 40;
+        let last_near = first + u64::from(u32::MAX);
+        let seqs = [first, last_near - 1, last_near, last_near + 1, first + (1 << 45), first - 7];
+        let oob = |at: u32, seq| Oob { aux: at as u16, ..Oob::data(Lpn(at), Seq(seq), Origin::HOST) };
+        for (at, &seq) in (0..).zip(&seqs) {
+            device.program(Ppa(at), &(), &[], oob(at, seq)).unwrap();
+        }
+        for (at, &seq) in (0..).zip(&seqs) {
+            assert_eq!(device.read_spare(Ppa(at)), Ok(Some(oob(at, seq))));
+        }
+        device.program_spare(Ppa(4), oob(4, first + 9)).unwrap();
+        device.program_spare(Ppa(0), oob(0, 1 << 46)).unwrap();
+        assert_eq!(device.read_spare(Ppa(4)), Ok(Some(oob(4, first + 9))), "near again");
+        assert_eq!(device.read_spare(Ppa(0)), Ok(Some(oob(0, 1 << 46))));
+        assert_eq!(device.copy(Ppa(3), Ppa(8), Oob::renewed(3, Seq(seqs[3]))), Ok(oob(3, seqs[3])));
+        device.erase(BlockId(0)).unwrap();
+        assert!(device.spare.keeps_nothing_aside(), "an erase leaves nothing aside");
+        device.program(Ppa(0), &(), &[], oob(0, 1 << 47)).unwrap();
+        assert_eq!(device.read_spare(Ppa(0)), Ok(Some(oob(0, 1 << 47))));
     }
 }

@@ -113,11 +113,6 @@ impl<N: Nand> Faulty<N> {
         })
     }
 
-    /// Sets the P/E cycles of each block, those of a device that was used before.
-    pub fn set_pe_cycles(&mut self, pe_cycles: &[u32]) {
-        self.pe_cycles.copy_from_slice(pe_cycles);
-    }
-
     /// Makes the `ordinal`-th program from now fail; 1: the next one.
     pub fn fail_program(&mut self, ordinal: u64) {
         self.programs.fail_from_now(ordinal);

@@ -97,7 +97,8 @@ pub trait Nand {
         Ok(())
     }
 
-    /// Programs the spare area of a programmed page once more, within [`Rules::partial_programs`].
+    /// Programs the spare area of a programmed page once more, within [`Rules::partial_programs`]. The author stays, as
+    /// with a copy: who marks a page, and has the operation counted by the origin in `oob`, has not written it.
     ///
     /// # Errors
     /// [`NandError::ProgramFailed`], [`NandError::PowerLost`].

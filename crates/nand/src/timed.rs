@@ -44,6 +44,12 @@ pub struct Timed<N> {
     channels: Vec<Channel>,
 }
 
+/// Bytes of memory that the clock of a device takes at most before its operations run far ahead of the host.
+pub fn clock_bytes(geometry: &Geometry) -> u64 {
+    let channels = u64::from(geometry.shape().channels);
+    channels * Channel::bytes(u64::from(geometry.planes()) / channels)
+}
+
 /// A die, or a plane where planes overlap.
 #[derive(Clone, Debug)]
 struct Unit {

@@ -8,7 +8,9 @@ use nandlab_nand::address::Shape;
 use nandlab_nand::backed::Backed;
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
+use nandlab_nand::timed::Timed;
 use nandlab_nand::{BlockId, Content, Geometry, Nand, NandError, PageBuf, Ppa, ProgramOrder};
 use support::{apply, geometry, oob, page, program, read, rules, Answer, Script, Step};
 
@@ -326,8 +328,8 @@ fn the_last_program_since_a_fence_is_not_certain() {
     assert_eq!(look(&mut device, 6), Page::Holds(6));
 }
 
-#[test]
-fn each_die_loses_its_own_last_program() {
+/// Two dies of 4 blocks of 4 pages: pages 0 to 15 and 16 to 31.
+fn two_dies() -> Backed {
     let shape = Shape {
         channels: 2,
         dies_per_channel: 1,
@@ -337,8 +339,12 @@ fn each_die_loses_its_own_last_program() {
         page_bytes: 512,
         spare_bytes: 64,
     };
-    let g = Geometry::new(shape).unwrap();
-    let mut device = PowerCut::new(Backed::ram(g, rules(ProgramOrder::Ascending)));
+    Backed::ram(Geometry::new(shape).unwrap(), rules(ProgramOrder::Ascending))
+}
+
+#[test]
+fn each_die_loses_its_own_last_program() {
+    let mut device = PowerCut::new(two_dies());
     for at in [0, 1, 16, 17, 2] {
         program(&mut device, at).unwrap();
     }
@@ -347,6 +353,45 @@ fn each_die_loses_its_own_last_program() {
     device.restore();
     let seen = [0, 1, 2, 16, 17].map(|at| look(&mut device, at));
     assert_eq!(seen, [Page::Holds(0), Page::Holds(1), Page::Unreadable, Page::Holds(16), Page::Unreadable]);
+}
+
+#[test]
+fn a_bounded_fence_holds_for_what_ends_by_then() {
+    let timing = Timing {
+        read_us: 1.0,
+        program_us: 10.0,
+        erase_us: 100.0,
+        transfer_ns_per_byte: 0.0,
+        spare_read_us: None,
+        spare_program_us: None,
+        copy: PageCopy::Copyback,
+        plane_overlap: PlaneOverlap::None,
+    };
+    // Page 0 ends at 10 us on one die; on the other page 17 ends at 20 us.
+    for (bound, first_holds, last_holds) in [
+        (9_999, false, false),
+        (10_000, true, false),
+        (19_999, true, false),
+        (20_000, true, true),
+        (20_001, true, true),
+    ] {
+        let mut device = PowerCut::new(Timed::new(two_dies(), &timing));
+        let ends = [0, 16, 17].map(|at| {
+            device.program(Ppa(at), &page(at as u8), &[], oob(at, at.into())).unwrap();
+            device.ctx().last()
+        });
+        assert_eq!(ends, [10_000, 10_000, 20_000]);
+        device.ctx().fence_at(bound);
+        assert_eq!(device.ctx().ready(), bound, "what follows starts no earlier");
+        device.arm(CutPlan { operation: 1, form: Form::LostTail });
+        assert_eq!(device.erase(BlockId(7)).unwrap_err(), LOST);
+        device.restore();
+        for (at, holds) in [(0, first_holds), (16, true), (17, last_holds)] {
+            let read = read(&mut device, at).map(|(_, fill)| fill);
+            let expected = if holds { Ok(at as u8) } else { Err(NandError::Uncorrectable(Ppa(at))) };
+            assert_eq!(read, expected, "page {at}, fence at {bound} ns");
+        }
+    }
 }
 
 /// The pages that a cut of `step` may change.

@@ -319,6 +319,24 @@ fn a_copy_keeps_the_author_and_moves_no_blame() {
 }
 
 #[test]
+fn a_spare_program_keeps_the_author_and_moves_no_blame() {
+    for (name, mut device) in devices(ProgramOrder::Ascending) {
+        let by = |origin, lpn, seq| Oob { origin, ..oob(lpn, seq) };
+        for (at, origin) in (0..).zip([Origin::JOURNAL, Origin::FILE_DATA, Origin::FILE_DATA]) {
+            device.program(Ppa(at), &Content::zeroed(512), &[], by(origin, at, at.into())).unwrap();
+        }
+        // The FTL marks a page of the journal; the page is still the journal's, which counts where it is copied.
+        device.program_spare(Ppa(0), by(Origin::FTL, 0, 0)).unwrap();
+        assert_eq!(device.read_spare(Ppa(0)).unwrap().unwrap().origin, Origin::JOURNAL, "{name}");
+        device.copy(Ppa(0), Ppa(4), Oob::renewed(0, Seq(9))).unwrap();
+        device.erase(BlockId(0)).unwrap();
+        let shares = |origin| device.ctx().matrix().cell(origin, Cause::Host).erase_shares;
+        let [journal, ftl, data] = [Origin::JOURNAL, Origin::FTL, Origin::FILE_DATA].map(shares);
+        assert_eq!((journal, ftl, data), (0, 0, ERASE_SHARE), "{name}");
+    }
+}
+
+#[test]
 fn a_renewed_copy_keeps_what_the_page_is() {
     for (name, mut device) in devices(ProgramOrder::Ascending) {
         let old = Oob { aux: 5, kind: Kind::Header, origin: Origin::JOURNAL, ..oob(9, 1) };

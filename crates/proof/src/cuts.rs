@@ -4,7 +4,7 @@
 //! `Ftl::variants`) and the faults (`program:12`, `erase:3`: the operation with that number fails) being optional; a
 //! failing case prints that text, and the text replays it.
 
-use crate::conformance::{devices, Device};
+use crate::conformance::{devices, timed_devices, Device};
 use crate::faults::Fault;
 use crate::model::Model;
 use crate::rig::{flash, Flash, Lost, Rig};
@@ -160,7 +160,11 @@ impl<'a, F: Ftl> Run<'a, F> {
     fn script(&self, stream: u64, steps: usize) -> Vec<Step> {
         let seed = self.bench.seed;
         let page = self.bench.device.geometry.sectors_per_page();
-        let mix = if seed % 4 == 3 { Mix::TRIMS } else { Mix::CHANGES };
+        let mix = match seed % 4 {
+            3 => Mix::TRIMS,
+            _ if self.bench.device.is_timed() => Mix::MOUNTS,
+            _ => Mix::CHANGES,
+        };
         script::random(seed ^ stream << 32, u64::from(self.pages) * u64::from(page), page, steps, mix)
     }
 
@@ -178,10 +182,18 @@ impl<'a, F: Ftl> Run<'a, F> {
         self.play_until_cut(rig, &self.script(0, self.steps), !self.bench.faults.is_empty())
     }
 
-    /// Plays `script`; `None`: to its end, or until a device with few spare blocks has no more room, which `harmed`
+    /// Plays `script`, whose mounts drop the RAM state without a flush; `None`: to its end, or until a device with few spare blocks has no more room, which `harmed`
     /// (after a cut, or with faults) explains.
     fn play_until_cut(&self, mut rig: Rig<F, Flash>, script: &[Step], harmed: bool) -> Option<Cut> {
         for (at, &step) in script.iter().enumerate() {
+            if step == Step::Remount {
+                let Lost { nand, model } = rig.power_lost();
+                rig = match self.recover(nand, &model) {
+                    Ok(rig) => rig,
+                    Err(lost) => return Some(Self::cut(lost)),
+                };
+                continue;
+            }
             match rig.step(step) {
                 Ok(()) => {}
                 Err(Error::PowerLost) => return Some(Self::cut(rig.power_lost())),
@@ -299,7 +311,7 @@ impl<'a, F: Ftl> Run<'a, F> {
 pub fn random_case(ftl: &[Subject], number: u64) -> Outcome {
     let subject = in_turn(ftl, number);
     let mut random = Random::stream(number, 0xC07);
-    let devices = devices();
+    let devices = all_devices();
     let device = devices[random.below(devices.len() as u64) as usize];
     let faults = match random.below(6) {
         0 => vec![Fault::Program(1 + random.below(100))],
@@ -307,13 +319,23 @@ pub fn random_case(ftl: &[Subject], number: u64) -> Outcome {
         _ => Vec::new(),
     };
     let bench = Bench { subject, device, seed: random.next_u64() >> 40, faults: &faults };
+    // On a device that keeps time what a fence left out counts: half of the cuts lose it, after more of the script.
+    let first = if device.is_timed() { 240 } else { 120 };
     let cuts: Vec<CutPlan> = (0..1 + random.below(3))
         .map(|depth| CutPlan {
-            operation: 1 + random.below(if depth == 0 { 120 } else { 12 }),
-            form: Form::ALL[random.below(Form::ALL.len() as u64) as usize],
+            operation: 1 + random.below(if depth == 0 { first } else { 12 }),
+            form: match random.below(Form::ALL.len() as u64) {
+                form if form % 2 == 0 && device.is_timed() => Form::LostTail,
+                form => Form::ALL[form as usize],
+            },
         })
         .collect();
     bench.run(&cuts).unwrap_or(Outcome::NotReached(0))
+}
+
+/// The devices of power cuts, those that keep time last.
+fn all_devices() -> Vec<Device> {
+    [devices(), timed_devices()].concat()
 }
 
 /// A text that names no case.
@@ -347,7 +369,7 @@ impl std::str::FromStr for Case {
             return Err(refuse("write FTL/DEVICE/SEED/CUT/..., as a failing run prints it".into()));
         };
         let subject = subject.parse().map_err(refuse)?;
-        let device = devices().into_iter().find(|known| known.name == device);
+        let device = all_devices().into_iter().find(|known| known.name == device);
         let device = device.ok_or_else(|| refuse("there is no such device".into()))?;
         let seed = seed.parse().map_err(|_| refuse(format!("{seed} is no seed")))?;
         let (mut faults, mut cuts) = (Vec::new(), Vec::new());

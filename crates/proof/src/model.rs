@@ -62,14 +62,11 @@ impl Model {
                 }
             }
             Op::Trim => {
-                let trims = self.trims;
+                let forgets = self.trims == Trims::Forgotten;
                 for sector in request.sector..request.end() {
                     let state = self.at(sector);
-                    if trims == Trims::Undone && !state.trimmed_after_cut {
-                        state.past.retain(|past| state.now.contains(past) || state.after_cut.contains(past));
-                    }
                     add(&mut state.after_cut, 0);
-                    state.trimmed_after_cut |= trims != Trims::Durable;
+                    state.trimmed_after_cut |= forgets;
                 }
             }
             Op::Read | Op::Flush => {}
@@ -81,7 +78,7 @@ impl Model {
         match request.op {
             Op::Write => {
                 let version = version_of(&bytes[..SECTOR_BYTES as usize], request.sector);
-                let forgets = self.trims != Trims::Durable;
+                let forgets = self.trims == Trims::Forgotten;
                 for sector in request.sector..request.end() {
                     let state = self.at(sector);
                     state.now = vec![version];
@@ -92,7 +89,7 @@ impl Model {
                 }
             }
             Op::Trim => {
-                let forgets = self.trims != Trims::Durable;
+                let forgets = self.trims == Trims::Forgotten;
                 for sector in request.sector..request.end() {
                     let whole = self.covers_page(request, sector);
                     let state = self.at(sector);
@@ -147,14 +144,12 @@ impl Model {
         for sector in &mut self.sectors {
             sector.after_cut.clone_from(&sector.now);
             // Zeros that no note holds may give way to an older version at the next mount.
-            let stays_open = self.trims == Trims::Forgotten && sector.now == [0];
+            let forgets = self.trims == Trims::Forgotten;
+            let stays_open = forgets && sector.now == [0];
             sector.trimmed_after_cut &= stays_open;
             sector.is_trimmed = sector.trimmed_after_cut;
             // The mount chose the newest copy: what was newer is gone for good.
-            if let (&[version], Trims::Undone | Trims::Forgotten) = (&sector.now[..], self.trims) {
-                if version == 0 {
-                    continue;
-                }
+            if let (&[version], true) = (&sector.now[..], forgets && sector.now != [0]) {
                 sector.past.retain(|&past| past < version);
                 sector.past.push(version);
             }

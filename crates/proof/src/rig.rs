@@ -8,10 +8,12 @@ use nandlab_ftl::{Disk, Ftl, FtlError};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
 use nandlab_nand::power_cut::PowerCut;
-use nandlab_nand::{scoped, Cause, Content, Nand, NandError, SECTOR_BYTES};
+use nandlab_nand::timed::Timed;
+use nandlab_nand::{scoped, Cause, Content, Nand, NandError, Time, SECTOR_BYTES};
 
-/// The device of every run with bytes. One type for all, so that each FTL is compiled for it once.
-pub type Flash = PowerCut<Faulty<Backed>>;
+/// The device of every run with bytes. One type for all, so that each FTL is compiled for it once: without times where
+/// all its operations take none.
+pub type Flash = PowerCut<Faulty<Timed<Backed>>>;
 
 /// An erased device with power.
 ///
@@ -19,7 +21,8 @@ pub type Flash = PowerCut<Faulty<Backed>>;
 /// Where the faults do not fit the device.
 pub fn flash(device: &Device, faults: Faults) -> Flash {
     let backed = Backed::ram(device.geometry, device.rules);
-    PowerCut::new(Faulty::new(backed, faults).expect("the faults are in range"))
+    let timed = Timed::new(backed, &device.timing);
+    PowerCut::new(Faulty::new(timed, faults).expect("the faults are in range"))
 }
 
 /// A disk and the model of it.
@@ -27,6 +30,8 @@ pub fn flash(device: &Device, faults: Faults) -> Flash {
 pub struct Rig<F, N: Nand> {
     disk: Disk<F, N>,
     model: Model,
+    /// When the next request comes: the host waits for reads and flushes, and for nothing else.
+    now: Time,
 }
 
 impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
@@ -38,7 +43,7 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
         let disk = Disk::mount(nand, logical_pages, config)?;
         let page = disk.nand().geometry().sectors_per_page();
         let model = Model::new(disk.sectors(), page, F::trims(config));
-        Ok(Self { disk, model })
+        Ok(Self { disk, model, now: 0 })
     }
 
     /// Mounts an FTL on a device whose power was cut, and compares everything with what `model` allows.
@@ -51,13 +56,14 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
     pub fn recovered(mut nand: N, model: &Model, logical_pages: u32, config: &F::Config) -> Result<Self, Lost<N>> {
         let mut model = model.clone();
         model.power_cut();
+        let now = nand.ctx().arrival();
         let mounted = scoped(&mut nand, Cause::Mount, |nand| F::mount(nand, logical_pages, config));
         let disk = match mounted {
             Ok(ftl) => Disk::assemble(ftl, nand),
             Err(FtlError::Nand(NandError::PowerLost)) => return Err(Lost { nand, model }),
             Err(error) => panic!("mount after a power cut: {error}"),
         };
-        let mut rig = Self { disk, model };
+        let mut rig = Self { disk, model, now };
         if let Err(error) = rig.compare_all() {
             assert!(error == Error::PowerLost, "reading everything after a power cut: {error}");
             return Err(Lost { nand: rig.disk.into_nand(), model: rig.model });
@@ -89,7 +95,10 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
             Op::Read => Payload::Read(&mut bytes),
             Op::Trim | Op::Flush => Payload::None,
         };
-        self.disk.submit(request, payload)?;
+        let done = self.disk.submit(&Request { time: self.now, ..*request }, payload)?.done;
+        if matches!(request.op, Op::Read | Op::Flush) {
+            self.now = done;
+        }
         if request.op == Op::Read {
             self.model.compare(request, &bytes);
         } else {
@@ -134,9 +143,9 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
     /// As [`Ftl::mount`].
     pub fn remount(self, config: &F::Config) -> Result<Self, FtlError> {
         let pages = self.disk.ftl().logical_pages();
-        let Self { disk, mut model } = self;
+        let Self { disk, mut model, now } = self;
         model.power_cut();
-        Ok(Self { disk: Disk::mount(disk.into_nand(), pages, config)?, model })
+        Ok(Self { disk: Disk::mount(disk.into_nand(), pages, config)?, model, now })
     }
 
     /// The disk.

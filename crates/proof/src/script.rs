@@ -35,6 +35,8 @@ impl Mix {
     pub const CHANGES: Self = Self { writes: 80, reads: 2, trims: 8, flushes: 10, remounts: 0 };
     /// For power cuts among many trims that are not flushed yet.
     pub const TRIMS: Self = Self { writes: 65, reads: 1, trims: 30, flushes: 4, remounts: 0 };
+    /// For power cuts on devices that keep time: mounts while work is under way as well.
+    pub const MOUNTS: Self = Self { writes: 75, reads: 2, trims: 12, flushes: 7, remounts: 4 };
 }
 
 /// A random script of `steps` steps on a disk of `sectors` sectors.

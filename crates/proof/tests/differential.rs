@@ -8,7 +8,7 @@ use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{
-    BlockId, Cause, Cell, Content, Counting, Ctx, Done, Geometry, Matrix, Nand, NandError, Oob, Ppa, Rules,
+    BlockId, Cause, Cell, Content, Counting, Ctx, Done, Geometry, Matrix, Nand, NandError, Oob, Origin, Ppa, Rules,
     SECTOR_BYTES,
 };
 use nandlab_proof::conformance::{devices, Device};
@@ -126,6 +126,32 @@ fn every_kind_of_device_counts_alike() {
         println!("{subject}: {erases} erases, {mount_reads} spare reads at mounts");
         assert!(erases > 1_000 && mount_reads > 1_000, "{subject}: {erases} erases, {mount_reads} spare reads");
     });
+}
+
+struct NotesOfTheLayer;
+
+impl Visitor for NotesOfTheLayer {
+    type Out = ();
+
+    fn visit<F: Ftl>(self, config: &F::Config) {
+        let geometry = Geometry::single_die(60, 16, 512).expect("a small device");
+        let nand: Counting = Counting::new(geometry, Rules::default());
+        let mut disk = Disk::<F, _>::mount(nand, 100, config).expect("it fits");
+        let journal = |op, sector, sectors| Request { origin: Origin::JOURNAL, ..Request::new(op, sector, sectors) };
+        let requests = [journal(Op::Write, 0, 50), journal(Op::Trim, 10, 5), journal(Op::Flush, 0, 0)];
+        requests.iter().for_each(|request| disk.submit(request, Payload::None).map(drop).expect("there is room"));
+        let matrix = disk.nand_mut().ctx().matrix().clone();
+        let notes = u64::from(F::trims(config) == Trims::Durable);
+        assert_eq!(matrix.cell(Origin::FTL, Cause::Trim).page_programs, notes);
+        assert_eq!(matrix.cell(Origin::JOURNAL, Cause::Host).page_programs, 50);
+        assert_eq!(matrix.total().page_programs, 50 + notes);
+        assert_eq!(matrix.total().meta_programs, notes);
+    }
+}
+
+#[test]
+fn notes_are_the_layers_own_pages() {
+    subjects().iter().flatten().for_each(|subject| subject.config.dispatch(NotesOfTheLayer));
 }
 
 /// Counts every command that reaches the device.

@@ -1,5 +1,5 @@
-//! Golden counts: what every FTL on the list costs with each set of its options on three small fixed workloads, to the
-//! last operation.
+//! Golden counts: what every FTL on the list costs with each set of its options on three small devices and three fixed
+//! workloads, to the last operation and merge.
 //!
 //! The figures prove only that nothing changed, not that they are right: that is what the other tests are for.
 //! Where a change is meant, `NANDLAB_BLESS=1 cargo test -p nandlab-proof --test golden` writes `golden.csv` anew,
@@ -8,12 +8,21 @@
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::{Disk, Ftl, Visitor};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Nand, Origin, Rules};
+use nandlab_nand::{Counting, Geometry, Nand, Origin, ProgramOrder, Rules, Shape};
 use nandlab_proof::subjects;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-const HEADER: &str = "ftl,workload,programs,reads,copies,erases,spare_reads,spare_programs,gc_runs";
+const HEADER: &str =
+    "ftl,device,workload,programs,meta_programs,reads,copies,erases,spare_reads,spare_programs,gc_runs,\
+                      switch_merges,partial_merges,full_merges,migrations";
+
+/// Channels, dies of each, planes of each and blocks of each, all 64 blocks of 32 pages of 2 KiB; and the order of programs.
+const DEVICES: [(&str, [u32; 4], ProgramOrder); 3] = [
+    ("one_die", [1, 1, 1, 64], ProgramOrder::Ascending),
+    ("any_order", [1, 1, 1, 64], ProgramOrder::Any),
+    ("four_dies", [2, 2, 2, 8], ProgramOrder::AscendingDense),
+];
 
 /// The share of the pages that an FTL can export which the workloads use.
 const USED_PERCENT: u32 = 93;
@@ -69,37 +78,58 @@ impl Visitor for Rows {
     type Out = Vec<String>;
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Vec<String> {
-        let geometry = Geometry::single_die(64, 32, 2048).expect("the geometry can be built");
-        let most = F::max_logical_pages(&geometry, &Rules::default(), config).expect("the device is large enough");
-        let pages = most * USED_PERCENT / 100;
-        WORKLOADS
-            .iter()
-            .map(|(name, requests)| {
-                let nand: Counting = Counting::new(geometry, Rules::default());
-                let mut disk = Disk::<F, _>::mount(nand, pages, config).expect("an erased device mounts");
-                for request in requests(pages.into(), geometry.sectors_per_page().into()) {
-                    disk.submit(&request, Payload::None).unwrap_or_else(|error| panic!("{name}: {request:?}: {error}"));
-                }
-                let row = row(name, &mut disk);
-                disk.check();
-                row
-            })
-            .collect()
+        DEVICES.iter().flat_map(|device| rows::<F>(device, config)).collect()
     }
 }
 
-/// A row without the name of the FTL and without the mount.
-fn row<F: Ftl>(workload: &str, disk: &mut Disk<F, Counting>) -> String {
-    let gc_runs = disk.ftl().events().gc_runs;
+/// The rows of an FTL on a device, without its name.
+fn rows<F: Ftl>(&(device, shape, program_order): &(&str, [u32; 4], ProgramOrder), config: &F::Config) -> Vec<String> {
+    let [channels, dies_per_channel, planes_per_die, blocks_per_plane] = shape;
+    let shape = Shape {
+        channels,
+        dies_per_channel,
+        planes_per_die,
+        blocks_per_plane,
+        pages_per_block: 32,
+        page_bytes: 2048,
+        spare_bytes: 64,
+    };
+    let geometry = Geometry::new(shape).expect("the geometry can be built");
+    let rules = Rules { program_order, ..Rules::default() };
+    let most = F::max_logical_pages(&geometry, &rules, config).expect("the device is large enough");
+    let pages = most * USED_PERCENT / 100;
+    let row = |(name, requests): &(&str, Generator)| {
+        let nand: Counting = Counting::new(geometry, rules);
+        let mut disk = Disk::<F, _>::mount(nand, pages, config).expect("an erased device mounts");
+        for request in requests(pages.into(), geometry.sectors_per_page().into()) {
+            disk.submit(&request, Payload::None)
+                .unwrap_or_else(|error| panic!("{device}, {name}: {request:?}: {error}"));
+        }
+        let row = format!("{device},{name},{}", counts(&mut disk));
+        disk.check();
+        row
+    };
+    WORKLOADS.iter().map(row).collect()
+}
+
+/// What was counted, without the mount.
+fn counts<F: Ftl>(disk: &mut Disk<F, Counting>) -> String {
+    let events = disk.ftl().events();
     let sum = disk.nand_mut().ctx().matrix().sum(|_, cause| cause != nandlab_nand::Cause::Mount);
     format!(
-        "{workload},{},{},{},{},{},{},{gc_runs}",
+        "{},{},{},{},{},{},{},{},{},{},{},{}",
         sum.programs(),
+        sum.meta_programs,
         sum.reads(),
         sum.copies,
         sum.erases(),
         sum.spare_reads,
-        sum.spare_programs
+        sum.spare_programs,
+        events.gc_runs,
+        events.switch_merges,
+        events.partial_merges,
+        events.full_merges,
+        events.migrations
     )
 }
 

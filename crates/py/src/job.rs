@@ -80,6 +80,11 @@ impl Job {
         (phase.name(), done, total)
     }
 
+    /// The part of the run that is done, 0 to 1; `None` while that is not known.
+    fn share(&self) -> Option<f64> {
+        self.control.share()
+    }
+
     /// Stops the run; its record is then marked partial.
     fn cancel(&self) {
         self.control.cancel();

@@ -6,6 +6,7 @@ mod job;
 
 use errors::{caught, raised};
 use nandlab_lab::config::{Experiment, Format};
+use nandlab_lab::LabError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -67,11 +68,26 @@ fn lists() -> PyResult<String> {
     caught(nandlab_lab::lists::to_json)
 }
 
+/// The papers that come with the program: the name and the TOML text of each.
+#[pyfunction]
+fn papers() -> Vec<(&'static str, &'static str)> {
+    nandlab_lab::papers::LIST.iter().map(|paper| (paper.name, paper.text)).collect()
+}
+
+/// A TOML text as JSON, with the lines of its keys; `source` names it in errors.
+#[pyfunction]
+fn toml_to_json(py: Python<'_>, text: &str, source: &str) -> PyResult<String> {
+    let parsed = caught(|| nandlab_lab::papers::toml_to_json(text, source))?;
+    parsed.map_err(|error| raised(py, &LabError::from(error)))
+}
+
 #[pymodule]
 fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     errors::add_to(py, module)?;
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(lists, module)?)?;
+    module.add_function(wrap_pyfunction!(papers, module)?)?;
+    module.add_function(wrap_pyfunction!(toml_to_json, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
     module.add_class::<Text>()?;
     module.add_class::<job::Job>()

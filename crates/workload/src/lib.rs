@@ -41,6 +41,11 @@ pub trait Workload: Send {
     /// Requests in all, where that is known; for progress, not for results.
     fn len_hint(&self) -> Option<u64>;
 
+    /// Sectors that they read, write and trim together, about, where that is known; for progress, not for results.
+    fn sectors_hint(&self) -> Option<u64> {
+        None
+    }
+
     /// What of it was set aside so far, in sentences for the reader of a result.
     fn notices(&self) -> Vec<String> {
         Vec::new()

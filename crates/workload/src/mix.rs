@@ -265,6 +265,7 @@ impl Mix {
             requests: self.requests,
             gap_ns: self.requests_per_s.map_or(0.0, |rate| 1e9 / rate),
             time: 0,
+            carried_ns: 0.0,
         }))
     }
 }
@@ -295,6 +296,8 @@ struct Generator<P> {
     /// Mean gap between requests; 0: all come at time 0.
     gap_ns: f64,
     time: Time,
+    /// The part of a nanosecond by which the last request came later than `time`: dropped, it would raise the rate.
+    carried_ns: f64,
 }
 
 impl<P: Pattern> Generator<P> {
@@ -302,7 +305,9 @@ impl<P: Pattern> Generator<P> {
     fn next(&mut self) -> Request {
         if self.gap_ns > 0.0 {
             // 1 - unit is above 0, so the logarithm is finite.
-            self.time += (-libm::log(1.0 - self.random.unit()) * self.gap_ns) as Time;
+            let gap_ns = -libm::log(1.0 - self.random.unit()) * self.gap_ns + self.carried_ns;
+            self.carried_ns = gap_ns.fract();
+            self.time += gap_ns as Time;
         }
         if self.flush_every > 0 && self.since_flush == self.flush_every {
             self.since_flush = 0;
@@ -347,5 +352,9 @@ impl<P: Pattern> Workload for Generator<P> {
 
     fn len_hint(&self) -> Option<u64> {
         Some(self.requests)
+    }
+
+    fn sectors_hint(&self) -> Option<u64> {
+        Some((self.requests as f64 * self.sizes.mean()) as u64)
     }
 }

@@ -156,6 +156,22 @@ impl Sizes {
         }
     }
 
+    /// The mean size in sectors.
+    pub(crate) fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed(sectors) => f64::from(*sectors),
+            Self::Weighted(bounds) => {
+                let mut below = 0;
+                let parts = bounds.iter().map(|&(bound, sectors)| {
+                    let part = (bound - std::mem::replace(&mut below, bound)) as f64 / u64::MAX as f64;
+                    part * f64::from(sectors)
+                });
+                parts.sum()
+            }
+            Self::Range { min, .. } => (f64::from(*min) + f64::from(self.largest())) / 2.0,
+        }
+    }
+
     /// A size in sectors.
     #[inline]
     pub(crate) fn draw(&self, random: &mut Random) -> u32 {

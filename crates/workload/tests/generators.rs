@@ -43,6 +43,24 @@ fn equal_seeds_give_equal_streams() {
 }
 
 #[test]
+fn arrivals_have_the_mean_rate_and_lose_no_part_of_a_nanosecond() {
+    let times = |gap_ns: f64| {
+        let config = uniform::Config { requests_per_s: Some(1e9 / gap_ns), ..Default::default() };
+        requests(&config).iter().map(|request| request.time).collect::<Vec<_>>()
+    };
+    for gap_ns in [1.0, 1000.5] {
+        // The same draws at a rate so low that parts of a nanosecond do not count.
+        let (now, slowly) = (times(gap_ns), times(gap_ns * 1e6));
+        let mut late = now.iter().zip(&slowly).map(|(&now, &slowly)| slowly as f64 / 1e6 - now as f64);
+        assert_eq!(late.find(|late| !(-0.01..1.01).contains(late)), None, "{gap_ns}");
+        let mean = *now.last().unwrap() as f64 / now.len() as f64;
+        // Five standard errors of the mean of so many exponential gaps.
+        let error = 5.0 / (now.len() as f64).sqrt();
+        assert!((mean / gap_ns - 1.0).abs() < error, "{gap_ns}: {mean}");
+    }
+}
+
+#[test]
 fn shares_and_flushes_are_as_asked() {
     let config = uniform::Config { read_share: 0.5, trim_share: 0.1, flush_every: 9, ..Default::default() };
     let all = requests(&config);

@@ -83,6 +83,17 @@ fn plain_crlf_unterminated_and_compressed_files_are_equal() {
 }
 
 #[test]
+fn a_line_too_long_is_named_with_its_number() {
+    let folder = Folder::new("long");
+    for (before, line) in [("", 1), ("time_us,op,sector,sectors\n0,W,0,8\n", 3)] {
+        let config = folder.write("long.csv", format!("{before}{}", "1".repeat(300_000)).as_bytes());
+        let error = open(&folder, &config, 100_000).map(|_| ()).unwrap_err().to_string();
+        let expected = format!("long.csv, line {line}, column 1: the line is longer than 262144 bytes");
+        assert!(error.ends_with(&expected), "{error}");
+    }
+}
+
+#[test]
 fn malformed_lines_are_named_before_anything_is_played() {
     let folder = Folder::new("malformed");
     let mut text = many(100);
@@ -115,6 +126,7 @@ fn files_that_cannot_be_read_get_a_sentence() {
         (folder.write("cut.csv.gz", &packed[..middle]), "the gzip data ends too early"),
         (folder.write("stump.csv.gz", &packed[..2]), "the gzip data ends too early"),
         (folder.write("damaged.csv.gz", &damaged), "the gzip data is damaged"),
+        (folder.write("more.csv.gz", &[&packed[..], b"more\n"].concat()), "there is something else behind the end"),
     ] {
         let error = play(&folder, &config, 100_000).unwrap_err();
         assert!(error.to_string().contains(sentence), "{config:?}: {error}");

@@ -7,6 +7,7 @@ or with `--json` as one JSON document; progress and errors go to stderr.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import sys
@@ -17,7 +18,9 @@ from typing import NoReturn
 
 import click
 
-COMMANDS = ("run", "compare", "list", "check", "bench")
+from nandlab.cli import background
+
+COMMANDS = ("run", "compare", "reproduce", "list", "check", "bench")
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 
@@ -76,7 +79,18 @@ def main(stop: Callable[[int, FrameType | None], NoReturn] | None = None) -> NoR
     # A shell may have closed them (`>&-`); they stay open as long as the process.
     sys.stdout = sys.stdout or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
-    status = _guarded(sys.argv[1:], stop)
+    for stream in (sys.stdout, sys.stderr):
+        # Names of files may be no UTF-8, and an output may take less than that.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        status = _guarded(sys.argv[1:], stop)
+    except KeyboardInterrupt:
+        # One more Ctrl-C, while the one before was being answered.
+        status = FAILED
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    background.remove_unfinished()
     # Threads of the compiled module that are still stopping must not hold up the end.
     _flush_quietly()
     os._exit(status)

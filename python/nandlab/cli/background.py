@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Generic, TypeVar
 
 T = TypeVar("T")
@@ -35,3 +37,19 @@ def interruptible(work: Callable[[], T]) -> T:
     if worker.error is not None:
         raise worker.error
     return worker.value  # type: ignore[return-value] # set where there is no error
+
+
+unfinished: set[Path] = set()
+"""Files that a command may leave half-written where somebody presses Ctrl-C again while it stops."""
+
+
+def remove_unfinished() -> None:
+    """Removes them, and folders with all that is in them: for the end of the process."""
+    for path in unfinished:
+        with contextlib.suppress(OSError):
+            if path.is_dir():
+                import shutil
+
+                shutil.rmtree(path)
+            else:
+                path.unlink()

@@ -55,6 +55,7 @@ def command(  # noqa: PLR0913 - one for each option
 
     chosen = designs(files, axes, sets)
     experiments = _resolved(chosen)
+    _say_twins(chosen, experiments)
     refuse_overwriting({"--report": report}, [path for each in experiments for path in each.inputs()])
     with Waiting() as waiting:
         outcomes, stopped = run_all(experiments, jobs, lambda state: _show(waiting, state))
@@ -91,6 +92,15 @@ def _resolved(chosen: Sequence[Design]) -> list[Experiment]:
         except ConfigError as error:
             raise ConfigError(f"{design.name}: {error}" if len(chosen) > 1 else str(error)) from None
     return experiments
+
+
+def _say_twins(chosen: Sequence[Design], experiments: Sequence[Experiment]) -> None:
+    """Tells of experiments that are the same: their rows differ in nothing."""
+    first: dict[Experiment, Design] = {}
+    for design, experiment in zip(chosen, experiments, strict=True):
+        twin = first.setdefault(experiment, design)
+        if twin is not design:
+            say(f"note: {design.name} is the same experiment as {twin.name}")
 
 
 def _show(waiting, state: State) -> None:  # noqa: ANN001 - a Waiting, imported late

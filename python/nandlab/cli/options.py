@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from nandlab.new_file import check_writable
+from nandlab.new_file import check_writable, readable
 from nandlab.units import percent, size
 
 EXPERIMENT = click.Path(exists=True, dir_okay=False, readable=True)
@@ -58,6 +58,9 @@ def override(pair: Pair, file: str) -> str:
 def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     if path is not None:
         writable(path)
+        from nandlab.report.charts import require_vl_convert
+
+        require_vl_convert()
     return path
 
 
@@ -181,15 +184,26 @@ def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) ->
     rest = [axis for axis in axes if axis not in work]
     titles = dict(zip((axis.key for axis in axes), _titles([axis.key for axis in axes]), strict=True))
     stems = list(zip(files, _distinct_stems(files), strict=True))
-    found = []
+    found: list[Design] = []
     for before, (file, stem), after in itertools.product(_pairs(work), stems, _pairs(rest)):
         own = {"experiment": stem} if len(files) > 1 or not axes else {}
         labels = [
             {titles[key]: _label(titles[key], value) for key, value in pairs} for pairs in (before, after)
         ]
         overrides = [override(pair, file) for pair in (*sets, *before, *after)]
-        found.append(Design(file, labels[0] | own | labels[1], overrides))
+        found.append(Design(file, _unlike(found, labels[0] | own | labels[1]), overrides))
     return found
+
+
+def _unlike(found: Sequence[Design], labels: dict[str, str]) -> dict[str, str]:
+    """The labels, with a number where an earlier design has the same: a value may be given twice."""
+    taken = [design.labels for design in found]
+    *_, last = labels
+    number, unlike = 1, labels
+    while unlike in taken:
+        number += 1
+        unlike = labels | {last: f"{labels[last]} ({number})"}
+    return unlike
 
 
 def _pairs(axes: Sequence[Axis]) -> list[list[Pair]]:
@@ -217,8 +231,8 @@ def _titles(keys: Sequence[str]) -> list[str]:
 
 
 def _distinct_stems(files: Sequence[str]) -> list[str]:
-    stems = [Path(file).stem for file in files]
-    return stems if len(set(stems)) == len(stems) else list(files)
+    stems = [readable(Path(file).stem) for file in files]
+    return stems if len(set(stems)) == len(stems) else [readable(file) for file in files]
 
 
 def experiment_argument(**settings: Any) -> Callable[..., Any]:  # noqa: ANN401 - as click's

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import sys
 import time
 from types import TracebackType
@@ -17,6 +18,47 @@ FIRST_S = 0.4
 LINE_EVERY_S = 10.0
 
 
+ENOUGH_S, ENOUGH = 1.0, 0.03
+"""For so long and so far something must have gone before it tells how long it still takes ..."""
+LONG_S, LITTLE = 10.0, 0.002
+"""... or for so long and so far."""
+
+
+class Known:
+    """How far something was at which moment, and what follows for its end.
+
+    >>> known = Known()
+    >>> known.add(100.0, 0.0), known.add(104.0, 0.5), known.add(105.0, 0.4), known.left_s()
+    (0.0, 0.5, 0.5, 5.0)
+    """
+
+    def __init__(self) -> None:
+        self._times: list[float] = []
+        self._shares: list[float] = []
+        self._now, self._share = 0.0, 0.0
+
+    def add(self, now: float, share: float) -> float:
+        """Takes the share at a moment; the share that is shown, which never goes back."""
+        self._now, self._share = now, max(share, self._share)
+        if not self._shares or self._share >= self._shares[-1] + 0.001:
+            self._times.append(now)
+            self._shares.append(self._share)
+        return self._share
+
+    def left_s(self) -> float | None:
+        """Seconds to the end at the pace of the second half of the time so far; None while not known."""
+        if not self._times:
+            return None
+        start, first = self._times[0], self._shares[0]
+        lasted, gone = self._now - start, self._share - first
+        if not (lasted >= ENOUGH_S and gone >= ENOUGH or lasted >= LONG_S and gone >= LITTLE):
+            return None
+        # The first half is often faster: the device is empty then.
+        half = bisect.bisect_right(self._times, start + lasted / 2) - 1
+        pace = (self._share - self._shares[half]) / (self._now - self._times[half])
+        return (1 - self._share) / pace if pace > 0 else None
+
+
 class Waiting:
     """Shows how far something is and how long it still takes, once it has lasted a moment."""
 
@@ -25,7 +67,7 @@ class Waiting:
         self._bar: Progress | None = None
         self._next_line = self._start + FIRST_S
         self._terminal = sys.stderr.isatty()
-        self._phase, self._phase_start = "", self._start
+        self._phase, self._known = "", Known()
 
     def __enter__(self) -> Waiting:
         return self
@@ -40,10 +82,13 @@ class Waiting:
         """Takes what is being done, the part of it that is done (0 to 1, None where unknown), and figures."""
         now = time.monotonic()
         if phase != self._phase:
-            self._phase, self._phase_start = phase, now
+            self._phase, self._known = phase, Known()
+        if share is not None:
+            share = self._known.add(now, share)
         if now < self._next_line:
             return
-        left = _left(now - self._phase_start, share)
+        seconds = self._known.left_s()
+        left = "time left not known yet" if seconds is None else f"{duration_s(seconds)} left"
         if self._terminal:
             self._draw(phase, share, detail, left)
         else:
@@ -61,12 +106,6 @@ class Waiting:
             return
         task = self._bar.task_ids[0]
         self._bar.update(task, description=phase, total=total, completed=done, detail=detail, left=left)
-
-
-def _left(elapsed: float, share: float | None) -> str:
-    if not share:
-        return "time left not known yet"
-    return f"{duration_s(elapsed * (1 - share) / share)} left"
 
 
 def _bar() -> Progress:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from nandlab.cli import DONE, FAILED
+from nandlab.cli.background import unfinished
 from nandlab.cli.options import (
     Pair,
     experiment_argument,
@@ -66,6 +67,11 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     log_error: OSError | None = None
     unit = _unit(experiment)
     with Waiting() as waiting, csv_beside(op_log) as log:
+        if log is not None and op_log is not None:
+            # Where the run does not answer in time, the process ends without it. A CSV on the way to Parquet
+            # has a folder of its own.
+            is_csv = not op_log.endswith(".parquet")
+            unfinished.add(Path(f"{log}.{os.getpid()}.part") if is_csv else Path(log).parent)
         (outcome,), stopped = run_all(
             [experiment], progress=lambda state: _show(waiting, state.running, unit), op_log=log
         )
@@ -78,9 +84,6 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
                 # The run may have taken hours: its result comes first.
                 log_error = error
     if outcome.result is None:
-        if log is not None:
-            # The run has not answered in time, and the process ends without it.
-            Path(f"{log}.{os.getpid()}.part").unlink(missing_ok=True)
         say("stopped before there was a result")
         return FAILED
     result = outcome.result
@@ -125,13 +128,16 @@ def _unit(experiment: Experiment) -> str:
 
 
 def _show(waiting, running, unit: str) -> None:  # noqa: ANN001 - see Waiting and State
-    for phase, done, total in running.values():
-        in_all = f" of {total:,}" if total else ""
-        waiting.update(
-            phase,
-            done / total if total else None,
-            f"{done:,}{in_all} {unit if phase == 'workload' else 'requests'}",
-        )
+    for stage in running.values():
+        waiting.update("run", stage.share, _doing(stage, unit))
+
+
+def _doing(stage, unit: str) -> str:  # noqa: ANN001 - see Stage
+    if stage.phase == "opening":
+        return f"{stage.done:,} records of the trace read" if stage.done else "setting up the device"
+    noun = "page writes" if stage.phase == "precondition" else unit
+    in_all = f" of {stage.total:,}" if stage.total else ""
+    return f"{stage.phase}: {stage.done:,}{in_all} {noun}"
 
 
 def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported late

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nandlab.new_file import write_whole
 from nandlab.report.comparison import comparison_page
 from nandlab.report.run import run_page
 from nandlab.result import Result
+
+if TYPE_CHECKING:
+    from nandlab.reproduce import Reproduction
 
 
 def write_run(result: Result, path: str | os.PathLike[str], command: str | None = None) -> None:
@@ -22,7 +26,7 @@ def write_run(result: Result, path: str | os.PathLike[str], command: str | None 
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    write_whole(path, run_page(result, command).encode())
+    write_whole(path, run_page(result, command).encode(errors="backslashreplace"))
 
 
 def write_comparison(
@@ -42,4 +46,18 @@ def write_comparison(
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    write_whole(path, comparison_page(runs, command).encode())
+    write_whole(path, comparison_page(runs, command).encode(errors="backslashreplace"))
+
+
+def write_reproduction(
+    found: Sequence[Reproduction], path: str | os.PathLike[str], command: str | None = None
+) -> None:
+    """Writes the report of papers that were measured again.
+
+    Raises:
+        OSError: With a sentence; an older file at `path` is then as it was.
+
+    """
+    from nandlab.report.reproduction import reproduction_page
+
+    write_whole(path, reproduction_page(found, command).encode(errors="backslashreplace"))

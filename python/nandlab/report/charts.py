@@ -5,9 +5,14 @@ Colours are CSS variables of the page (`style.css`). Every axis with a quantity 
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
 from typing import Any
+
+from nandlab._native import NandlabError
 
 Rows = Sequence[dict[str, Any]]
 Spec = dict[str, Any]
@@ -25,6 +30,9 @@ WIDTH, STEP = 560, 22
 """Pixels of a chart with a row for each design: its width, and the height of a row."""
 
 COLOURS = tuple(f"var(--c{at})" for at in range(8))
+
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [14, 3])
+"""Patterns of lines; as many as have no divisor in common with the colours, so that 40 lines all differ."""
 
 _TEXT = {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12}
 _CONFIG = {
@@ -54,8 +62,17 @@ _CONFIG = {
 }
 
 
+def require_vl_convert() -> None:
+    """Says how to get what draws, before a run whose report would end without it."""
+    try:
+        importlib.import_module("vl_convert")
+    except ImportError as error:
+        raise NandlabError(f"a report needs vl-convert: pip install vl-convert-python ({error})") from None
+
+
 def svg(spec: Spec, names: Iterable[str] = ()) -> str:
     """Draws a specification; `names` stand on the left and on the right of it."""
+    require_vl_convert()
     import vl_convert
 
     # The fonts of the reader may be wider than those that the text was measured with.
@@ -163,6 +180,10 @@ def over_time(  # noqa: PLR0913 - what the lines are, and what stands beside the
         "scale": scale,
         "axis": {"format": "~g", "tickCount": 6},
     }
+    colour = _colour("colour", colour_title, colours)
+    dashes = [DASHES[at % len(DASHES)] for at in range(len(colours))]
+    # Long enough to show the pattern.
+    legend = {"symbolType": "stroke", "symbolSize": 900} if len(colours) > 1 else None
     lines: Spec = {
         "mark": {"type": "line", "interpolate": "linear"},
         "encoding": {
@@ -173,10 +194,8 @@ def over_time(  # noqa: PLR0913 - what the lines are, and what stands beside the
                 "axis": {"format": ",.0f", "tickCount": 4},
             },
             "y": y,
-            "color": {
-                **_colour("colour", colour_title, colours),
-                **({} if len(colours) > 1 else {"legend": None}),
-            },
+            "color": {**colour, "legend": legend},
+            "strokeDash": {**colour, "scale": {"domain": list(colours), "range": dashes}, "legend": legend},
         },
     }
     if len(panels) <= 1:
@@ -332,6 +351,61 @@ def wear_ranges(rows: Rows, designs: Sequence[str], panels: Sequence[str] = ()) 
         ],
     }
     return svg(_panels_below(chart, rows, panels), designs)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Titles of two axes with units, whether they are logarithmic, and whether x is bytes, shown as KiB."""
+
+    x: str
+    y: str
+    x_log: bool
+    y_log: bool
+    x_is_size: bool
+
+
+def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes) -> str:
+    """Lines with points, in panels side by side that share the vertical axis.
+
+    Args:
+        rows: `panel`, `colour`, `x` and `y`.
+        colours: The lines of a panel.
+        panels: In order.
+        axes: What is drawn over what.
+
+    """
+    ticks = sorted({row["x"] for row in rows})
+    scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
+    x_axis: Spec = {"values": ticks[:: max(1, len(ticks) // 4)], "format": ",~r", "labelOverlap": "greedy"}
+    if axes.x_is_size:
+        x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f')"
+    y_scale = {"type": "log"} if axes.y_log else {"zero": True}
+    lines: Spec = {
+        "width": 250,
+        "height": 200,
+        "mark": {"type": "line", "point": {"size": 22}},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "title": axes.x, "scale": scale, "axis": x_axis},
+            "y": {
+                "field": "y",
+                "type": "quantitative",
+                "title": axes.y,
+                "scale": y_scale,
+                "axis": {"format": ",~r", "tickCount": 5},
+            },
+            "color": _colour("colour", None, colours),
+        },
+    }
+    facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
+    return svg({**_data(rows), "facet": facet, "columns": 3, "spec": lines, "spacing": 16}, colours)
+
+
+def standalone(text: str) -> str:
+    """A drawing with the colours of a light page in it, for a file of its own."""
+    style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
+    variables = re.findall(r"--\w+: #[0-9a-f]{6};", style.split("@media", 1)[0])
+    own = f"<style>svg {{ background: #ffffff; {' '.join(variables)} }}</style>"
+    return re.sub(r"(<svg [^>]*>)", lambda found: found[1] + own, text, count=1)
 
 
 def bins(histogram: Iterable[Sequence[int]], most: int = 60) -> list[dict[str, int]]:

@@ -91,6 +91,19 @@ fn a_random_victim_is_the_least_recently_written_one_in_half_of_the_cases() {
 }
 
 #[test]
+fn random_victims_follow_the_seed() {
+    let groups = |seed| {
+        let mut config = Config { log_blocks: 4, victim: Victim::Random, ..Config::default() };
+        Bast::set_seed(&mut config, seed);
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 8, &config);
+        write(&mut lab, (0..200).map(|round| round % 8 * 8));
+        lab.ftl().scheme.logs.iter().map(|log| log.group).collect::<Vec<_>>()
+    };
+    assert_eq!(groups(1), groups(1));
+    assert!((2..10).any(|seed| groups(seed) != groups(1)));
+}
+
+#[test]
 fn a_first_write_may_go_to_the_log() {
     for (first_write, switches) in [(FirstWrite::Data, 0), (FirstWrite::Log, 1)] {
         let config = Config { first_write, ..Config::default() };

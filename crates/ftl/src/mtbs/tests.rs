@@ -2,8 +2,9 @@
 //! one merges with d - 1 copies and 1 erase, and leaves the spare area empty: a cycle of s + 1 overwrites.
 
 use super::{Config, Mtbs};
-use crate::tests::{cost_of, erased, merges, rules, write, ORDERS, PAGES};
+use crate::tests::{cost, cost_of, erased, merges, rules, submit, write, ORDERS, PAGES};
 use crate::{Disk, Ftl};
+use nandlab_block::Op;
 use nandlab_nand::{Counting, Geometry, Lpn, Nand, PageBuf, ProgramOrder, Rules};
 
 type Lab = Disk<Mtbs, Counting>;
@@ -36,6 +37,25 @@ fn pages_that_were_never_written_are_not_copied_and_find_their_places() {
     let mut lab: Lab = erased(ProgramOrder::Ascending, 16, 12, &Config::default());
     assert_eq!(cost_of(&mut lab, [1, 1, 0, 2, 3]), (5, 0, 0), "the spare area takes what the data area does not");
     assert_eq!(cost_of(&mut lab, [0]), (1, 3, 1));
+}
+
+#[test]
+fn a_long_request_is_cut_between_logical_blocks_only() {
+    // Logical blocks of 512 pages, 512 pages of spare area each.
+    let geometry = Geometry::single_die(8, 1024, 512).unwrap();
+    let nand: Counting = Counting::new(geometry, rules(ProgramOrder::Ascending));
+    let mut lab: Lab = Disk::mount(nand, 1024, &Config::default()).unwrap();
+    submit(&mut lab, Op::Write, 0, 1024);
+    submit(&mut lab, Op::Write, 0, 412);
+    submit(&mut lab, Op::Write, 512, 412);
+    // 100 pages are left in each spare area. Either logical block is merged once with all pages that come for it.
+    let both = cost(&mut lab, |lab| submit(lab, Op::Write, 100, 900));
+    assert_eq!((both.page_programs, both.copies, both.erases()), (900, 100 + 24, 2.0));
+    assert_eq!(merges(&lab), (0, 0, 2));
+    // A request that one run takes.
+    submit(&mut lab, Op::Write, 0, 512);
+    let one = cost(&mut lab, |lab| submit(lab, Op::Write, 0, 300));
+    assert_eq!((one.page_programs, one.copies), (300, 212));
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) struct Relocation {
     /// Relocations that each host page pays for, and what was paid and not used yet, in parts of [`ONE`].
     rate: u64,
     credit: u64,
-    /// When the last copy ends.
+    /// When the last copy ends, and the last page that stands for a lost one. Planes of a die may end in another order.
     copied: Time,
     /// The block has failed: it is retired when it is empty.
     retire: bool,
@@ -149,7 +149,7 @@ impl PageMap {
     }
 
     /// Chooses a block to empty; false where nothing would be gained.
-    fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+    pub(super) fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         let (block, retire) = match self.dies[die].failing.pop_front() {
             Some(block) => (block, true),
             None => {
@@ -223,9 +223,9 @@ impl PageMap {
             Err(error) => return Err(error),
         };
         prefetch(&self.map, at.index());
-        let copied = nand.ctx().last();
+        let end = nand.ctx().last();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
-        relocation.copied = copied;
+        relocation.copied = relocation.copied.max(end);
         if let Some(oldest) = relocation.moves.pass(Some(Move { from, to, at, kind })) {
             self.map_move(oldest);
         }
@@ -260,13 +260,16 @@ impl PageMap {
     /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does
     /// not bring back an older copy; a note is written anew.
     #[cold]
-    fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
+    pub(super) fn replace_lost<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
         if let Some(segment) = self.notes.segment_at(from) {
             return self.renew_note(nand, die, segment);
         }
         let at = self.map.iter().position(|&page| page == from).expect("a valid page is a note or mapped");
         self.events.lost_pages += 1;
         let (to, _) = self.program_gc(nand, die, &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
+        if let Some(relocation) = &mut self.dies[die].relocation {
+            relocation.copied = relocation.copied.max(nand.ctx().last());
+        }
         self.map[at] = to;
         self.table.set_invalid(from);
         self.table.set_valid(to);
@@ -314,7 +317,7 @@ impl PageMap {
     }
 
     /// Erases or retires the block that has been emptied.
-    fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+    pub(super) fn finish<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         self.map_moves(die);
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the
         // newest goes, or a mount would bring back an older one.
@@ -340,7 +343,13 @@ impl PageMap {
     }
 
     /// Erases a block whose pages were `replaced` by then; false where the erase failed and the block was retired.
-    fn erase<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId, replaced: Time) -> Result<bool, FtlError> {
+    pub(super) fn erase<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        block: BlockId,
+        replaced: Time,
+    ) -> Result<bool, FtlError> {
         // What replaced the pages of this block must be on flash before they go, and the notes of what was trimmed.
         let before = nand.ctx().fence_at(replaced.max(self.noted));
         let erased = nand.erase(block);

@@ -1,24 +1,14 @@
 //! Recovery of the page map from flash alone.
 
-use super::trim_notes::{self, TrimNotes};
+use super::trim_notes::TrimNotes;
 use super::{Config, Die, FreeBlock, PageMap};
+use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
 use crate::parts::block_table::BlockTable;
-use crate::parts::frontier::{Frontier, RESUMED};
+use crate::parts::frontier::Frontier;
+use crate::parts::trim_note;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 use std::collections::VecDeque;
-
-/// What the spare areas of one block say.
-struct BlockScan {
-    /// Metadata of the readable pages that are whole.
-    pages: Vec<(u32, Oob)>,
-    /// Pages up to the last that is not erased.
-    used: u32,
-    /// The highest sequence number, torn pages included: it is not given out again.
-    highest: u64,
-    /// Whether all of them could be read; a block with others is filled no further.
-    tidy: bool,
-}
 
 /// The newest copy of each logical page, and the notes.
 struct Newest {
@@ -39,11 +29,12 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
             geometry.pages()
         )));
     }
-    let mut scans = Vec::with_capacity(geometry.blocks() as usize);
-    for block in (0..geometry.blocks()).map(BlockId) {
-        scans.push(scan_block(nand, block)?);
-    }
-    let newest = newest_copies(&geometry, logical_pages, trim_notes::segments(&geometry, logical_pages), &scans)?;
+    // What a mount finds must stay: a block of older copies is erased without another fence, and what was read once is
+    // there for good. Without a cut before it, programs may still be under way.
+    nand.ctx().fence();
+    let scans = scan(nand)?;
+    refuse_foreign(&geometry, logical_pages, &scans, "page", None)?;
+    let newest = newest_copies(&geometry, logical_pages, &scans);
     let mut ftl = blank(&geometry, logical_pages, config, newest.highest + 1);
     let newest = ftl.adopt_notes(nand, newest)?;
     ftl.adopt(&scans, newest);
@@ -51,94 +42,21 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     Ok(ftl)
 }
 
-/// Reads the spare areas of a block and verifies the pages that a cut may have torn; `None`: a bad block.
-fn scan_block<N: Nand>(nand: &mut N, block: BlockId) -> Result<Option<BlockScan>, FtlError> {
-    let geometry = *nand.geometry();
-    let mut scan = BlockScan { pages: Vec::new(), used: 0, highest: 0, tidy: true };
-    let mut gap = false;
-    // The page below the one in hand, if it is whole as far as its spare area tells.
-    let mut below: Option<(u32, Oob)> = None;
-    for page in 0..geometry.pages_per_block() {
-        let at = geometry.page(block, page);
-        match nand.read_spare(at) {
-            Err(NandError::BadBlock(_)) => return Ok(None),
-            Ok(None) => {
-                gap = true;
-                continue;
-            }
-            Ok(Some(oob)) => {
-                let suspect = oob.aux & RESUMED != 0;
-                take(nand, block, &mut scan, below.replace((page, oob)), suspect)?;
-            }
-            Err(NandError::Uncorrectable(_)) => take(nand, block, &mut scan, below.take(), true)?,
-            Err(error) => return Err(error.into()),
-        }
-        // Pages are filled in order, so something beyond an erased page is left from a torn erase.
-        scan.tidy &= !gap;
-        scan.used = page + 1;
-    }
-    take(nand, block, &mut scan, below, true)?;
-    Ok(Some(scan))
-}
-
-/// Adds a page to the scan; one that may be torn is read in full first.
-fn take<N: Nand>(
-    nand: &mut N,
-    block: BlockId,
-    scan: &mut BlockScan,
-    page: Option<(u32, Oob)>,
-    suspect: bool,
-) -> Result<(), FtlError> {
-    let Some((page, oob)) = page else { return Ok(()) };
-    scan.highest = scan.highest.max(oob.seq.0);
-    if suspect {
-        let geometry = *nand.geometry();
-        let mut contents = N::Buf::zeroed(geometry.page_bytes());
-        match nand.read(geometry.page(block, page), &mut contents) {
-            Ok(_) => {}
-            Err(NandError::Uncorrectable(_)) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        }
-    }
-    scan.pages.push((page, oob));
-    Ok(())
-}
-
-fn newest_copies(
-    geometry: &Geometry,
-    logical_pages: u32,
-    segments: usize,
-    scans: &[Option<BlockScan>],
-) -> Result<Newest, FtlError> {
+fn newest_copies(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Newest {
     let count = logical_pages as usize;
     let mut newest = Newest { map: vec![Ppa::NONE; count], seqs: vec![0; count], notes: Vec::new(), highest: 0 };
     for (block, scan) in (0..).map(BlockId).zip(scans) {
         let Some(scan) = scan else { continue };
         newest.highest = newest.highest.max(scan.highest);
-        for &(page, oob) in &scan.pages {
-            let at = geometry.page(block, page);
-            if oob.seq.0 == 0 {
-                return Err(FtlError::Config(format!(
-                    "page {at} carries no sequence number: a lean device that was written cannot be mounted again"
-                )));
-            }
-            let (is_note, limit) = if oob.kind == Kind::TrimNote { (true, segments) } else { (false, count) };
-            if oob.lpn.index() >= limit {
-                return Err(FtlError::Config(format!(
-                    "page {at} belongs to logical page {} or beyond and {logical_pages} are exported: the device was \
-                     used with a larger capacity",
-                    oob.lpn
-                )));
-            }
-            if is_note {
-                newest.notes.push((oob.lpn, at));
-            } else if oob.seq.0 > newest.seqs[oob.lpn.index()] {
-                newest.map[oob.lpn.index()] = at;
+        newest.notes.extend(scan.notes().map(|page| (page.oob.lpn, geometry.page(block, page.place))));
+        for &Page { place, oob } in scan.copies() {
+            if oob.seq.0 > newest.seqs[oob.lpn.index()] {
+                newest.map[oob.lpn.index()] = geometry.page(block, place);
                 newest.seqs[oob.lpn.index()] = oob.seq.0;
             }
         }
     }
-    Ok(newest)
+    newest
 }
 
 fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> PageMap {
@@ -164,6 +82,7 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
         policy: config.victim.policy(),
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
         superseded: vec![0; geometry.blocks() as usize],
+        mapped: 0,
         noted: 0,
         events: Events::default(),
     }
@@ -180,10 +99,11 @@ impl PageMap {
                 Err(NandError::Uncorrectable(_)) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let (seq, unmapped) = self.notes.read(segment.0, &note);
-            for lpn in unmapped {
-                if newest.seqs.get(lpn.index()).is_some_and(|&copy| copy < seq) {
-                    newest.map[lpn.index()] = Ppa::NONE;
+            let (seq, unmapped) = trim_note::read(&note);
+            let first = self.notes.first_of(segment);
+            for at in unmapped.map(|page| (first + page) as usize) {
+                if newest.seqs.get(at).is_some_and(|&copy| copy < seq) {
+                    newest.map[at] = Ppa::NONE;
                 }
             }
             if ages[segment.index()] <= seq {
@@ -240,13 +160,12 @@ impl PageMap {
 
     /// Fills the two blocks with the most room further: the roomiest for relocation, the other for the host.
     fn resume(&mut self, die: usize, scans: &[Option<BlockScan>]) {
-        let pages = self.geometry.pages_per_block();
         let mut partial: Vec<(u32, BlockId)> = self.dies[die]
             .blocks
             .clone()
             .map(BlockId)
             .filter_map(|block| match &scans[block.index()] {
-                Some(scan) if scan.tidy && scan.used < pages && self.table.valid_pages(block) > 0 => {
+                Some(scan) if scan.can_resume(&self.geometry) && self.table.valid_pages(block) > 0 => {
                     Some((scan.used, block))
                 }
                 _ => None,

@@ -1,27 +1,10 @@
-//! Note pages that make trims survive a power cut.
-//!
-//! The logical address space is cut into segments of as many pages as one note page has bits. A note holds
-//! one bit for each page of its segment, set where the page is unmapped, and the sequence number at which it
-//! was made: at mount a set bit unmaps every copy older than that. The number of the note page itself says
-//! nothing, since a relocation renews it.
+//! Notes of trims among the pages of the host: each is written at the host frontier and moved like any other page.
 
 use super::PageMap;
+use crate::parts::trim_note;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Geometry, Kind, Lpn, Nand, PageBuf, Ppa};
 use std::collections::BTreeSet;
-
-/// Bytes of a note before its bitmap: the sequence number up to which it speaks.
-const HEADER: usize = 8;
-
-/// Logical pages of a segment.
-fn pages_per_segment(geometry: &Geometry) -> u32 {
-    (geometry.page_bytes() - HEADER as u32) * 8
-}
-
-/// Segments of `logical_pages` pages.
-pub(super) fn segments(geometry: &Geometry, logical_pages: u32) -> usize {
-    logical_pages.div_ceil(pages_per_segment(geometry)) as usize
-}
 
 /// Where the notes are and which segments need a new one.
 #[derive(Debug)]
@@ -38,11 +21,10 @@ pub(super) struct TrimNotes {
 
 impl TrimNotes {
     pub(super) fn new(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
-        let pages_per_segment = pages_per_segment(geometry);
-        let segments = segments(geometry, logical_pages);
+        let segments = trim_note::segments(geometry, logical_pages) as usize;
         let words = logical_pages.div_ceil(64) as usize;
         Self {
-            pages_per_segment,
+            pages_per_segment: trim_note::pages_per_segment(geometry),
             notes: vec![Ppa::NONE; segments],
             changed: BTreeSet::new(),
             unmapped: vec![u64::MAX; if durable { words } else { 0 }],
@@ -53,7 +35,7 @@ impl TrimNotes {
     /// Most pages that notes ever hold valid, the one that is being replaced included.
     pub(super) fn most_pages_for(geometry: &Geometry, logical_pages: u32, durable: bool) -> u32 {
         if durable {
-            segments(geometry, logical_pages) as u32 + 1
+            trim_note::segments(geometry, logical_pages) + 1
         } else {
             0
         }
@@ -69,6 +51,11 @@ impl TrimNotes {
 
     pub(super) fn segments(&self) -> usize {
         self.notes.len()
+    }
+
+    /// The first logical page of a segment.
+    pub(super) fn first_of(&self, segment: Lpn) -> u32 {
+        segment.0 * self.pages_per_segment
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -124,26 +111,16 @@ impl TrimNotes {
     pub(super) fn live(&self) -> impl Iterator<Item = (u32, Ppa)> + '_ {
         (0..).zip(self.notes.iter().copied()).filter(|(_, page)| page.is_some())
     }
-
-    /// Reads a note: up to which sequence number it speaks, and the logical pages that it unmaps.
-    pub(super) fn read<'a>(&self, segment: u32, note: &'a [u8]) -> (u64, impl Iterator<Item = Lpn> + 'a) {
-        let (header, bitmap) = note.split_at(HEADER);
-        let seq = header.iter().rev().fold(0, |seq, &byte| seq << 8 | u64::from(byte));
-        let first = segment * self.pages_per_segment;
-        let set = (0..self.pages_per_segment).filter(|bit| bitmap[*bit as usize / 8] >> (bit % 8) & 1 == 1);
-        (seq, set.map(move |bit| Lpn(first + bit)))
-    }
 }
 
 impl PageMap {
     /// The note of `segment` for the present map.
     pub(super) fn note(&self, segment: u32) -> Vec<u8> {
-        let mut note = vec![0; self.geometry.page_bytes() as usize];
-        note[..HEADER].copy_from_slice(&self.seq.to_le_bytes());
+        let mut note = trim_note::blank(&self.geometry, self.seq);
         // A segment is a whole number of words, and bits past the last logical page say nothing.
         let words = self.notes.pages_per_segment as usize / 64;
         let unmapped = self.notes.unmapped.iter().skip(segment as usize * words).take(words);
-        for (bytes, word) in note[HEADER..].chunks_exact_mut(8).zip(unmapped) {
+        for (bytes, word) in trim_note::bits_mut(&mut note).chunks_exact_mut(8).zip(unmapped) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
         note
@@ -163,7 +140,9 @@ impl PageMap {
 
     /// The note of `segment` is now at `to`; the old one becomes invalid.
     pub(super) fn adopt_note<N: Nand>(&mut self, nand: &mut N, segment: u32, to: Ppa) {
-        self.noted = self.noted.max(nand.ctx().last());
+        // The note before hid what a page held that has been written since. That write must be on flash before the
+        // note goes, whose block is erased after `noted`.
+        self.noted = self.noted.max(nand.ctx().last()).max(self.mapped);
         let old = std::mem::replace(self.notes.entry(Lpn(segment)), to);
         self.notes.changed.remove(&segment);
         if old.is_some() {

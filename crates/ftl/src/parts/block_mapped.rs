@@ -1,10 +1,9 @@
 //! An FTL that maps blocks: a scheme over a [`Store`].
 
+use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::store::{self, Found, Options, Store};
 use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
-use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Rules, SectorMask,
-};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, PageBuf, Rules, SectorMask};
 
 /// What one FTL that maps blocks does otherwise than another: which block takes a page, and what is merged when.
 pub trait Scheme: Sized + std::fmt::Debug {
@@ -15,6 +14,9 @@ pub trait Scheme: Sized + std::fmt::Debug {
 
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
+
+    /// As [`Ftl::set_seed`].
+    fn set_seed(_config: &mut Self::Config, _seed: u64) {}
 
     /// The options that schemes have in common.
     ///
@@ -83,24 +85,6 @@ pub struct BlockMapped<S> {
 }
 
 impl<S: Scheme> BlockMapped<S> {
-    /// Reads the rest of a page that the host writes in part, merges and writes it.
-    fn write_part<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        at: Lpn,
-        from: Ppa,
-        sectors: SectorMask,
-        page: &N::Buf,
-    ) -> Result<(), FtlError> {
-        let mut whole = N::Buf::zeroed(self.store.geometry().page_bytes());
-        let read = scoped(nand, Cause::ReadModifyWrite, |nand| nand.read(from, &mut whole))?;
-        refuse_lost(from, read)?;
-        whole.merge(page, sectors);
-        let end = nand.ctx().last();
-        nand.ctx().after(end);
-        self.write_whole(nand, at, &whole)
-    }
-
     #[inline]
     fn write_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         self.carry_out(nand, |store, scheme, nand| scheme.write(store, nand, at, page))
@@ -135,20 +119,15 @@ impl<S: Scheme> BlockMapped<S> {
     }
 }
 
-/// A page that stands for lost data reads as an error, never as other bytes.
-#[inline]
-fn refuse_lost(at: Ppa, oob: Oob) -> Result<(), FtlError> {
-    if oob.kind == Kind::Lost {
-        return Err(NandError::Uncorrectable(at).into());
-    }
-    Ok(())
-}
-
 impl<S: Scheme> Ftl for BlockMapped<S> {
     type Config = S::Config;
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()
+    }
+
+    fn set_seed(config: &mut Self::Config, seed: u64) {
+        S::set_seed(config, seed);
     }
 
     fn trims(config: &Self::Config) -> Trims {
@@ -178,8 +157,8 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
         }
         let from = self.store.lookup(at);
         if from.is_some() {
-            let before = nand.ctx().ready();
-            let written = self.write_part(nand, at, from, sectors, page);
+            let (whole, before) = merged(nand, from, sectors, page)?;
+            let written = self.write_whole(nand, at, &whole);
             nand.ctx().set_ready(before);
             return written;
         }
@@ -190,6 +169,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
 
     fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
         self.carry_out(nand, |store, scheme, nand| scheme.write_run(store, nand, first, pages))
+    }
+
+    fn span(&self) -> u32 {
+        self.store.span()
     }
 
     #[inline]

@@ -29,6 +29,8 @@ pub struct BlockTable {
 const OPEN: i16 = 0x4000;
 const FREE: i16 = i16::MAX;
 const BAD: i16 = i16::MAX - 1;
+const _: () =
+    assert!(OPEN as u32 + Geometry::MAX_PAGES_PER_BLOCK < BAD as u32, "a full open block is neither bad nor free");
 
 impl BlockTable {
     /// All blocks free.
@@ -163,11 +165,6 @@ impl BlockRange<'_> {
         let at = super::scan::first_minimum(self.words)?;
         (self.words[at] < OPEN).then_some(BlockId(self.first + at as u32))
     }
-
-    /// The closed blocks with their valid pages.
-    pub fn closed(&self) -> impl Iterator<Item = (BlockId, u32)> + '_ {
-        (self.first..).zip(self.words).filter(|(_, &word)| word < OPEN).map(|(at, &word)| (BlockId(at), word as u32))
-    }
 }
 
 #[cfg(test)]
@@ -195,6 +192,21 @@ mod tests {
         assert_eq!((table.valid_pages(BlockId(2)), table.valid_pages_in(0..5)), (4, 18));
         assert_eq!(table.next_valid(14..21), Some(Ppa(15)));
         assert_eq!(table.next_valid(20..21), None);
-        assert_eq!(table.range(0..5).closed().collect::<Vec<_>>(), [(BlockId(1), 7), (BlockId(2), 4)]);
+    }
+
+    #[test]
+    fn the_largest_block_that_a_geometry_allows_is_filled_and_picked() {
+        let geometry = Geometry::single_die(2, Geometry::MAX_PAGES_PER_BLOCK, 512).unwrap();
+        let pages = geometry.pages_per_block();
+        let mut table = BlockTable::new(&geometry);
+        table.open(BlockId(0));
+        for page in 0..pages {
+            table.set_valid(Ppa(page));
+            assert_eq!((table.usage(BlockId(0)), table.valid_pages(BlockId(0))), (BlockUse::Open, page + 1));
+        }
+        assert_eq!(table.range(0..2).fewest_valid(), None, "no block is closed");
+        table.set_closed(BlockId(0), true);
+        assert_eq!((table.usage(BlockId(0)), table.valid_pages(BlockId(0))), (BlockUse::Closed, pages));
+        assert_eq!(table.range(0..2).fewest_valid(), Some(BlockId(0)));
     }
 }

@@ -1,8 +1,11 @@
 //! Mechanism that FTLs share; decisions are in the FTLs and in victim policies.
 
 pub mod block_mapped;
+pub(crate) mod block_scan;
 pub mod block_table;
 pub mod frontier;
+pub(crate) mod partial;
 mod scan;
 pub mod store;
+pub(crate) mod trim_note;
 pub mod victim;

@@ -2,12 +2,15 @@
 //!
 //! A scheme decides which block takes a page; here are the newest copy of each page, the free blocks, the
 //! programs, copies and erases with their failures, the notes of trims, and recovery. A table of all newest
-//! copies is what makes the simulation fast; firmware finds them through the smaller tables that each scheme
-//! reports as its memory.
+//! copies is what makes the simulation fast; firmware finds them through a bit for each physical page, which says
+//! whether it is valid, and the smaller tables that each scheme reports as its memory.
 //!
-//! A merge gathers the pages of a logical block in a new block. Every page of it carries [`GATHERED`], the last
-//! one [`COMPLETE`] too: a mount drops a block of the first without the second, and of a complete one it knows that
+//! A merge gathers the pages of a logical block in a new block. Every page of it carries the mark of a merge, the last
+//! one [`COMPLETE`](crate::parts::block_scan::COMPLETE) too: a mount drops a block of the first without the second, and of a complete one it knows that
 //! every older copy of the logical block is superseded, trims that nobody noted included.
+//!
+//! A flush waits for everything that was issued, merges in the background included: which blocks of a logical block a
+//! mount finds depends on how far the last merge got, and nothing shows yet that a flush may leave that open.
 
 mod check;
 pub(crate) mod fill;
@@ -33,11 +36,6 @@ pub(crate) use recover::mount;
 pub use recover::Found;
 use std::collections::BTreeSet;
 use std::ops::Range;
-
-/// Set in `aux` of every page that a merge gathered.
-const GATHERED: u16 = 2;
-/// Set in `aux` of the last page of a merge.
-const COMPLETE: u16 = 4;
 
 /// When a block that holds nothing any more is erased.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -127,6 +125,8 @@ pub struct Store {
     unsettled: Option<Time>,
     /// By block: when the last program ends that made one of its pages invalid.
     superseded: Vec<Time>,
+    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
+    mapped: Time,
     full: SectorMask,
     /// Whether the chip programs without gaps.
     dense: bool,
@@ -147,6 +147,7 @@ impl Store {
             failing: BTreeSet::new(),
             unsettled: None,
             superseded: vec![0; geometry.blocks() as usize],
+            mapped: 0,
             full: geometry.full_mask(),
             dense: order == ProgramOrder::AscendingDense,
             events: Events::default(),
@@ -165,6 +166,11 @@ impl Store {
 
     pub(crate) fn logical_pages(&self) -> u32 {
         self.map.len() as u32
+    }
+
+    /// Pages of a logical block.
+    pub(crate) fn span(&self) -> u32 {
+        self.options.span
     }
 
     /// Logical blocks.
@@ -345,6 +351,8 @@ impl Store {
             self.valid.remove(block, self.geometry.page_in_block(old));
             let superseded = &mut self.superseded[block.index()];
             *superseded = end.max(*superseded);
+        } else {
+            self.mapped = self.mapped.max(end);
         }
         self.valid.insert(self.geometry.block_of(to), self.geometry.page_in_block(to));
     }
@@ -425,13 +433,16 @@ impl Store {
         Ok(())
     }
 
-    /// Adds the memory of what schemes share.
+    /// Adds the memory of what schemes share. The valid bits are a part of it: no spare area is read, nor a read charged,
+    /// to find the newest copy among the blocks of a logical block, or which pages a merge must copy; the map of all
+    /// pages, which is the simulation's alone, is not.
     pub(crate) fn ram(&self, ram: &mut RamUse) {
         let (fill, programmed) = self.fill.bytes();
         ram.sram.insert("fill", fill);
         if let Some(programmed) = programmed {
             ram.sram.insert("programmed_bits", programmed);
         }
+        ram.sram.insert("valid_bits", self.valid.bytes());
         ram.sram.insert("trim_notes", self.notes.bytes());
     }
 }

@@ -1,42 +1,64 @@
-//! Ways out for a device of the wrong size. Each is tried on the device before it is printed: followed as it
-//! stands, it gives a device that the FTL accepts.
+//! Ways out for a device of the wrong size. Each is tried before it is printed: followed as it stands, it gives a
+//! device that the FTL accepts, that holds the workload, and that the memory of this machine holds.
 
-use super::device::{most_pages, sizes, Device};
-use nandlab_ftl::FtlConfig;
+use super::device::{most_pages, sizes, Device, Sizing};
+use super::Experiment;
+use crate::memory::has_room;
 use nandlab_nand::SECTOR_BYTES;
-use nandlab_workload::ByteCount;
+use nandlab_workload::{ByteCount, Kind, Setting, WorkloadError};
 
 /// Over-provisioning is recommended in thousandths, up to the largest that is allowed.
 const MOST_OVER_PROVISIONING: u64 = 100_000;
 
-/// A device that is to be changed, and what it must come to.
+/// A device of more bytes than this, and of more than so many times what is asked for, is no way out of anything.
+const ABSURD_BYTES: u64 = 8 << 30;
+const ABSURD_TIMES: u64 = 16;
+
+/// 512 TiB, more than a device can have.
+const MOST_SECTORS: u64 = 1 << 40;
+
+/// An experiment whose device is to be changed, and what it must come to.
 pub(crate) struct Advice<'a> {
+    experiment: &'a Experiment,
     device: &'a Device,
-    ftl: &'a FtlConfig,
     /// Sectors that it exports at least.
     sectors: u64,
+    /// Whether the FTL can export the device as it is, and it is too small all the same.
+    holds: bool,
 }
 
 impl<'a> Advice<'a> {
     /// For a device that the FTL cannot export as it is.
-    pub(super) fn to_fit(device: &'a Device, ftl: &'a FtlConfig) -> Self {
-        Self { device, ftl, sectors: 1 }
+    pub(super) fn to_fit(experiment: &'a Experiment) -> Self {
+        let sectors = match open(experiment, 1) {
+            // A trace, which says how much it needs.
+            Err(WorkloadError::TooSmall { needed, .. }) => needed,
+            Err(_) if experiment.workload.name() != "trace" => {
+                least(1, MOST_SECTORS, |sectors| open(experiment, sectors).is_ok()).unwrap_or(1)
+            }
+            _ => 1,
+        };
+        Self { experiment, device: &experiment.device, sectors, holds: false }
     }
 
     /// For a device that exports too little for a workload of `sectors`.
-    pub(crate) fn to_hold(device: &'a Device, ftl: &'a FtlConfig, sectors: u64) -> Self {
-        Self { device, ftl, sectors }
+    pub(crate) fn to_hold(experiment: &'a Experiment, sectors: u64) -> Self {
+        Self { experiment, device: &experiment.device, sectors, holds: true }
     }
 
     /// The ways out, such as `set device.over_provisioning = 0.2, or device.capacity = "64 MiB"`; none is possible too.
     pub(crate) fn sentence(&self) -> Option<String> {
-        let holds = self.sectors > 1;
+        let holds = self.holds;
         let ways = match (self.device.capacity, self.device.blocks_per_plane) {
             // A smaller capacity has fewer blocks, and what the FTL keeps for itself is a larger part of them.
             (Some(_), None) if holds => vec![self.capacity()],
             (Some(_), None) => vec![self.over_provisioning(), self.capacity()],
             (Some(_), Some(_)) if holds => vec![self.capacity().or_else(|| self.capacity_and_blocks())],
-            (Some(_), Some(_)) => vec![self.blocks(), self.smaller_capacity()],
+            (Some(_), Some(_)) => {
+                let ways = [self.blocks(), self.smaller_capacity()];
+                let both = ways.iter().all(Option::is_none).then(|| self.capacity_and_blocks());
+                ways.into_iter().chain(both).collect()
+            }
             (None, _) if holds => vec![self.blocks_of_shape()],
             (None, _) => vec![self.over_provisioning(), self.blocks_of_shape()],
         };
@@ -44,17 +66,39 @@ impl<'a> Advice<'a> {
         (!ways.is_empty()).then(|| format!("set {}", ways.join(", or ")))
     }
 
+    /// Whether the FTL accepts `device`, and the workload fits it.
     fn works(&self, device: &Device) -> bool {
         let Ok((geometry, pages)) = sizes(device, &mut Vec::new()) else { return false };
         u64::from(pages) * u64::from(geometry.sectors_per_page()) >= self.sectors
-            && most_pages(self.ftl, &geometry, &device.profile.rules).is_ok_and(|most| pages <= most)
+            && most_pages(&self.experiment.ftl, &geometry, &device.profile.rules).is_ok_and(|most| pages <= most)
+    }
+
+    /// Whether anybody would want `device`, which works: its size stands in a relation to what is asked for, and the
+    /// memory of this machine holds it.
+    fn is_sane(&self, device: &Device) -> bool {
+        let Ok((geometry, logical_pages)) = sizes(device, &mut Vec::new()) else { return false };
+        let page = u64::from(geometry.page_bytes());
+        let asked = match self.device.capacity {
+            Some(capacity) => capacity.0,
+            None => sizes(self.device, &mut Vec::new()).map_or(0, |(geometry, _)| u64::from(geometry.pages()) * page),
+        };
+        let most = asked.max(self.sectors * u64::from(SECTOR_BYTES)).saturating_mul(ABSURD_TIMES).max(ABSURD_BYTES);
+        let faults = device.faults.as_ref();
+        u64::from(geometry.pages()) * page <= most
+            && faults.is_none_or(|faults| faults.check(&geometry).is_ok())
+            && has_room(device.model, &Sizing { geometry, logical_pages, notices: Vec::new() })
+    }
+
+    /// The least number above `now` that makes a device which works, if anybody would want that.
+    fn least(&self, now: u64, most: u64, with: impl Fn(u64) -> Device) -> Option<u64> {
+        least(now, most, |number| self.works(&with(number))).filter(|&number| self.is_sane(&with(number)))
     }
 
     fn over_provisioning(&self) -> Option<String> {
         let now = (self.device.over_provisioning? * 1000.0) as u64;
         let share = |thousandths: u64| thousandths as f64 / 1000.0;
         let with = |thousandths| Device { over_provisioning: Some(share(thousandths)), ..self.device.clone() };
-        let least = least(now, MOST_OVER_PROVISIONING, |op| self.works(&with(op)))?;
+        let least = self.least(now, MOST_OVER_PROVISIONING, with)?;
         Some(format!("device.over_provisioning = {}", share(least)))
     }
 
@@ -69,16 +113,17 @@ impl<'a> Advice<'a> {
         let with = |units| Device { capacity: Some(self.block_bytes(units)), ..self.device.clone() };
         let needed = self.device.capacity?.0.max(self.sectors * u64::from(SECTOR_BYTES) - 1);
         let now = needed / self.block_bytes(1).0;
-        let units = least(now, u32::MAX.into(), |units| self.works(&with(units)))?;
+        let units = self.least(now, u32::MAX.into(), with)?;
         Some(capacity_key(self.block_bytes(units)))
     }
 
     /// The largest capacity that the blocks allow.
     fn smaller_capacity(&self) -> Option<String> {
         let (geometry, _) = sizes(self.device, &mut Vec::new()).ok()?;
-        let most = most_pages(self.ftl, &geometry, &self.device.profile.rules).ok()?;
+        let most = most_pages(&self.experiment.ftl, &geometry, &self.device.profile.rules).ok()?;
         let capacity = ByteCount(u64::from(most) * u64::from(geometry.page_bytes()));
-        self.works(&Device { capacity: Some(capacity), ..self.device.clone() }).then(|| capacity_key(capacity))
+        let device = Device { capacity: Some(capacity), ..self.device.clone() };
+        (self.works(&device) && self.is_sane(&device)).then(|| capacity_key(capacity))
     }
 
     fn blocks(&self) -> Option<String> {
@@ -99,7 +144,7 @@ impl<'a> Advice<'a> {
             blocks_per_plane: u32::try_from(blocks).ok(),
             ..self.device.clone()
         };
-        least(self.device.blocks_per_plane?.into(), u32::MAX.into(), |blocks| self.works(&with(blocks)))
+        self.least(self.device.blocks_per_plane?.into(), u32::MAX.into(), with)
     }
 
     fn blocks_of_shape(&self) -> Option<String> {
@@ -109,8 +154,19 @@ impl<'a> Advice<'a> {
             device
         };
         let now = u64::from(self.device.profile.shape.blocks_per_plane);
-        let blocks = least(now, u32::MAX.into(), |blocks| self.works(&with(blocks)))?;
+        let blocks = self.least(now, u32::MAX.into(), with)?;
         Some(format!("device.shape.blocks_per_plane = {blocks}"))
+    }
+}
+
+/// Whether the workload fits a device of `sectors`.
+fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
+    let watch = |_| true;
+    let setting = Setting { sectors, seed: experiment.seed, base: &experiment.base, watch: &watch };
+    match experiment.workload.kind() {
+        Kind::Requests(options) => options.open(&setting).map(drop),
+        // How much room an index needs shows when it is full.
+        Kind::Keys(_) => Ok(()),
     }
 }
 

@@ -220,6 +220,7 @@ fn unreadable(error: &io::Error) -> String {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
         io::ErrorKind::PermissionDenied => "the file may not be read by you".to_owned(),
         io::ErrorKind::IsADirectory => "this is a folder, expected a file".to_owned(),
+        io::ErrorKind::InvalidInput => "no file has such a name".to_owned(),
         io::ErrorKind::InvalidData => "the file is no UTF-8 text".to_owned(),
         _ => format!("the file cannot be read: {error}"),
     }
@@ -277,7 +278,7 @@ impl Sizing {
     fn fits(&self, experiment: &Experiment) -> Result<(), Fault> {
         let rules = &experiment.device.profile.rules;
         let ways_out = || {
-            let ways_out = Advice::to_fit(&experiment.device, &experiment.ftl).sentence();
+            let ways_out = Advice::to_fit(experiment).sentence();
             ways_out.map(|ways| format!(": {ways}")).unwrap_or_default()
         };
         let most = most_pages(&experiment.ftl, &self.geometry, rules)

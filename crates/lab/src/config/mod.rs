@@ -7,7 +7,7 @@
 mod advice;
 mod device;
 mod index;
-mod tree;
+pub(crate) mod tree;
 mod typed;
 
 pub use device::{Device, Model, Sizing};
@@ -22,7 +22,7 @@ use nandlab_index::IndexConfig;
 use nandlab_workload::keys::KeySetting;
 use nandlab_workload::{Kind, Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tree::{Part, Tree};
 
 /// An experiment with every default filled in.
@@ -53,6 +53,9 @@ pub struct Experiment {
     /// The text that it was read from: where errors that show later are at home.
     #[serde(skip)]
     tree: Tree,
+    /// The folder that relative paths start from.
+    #[serde(skip)]
+    base: PathBuf,
 }
 
 /// An experiment as it is written.
@@ -161,6 +164,7 @@ impl Experiment {
             device,
             notices: Vec::new(),
             tree,
+            base: base.to_owned(),
         };
         if let Some(index) = &mut experiment.index {
             index.options_mut().resolve();
@@ -206,7 +210,7 @@ impl Experiment {
         let (name, larger) = (
             self.workload.name(),
             match &error {
-                WorkloadError::TooSmall { needed, .. } => Advice::to_hold(&self.device, &self.ftl, *needed).sentence(),
+                WorkloadError::TooSmall { needed, .. } => Advice::to_hold(self, *needed).sentence(),
                 _ => None,
             },
         );

@@ -60,7 +60,7 @@ impl Tree {
     fn parse_toml(&mut self, text: &str) -> Result<(), ConfigError> {
         let table = DeTable::parse(text).map_err(|error| {
             let at = error.span().map(|span| span.start);
-            self.error_at(at, error.message().trim().replace('\n', ", "), None)
+            self.error_at(at, syntax(error.message().trim().replace('\n', ", ")), None)
         })?;
         self.root = self.toml_table(table.get_ref(), "")?;
         Ok(())
@@ -91,8 +91,8 @@ impl Tree {
                 match whole.or_else(|_| i64::from_str_radix(digits, radix).map(Number::from)) {
                     Ok(whole) => Value::Number(whole),
                     Err(_) => {
-                        let range = format!("{} to {}", i64::MIN, u64::MAX);
-                        return refuse(&format!("expected a whole number from {range}, given {digits}"));
+                        // A file can hold less, but nothing in an experiment can.
+                        return refuse(&format!("expected a whole number from 0 to {}, given {digits}", u64::MAX));
                     }
                 }
             }
@@ -123,7 +123,7 @@ impl Tree {
             // The place stands in front of the message like everywhere else.
             let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
             // A fault at the end of a line is counted as column 0 of the next.
-            self.placed(Some((error.line(), error.column().max(1))), message, None)
+            self.placed(Some((error.line(), error.column().max(1))), syntax(message), None)
         })?;
         if !self.root.is_object() {
             return Err(self.error_at(Some(0), "expected an object, { ... }".into(), None));
@@ -214,6 +214,12 @@ impl Tree {
         self.place(parent, Part::Key)
     }
 
+    /// The line of every key.
+    pub(crate) fn lines(&self) -> BTreeMap<&str, usize> {
+        let line = |place: &Place| self.text[..place.key].matches('\n').count() + 1;
+        self.places.iter().map(|(path, place)| (path.as_str(), line(place))).collect()
+    }
+
     fn error_at(&self, offset: Option<usize>, message: String, key: Option<String>) -> ConfigError {
         let place = offset.map(|offset| {
             let before = self.text.get(..offset).unwrap_or(&self.text);
@@ -230,6 +236,14 @@ impl Tree {
         }
         let (line, column) = place.unzip();
         ConfigError { message, file: Some(self.source.clone()), line, column, key }
+    }
+}
+
+/// What a parser says, in words for people.
+fn syntax(message: String) -> String {
+    match message.contains("recurs") {
+        true => "tables and lists are nested too deeply; no experiment needs more than ten levels".to_owned(),
+        false => message,
     }
 }
 
@@ -371,6 +385,14 @@ mod tests {
         assert_eq!((error.line, error.column), (Some(2), Some(6)), "{error}");
         let error = Tree::parse("[1]", Format::Json, "a.json").unwrap_err();
         assert!(error.to_string().contains("expected an object"), "{error}");
+        let nested = format!("{}{}", "[".repeat(300), "]".repeat(300));
+        for error in [
+            Tree::parse(&format!("a = 1\nb = {nested}"), Format::Toml, "a.toml").unwrap_err(),
+            Tree::parse(&format!("{{\"a\": 1,\n\"b\": {nested}}}"), Format::Json, "a.json").unwrap_err(),
+        ] {
+            assert_eq!(error.line, Some(2));
+            assert!(error.column.is_some() && error.message.starts_with("tables and lists are nested too deeply"));
+        }
         for text in ["a = 2020-01-01", "a = nan", "a = 99999999999999999999"] {
             let error = Tree::parse(text, Format::Toml, "a.toml").unwrap_err();
             assert!(error.to_string().starts_with("a.toml, line 1, column 5: "), "{error}");
@@ -389,7 +411,7 @@ mod tests {
         assert_eq!((least.root["a"].as_i64(), least.root["b"].as_u64()), (Some(i64::MIN), Some(u64::MAX)));
         for text in ["18446744073709551616", "-9223372036854775809"] {
             let error = Tree::parse(&format!("a = {text}"), Format::Toml, "a.toml").unwrap_err().to_string();
-            let expected = "a: expected a whole number from -9223372036854775808 to 18446744073709551615, given ";
+            let expected = "a: expected a whole number from 0 to 18446744073709551615, given ";
             assert_eq!(error, format!("a.toml, line 1, column 5: {expected}{text}"));
         }
     }

@@ -16,7 +16,7 @@
 use super::store::PageStore;
 use crate::address::{BlockId, Geometry, Ppa, Shape};
 use crate::context::Origin;
-use crate::counting::{Counting, SpareStore};
+use crate::counting::{Counting, Kept, SpareStore};
 use crate::nand::{Nand, NandError};
 use crate::oob::{checksum, Oob};
 use crate::rules::{ProgramOrder, Rules};
@@ -78,49 +78,6 @@ pub enum BackedError {
         /// Which record, and what is wrong with it.
         what: String,
     },
-    /// A sound image of another device.
-    #[error("the image {} holds another device: it has {found}, asked for were {wanted}", path.display())]
-    OtherDevice {
-        /// The image.
-        path: PathBuf,
-        /// Its device.
-        found: String,
-        /// The device that was expected.
-        wanted: String,
-    },
-}
-
-impl BackedError {
-    pub(super) fn other_device(path: &Path, found: &Counting, geometry: &Geometry, rules: &Rules) -> Self {
-        let path = path.to_owned();
-        if found.geometry() == geometry {
-            return Self::OtherDevice { path, found: describe_rules(found.rules()), wanted: describe_rules(rules) };
-        }
-        let (found, wanted) = (describe_shape(found.geometry().shape()), describe_shape(geometry.shape()));
-        Self::OtherDevice { path, found, wanted }
-    }
-}
-
-fn describe_shape(shape: &Shape) -> String {
-    format!(
-        "{} channels x {} dies x {} planes x {} blocks x {} pages of {} + {} B",
-        shape.channels,
-        shape.dies_per_channel,
-        shape.planes_per_die,
-        shape.blocks_per_plane,
-        shape.pages_per_block,
-        shape.page_bytes,
-        shape.spare_bytes
-    )
-}
-
-fn describe_rules(rules: &Rules) -> String {
-    let order = match rules.program_order {
-        ProgramOrder::Any => "any",
-        ProgramOrder::Ascending => "ascending",
-        ProgramOrder::AscendingDense => "ascending_dense",
-    };
-    format!("program_order {order}, partial_programs {}, endurance {}", rules.partial_programs, rules.endurance)
 }
 
 /// Why an image failed while it was used; empty while it works.
@@ -314,16 +271,23 @@ impl Image {
             self.read_at(self.layout.block(block), &mut record).map_err(|e| self.io_error("read", e))?;
             self.read_at(self.layout.page(geometry.page(block, 0)), &mut pages)
                 .map_err(|e| self.io_error("read", e))?;
-            let is_bad = restore_block(device, block, &record).map_err(|what| self.damaged(what))?;
-            if is_bad {
+            let Some((kept, is_bad)) = block_record(block, &record).map_err(|what| self.damaged(what))? else {
                 continue;
+            };
+            let found = if is_bad { Ok(Vec::new()) } else { found_pages(device, block, kept.pe_cycles, &pages) };
+            let found = found.map_err(|what| self.damaged(what))?;
+            device.restore(block, &kept, found.iter().map(|found| (found.page, found.oob)));
+            if is_bad {
+                device.states.retire(block);
             }
-            for (page, record) in pages.chunks_exact(PAGE_BYTES).enumerate() {
-                let at = geometry.page(block, page as u32);
-                let tail_bytes = restore_page(device, at, record).map_err(|what| self.damaged(what))?;
+            for FoundPage { page, tail_bytes, programs, .. } in found {
+                let at = geometry.page(block, page);
                 if tail_bytes > 0 {
                     let tail = self.tail_of(at, tail_bytes).map_err(|e| self.io_error("read", e))?;
                     device.tails.insert(at, tail);
+                }
+                if programs > 1 {
+                    device.respared.insert(at, programs);
                 }
             }
         }
@@ -374,59 +338,56 @@ impl Image {
     }
 }
 
-/// Takes over a block's record; returns whether the block is bad.
-fn restore_block(device: &mut Counting, block: BlockId, record: &[u8; BLOCK_BYTES]) -> Result<bool, String> {
+/// What a block's record holds, and whether the block is bad; `None`: it was never touched.
+fn block_record(block: BlockId, record: &[u8; BLOCK_BYTES]) -> Result<Option<(Kept, bool)>, String> {
     if record.iter().all(|&byte| byte == 0) {
-        return Ok(false);
+        return Ok(None);
     }
     if !is_sealed(record, BLOCK_BYTES) {
         return Err(format!("the checksum of the record of block {block} is wrong"));
     }
-    device.pe_cycles[block.index()] = u32_at(record, 0);
-    let base = record[8..16].try_into().expect("eight bytes");
-    device.spare.bases[block.index()] = u64::from_le_bytes(base);
-    for (origin, pages) in device.programmed[block.index()].iter_mut().enumerate() {
-        *pages = u16_at(record, 16 + 2 * origin);
-    }
-    let is_bad = record[4] != 0;
-    if is_bad {
-        device.states.retire(block);
-    }
-    Ok(is_bad)
+    let kept = Kept {
+        pe_cycles: u32_at(record, 0),
+        base: u64::from_le_bytes(record[8..16].try_into().expect("eight bytes")),
+        programmed: std::array::from_fn(|origin| u16_at(record, 16 + 2 * origin)),
+    };
+    Ok(Some((kept, record[4] != 0)))
 }
 
-/// Takes over a page's record, where the page is programmed; returns the bytes of its tail.
-fn restore_page(device: &mut Counting, at: Ppa, record: &[u8]) -> Result<usize, String> {
-    let geometry = *device.geometry();
-    let (block, page) = (geometry.block_of(at), geometry.page_in_block(at));
-    if u32_at(record, 16) != device.pe_cycles[block.index()].wrapping_add(1) {
-        return Ok(0);
+/// A programmed page of an image.
+struct FoundPage {
+    page: u32,
+    oob: Oob,
+    tail_bytes: usize,
+    programs: u8,
+}
+
+/// The programmed pages among the page records of a block.
+fn found_pages(device: &Counting, block: BlockId, pe_cycles: u32, records: &[u8]) -> Result<Vec<FoundPage>, String> {
+    let geometry = device.geometry();
+    let mut found = Vec::new();
+    for (page, record) in (0..).zip(records.chunks_exact(PAGE_BYTES)) {
+        if u32_at(record, 16) != pe_cycles.wrapping_add(1) {
+            continue;
+        }
+        let wrong = |what: &str| Err(format!("the record of page {} {what}", geometry.page(block, page)));
+        if !is_sealed(record, PAGE_BYTES) {
+            return wrong("has a wrong checksum");
+        }
+        let spare: &[u8; Oob::BYTES] = record[..16].try_into().expect("sixteen bytes");
+        let Some(oob) = Oob::from_bytes(spare) else {
+            return wrong("holds no metadata that could be read");
+        };
+        if device.rules().program_order == ProgramOrder::AscendingDense && page as usize != found.len() {
+            return wrong("follows a gap, which this chip does not allow");
+        }
+        let tail_bytes = usize::from(u16_at(record, 20));
+        if tail_bytes > geometry.page_bytes() as usize {
+            return wrong("has a tail that is longer than a page");
+        }
+        found.push(FoundPage { page, oob, tail_bytes, programs: record[22] });
     }
-    let wrong = |what: &str| Err(format!("the record of page {at} {what}"));
-    if !is_sealed(record, PAGE_BYTES) {
-        return wrong("has a wrong checksum");
-    }
-    let spare: &[u8; Oob::BYTES] = record[..16].try_into().expect("sixteen bytes");
-    let Some(oob) = Oob::from_bytes(spare) else {
-        return wrong("holds no metadata that could be read");
-    };
-    let dense = device.rules().program_order == ProgramOrder::AscendingDense;
-    if dense && page != device.states.high_water(block) {
-        return wrong("follows a gap, which this chip does not allow");
-    }
-    let tail_bytes = usize::from(u16_at(record, 20));
-    if tail_bytes > geometry.page_bytes() as usize {
-        return wrong("has a tail that is longer than a page");
-    }
-    if oob.seq.0.wrapping_sub(device.spare.bases[block.index()]) > u64::from(u32::MAX) {
-        return wrong("has a sequence that is not in the range of its block");
-    }
-    device.states.program(block, page);
-    device.spare.set(at, block, false, oob);
-    if record[22] > 1 {
-        device.respared.insert(at, record[22]);
-    }
-    Ok(tail_bytes)
+    Ok(found)
 }
 
 impl PageStore for Image {

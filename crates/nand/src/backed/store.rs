@@ -60,10 +60,6 @@ impl Ram {
     pub(super) fn new(geometry: &Geometry) -> Self {
         Self { pages: vec![None; geometry.pages() as usize], page_bytes: geometry.page_bytes() as usize }
     }
-
-    pub(super) fn stored_pages(&self) -> usize {
-        self.pages.iter().flatten().count()
-    }
 }
 
 impl PageStore for Ram {
@@ -93,5 +89,26 @@ impl PageStore for Ram {
 
     fn erase(&mut self, pages: Range<u32>) {
         self.pages[pages.start as usize..pages.end as usize].fill(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_taken_by_what_is_programmed() {
+        let gibibyte = Geometry::single_die(4096, 64, 4096).unwrap();
+        let mut ram = Ram::new(&gibibyte);
+        let stored = |ram: &Ram| ram.pages.iter().flatten().count();
+        ram.program(Ppa(0), Some(&[1; 4096]), &[]).unwrap();
+        ram.program(Ppa(1), None, &[]).unwrap();
+        ram.copy(Ppa(0), Ppa(64)).unwrap();
+        assert_eq!(stored(&ram), 2, "zeros take nothing");
+        let snapshot = ram.clone();
+        let shared = |at: usize| ram.pages[at].as_ref().map(Arc::strong_count);
+        assert_eq!((shared(0), shared(64)), (Some(4), Some(4)), "one page, for the copy and the snapshot too");
+        ram.erase(0..64);
+        assert_eq!((stored(&ram), stored(&snapshot)), (1, 2));
     }
 }

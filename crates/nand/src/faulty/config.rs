@@ -78,7 +78,6 @@ pub struct ConfigError {
 }
 
 impl Config {
-    /// Checks the values against the device.
     /// Checks every value against its range and the device.
     ///
     /// # Errors
@@ -166,21 +165,68 @@ impl BitErrors {
     /// Wrong bits of each codeword of a page, first to last, where `draws` is the stream of the page.
     pub(super) fn draw(&self, rate: f64, codewords: u32, mut draws: Random) -> impl Iterator<Item = u32> {
         let bits = self.codeword_bytes * 8;
-        let none = power(1.0 - rate, bits);
+        let none = Scaled::power(1.0 - rate, bits);
         (0..codewords).map(move |_| wrong_bits(bits, rate, none, draws.unit()))
     }
 }
 
+/// `value` x 2^(-256 `steps`): a probability that may be too small for a float alone, as that of no wrong bit in a large
+/// codeword is. Steps are powers of two, so no digit is lost by them.
+#[derive(Clone, Copy, Debug)]
+struct Scaled {
+    value: f64,
+    steps: u32,
+}
+
+/// 2^256.
+const STEP: f64 = f64::from_bits((1023 + 256) << 52);
+
+impl Scaled {
+    const ONE: Self = Self { value: 1.0, steps: 0 };
+
+    /// The product of two numbers from 2^-256 to 1 before their steps.
+    fn times(self, other: Self) -> Self {
+        let (value, steps) = (self.value * other.value, self.steps + other.steps);
+        if value < 1.0 / STEP {
+            Self { value: value * STEP, steps: steps + 1 }
+        } else {
+            Self { value, steps }
+        }
+    }
+
+    /// `base`, above 2^-256 and up to 1, to the power of `exponent`.
+    fn power(base: f64, exponent: u32) -> Self {
+        let (mut result, mut square, mut left) = (Self::ONE, Self { value: base, steps: 0 }, exponent);
+        while left > 0 {
+            if left & 1 == 1 {
+                result = result.times(square);
+            }
+            square = square.times(square);
+            left >>= 1;
+        }
+        result
+    }
+}
+
 /// The binomial number of wrong bits at the quantile `u`, where `none` is the probability that all are right.
-fn wrong_bits(bits: u32, rate: f64, none: f64, u: f64) -> u32 {
+fn wrong_bits(bits: u32, rate: f64, none: Scaled, u: f64) -> u32 {
     let odds = rate / (1.0 - rate);
-    let (mut probability, mut below) = (none, none);
+    let Scaled { value: mut probability, mut steps } = none;
+    let mut below = probability;
     for wrong in 0..bits {
-        if u < below {
+        // While a step is left, all of this lies below the smallest quantile that is drawn.
+        if steps == 0 && u < below {
             return wrong;
         }
         probability *= f64::from(bits - wrong) / f64::from(wrong + 1) * odds;
         below += probability;
+        if steps > 0 && probability > 1.0 {
+            (probability, below, steps) = (probability / STEP, below / STEP, steps - 1);
+        }
+        // Past the mean: the sum grows no more, and rounding has left it under `u`.
+        if f64::from(wrong) > f64::from(bits) * rate && probability < f64::EPSILON / 4.0 * below {
+            return wrong;
+        }
     }
     bits
 }
@@ -191,9 +237,13 @@ mod tests {
 
     #[test]
     fn wrong_bits_follow_the_binomial() {
-        for rate in [1e-4, 1e-3, 1e-2, 0.1] {
-            let (bits, draws) = (4096, 100_000);
-            let none = power(1.0 - rate, bits);
+        // 512 B to 4 KiB; at one wrong bit in ten, no float holds the probability of none from 1 KiB on.
+        for (bits, rate) in [1e-4, 1e-3, 1e-2, MAX_RBER]
+            .into_iter()
+            .flat_map(|rate| [4096, 8192, 16_384, 32_768].map(|bits| (bits, rate)))
+        {
+            let draws = 20_000;
+            let none = Scaled::power(1.0 - rate, bits);
             let mut random = Random::new(1);
             let (mut sum, mut squares) = (0.0, 0.0);
             for _ in 0..draws {
@@ -205,11 +255,17 @@ mod tests {
             let variance = squares / f64::from(draws) - mean * mean;
             let expected = f64::from(bits) * rate;
             let spread = expected * (1.0 - rate);
-            // Five standard errors of a mean over 100,000 draws.
-            assert!((mean - expected).abs() < 5.0 * (spread / f64::from(draws)).sqrt(), "{rate}: {mean} {expected}");
-            assert!((variance / spread - 1.0).abs() < 0.05, "{rate}: {variance} {spread}");
+            let what = format!("{bits} bits at {rate}: mean {mean} of {expected}, variance {variance} of {spread}");
+            // Five standard errors of a mean over so many draws.
+            assert!((mean - expected).abs() < 5.0 * (spread / f64::from(draws)).sqrt(), "{what}");
+            assert!((variance / spread - 1.0).abs() < 0.06, "{what}");
+            // The extreme quantiles: some eight standard deviations from the mean, and never all bits.
+            for u in [f64::EPSILON / 2.0, 1.0 - f64::EPSILON / 2.0] {
+                let wrong = f64::from(wrong_bits(bits, rate, none, u));
+                assert!((wrong - expected).abs() < 10.0 * spread.sqrt() + 20.0, "{what}, {wrong} at {u}");
+            }
         }
-        assert_eq!(wrong_bits(4096, 0.0, 1.0, 0.999), 0, "no rate, no error");
+        assert_eq!(wrong_bits(4096, 0.0, Scaled::ONE, 0.999), 0, "no rate, no error");
     }
 
     #[test]

@@ -44,6 +44,12 @@ impl Channel {
         Self { units, room, taken: vec![Interval::NEVER; units * room], places, busy: 0 }
     }
 
+    /// Bytes of memory of a bus of `units` units while its rooms have not grown.
+    pub(super) fn bytes(units: u64) -> u64 {
+        let transfers = Self::FIRST_ROOM * size_of::<Interval>();
+        units * (transfers as u64 + units * size_of::<u32>() as u64)
+    }
+
     /// The unit among whose transfers `places[place]` is.
     fn lane(units: usize, place: usize) -> usize {
         (place / units + place % units) % units

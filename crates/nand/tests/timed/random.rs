@@ -1,19 +1,24 @@
 //! Random operations against a scheduler without a thought for speed, and against a device without a clock.
 
 use crate::{device, new, old, oob, timing, ERASE, PAGE, PROGRAM, READ, SPARE, TAIL_ON_BUS, US};
+use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
 use nandlab_nand::{BlockId, Cause, Nand, Origin, Ppa, Time};
 
 /// The rules of the clock, spelt out without a thought for speed.
 struct Naive {
     buses: Vec<Vec<(Time, Time)>>,
+    /// When each die, or each plane where planes overlap, is free.
     units: Vec<Time>,
-    channels: usize,
+    units_per_die: u32,
+    planes_per_die: u32,
+    copy: PageCopy,
 }
 
 impl Naive {
     fn bus(&mut self, unit: usize, from: Time, ns: Time) -> Time {
-        let taken = &mut self.buses[unit % self.channels];
+        let (die, channels) = (unit / self.units_per_die as usize, self.buses.len());
+        let taken = &mut self.buses[die % channels];
         let free = |start: Time| taken.iter().all(|&(s, e)| start + ns <= s || e <= start);
         let starts = std::iter::once(from).chain(taken.iter().map(|&(_, end)| end).filter(|&end| end > from));
         let start = starts.filter(|&start| free(start)).min().unwrap();
@@ -34,6 +39,7 @@ impl Naive {
     }
 }
 
+/// An operation with the planes that it is for.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Read(u32, Ppa),
@@ -44,39 +50,39 @@ enum Op {
     Erase(u32, BlockId),
 }
 
-/// Random operations that the flash allows: blocks 0 and 1 of a die stay programmed, block 2 is programmed page by
+/// Random operations that the flash allows: blocks 0 and 1 of a plane stay programmed, block 2 is programmed page by
 /// page and erased when full.
 struct Ops {
     random: Random,
-    /// Programmed pages of block 2, by die.
+    /// Programmed pages of block 2, by plane.
     fill: Vec<u32>,
 }
 
 impl Ops {
-    fn new(seed: u64, dies: u32) -> Self {
-        Self { random: Random::new(seed), fill: vec![0; dies as usize] }
+    fn new(seed: u64, planes: u32) -> Self {
+        Self { random: Random::new(seed), fill: vec![0; planes as usize] }
     }
 
     fn next(&mut self) -> Op {
         let mut below = |bound: u32| self.random.below(bound.into()) as u32;
-        let dies = self.fill.len() as u32;
-        let (die, source, page, what) = (below(dies), below(dies), below(16), below(8));
-        let fill = &mut self.fill[die as usize];
+        let planes = self.fill.len() as u32;
+        let (plane, source, page, what) = (below(planes), below(planes), below(16), below(8));
+        let fill = &mut self.fill[plane as usize];
         match what {
-            0..=2 => Op::Read(die, old(die, page)),
-            3 => Op::ReadSpare(die, old(die, page)),
-            4 => Op::ReadTail(die, old(die, page)),
+            0..=2 => Op::Read(plane, old(plane, page)),
+            3 => Op::ReadSpare(plane, old(plane, page)),
+            4 => Op::ReadTail(plane, old(plane, page)),
             _ if *fill == 8 => {
                 *fill = 0;
-                Op::Erase(die, BlockId(die * 4 + 2))
+                Op::Erase(plane, BlockId(plane * 4 + 2))
             }
             _ => {
                 *fill += 1;
-                let to = new(die, *fill - 1);
+                let to = new(plane, *fill - 1);
                 if what == 5 {
-                    Op::Copy(source, old(source, page), die, to)
+                    Op::Copy(source, old(source, page), plane, to)
                 } else {
-                    Op::Program(die, to)
+                    Op::Program(plane, to)
                 }
             }
         }
@@ -97,39 +103,70 @@ fn issue(nand: &mut impl Nand<Buf = ()>, op: Op) -> Time {
 }
 
 impl Naive {
-    fn new(channels: u32, dies: u32) -> Self {
-        let channels = channels as usize;
-        Self { buses: vec![vec![]; channels], units: vec![0; dies as usize], channels }
+    fn new([channels, dies_per_channel, planes_per_die]: [u32; 3], timing: &Timing) -> Self {
+        let units_per_die = if timing.plane_overlap == PlaneOverlap::Independent { planes_per_die } else { 1 };
+        let units = channels * dies_per_channel * units_per_die;
+        let buses = vec![vec![]; channels as usize];
+        Self { buses, units: vec![0; units as usize], units_per_die, planes_per_die, copy: timing.copy }
+    }
+
+    /// The die, or the plane where planes overlap, that works for `plane`.
+    fn unit(&self, plane: u32) -> usize {
+        (if self.units_per_die == 1 { plane / self.planes_per_die } else { plane }) as usize
     }
 
     fn end(&mut self, op: Op, ready: Time) -> Time {
         match op {
-            Op::Read(die, _) => self.read(die as usize, ready, PAGE),
-            Op::ReadSpare(die, _) => self.read(die as usize, ready, SPARE),
-            Op::ReadTail(die, _) => self.read(die as usize, ready, TAIL_ON_BUS),
-            Op::Program(die, _) => self.write(die as usize, ready, PROGRAM, PAGE),
-            Op::Erase(die, _) => self.write(die as usize, ready, ERASE, 0),
-            Op::Copy(source, _, die, _) if source == die => {
-                let loaded = self.read(die as usize, ready, 2 * PAGE);
-                self.write(die as usize, loaded, PROGRAM, 0)
+            Op::Read(plane, _) => self.read(self.unit(plane), ready, PAGE),
+            Op::ReadSpare(plane, _) => self.read(self.unit(plane), ready, SPARE),
+            Op::ReadTail(plane, _) => self.read(self.unit(plane), ready, TAIL_ON_BUS),
+            Op::Program(plane, _) => self.write(self.unit(plane), ready, PROGRAM, PAGE),
+            Op::Erase(plane, _) => self.write(self.unit(plane), ready, ERASE, 0),
+            Op::Copy(source, _, target, _) => self.copy(source, target, ready),
+        }
+    }
+
+    fn copy(&mut self, source: u32, target: u32, ready: Time) -> Time {
+        let (from, to) = (self.unit(source), self.unit(target));
+        match self.copy {
+            PageCopy::Copyback if source == target => self.write(to, ready, READ + PROGRAM, 0),
+            PageCopy::TotalUs(us) if from == to => self.write(to, ready, us as Time * US, 0),
+            _ if from == to => {
+                // The register holds one page: the bus is taken until it is back.
+                let loaded = self.read(from, ready, 2 * PAGE);
+                self.write(to, loaded, PROGRAM, 0)
             }
-            Op::Copy(source, _, die, _) => {
-                let out = self.read(source as usize, ready, PAGE);
-                self.write(die as usize, out, PROGRAM, PAGE)
+            _ => {
+                let out = self.read(from, ready, PAGE);
+                self.write(to, out, PROGRAM, PAGE)
             }
         }
     }
 }
 
+/// Devices of channels x dies x planes: each alone, many dies on a bus, several buses; planes that share their die and
+/// planes that work for themselves, among them a bus of four units; every way of copying.
+fn devices() -> Vec<([u32; 3], Timing)> {
+    let mut devices = vec![];
+    for shape in [[1, 1, 1], [1, 8, 1], [2, 4, 1], [4, 1, 1], [1, 1, 2], [2, 2, 2], [1, 2, 2], [3, 1, 3]] {
+        for plane_overlap in [PlaneOverlap::None, PlaneOverlap::Independent] {
+            for copy in [PageCopy::External, PageCopy::Copyback, PageCopy::TotalUs(600.0)] {
+                devices.push((shape, Timing { copy, plane_overlap, ..timing() }));
+            }
+        }
+    }
+    devices
+}
+
 #[test]
 fn random_operations_end_when_a_naive_scheduler_says() {
-    for (channels, dies_per_channel, seed) in [(1, 1, 1), (1, 8, 2), (2, 4, 3), (4, 1, 4)] {
-        let dies = channels * dies_per_channel;
-        let mut nand = device(channels, dies_per_channel, 1, &timing());
-        let mut naive = Naive::new(channels, dies);
-        let (mut ops, mut random) = (Ops::new(seed, dies), Random::stream(seed, 1));
+    for (seed, (shape, timing)) in (1..).zip(devices()) {
+        let [channels, dies_per_channel, planes_per_die] = shape;
+        let mut nand = device(channels, dies_per_channel, planes_per_die, &timing);
+        let mut naive = Naive::new(shape, &timing);
+        let (mut ops, mut random) = (Ops::new(seed, shape.iter().product()), Random::stream(seed, 1));
         let mut arrival = 0;
-        for n in 0..4_000 {
+        for n in 0..2_000 {
             if random.chance(0.3) {
                 // Quiet and busy stretches: the dies run dry, or far ahead of the arrivals.
                 let mean = if n / 500 % 2 == 0 { 100 * US } else { 1000 * US };
@@ -142,7 +179,7 @@ fn random_operations_end_when_a_naive_scheduler_says() {
             }
             let op = ops.next();
             let expected = naive.end(op, nand.ctx().ready());
-            assert_eq!(issue(&mut nand, op), expected, "operation {n}: {op:?}, {channels} channels, {dies} dies");
+            assert_eq!(issue(&mut nand, op), expected, "operation {n}: {op:?}, {shape:?}, {timing:?}");
         }
         let taken = |bus: &Vec<(Time, Time)>| bus.iter().map(|(start, end)| end - start).sum::<Time>();
         assert_eq!(nand.channel_busy_ns(), naive.buses.iter().map(taken).collect::<Vec<_>>());

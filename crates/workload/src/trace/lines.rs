@@ -1,8 +1,8 @@
 //! Lines of a file, plain or compressed with gzip, in constant memory.
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use std::fs::File;
-use std::io::{self, Cursor, Read};
+use std::io::{self, BufRead, Cursor, Read};
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,6 +11,34 @@ const BUFFER_BYTES: usize = 256 * 1024;
 
 const READ_TWICE: &str = "expected a file, not a pipe or a device: a trace is read through before it is played. Write \
                           it into a file first";
+
+/// A line that does not fit the buffer.
+#[derive(Debug, thiserror::Error)]
+#[error("the line is longer than {BUFFER_BYTES} bytes")]
+pub(crate) struct LongLine;
+
+/// The contents of a gzip file: of one member after the other.
+struct Members<R>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Read for Members<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let read = member.read(buffer)?;
+            if read > 0 || buffer.is_empty() {
+                return Ok(read);
+            }
+            let rest = member.get_mut().fill_buf()?;
+            if rest.is_empty() {
+                return Ok(0);
+            }
+            if rest[0] != 0x1F || rest.get(1).is_some_and(|&byte| byte != 0x8B) {
+                return Err(io::Error::other("there is something else behind the end of the gzip data"));
+            }
+            self.0 = self.0.take().map(|member| GzDecoder::new(member.into_inner()));
+        }
+        Ok(0)
+    }
+}
 
 /// A file read line by line.
 pub(crate) struct Lines {
@@ -30,6 +58,9 @@ impl Lines {
     /// # Errors
     /// What the system says; and what can be read only once is refused, as opening a pipe would wait for its other end.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        if path.as_os_str().as_encoded_bytes().contains(&0) {
+            return Err(io::Error::other("no file has a name with the character NUL"));
+        }
         let kind = std::fs::metadata(path)?.file_type();
         if !kind.is_file() && !kind.is_dir() {
             return Err(io::Error::other(READ_TWICE));
@@ -40,7 +71,7 @@ impl Lines {
         let is_gzip = magic == [0x1F, 0x8B];
         let whole = Cursor::new(magic).chain(file);
         let source: Box<dyn Read + Send> = if is_gzip {
-            Box::new(MultiGzDecoder::new(io::BufReader::with_capacity(BUFFER_BYTES, whole)))
+            Box::new(Members(Some(GzDecoder::new(io::BufReader::with_capacity(BUFFER_BYTES, whole)))))
         } else {
             Box::new(whole)
         };
@@ -81,8 +112,7 @@ impl Lines {
         self.searched -= self.start;
         self.start = 0;
         if self.end == self.buffer.len() {
-            let message = format!("a line is longer than {BUFFER_BYTES} bytes");
-            return Err(io::Error::other(message));
+            return Err(io::Error::other(LongLine));
         }
         let read = loop {
             match self.source.read(&mut self.buffer[self.end..]) {
@@ -112,6 +142,7 @@ pub(crate) fn sentence(error: &io::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
         let source = Box::new(Cursor::new(bytes.to_vec()));
@@ -138,6 +169,36 @@ mod tests {
     fn a_line_without_end_is_refused() {
         let source = Box::new(io::repeat(b'x'));
         let mut lines = Lines { source, buffer: vec![0; 16].into(), start: 0, end: 0, searched: 0, at_end: false };
-        assert!(lines.next().unwrap_err().to_string().contains("longer than"));
+        let error = lines.next().unwrap_err();
+        assert!(matches!(error.get_ref(), Some(inner) if inner.is::<LongLine>()), "{error}");
+    }
+
+    #[test]
+    fn members_follow_each_other_and_nothing_else_follows() {
+        let packed = |text: &str| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(text.as_bytes()).unwrap();
+            encoder.finish().unwrap()
+        };
+        let read = |bytes: &[u8]| {
+            let mut text = String::new();
+            Members(Some(GzDecoder::new(bytes))).read_to_string(&mut text).map(|_| text)
+        };
+        let two = [packed("one\n"), packed("two\n")].concat();
+        assert_eq!(read(&two).unwrap(), "one\ntwo\n");
+        for rest in ["x", "garbage\n", "garbage that is longer than a header of gzip"] {
+            let error = read(&[&two[..], rest.as_bytes()].concat()).unwrap_err();
+            assert_eq!(sentence(&error), "there is something else behind the end of the gzip data");
+        }
+        for cut in [1, 9, 20] {
+            let error = read(&two[..two.len() - cut]).unwrap_err();
+            assert!(sentence(&error).starts_with("the gzip data ends too early"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_nul_is_refused() {
+        let error = Lines::open(Path::new("a\0b")).map(|_| ()).unwrap_err();
+        assert_eq!(sentence(&error), "no file has a name with the character NUL");
     }
 }

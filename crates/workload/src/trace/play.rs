@@ -2,7 +2,7 @@
 
 use super::addresses::{fold, Addresses, Ranks, TouchedPages};
 use super::format::{Format, FormatName, Malformed};
-use super::lines::{sentence, Lines};
+use super::lines::{sentence, Lines, LongLine};
 use crate::{Workload, WorkloadError};
 use nandlab_block::{Op, Request};
 use nandlab_nand::Time;
@@ -36,7 +36,7 @@ impl Records {
 
     fn header(&mut self) -> Result<(), WorkloadError> {
         self.line = 1;
-        let line = self.lines.next().map_err(|error| unreadable(&self.file, &error))?;
+        let line = self.lines.next().map_err(|error| unreadable_line(&self.file, self.line, &error))?;
         let header = self.format.header(line.unwrap_or_default());
         header.map_err(|bad| malformed(&self.file, self.line, bad))
     }
@@ -50,7 +50,7 @@ impl Records {
         let line = match self.lines.next() {
             Ok(Some(line)) => line,
             Ok(None) => return Ok(None),
-            Err(error) => return Err(unreadable(&self.file, &error)),
+            Err(error) => return Err(unreadable_line(&self.file, self.line, &error)),
         };
         let request = match self.format.record(line) {
             Ok(request) if request.time >= self.last => request,
@@ -66,6 +66,14 @@ impl Records {
 #[cold]
 fn unreadable(file: &Path, error: &io::Error) -> WorkloadError {
     WorkloadError::File { file: file.display().to_string(), message: sentence(error) }
+}
+
+#[cold]
+fn unreadable_line(file: &Path, line: u64, error: &io::Error) -> WorkloadError {
+    match error.get_ref() {
+        Some(inner) if inner.is::<LongLine>() => malformed(file, line, Malformed::new(0, inner.to_string())),
+        _ => unreadable(file, error),
+    }
 }
 
 #[cold]
@@ -272,6 +280,12 @@ impl Workload for Player {
 
     fn len_hint(&self) -> Option<u64> {
         Some(self.summary.requests * self.plan.repeat)
+    }
+
+    fn sectors_hint(&self) -> Option<u64> {
+        let Summary { read_sectors, written_sectors, .. } = self.summary;
+        // A trim costs next to nothing, however long it is.
+        Some((read_sectors + written_sectors).saturating_mul(self.plan.repeat))
     }
 
     fn notices(&self) -> Vec<String> {

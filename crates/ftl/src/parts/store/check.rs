@@ -1,6 +1,7 @@
 //! The invariants of a store, derived anew from flash.
 
 use super::{recover, Store};
+use crate::parts::block_scan::{scan, BlockScan};
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError};
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ impl Store {
     /// With the invariant and the address that broke it.
     pub(crate) fn check<N: Nand>(&self, nand: &mut N, in_use: &[BlockId]) {
         self.blocks_have_one_use(in_use);
-        let scans = recover::scan(nand).expect("a device that can be read");
+        let scans = scan(nand).expect("a device that can be read");
         self.notes_can_be_read(nand);
         self.map_is_that_of_a_mount(nand, &scans);
         self.valid_bits_are_those_of_the_map();
@@ -50,7 +51,7 @@ impl Store {
     }
 
     /// What a mount would find is what is mapped, but for trims that may be forgotten.
-    fn map_is_that_of_a_mount<N: Nand>(&self, nand: &mut N, scans: &[Option<recover::Scan>]) {
+    fn map_is_that_of_a_mount<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) {
         let hidden = self.hidden(nand, scans);
         let newest = recover::newest(&self.geometry, &self.options, scans, &hidden).map;
         for (at, (&mapped, &found)) in self.map.iter().zip(&newest).enumerate() {
@@ -63,7 +64,7 @@ impl Store {
     }
 
     /// By logical page: the sequence number up to which its copies are hidden by the live notes.
-    fn hidden<N: Nand>(&self, nand: &mut N, scans: &[Option<recover::Scan>]) -> Vec<u64> {
+    fn hidden<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) -> Vec<u64> {
         let mut anew = Self::new(&self.geometry, nand.rules().program_order, self.logical_pages(), self.options);
         anew.adopt_notes(nand, scans).expect("notes can be read")
     }

@@ -1,6 +1,7 @@
 //! Copies of pages from block to block: merges and what completes a block.
 
-use super::{verified, Store, COMPLETE, GATHERED};
+use super::{verified, Store};
+use crate::parts::block_scan::{gathered, COMPLETE};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time};
 use std::ops::Range;
@@ -131,7 +132,7 @@ impl Store {
                 at += run;
                 continue;
             }
-            let flags = if at == last { GATHERED | COMPLETE } else { GATHERED };
+            let flags = gathered(self.options.span) | if at == last { COMPLETE } else { 0 };
             let done = if is_pending(at) {
                 let page = &pending[(at - pending_at) as usize];
                 let aux = flags | self.fill.program(target, at - pages.start);
@@ -176,7 +177,9 @@ impl Store {
                     *superseded = end.max(*superseded);
                 }
                 self.valid.remove(block, old.0 - places.start);
-            } else if !is_pending(at) {
+            } else if is_pending(at) {
+                self.mapped = self.mapped.max(end);
+            } else {
                 continue;
             }
             self.map[at as usize] = Ppa(first.0 + place);
@@ -196,8 +199,9 @@ impl Store {
     ) -> Result<bool, FtlError> {
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
         self.fill.program_run(block, place, count);
+        let mark = gathered(self.options.span);
         let from = &self.map[first.index()..first.index() + count as usize];
-        let result = nand.copy_run(from, to, GATHERED, Seq(self.seq));
+        let result = nand.copy_run(from, to, mark, Seq(self.seq));
         self.seq += u64::from(count);
         match result {
             Ok(()) => Ok(true),
@@ -205,7 +209,7 @@ impl Store {
             Err((done, NandError::Uncorrectable(page))) if page == from[done] => {
                 let (lost, done) = (Lpn(first.0 + done as u32), done as u32);
                 self.events.lost_pages += 1;
-                if !self.program_blank(nand, Ppa(to.0 + done), GATHERED, lost, Kind::Lost)? {
+                if !self.program_blank(nand, Ppa(to.0 + done), mark, lost, Kind::Lost)? {
                     return Ok(false);
                 }
                 let left = count - done - 1;

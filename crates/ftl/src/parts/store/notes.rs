@@ -1,16 +1,15 @@
-//! Note pages that make trims survive a power cut, in blocks of their own.
+//! Notes of trims in blocks of their own.
 //!
-//! The logical address space is cut into segments of as many pages as one note page has bits. A note holds
-//! one bit for each page of its segment, set where the page is unmapped; it hides every copy older than
-//! itself. The newest note of a segment is live. Note blocks are filled one after the other; when all are full,
+//! The newest note of a segment is live. Note blocks are filled one after the other; when all are full,
 //! the one with the fewest live notes is renewed. There is room for two notes a segment, so that block is at
 //! most half live.
 
-use super::recover::Scan;
 use super::Store;
+use crate::parts::block_scan::BlockScan;
 use crate::parts::frontier::Frontier;
+use crate::parts::trim_note;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 use std::collections::BTreeSet;
 
 /// Where the notes are and which segments need a new one.
@@ -30,25 +29,21 @@ pub(super) struct Notes {
     failed: BTreeSet<BlockId>,
     most_blocks: u32,
     durable: bool,
-    /// When the last note ends.
+    /// When the last note ends, and the writes of the pages that it lists no more.
     written_at: Time,
-}
-
-fn segments(geometry: &Geometry, logical_pages: u32) -> u32 {
-    logical_pages.div_ceil(geometry.page_bytes() * 8)
 }
 
 /// Blocks that the notes of so many logical pages take, but for one more while a block is renewed.
 pub(super) fn most_blocks(geometry: &Geometry, logical_pages: u32) -> u32 {
-    (2 * segments(geometry, logical_pages)).div_ceil(geometry.pages_per_block())
+    (2 * trim_note::segments(geometry, logical_pages)).div_ceil(geometry.pages_per_block())
 }
 
 impl Notes {
     pub(super) fn new(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
         Self {
             geometry: *geometry,
-            pages_per_segment: geometry.page_bytes() * 8,
-            live: vec![Ppa::NONE; segments(geometry, logical_pages) as usize],
+            pages_per_segment: trim_note::pages_per_segment(geometry),
+            live: vec![Ppa::NONE; trim_note::segments(geometry, logical_pages) as usize],
             changed: BTreeSet::new(),
             moving: BTreeSet::new(),
             blocks: Vec::new(),
@@ -60,7 +55,7 @@ impl Notes {
         }
     }
 
-    /// When the last note ends.
+    /// When the last note ends, and the writes of the pages that it lists no more.
     pub(super) fn written_at(&self) -> Time {
         self.written_at
     }
@@ -128,7 +123,7 @@ impl Notes {
     }
 
     /// Takes over what a mount found: blocks with live notes, and the block to fill further.
-    fn adopt(&mut self, scans: &[Option<Scan>], frontier: Option<BlockId>) {
+    fn adopt(&mut self, scans: &[Option<BlockScan>], frontier: Option<BlockId>) {
         self.blocks = self.live().map(|(_, page)| self.geometry.block_of(page)).collect();
         self.blocks.sort_unstable();
         self.blocks.dedup();
@@ -177,13 +172,15 @@ impl Store {
     }
 
     fn write_note<N: Nand>(&mut self, nand: &mut N, segment: u32) -> Result<(), FtlError> {
-        let bitmap = self.unmapped(segment);
+        let note = self.note(segment);
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let (to, aux) = self.notes.frontier.take();
-        let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), nand.ctx().origin()) };
-        match nand.program(to, &blank, &bitmap, oob) {
+        let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), Origin::FTL) };
+        match nand.program(to, &blank, &note, oob) {
             Ok(_) => {
-                self.notes.written_at = self.notes.written_at.max(nand.ctx().last());
+                // The note before hid what a page held that has been written since: that write must be on flash before
+                // its block is erased.
+                self.notes.written_at = self.notes.written_at.max(nand.ctx().last()).max(self.mapped);
                 self.settle_later(nand);
                 self.notes.live[segment as usize] = to;
                 self.notes.changed.remove(&segment);
@@ -198,16 +195,16 @@ impl Store {
         }
     }
 
-    /// The bitmap of a segment.
-    fn unmapped(&self, segment: u32) -> Vec<u8> {
-        let mut bitmap = vec![0; self.geometry.page_bytes() as usize];
+    /// The note of a segment for the present map.
+    fn note(&self, segment: u32) -> Vec<u8> {
+        let mut note = trim_note::blank(&self.geometry, self.seq);
+        let bits = trim_note::bits_mut(&mut note);
         let first = segment * self.notes.pages_per_segment;
         let end = self.logical_pages().min(first.saturating_add(self.notes.pages_per_segment));
-        for at in (first..end).filter(|&at| !self.lookup(Lpn(at)).is_some()) {
-            let bit = at - first;
-            bitmap[bit as usize / 8] |= 1 << (bit % 8);
+        for bit in (first..end).filter(|&at| !self.lookup(Lpn(at)).is_some()).map(|at| at - first) {
+            bits[bit as usize / 8] |= 1 << (bit % 8);
         }
-        bitmap
+        note
     }
 
     /// Gives back the note blocks whose notes are all superseded.
@@ -222,29 +219,32 @@ impl Store {
         Ok(())
     }
 
-    /// Finds the live notes; returns for each logical page the sequence number up to which its copies are hidden.
-    pub(super) fn adopt_notes<N: Nand>(&mut self, nand: &mut N, scans: &[Option<Scan>]) -> Result<Vec<u64>, FtlError> {
+    /// Finds the live notes; returns for each logical page the sequence number below which its copies are hidden.
+    pub(super) fn adopt_notes<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        scans: &[Option<BlockScan>],
+    ) -> Result<Vec<u64>, FtlError> {
         let mut notes: Vec<(u64, u32, Ppa)> = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans) {
-            let found = scan.iter().flat_map(|scan| &scan.pages).filter(|page| page.oob.kind == Kind::TrimNote);
+            let found = scan.iter().flat_map(BlockScan::notes);
             notes.extend(found.map(|page| (page.oob.seq.0, page.oob.lpn.0, self.geometry.page(block, page.place))));
         }
         notes.sort_unstable();
         let mut hidden = vec![0; self.map.len()];
-        let mut bitmap = vec![0; self.geometry.page_bytes() as usize];
+        let mut note = vec![0; self.geometry.page_bytes() as usize];
         let mut frontier = None;
-        for (seq, segment, at) in notes {
-            match nand.read_tail(at, &mut bitmap) {
+        for (_, segment, at) in notes {
+            match nand.read_tail(at, &mut note) {
                 Ok(_) => {}
                 Err(NandError::Uncorrectable(_)) => continue,
                 Err(error) => return Err(error.into()),
             }
-            let first = (segment * self.notes.pages_per_segment) as usize;
-            let bits = (0..self.notes.pages_per_segment).filter(|bit| bitmap[*bit as usize / 8] >> (bit % 8) & 1 == 1);
-            for bit in bits {
-                // Notes come in order of age.
-                if let Some(hidden) = hidden.get_mut(first + bit as usize) {
-                    *hidden = seq;
+            let (seq, unmapped) = trim_note::read(&note);
+            let first = segment * self.notes.pages_per_segment;
+            for bit in unmapped {
+                if let Some(hidden) = hidden.get_mut((first + bit) as usize) {
+                    *hidden = seq.max(*hidden);
                 }
             }
             frontier = Some(self.geometry.block_of(at));

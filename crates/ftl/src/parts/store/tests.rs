@@ -7,8 +7,10 @@ use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_nand::counting::Full;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Lpn, Nand, Rules};
+use nandlab_nand::timed::Timed;
+use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask, Shape};
 
 type Lab = Disk<BlockMap, Counting>;
 
@@ -105,4 +107,54 @@ fn a_failed_note_moves_the_live_notes_of_its_block() {
     let mut disk = Disk::<BlockMap, _>::mount(disk.into_nand(), 4200, &Config::default()).unwrap();
     disk.check();
     assert!([1, 2, 4097].into_iter().all(|page| !is_mapped(&disk, page)));
+}
+
+#[test]
+fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
+    let shape = Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 10,
+        pages_per_block: 4,
+        page_bytes: 512,
+        spare_bytes: 16,
+    };
+    let timing = Timing {
+        read_us: 1.0,
+        program_us: 10.0,
+        erase_us: 100.0,
+        transfer_ns_per_byte: 0.0,
+        spare_read_us: None,
+        spare_program_us: None,
+        copy: PageCopy::Copyback,
+        plane_overlap: PlaneOverlap::None,
+    };
+    let mut nand = Timed::new(Counting::<Full>::new(Geometry::new(shape).unwrap(), Rules::default()), &timing);
+    let mut ftl = BlockMap::mount(&mut nand, 16, &Config::default()).unwrap();
+    let page = SectorMask(1);
+    (0..16).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &()).unwrap());
+    ftl.trim(&mut nand, Lpn(7), page).unwrap();
+    ftl.flush(&mut nand).unwrap();
+    // Both are in the replacement block of their logical block, on its die, which is kept busy.
+    ftl.write(&mut nand, Lpn(5), page, &()).unwrap();
+    let near = ftl.store.geometry.block_of(ftl.store.lookup(Lpn(5)));
+    let die = ftl.store.geometry.die_of(near);
+    let free = |die: u32| {
+        let on_die = |block: &BlockId| ftl.store.geometry.die_of(*block) == die;
+        ftl.store.free.iter().map(|free| free.block).find(on_die).expect("a die has free blocks")
+    };
+    let (busy, idle) = (free(die), free(1 - die));
+    for _ in 0..9 {
+        nand.erase(busy).unwrap();
+    }
+    ftl.write(&mut nand, Lpn(7), page, &()).unwrap();
+    let written = nand.ctx().last();
+    ftl.trim(&mut nand, Lpn(9), page).unwrap();
+    ftl.store.write_notes(&mut nand).unwrap();
+    let note = ftl.store.notes.live().next().expect("a note was written").1;
+    assert_ne!(ftl.store.geometry.die_of(ftl.store.geometry.block_of(note)), die, "the note is on the other die");
+    assert!(nand.ctx().settled() < written && nand.ctx().last() < written);
+    assert!(ftl.store.erase(&mut nand, idle).unwrap());
+    assert!(nand.ctx().settled() >= written, "an erase after the note waits for the write");
 }

@@ -1,0 +1,95 @@
+//! What the page map waits for before it erases, on dies that work at the same time.
+
+use super::{Config, PageMap};
+use crate::Ftl;
+use nandlab_nand::counting::Full;
+use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
+use nandlab_nand::timed::Timed;
+use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask, Shape, Time};
+
+type Device = Timed<Counting<Full>>;
+
+const PAGE: SectorMask = SectorMask(1);
+
+/// The page map on two dies of blocks of 4 pages of one sector, with 12 pages written and flushed.
+fn filled() -> (PageMap, Device) {
+    let shape = Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 10,
+        pages_per_block: 4,
+        page_bytes: 512,
+        spare_bytes: 16,
+    };
+    let timing = Timing {
+        read_us: 1.0,
+        program_us: 10.0,
+        erase_us: 100.0,
+        transfer_ns_per_byte: 0.0,
+        spare_read_us: None,
+        spare_program_us: None,
+        copy: PageCopy::Copyback,
+        plane_overlap: PlaneOverlap::None,
+    };
+    let mut nand = Timed::new(Counting::new(Geometry::new(shape).unwrap(), Rules::default()), &timing);
+    let mut ftl = PageMap::mount(&mut nand, 16, &Config::default()).unwrap();
+    for at in 0..12 {
+        write(&mut ftl, &mut nand, at);
+    }
+    ftl.flush(&mut nand).unwrap();
+    (ftl, nand)
+}
+
+/// Writes a page; returns when its program ends.
+fn write(ftl: &mut PageMap, nand: &mut Device, at: u32) -> Time {
+    ftl.write(nand, Lpn(at), PAGE, &()).unwrap();
+    nand.ctx().last()
+}
+
+/// Keeps the die busy that takes the next write, with erases of a block that is never used.
+fn occupy_next_die(ftl: &PageMap, nand: &mut Device) {
+    let die = (ftl.turn + 1) % 2;
+    let block = ftl.dies[die].free.back().expect("a die has free blocks").block;
+    for _ in 0..5 {
+        nand.erase(block).unwrap();
+    }
+}
+
+#[test]
+fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
+    let (mut ftl, mut nand) = filled();
+    ftl.trim(&mut nand, Lpn(3), PAGE).unwrap();
+    ftl.flush(&mut nand).unwrap();
+    occupy_next_die(&ftl, &mut nand);
+    let written = write(&mut ftl, &mut nand, 3);
+    ftl.trim(&mut nand, Lpn(4), PAGE).unwrap();
+    ftl.write_note(&mut nand, 0).unwrap();
+    assert!(nand.ctx().last() < written, "the note is on the die that is not busy");
+    let settled = nand.ctx().settled();
+    assert!(settled < written, "the write is not certain yet");
+    // The block of the note before may go from now on.
+    let stale = ftl.dies[0].free.back().expect("a die has free blocks").block;
+    assert!(ftl.erase(&mut nand, 0, stale, 0).unwrap());
+    assert!(nand.ctx().settled() >= written, "an erase after the note waits for the write");
+}
+
+#[test]
+fn an_erase_waits_for_what_stands_for_lost_pages() {
+    let (mut ftl, mut nand) = filled();
+    let block = BlockId(ftl.map[0].0 / 4);
+    let die = ftl.geometry.die_of(block) as usize;
+    for at in 1..12 {
+        write(&mut ftl, &mut nand, at);
+    }
+    assert_eq!(ftl.table.valid_pages(block), 1);
+    ftl.flush(&mut nand).unwrap();
+    assert!(ftl.start_relocation(&mut nand, die).unwrap());
+    assert_eq!(ftl.dies[die].relocation.as_ref().map(super::collect::Relocation::block), Some(block));
+    let from = ftl.map[0];
+    ftl.replace_lost(&mut nand, die, from).unwrap();
+    let replaced = nand.ctx().last();
+    assert!(nand.ctx().settled() < replaced);
+    ftl.finish(&mut nand, die).unwrap();
+    assert!(nand.ctx().settled() >= replaced, "the erase of the lost page's block waits for its stand-in");
+}

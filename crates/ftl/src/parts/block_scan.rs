@@ -1,0 +1,216 @@
+//! What a mount reads of a block: its spare areas, and in full the pages that a cut may have torn.
+
+use super::frontier::RESUMED;
+use super::trim_note;
+use crate::FtlError;
+use nandlab_nand::{BlockId, Geometry, Kind, Nand, NandError, Oob, PageBuf, Ppa};
+
+/// Set in `aux` of the last page of a merge.
+pub(crate) const COMPLETE: u16 = 2;
+
+/// Where `aux` of a page that a merge gathered holds the pages of a logical block: how far the merge speaks.
+const SPAN: u32 = 2;
+
+/// `aux` of a page that a merge gathered in logical blocks of `span` pages; a block of flash has 2^14 - 1 at most.
+#[inline]
+pub(crate) fn gathered(span: u32) -> u16 {
+    (span << SPAN) as u16
+}
+
+/// The pages of a logical block, for a page that a merge gathered; 0 for another one.
+pub(crate) fn merge_span(oob: Oob) -> u32 {
+    u32::from(oob.aux >> SPAN)
+}
+
+/// A page that can be read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Page {
+    pub(crate) place: u32,
+    pub(crate) oob: Oob,
+}
+
+/// What a mount found in a block.
+#[derive(Debug)]
+pub(crate) struct BlockScan {
+    /// The pages that are whole, in the order in which they were programmed.
+    pub(crate) pages: Vec<Page>,
+    /// Pages up to the last that is not erased.
+    pub(crate) used: u32,
+    /// Whether an erased page lies below a programmed one: a torn erase may have left the block so.
+    gaps: bool,
+    /// The highest sequence number, those of torn pages included: it is not given out again.
+    pub(crate) highest: u64,
+}
+
+impl BlockScan {
+    /// Whether the block may be filled further.
+    pub(crate) fn can_resume(&self, geometry: &Geometry) -> bool {
+        !self.gaps && self.used < geometry.pages_per_block()
+    }
+
+    /// The pages of the host.
+    pub(crate) fn copies(&self) -> impl Iterator<Item = &Page> {
+        self.pages.iter().filter(|page| matches!(page.oob.kind, Kind::Data | Kind::Lost))
+    }
+
+    /// The notes of trims.
+    pub(crate) fn notes(&self) -> impl Iterator<Item = &Page> {
+        self.pages.iter().filter(|page| page.oob.kind == Kind::TrimNote)
+    }
+}
+
+/// Reads every block; `None`: a bad one.
+pub(crate) fn scan<N: Nand>(nand: &mut N) -> Result<Vec<Option<BlockScan>>, FtlError> {
+    (0..nand.geometry().blocks()).map(|block| scan_block(nand, BlockId(block))).collect()
+}
+
+fn scan_block<N: Nand>(nand: &mut N, block: BlockId) -> Result<Option<BlockScan>, FtlError> {
+    let geometry = *nand.geometry();
+    let mut scan = BlockScan { pages: Vec::new(), used: 0, gaps: false, highest: 0 };
+    let mut unreadable = false;
+    for place in 0..geometry.pages_per_block() {
+        match nand.read_spare(geometry.page(block, place)) {
+            Err(NandError::BadBlock(_)) => return Ok(None),
+            Ok(None) => continue,
+            Ok(Some(oob)) => scan.pages.push(Page { place, oob }),
+            Err(NandError::Uncorrectable(_)) => unreadable = true,
+            Err(error) => return Err(error.into()),
+        }
+        scan.gaps |= place > scan.used;
+        scan.used = place + 1;
+    }
+    scan.pages.sort_unstable_by_key(|page| page.oob.seq);
+    scan.highest = scan.pages.last().map_or(0, |page| page.oob.seq.0);
+    let mut whole = Vec::with_capacity(scan.pages.len());
+    for (at, &page) in scan.pages.iter().enumerate() {
+        // The page programmed last before the power went: now, or when the next one got its mark, which a page that cannot
+        // be read may have carried.
+        let suspect = unreadable || scan.pages.get(at + 1).is_none_or(|next| next.oob.aux & RESUMED != 0);
+        if !suspect || reads(nand, geometry.page(block, page.place))? {
+            whole.push(page);
+        }
+    }
+    scan.pages = whole;
+    Ok(Some(scan))
+}
+
+fn reads<N: Nand>(nand: &mut N, at: Ppa) -> Result<bool, FtlError> {
+    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
+    match nand.read(at, &mut contents) {
+        Ok(_) => Ok(true),
+        Err(NandError::Uncorrectable(_)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Refuses flash that `ftl` would not read as what it is: another FTL, another capacity or other options left it there.
+/// `span` is the number of pages of a logical block, where the FTL merges such blocks and has blocks for notes.
+///
+/// What passes is a copy of a page of the host, of which the newest counts for every FTL, a note of trims, or of a merge
+/// that speaks of the same logical blocks. Where pages may lie is for the FTL to say.
+pub(crate) fn refuse_foreign(
+    geometry: &Geometry,
+    logical_pages: u32,
+    scans: &[Option<BlockScan>],
+    ftl: &str,
+    span: Option<u32>,
+) -> Result<(), FtlError> {
+    for (block, scan) in (0..).map(BlockId).zip(scans) {
+        let Some(scan) = scan else { continue };
+        for &Page { place, oob } in &scan.pages {
+            if let Some(why) = foreign(geometry, logical_pages, oob, ftl, span) {
+                return Err(FtlError::Config(format!("page {} {why}", geometry.page(block, place))));
+            }
+        }
+        if span.is_some() && scan.notes().next().is_some() && scan.copies().next().is_some() {
+            return Err(FtlError::Config(format!(
+                "block {block} holds notes of trims among pages of the host: the device was used by another FTL than {ftl}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Why a page cannot be read as what it is.
+fn foreign(geometry: &Geometry, logical_pages: u32, oob: Oob, ftl: &str, span: Option<u32>) -> Option<String> {
+    let lpn = oob.lpn;
+    if oob.seq.0 == 0 {
+        return Some("carries no sequence number: a lean device that was written cannot be mounted again".into());
+    }
+    let limit = match oob.kind {
+        Kind::Data | Kind::Lost => logical_pages,
+        Kind::TrimNote => trim_note::segments(geometry, logical_pages),
+        // Fills the gap below a page on a chip without gaps.
+        Kind::Deleted if span.is_some() => u32::MAX,
+        kind => return Some(format!("is of kind {kind:?}: the device was used by another FTL than {ftl}")),
+    };
+    if lpn.0 >= limit {
+        let what = if oob.kind == Kind::TrimNote { "notes the trims of segment" } else { "holds logical page" };
+        return Some(format!(
+            "{what} {lpn} and {logical_pages} logical pages are exported: the device was used with a larger capacity"
+        ));
+    }
+    match merge_span(oob) {
+        0 => None,
+        pages if span == Some(pages) => None,
+        pages => Some(format!(
+            "is of a merge in logical blocks of {pages} pages, which {ftl} does not have: the device was used by \
+             another FTL or with other options"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nandlab_nand::{Lpn, Origin, Seq};
+
+    /// What is said of a block that holds such pages, on a device with notes of 4032 pages that exports 4000.
+    fn refused(span: Option<u32>, pages: &[Oob]) -> String {
+        let geometry = Geometry::single_die(600, 8, 512).unwrap();
+        let pages: Vec<Page> = (0..).zip(pages).map(|(place, &oob)| Page { place, oob }).collect();
+        let scan = BlockScan { used: pages.len() as u32, pages, gaps: false, highest: 9 };
+        match refuse_foreign(&geometry, 4000, &[None, Some(scan)], "fast", span) {
+            Ok(()) => String::new(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn what_would_be_misread_is_refused_with_a_sentence() {
+        let page = |lpn, kind, aux| Oob { kind, aux, ..Oob::data(Lpn(lpn), Seq(7), Origin::HOST) };
+        let (data, note) = (page(3999, Kind::Data, 0), page(0, Kind::TrimNote, 0));
+        let merged = page(0, Kind::Data, gathered(8) | COMPLETE);
+        for (span, taken) in [
+            (None, &[data, note, page(9, Kind::Lost, RESUMED)][..]),
+            (Some(8), &[data, merged, page(9, Kind::Deleted, 0)]),
+            (Some(8), &[note, note]),
+        ] {
+            assert_eq!(refused(span, taken), "");
+        }
+        let larger = "the device was used with a larger capacity";
+        for (span, page, why) in [
+            (None, page(4000, Kind::Data, 0), larger),
+            (Some(8), page(4000, Kind::Lost, 0), larger),
+            (None, page(1, Kind::TrimNote, 0), larger),
+            (Some(8), page(1, Kind::TrimNote, 0), larger),
+            (None, merged, "is of a merge in logical blocks of 8 pages, which fast does not have"),
+            (Some(4), merged, "is of a merge in logical blocks of 8 pages, which fast does not have"),
+            (None, page(0, Kind::Deleted, 0), "is of kind Deleted"),
+            (Some(8), page(0, Kind::Map, 0), "is of kind Map"),
+            (Some(8), Oob { seq: Seq(0), ..data }, "a lean device that was written cannot be mounted again"),
+        ] {
+            let found = refused(span, &[data, page]);
+            assert!(found.contains("page 9 ") && found.contains(why), "{found}");
+        }
+        assert!(refused(Some(8), &[note, data]).contains("block 1 holds notes of trims among pages of the host"));
+    }
+
+    #[test]
+    fn the_longest_logical_block_has_its_mark() {
+        let oob = |aux| Oob { aux, ..Oob::data(Lpn(0), Seq(1), Origin::HOST) };
+        let longest = Geometry::MAX_PAGES_PER_BLOCK;
+        assert_eq!(merge_span(oob(gathered(longest) | COMPLETE | RESUMED)), longest);
+        assert_eq!(merge_span(oob(COMPLETE | RESUMED)), 0);
+    }
+}

@@ -1,0 +1,65 @@
+//! The papers that come with the program: their claims as data.
+
+use crate::config::tree::Tree;
+use crate::config::Format;
+use crate::error::ConfigError;
+
+/// A bundled paper: its name and its TOML.
+#[derive(Clone, Copy, Debug)]
+pub struct Bundled {
+    /// The name in `nandlab reproduce`.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+macro_rules! papers {
+    ($($name:literal,)*) => {
+        /// Every bundled paper, by name.
+        pub const LIST: &[Bundled] = &[
+            $(Bundled { name: $name, text: include_str!(concat!("../../../papers/", $name, ".toml")) },)*
+        ];
+    };
+}
+
+papers! {
+    "btree",
+}
+
+/// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.
+///
+/// `source` names the text in errors. Keys are written `claims[3].published`.
+///
+/// # Errors
+/// The text is not TOML, or holds a date or a number that JSON has no form for.
+pub fn toml_to_json(text: &str, source: &str) -> Result<String, ConfigError> {
+    let tree = Tree::parse(text, Format::Toml, source)?;
+    Ok(serde_json::json!({ "tree": tree.root, "lines": tree.lines() }).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_on_the_list() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
+        let mut files: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter_map(|name| name.strip_suffix(".toml").map(str::to_owned))
+            .collect();
+        files.sort();
+        assert_eq!(files, LIST.iter().map(|paper| paper.name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn keys_know_their_lines() {
+        let json = toml_to_json("a = 1\n[[b]]\nc = 2\n[[b]]\nc = 3\n", "t.toml").unwrap();
+        let document: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(document["tree"]["b"][1]["c"], 3);
+        assert_eq!((&document["lines"]["a"], &document["lines"]["b[1].c"]), (&1.into(), &5.into()));
+        let error = toml_to_json("a = \n", "t.toml").unwrap_err();
+        assert_eq!((error.file.as_deref(), error.line), (Some("t.toml"), Some(1)));
+    }
+}

@@ -1,0 +1,201 @@
+//! What is kept of the metadata of every page.
+
+use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
+use crate::context::Origin;
+use crate::oob::{Kind, Oob};
+use crate::prefetch::prefetch;
+use crate::side_table::SideTable;
+
+/// Storage of page metadata.
+pub trait SpareStore {
+    /// Room for the pages of `geometry`, all erased.
+    fn new(geometry: &Geometry) -> Self;
+    /// Stores the metadata of a page; `first` where it is the first program of its block since the erase.
+    fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob);
+    /// The metadata of a page; `None`: erased.
+    fn get(&self, at: Ppa, block: BlockId) -> Option<Oob>;
+    /// Starts loading the metadata of a page, if there is such a page.
+    fn prefetch(&self, at: Ppa);
+    /// Stores the metadata of the programmed page `from` again for `to`, under another aux and sequence number; returns
+    /// the author.
+    #[inline]
+    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
+        let old = self.get(from.0, from.1)?;
+        self.set(to.0, to.1, first, Oob { aux, seq, ..old });
+        Some(old.origin)
+    }
+    /// Whether a page is erased.
+    fn is_erased(&self, at: Ppa) -> bool;
+    /// Makes pages erased.
+    fn clear(&mut self, pages: std::ops::Range<u32>);
+    /// Drops what is kept beside the table for `pages`.
+    fn forget(&mut self, _pages: std::ops::Range<u32>) {}
+}
+
+/// Four bytes a page: 27 bits of logical page, 5 of origin; `aux` is forgotten like the sequence number, since both are
+/// for mounts. What does not fit, a metadata page say, is kept aside.
+#[derive(Clone, Debug)]
+pub struct Lean {
+    words: Vec<u32>,
+    others: SideTable<Oob>,
+}
+
+impl Lean {
+    /// Logical pages that the form can name.
+    pub const MAX_LOGICAL_PAGES: u32 = Self::ELSEWHERE;
+    const LPN_BITS: u32 = 27;
+    const LPN_MASK: u32 = (1 << Self::LPN_BITS) - 1;
+    const ELSEWHERE: u32 = Self::LPN_MASK;
+    const ERASED: u32 = u32::MAX;
+}
+
+impl SpareStore for Lean {
+    fn new(geometry: &Geometry) -> Self {
+        Self { words: vec![Self::ERASED; geometry.pages() as usize], others: SideTable::default() }
+    }
+
+    #[inline]
+    fn set(&mut self, at: Ppa, _: BlockId, _: bool, oob: Oob) {
+        let plain = oob.lpn.0 < Self::ELSEWHERE && oob.kind == Kind::Data;
+        let lpn = if plain {
+            oob.lpn.0
+        } else {
+            self.others.insert(at, oob);
+            Self::ELSEWHERE
+        };
+        self.words[at.index()] = lpn | u32::from(oob.origin.0) << Self::LPN_BITS;
+    }
+
+    #[inline]
+    fn get(&self, at: Ppa, _: BlockId) -> Option<Oob> {
+        let word = self.words[at.index()];
+        if word == Self::ERASED {
+            return None;
+        }
+        let lpn = word & Self::LPN_MASK;
+        if lpn == Self::ELSEWHERE {
+            return self.others.get(at).copied();
+        }
+        Some(Oob::data(Lpn(lpn), Seq(0), Origin((word >> Self::LPN_BITS) as u8)))
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Ppa) {
+        prefetch(&self.words, at.index());
+    }
+
+    #[inline]
+    fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
+        let word = self.words[from.0.index()];
+        if word & Self::LPN_MASK == Self::ELSEWHERE {
+            let old = self.get(from.0, from.1)?;
+            self.set(to.0, to.1, first, Oob { aux, seq, ..old });
+            return Some(old.origin);
+        }
+        self.words[to.0.index()] = word;
+        Some(Origin((word >> Self::LPN_BITS) as u8))
+    }
+
+    #[inline]
+    fn is_erased(&self, at: Ppa) -> bool {
+        self.words[at.index()] == Self::ERASED
+    }
+
+    fn clear(&mut self, pages: std::ops::Range<u32>) {
+        self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
+    }
+
+    #[inline]
+    fn forget(&mut self, pages: std::ops::Range<u32>) {
+        self.others.remove_range(pages);
+    }
+}
+
+/// Twelve bytes a page: logical page, aux, kind, origin, and the sequence as a distance from the block's base. A page that
+/// was programmed too long after the first of its block, in an idle frontier say, has its sequence aside.
+#[derive(Clone, Debug)]
+pub struct Full {
+    words: Vec<Word>,
+    pub(crate) bases: Vec<u64>,
+    far: SideTable<Seq>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    lpn: u32,
+    aux: u16,
+    kind: u8,
+    origin: u8,
+    /// Programs since the base; [`Full::FAR`] where the sequence is aside.
+    delta: u32,
+}
+
+const _: () = assert!(size_of::<Word>() == 12, "the memory that a page may take");
+
+impl Full {
+    const FAR: u32 = u32::MAX;
+    const ERASED_KIND: u8 = u8::MAX;
+    const ERASED: Word = Word { lpn: u32::MAX, aux: 0, kind: Self::ERASED_KIND, origin: 0, delta: 0 };
+}
+
+impl SpareStore for Full {
+    fn new(geometry: &Geometry) -> Self {
+        Self {
+            words: vec![Self::ERASED; geometry.pages() as usize],
+            bases: vec![0; geometry.blocks() as usize],
+            far: SideTable::default(),
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob) {
+        let base = &mut self.bases[block.index()];
+        if first {
+            *base = oob.seq.0;
+        }
+        let delta = u32::try_from(oob.seq.0.wrapping_sub(*base)).unwrap_or(Self::FAR);
+        if delta == Self::FAR {
+            self.far.insert(at, oob.seq);
+        }
+        self.words[at.index()] =
+            Word { lpn: oob.lpn.0, aux: oob.aux, kind: oob.kind as u8, origin: oob.origin.0, delta };
+    }
+
+    #[inline]
+    fn get(&self, at: Ppa, block: BlockId) -> Option<Oob> {
+        let word = self.words[at.index()];
+        let kind = Kind::from_byte(word.kind)?;
+        let seq = if word.delta == Self::FAR {
+            *self.far.get(at).expect("a page whose sequence is aside was stored with it")
+        } else {
+            Seq(self.bases[block.index()] + u64::from(word.delta))
+        };
+        Some(Oob { lpn: Lpn(word.lpn), aux: word.aux, kind, origin: Origin(word.origin), seq })
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Ppa) {
+        prefetch(&self.words, at.index());
+    }
+
+    #[inline]
+    fn is_erased(&self, at: Ppa) -> bool {
+        self.words[at.index()].kind == Self::ERASED_KIND
+    }
+
+    fn clear(&mut self, pages: std::ops::Range<u32>) {
+        self.words[pages.start as usize..pages.end as usize].fill(Self::ERASED);
+    }
+
+    #[inline]
+    fn forget(&mut self, pages: std::ops::Range<u32>) {
+        self.far.remove_range(pages);
+    }
+}
+
+#[cfg(test)]
+impl Full {
+    pub(super) fn keeps_nothing_aside(&self) -> bool {
+        self.far.is_empty()
+    }
+}

@@ -1,0 +1,160 @@
+"""`nandlab reproduce [PAPER]`: measures what a paper claims."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nandlab.cli import DONE, FAILED
+from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
+from nandlab.cli.output import print_json, print_table, say, say_path
+
+if TYPE_CHECKING:
+    from nandlab.batch import State
+    from nandlab.reproduce import Judged, Paper, Reproduction
+
+
+def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    if path is not None:
+        if not path.endswith(".zip"):
+            raise click.BadParameter(f"{path}: a bundle is a .zip file")
+        writable(path)
+    return path
+
+
+@click.command("reproduce")
+@click.argument("paper", metavar="[PAPER]", required=False)
+@click.option(
+    "--full", is_flag=True, help="Take every point and seed that the paper's file asks for, and the time."
+)
+@click.option(
+    "--seeds", type=click.IntRange(1, 1000), help="Seeds of each run; an order is a finding from 5 on."
+)
+@report_option
+@click.option(
+    "--bundle",
+    metavar="FILE.zip",
+    callback=_bundle,
+    help="Keep everything: the paper's file, experiments, records, figures and the report.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@json_option
+def command(  # noqa: PLR0913 - one for each option
+    paper: str | None,
+    full: bool,
+    seeds: int | None,
+    report: str | None,
+    bundle: str | None,
+    jobs: int | None,
+    as_json: bool,
+) -> int:
+    """Measure every claim of PAPER, or of all papers, and set it beside what was published.
+
+    PAPER is the name of one that comes with nandlab, or the path of such a file. A claim that differs from
+    its paper is a result, and no failure.
+
+    Ctrl-C stops and prints the claims that were measured by then, with exit status 1.
+    """
+    from nandlab.report import write_reproduction
+    from nandlab.reproduce import bundled, load, write_bundle
+
+    own = [Path(paper)] if paper is not None and paper.endswith(".toml") else []
+    refuse_overwriting({"--report": report, "--bundle": bundle}, own)
+    papers = [load(name) for name in ([paper] if paper is not None else bundled())]
+    found = _measured(papers, seeds, full, jobs)
+    if as_json:
+        documents = [each.to_dict() for each in found]
+        print_json(documents[0] if paper is not None else {"papers": documents})
+    else:
+        for one in found:
+            _print(one)
+    remade = shlex.join(["nandlab", *sys.argv[1:]])
+    if report is not None:
+        write_reproduction(found, report, remade)
+        say_path(report, as_json)
+    if bundle is not None:
+        write_bundle(found, bundle, remade)
+        click.echo(f"bundle: {bundle}", err=as_json)
+    for one in found:
+        for why in dict.fromkeys(one.records.failed.values()):
+            say(f"{one.paper.name}: a run {why}")
+    if any(one.records.stopped for one in found):
+        say("stopped; claims without a verdict were not measured")
+    return DONE if len(found) == len(papers) and all(one.complete for one in found) else FAILED
+
+
+def _measured(papers: list[Paper], seeds: int | None, full: bool, jobs: int | None) -> list[Reproduction]:
+    """Every paper until somebody stops."""
+    from nandlab.cli.progress import Waiting
+    from nandlab.reproduce import reproduce
+
+    found: list[Reproduction] = []
+    with Waiting() as waiting:
+        for paper in papers:
+
+            def show(state: State, name: str = paper.name) -> None:
+                waiting.update(
+                    f"measuring {name}", state.share(), f"{state.finished:,} of {state.total:,} runs"
+                )
+
+            found.append(reproduce(paper, seeds, full, jobs, show))
+            if found[-1].records.stopped:
+                break
+    return found
+
+
+TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict")
+
+
+def _print(found: Reproduction) -> None:
+    from nandlab.reproduce import counted
+    from nandlab.reproduce.records import cells
+
+    paper = found.paper
+    click.echo(f"{paper.title}\n{paper.source}\n")
+    print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
+    for claim in found.claims:
+        if claim.verdict != "reproduced":
+            click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
+            click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
+    for grid in paper.grids:
+        click.echo(f"\n{grid.title}\n{_wrapped(found.records.filled(grid.caption))}\n")
+        lines = zip(grid.rows, cells(found.records, grid), strict=True)
+        shown = [
+            [grid.labels.get(row, row), *(_figure(value) or "–" for value in line)] for row, line in lines
+        ]
+        titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
+        print_table(shown, titles, right=range(1, len(titles)))
+    click.echo(f"\n{counted(found.claims)}")
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+
+
+def _row(judged: Judged) -> list[str]:
+    claim = judged.claim
+    return [
+        claim.id,
+        _figure(claim.published),
+        _figure(judged.measured) if judged.measured is not None else _held(judged.held),
+        judged.off,
+        claim.tolerance,
+        _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
+        judged.verdict or "no verdict",
+    ]
+
+
+def _figure(value: float | None) -> str:
+    from nandlab.reproduce.verdict import short
+
+    return "" if value is None else short(value)
+
+
+def _held(held: list[Any]) -> str:
+    return "" if not held else "holds" if all(each.holds for each in held) else "does not hold"

@@ -1,0 +1,181 @@
+"""The report of papers that were measured again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nandlab import units
+from nandlab.report import charts, html
+from nandlab.reproduce.judge import Judged, counted
+from nandlab.reproduce.measure import Reproduction
+from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
+from nandlab.reproduce.records import cells, lowest, rows
+from nandlab.reproduce.verdict import VERDICTS, short
+from nandlab.toml_text import toml_text
+
+MEANINGS = {
+    "reproduced": "within the tolerance",
+    "loose": "within a wider tolerance, which the table states",
+    "direction": "the order or the sign holds, beyond the 95 % interval over the seeds",
+    "differs": "it does not, for the reason given",
+    "not_exercised": "what the claim is about did not happen",
+    "not_printed": "the paper's text has no number: ours alone",
+    "not_reproducible": "it takes what nobody has",
+}
+
+
+def reproduction_page(found: Sequence[Reproduction], command: str | None) -> str:
+    """The page as text."""
+    names = ", ".join(each.paper.name for each in found)
+    return html.page(
+        f"What {'a paper claims' if len(found) == 1 else 'papers claim'}, measured again: {names}",
+        " ".join(counted(each.claims) + "." for each in found),
+        [
+            *(part for each in found for part in _paper(each)),
+            html.section("Make it again", _remake(found, command)),
+        ],
+    )
+
+
+def _paper(found: Reproduction) -> list[str]:
+    paper = found.paper
+    missing = [claim for claim in found.claims if claim.verdict is None]
+    words = (
+        f"{len(missing)} of {len(found.claims)} claims have no verdict: a run was stopped or failed, or "
+        "there are too few seeds. The table says which."
+    )
+    return [
+        html.section(paper.title, html.paragraph(paper.source), _tiles(found)),
+        html.paragraph(words, "warning") if missing else "",
+        html.section("Claims", _claims(found), note=_readings(found)),
+        html.section("What the verdicts rest on", _reasons(found), note="Of all but reproduced numbers."),
+        *(_figure_section(found, at) for at in range(len(paper.figures))),
+        *(
+            html.section(grid.title, _grid(found, grid), note=found.records.filled(grid.caption))
+            for grid in paper.grids
+        ),
+        html.section("The experiments", *_experiments(found), note="Each runs alone with `nandlab run`."),
+    ]
+
+
+def _tiles(found: Reproduction) -> str:
+    verdicts = [claim.verdict for claim in found.claims]
+    return html.tiles(
+        (word.replace("_", " "), str(verdicts.count(word)), MEANINGS[word])
+        for word in VERDICTS
+        if word in verdicts
+    )
+
+
+def _readings(found: Reproduction) -> str:
+    seeds = found.records.seeds
+    words = f"Measured: the mean over {seeds} seeds." if seeds > 1 else "Measured: one seed."
+    said = [f"{name.replace('_', ' ')}: {text}" for name, text in found.paper.readings.items()]
+    return " ".join([words, *said])
+
+
+def _claims(found: Reproduction) -> str:
+    titles = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict", "what it says")
+    lines: list[list[str | html.Wide]] = []
+    for each in found.claims:
+        claim = each.claim
+        lines.append(
+            [
+                claim.id,
+                "" if claim.published is None else short(claim.published),
+                _measured(each.measured, each.held),
+                each.off,
+                claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
+                _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else "the same",
+                (each.verdict or "no verdict").replace("_", " "),
+                html.Wide(f"{claim.statement} ({claim.where})", 1),
+            ]
+        )
+    return html.table(titles, lines, right=(1, 2, 3, 5))
+
+
+def _measured(value: float | None, held: Sequence[object]) -> str:
+    if value is not None:
+        return short(value)
+    return (
+        ""
+        if not held
+        else "holds"
+        if all(getattr(each, "holds", False) for each in held)
+        else "does not hold"
+    )
+
+
+def _reasons(found: Reproduction) -> str:
+    parts = [_reason(claim) for claim in found.claims if claim.verdict != "reproduced"]
+    return "\n".join(parts)
+
+
+def _reason(judged: Judged) -> str:
+    verdict = (judged.verdict or "no verdict").replace("_", " ")
+    parts = [html.paragraph(f"{judged.claim.statement}: {judged.why}.")]
+    if judged.held:
+        lines = [[each.text, "holds" if each.holds else "does not hold"] for each in judged.held]
+        parts.append(html.folded("The conditions, with figures", html.table((), lines)))
+    return html.titled(f"{judged.claim.id}: {verdict}", "".join(parts))
+
+
+def _figure_section(found: Reproduction, at: int) -> str:
+    figure = found.paper.figures[at]
+    drawn = _draw(found, at)
+    if not drawn:
+        return ""
+    parts = [html.figure(drawn, found.records.filled(figure.caption) + ".")]
+    if figure.lowest:
+        titles = (f"lowest at {figure.x_title}", *(_x(figure, x) for x in figure.points(found.records.full)))
+        parts.append(html.table(titles, lowest(found.records, figure)))
+    return html.section(figure.title, *parts)
+
+
+def _x(figure: Figure, value: Any) -> str:  # noqa: ANN401 - a TOML value
+    return units.size(value) if figure.x_is_size else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _draw(found: Reproduction, at: int) -> str:
+    figure = found.paper.figures[at]
+    values = rows(found.records, figure)
+    if not values:
+        return ""
+    axes = charts.Axes(figure.x_title, figure.y_title, figure.x_log, figure.y_log, figure.x_is_size)
+    named = [[figure.labels.get(name, name) for name in names] for names in (figure.colours, figure.panels)]
+    return charts.curves(values, named[0], named[1], axes)
+
+
+def figures(found: Reproduction) -> dict[str, str]:
+    """The figures as SVG files that stand alone, by name."""
+    drawn = {figure.name: _draw(found, at) for at, figure in enumerate(found.paper.figures)}
+    return {name: charts.standalone(text) for name, text in drawn.items() if text}
+
+
+def _grid(found: Reproduction, grid: Grid) -> str:
+    values = cells(found.records, grid)
+    titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
+    lines = [
+        [grid.labels.get(row, row), *("–" if value is None else short(value) for value in line)]
+        for row, line in zip(grid.rows, values, strict=True)
+    ]
+    return html.table(titles, lines, right=range(1, len(titles)))
+
+
+def _experiments(found: Reproduction) -> list[str]:
+    """Every run that a claim or a table names, once."""
+    paper = found.paper
+    names = [name for claim in paper.claims for name in claim.names]
+    names += [name for grid in paper.grids for name in grid.names()]
+    runs = dict.fromkeys(paper.split(name)[0] for name in names)
+    return [html.folded(run, html.code(toml_text(paper.tree(run)))) for run in runs]
+
+
+def _remake(found: Sequence[Reproduction], command: str | None) -> str:
+    files = ", ".join(each.paper.file for each in found)
+    words = (
+        f"Claims, experiments and formulas are in {files}; the same seeds give the same figures on every "
+        "machine."
+    )
+    return html.paragraph(words) + (html.code(command) if command else "")

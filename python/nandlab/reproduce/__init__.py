@@ -1,0 +1,28 @@
+"""Papers measured again: `papers/<paper>.toml` says what they claim and how each claim is read from a run.
+
+>>> from nandlab.reproduce import bundled, load
+>>> bundled()
+['btree']
+>>> load("btree").claims[0].published
+120201
+"""
+
+from __future__ import annotations
+
+from nandlab.reproduce.bundle import write_bundle
+from nandlab.reproduce.judge import Judged, counted
+from nandlab.reproduce.measure import Reproduction, reproduce
+from nandlab.reproduce.paper import Claim, Paper, bundled, load, parse
+
+__all__ = [
+    "Claim",
+    "Judged",
+    "Paper",
+    "Reproduction",
+    "bundled",
+    "counted",
+    "load",
+    "parse",
+    "reproduce",
+    "write_bundle",
+]

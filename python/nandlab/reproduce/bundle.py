@@ -1,0 +1,77 @@
+"""Everything that a reproduction rests on, in one file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import zipfile
+from collections.abc import Iterable, Sequence
+
+from nandlab.new_file import write_whole
+from nandlab.reproduce.measure import Reproduction
+from nandlab.reproduce.records import cells, rows
+from nandlab.result import Result
+from nandlab.toml_text import toml_text
+
+# The same reproduction makes the same bytes.
+_WHEN = (1980, 1, 1, 0, 0, 0)
+
+
+def write_bundle(
+    found: Sequence[Reproduction], path: str | os.PathLike[str], command: str | None = None
+) -> None:
+    """Writes a .zip file: a folder for each paper, and the report.
+
+    A folder holds `paper.toml`, `claims.json`, `experiments/*.toml` (each runs with `nandlab run`),
+    `records/*.json`, `figures/*.svg` with their points, and `tables/*.csv`.
+
+    Raises:
+        OSError: With a sentence; an older file at `path` is then as it was.
+
+    """
+    from nandlab.report.reproduction import reproduction_page
+
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+        for each in found:
+            for name, text in _files(each):
+                _add(archive, f"{each.paper.name}/{name}", text)
+        _add(archive, "report.html", reproduction_page(found, command))
+    write_whole(path, whole.getvalue())
+
+
+def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
+    entry = zipfile.ZipInfo(name, _WHEN)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, text)
+
+
+def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
+    from nandlab.report.reproduction import figures
+
+    yield "paper.toml", found.paper.text
+    yield "claims.json", _json(found.to_dict())
+    for name, record in found.records.by_name().items():
+        yield f"experiments/{name}.toml", toml_text(Result(record).experiment)
+        yield f"records/{name}.json", _json(Result(record).without_speed())
+    for name, svg in figures(found).items():
+        yield f"figures/{name}.svg", svg
+    for figure in found.paper.figures:
+        lines = [list(row.values()) for row in rows(found.records, figure)]
+        yield f"figures/{figure.name}.csv", _csv([["panel", "line", figure.x_key, figure.measure], *lines])
+    for grid in found.paper.grids:
+        values = cells(found.records, grid)
+        lines = [[name, *line] for name, line in zip(grid.rows, values, strict=True)]
+        yield f"tables/{grid.name}.csv", _csv([["run", *grid.columns], *lines])
+
+
+def _csv(lines: Sequence[Sequence[object]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    return text.getvalue()
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"

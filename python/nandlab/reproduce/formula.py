@@ -1,0 +1,198 @@
+"""Formulas over named figures, as a paper's file writes them: `fast.4k.writes / fmax.4k.writes`.
+
+A name is a word and any number of parts behind full stops, which may start with a digit. Numbers,
+`+ - * / **`, parentheses and a few functions are all there is; a text that holds anything else is refused,
+nothing is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Lookup = Callable[[str], float]
+"""The figure of a name."""
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
+_OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.USub: operator.neg,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "abs": abs,
+    "exp": math.exp,
+    "log": math.log,
+    "max": max,
+    "min": min,
+    "round": round,
+    "sqrt": math.sqrt,
+}
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.Gt: ">",
+    ast.LtE: "<=",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+}
+
+
+class FormulaError(ValueError):
+    """A formula that says nothing, or has no value; the message is a sentence without a place."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula that was read."""
+
+    text: str
+    names: tuple[str, ...]
+    """In the order in which they first stand in it."""
+    _node: ast.expr
+
+    def value(self, lookup: Lookup) -> float:
+        """What it comes to.
+
+        Raises:
+            FormulaError: It has no value, as where it divides by zero.
+
+        """
+        try:
+            value = _value(self._node, lambda at: lookup(self.names[at]))
+        except (ArithmeticError, ValueError) as error:
+            if isinstance(error, FormulaError):
+                raise
+            raise FormulaError(f"{self.text} has no value: {error}") from None
+        if isinstance(value, complex) or not math.isfinite(value):
+            raise FormulaError(f"{self.text} has no value: it comes to {value}")
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A comparison of two formulas: `left sign right`."""
+
+    text: str
+    left: Formula
+    sign: str
+    right: Formula
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names on both sides."""
+        return tuple(dict.fromkeys((*self.left.names, *self.right.names)))
+
+
+def parse_formula(text: str) -> Formula:
+    """Reads a formula.
+
+    Raises:
+        FormulaError: What it holds is none.
+
+    >>> formula = parse_formula("max(a.512.writes, 3) / 2")
+    >>> formula.names, formula.value({"a.512.writes": 9}.__getitem__)
+    (('a.512.writes',), 4.5)
+
+    """
+    node, names = _parse(text)
+    return _formula(text, node, names)
+
+
+def parse_condition(text: str) -> Condition:
+    """Reads a comparison.
+
+    Raises:
+        FormulaError: What it holds is none.
+
+    >>> condition = parse_condition("a.16k.writes < 0.5 * a.4k.writes")
+    >>> condition.left.text, condition.sign, condition.right.text
+    ('a.16k.writes', '<', '0.5 * a.4k.writes')
+
+    """
+    node, names = _parse(text)
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or type(node.ops[0]) not in _COMPARISONS:
+        signs = " ".join(_COMPARISONS.values())
+        raise FormulaError(
+            f"{text!r} is no comparison; expected two formulas with one of {signs} between them"
+        )
+    sign = _COMPARISONS[type(node.ops[0])]
+    # No side can hold a sign, so the text has it once.
+    left, right = (part.strip() for part in text.split(sign))
+    return Condition(
+        text, _formula(left, node.left, names), sign, _formula(right, node.comparators[0], names)
+    )
+
+
+def _parse(text: str) -> tuple[ast.expr, list[str]]:
+    names: list[str] = []
+
+    def number(found: re.Match[str]) -> str:
+        name = found.group()
+        if name in _FUNCTIONS and text[found.end() :].lstrip().startswith("("):
+            return name
+        if name not in names:
+            names.append(name)
+        return f"_{names.index(name)}"
+
+    try:
+        return ast.parse(_NAME.sub(number, text.strip()), mode="eval").body, names
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise FormulaError(f"{text!r} is no formula") from None
+
+
+def _formula(text: str, node: ast.expr, names: list[str]) -> Formula:
+    _check(node, text)
+    used = [int(each.id[1:]) for each in ast.walk(node) if isinstance(each, ast.Name) and each.id[0] == "_"]
+    # Sides of a comparison share their names, so those of one side are numbered anew.
+    own = tuple(dict.fromkeys(used))
+    place = {f"_{old}": new for new, old in enumerate(own)}
+    return Formula(text, tuple(names[at] for at in own), _Renumber(place).visit(node))
+
+
+class _Renumber(ast.NodeTransformer):
+    def __init__(self, place: dict[str, int]) -> None:
+        self._place = place
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:  # noqa: N802 - a name of `ast`
+        """A name with its new number."""
+        at = self._place.get(node.id)
+        return node if at is None else ast.Name(f"_{at}", ast.Load())
+
+
+def _check(node: ast.expr, text: str) -> None:
+    """Refuses what `_value` has no meaning for."""
+    inner: list[ast.expr] = []
+    is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+        inner = [node.left, node.right]
+    elif isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATIONS:
+        inner = [node.operand]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args and not node.keywords:
+        if node.func.id not in _FUNCTIONS:
+            raise FormulaError(f"{text!r}: there is no such function; there are {', '.join(_FUNCTIONS)}")
+        inner = node.args
+    elif not is_number and not (isinstance(node, ast.Name) and node.id.startswith("_")):
+        functions = ", ".join(_FUNCTIONS)
+        raise FormulaError(f"{text!r} is no formula of names, numbers, + - * / ** and {functions}")
+    for each in inner:
+        _check(each, text)
+
+
+def _value(node: ast.expr, lookup: Callable[[int], float]) -> float:
+    if isinstance(node, ast.BinOp):
+        return _OPERATIONS[type(node.op)](_value(node.left, lookup), _value(node.right, lookup))
+    if isinstance(node, ast.UnaryOp):
+        return _OPERATIONS[type(node.op)](_value(node.operand, lookup))
+    if isinstance(node, ast.Call):
+        return _FUNCTIONS[node.func.id](*(_value(each, lookup) for each in node.args))  # type: ignore[attr-defined]
+    if isinstance(node, ast.Name):
+        return lookup(int(node.id[1:]))
+    # `_check` leaves constants; as floats, since powers of whole numbers know no end.
+    return float(node.value)  # type: ignore[attr-defined]

@@ -1,0 +1,96 @@
+"""Runs the experiments of a paper and judges its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab._native import ConfigError
+from nandlab.batch import State, run_all
+from nandlab.experiment import Experiment
+from nandlab.reproduce.judge import Judged, judge
+from nandlab.reproduce.paper import Paper, Tree
+from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A paper with what was measured."""
+
+    paper: Paper
+    records: Records
+    claims: list[Judged]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document: the paper's name, and its claims."""
+        return {"paper": self.paper.name, "claims": [claim.to_dict() for claim in self.claims]}
+
+    @property
+    def complete(self) -> bool:
+        """Whether every run came to its end."""
+        return not self.records.stopped and not self.records.failed
+
+
+Progress = Callable[[State], object]
+
+
+def reproduce(
+    paper: Paper,
+    seeds: int | None = None,
+    full: bool = False,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Reproduction:
+    """Measures every claim of a paper.
+
+    Args:
+        paper: What `load()` has read.
+        seeds: Seeds of each experiment, 1 and up; those of the paper's file by default. An order is a finding
+            from 5 on.
+        full: With as many seeds and points as the file gives for a full run.
+        jobs: Runs at once; one for each processor by default.
+        progress: Called some times a second.
+
+    Raises:
+        ConfigError: An experiment cannot be run as it is written.
+
+    """
+    records = Records(paper, seeds or (paper.full_seeds if full else paper.seeds), full)
+    wanted = list(_wanted(records))
+    for key, (_, run) in wanted:
+        records.names.setdefault(key, run)
+    unique = {key: tree for key, (tree, _) in wanted}
+    experiments = [Experiment(**{**tree, "seed": key[1]}) for key, tree in unique.items()]
+    outcomes, records.stopped = run_all(experiments, jobs, progress)
+    for key, outcome in zip(unique, outcomes, strict=True):
+        name = f"{records.names[key]} with seed {key[1]}"
+        if isinstance(outcome.error, ConfigError):
+            raise _named(outcome.error, f"{paper.file}, run {name}")
+        if outcome.error is not None:
+            records.failed[key] = f"failed: {outcome.error}"
+        elif outcome.result is not None and not outcome.result.partial:
+            records.found[key] = outcome.result.to_dict()
+    return Reproduction(paper, records, [judge(claim, records) for claim in paper.claims])
+
+
+def _named(error: ConfigError, place: str) -> ConfigError:
+    named = ConfigError(f"{place}: {error}")
+    named.key = error.key
+    return named
+
+
+def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
+    """Every run that something is read from, in the order of the paper: claims, tables, figures."""
+    paper, seeds = records.paper, records.all_seeds()
+    names = [name for claim in paper.claims for name in claim.names]
+    names += [name for grid in paper.grids for name in grid.names()]
+    names += [name for figure in paper.figures for name in figure.caption.names]
+    for name in names:
+        run, _ = paper.split(name)
+        tree = paper.tree(run)
+        yield from ((key_of(tree, seed), (tree, run)) for seed in seeds)
+    for figure in paper.figures:
+        for run, x, tree in points(paper, figure, records.full):
+            shown = f"{run}, {figure.x_key} = {x}"
+            yield from ((key_of(tree, seed), (tree, shown)) for seed in figure_seeds(records))

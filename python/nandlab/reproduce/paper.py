@@ -1,0 +1,388 @@
+"""A paper as data: its claims, the experiments that measure them, and the figures to draw.
+
+docs/reproduce.md describes the file.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from nandlab._native import ConfigError, papers
+from nandlab.reproduce.document import Table
+from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
+from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
+from nandlab.reproduce.verdict import Kind
+from nandlab.reproduce.words import Why, parse_why
+
+T = TypeVar("T")
+Tree = dict[str, Any]
+
+TRUE_UNITS = "true_units"
+"""The reading in which a figure is what the flash did."""
+
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says."""
+
+    id: str
+    where: str
+    kind: Kind
+    statement: str
+    published: float | None
+    unit: str
+    tolerance: str
+    limits: Tolerance | None
+    """The interval of `tolerance`."""
+    loose: Tolerance | None
+    reading: str
+    measured: Formula | None
+    holds: tuple[Condition, ...]
+    true_units: Formula | None
+    """The same figure in true units, where `reading` is another one."""
+    true_holds: tuple[Condition, ...]
+    exercised: tuple[Condition, ...]
+    """What shows that the mechanism ran that the claim is about."""
+    to_exercise: str
+    """What would make it run."""
+    note: Why
+    """What is worth knowing whatever the verdict is."""
+    why: Why
+    """Why it differs, if it does."""
+
+    @property
+    def read_from(self) -> str:
+        """The formula or the conditions over runs and measures."""
+        return "; ".join(
+            [*([self.measured.text] if self.measured else []), *(each.text for each in self.holds)]
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The figures that it is read from: each a run and a measure."""
+        read = [each for each in (self.measured, self.true_units) if each is not None]
+        sources: list[Formula | Condition] = [*read, *self.holds, *self.true_holds, *self.exercised]
+        found = [name for source in sources for name in source.names]
+        return tuple(dict.fromkeys([*found, *self.note.names, *self.why.names]))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Lines over a key of the experiments: panels side by side, a line for each value of `colours`."""
+
+    name: str
+    title: str
+    caption: Why
+    panels: tuple[str, ...]
+    colours: tuple[str, ...]
+    labels: dict[str, str]
+    x_key: str
+    x_title: str
+    x_log: bool
+    x_values: tuple[Any, ...]
+    x_full: tuple[Any, ...]
+    measure: str
+    y_title: str
+    y_log: bool
+    lowest: bool
+    """Whether the report says which line is lowest at each point."""
+
+    @property
+    def x_is_size(self) -> bool:
+        """Whether the x axis is in bytes."""
+        return self.x_key.endswith("_bytes")
+
+    def points(self, full: bool) -> tuple[Any, ...]:
+        """The values on the x axis."""
+        return self.x_full if full else self.x_values
+
+    def runs(self) -> list[tuple[str, str, str]]:
+        """Panel, colour and run of every line."""
+        return [(panel, colour, f"{panel}.{colour}") for panel in self.panels for colour in self.colours]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: a row for each run, a column for each end of a name, such as `4k.cost`."""
+
+    name: str
+    title: str
+    caption: Why
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    labels: dict[str, str]
+
+    def names(self) -> list[str]:
+        """The figures in its cells and its caption."""
+        return [*(f"{row}.{column}" for row in self.rows for column in self.columns), *self.caption.names]
+
+
+@dataclass(frozen=True)
+class Paper:
+    """What a file in `papers/` holds."""
+
+    name: str
+    file: str
+    text: str
+    title: str
+    source: str
+    seeds: int
+    full_seeds: int
+    template: Tree
+    parts: dict[str, Tree]
+    measures: dict[str, Formula]
+    readings: dict[str, str]
+    """What each reading but true units counts, in words."""
+    claims: tuple[Claim, ...]
+    figures: tuple[Figure, ...]
+    grids: tuple[Grid, ...]
+
+    def split(self, name: str) -> tuple[str, str]:
+        """The run and the measure that a name in a formula stands for.
+
+        Raises:
+            ValueError: With a sentence; there is no such run or measure.
+
+        """
+        run, _, measure = name.rpartition(".")
+        if measure not in self.measures:
+            raise ValueError(f"{name}: there is no measure {measure!r}; there are {', '.join(self.measures)}")
+        self.tree(run)
+        return run, measure
+
+    def tree(self, run: str) -> Tree:
+        """The experiment of a run: the template, under each part that its name joins by full stops.
+
+        Raises:
+            ValueError: With a sentence; there is no such part.
+
+        """
+        tree = self.template
+        for part in run.split("."):
+            if part not in self.parts:
+                raise ValueError(f"run {run!r}: there is no part {part!r}; there are {', '.join(self.parts)}")
+            tree = merged(tree, self.parts[part])
+        return tree
+
+
+def merged(below: Tree, above: Tree) -> Tree:
+    """Two trees of tables as one; where both have a value that is no table, that of `above` stands.
+
+    >>> merged({"ftl": {"fast": {"log_blocks": 8}}}, {"ftl": {"fast": {"skip_stale": False}}})
+    {'ftl': {'fast': {'log_blocks': 8, 'skip_stale': False}}}
+    """
+    tree = dict(below)
+    for key, value in above.items():
+        old = tree.get(key)
+        tree[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return tree
+
+
+def bundled() -> list[str]:
+    """The names of the papers that come with nandlab."""
+    return [name for name, _ in papers()]
+
+
+def load(paper: str) -> Paper:
+    """Reads a paper: the name of a bundled one, or the path of a file.
+
+    Raises:
+        ConfigError: There is no such paper, or its file is wrong; with `file`, `line` and `key`.
+        OSError: The file cannot be read.
+
+    """
+    texts = dict(papers())
+    if paper in texts:
+        return parse(texts[paper], paper, f"papers/{paper}.toml")
+    path = Path(paper)
+    if path.suffix != ".toml":
+        near = difflib.get_close_matches(paper, texts, 1)
+        hint = (
+            f"did you mean {near[0]}?"
+            if near
+            else f"there are {', '.join(texts)}, or the path of a .toml file"
+        )
+        raise ConfigError(f"there is no paper {paper!r}; {hint}")
+    try:
+        return parse(path.read_text(encoding="utf-8"), path.stem, paper)
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
+
+
+def parse(text: str, name: str, source: str) -> Paper:
+    """Reads the text of a paper; `source` names it in errors.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    top = Table.parse(text, source)
+    full, measures, readings = top.table("full"), top.table("measures"), top.table("readings")
+    parts = top.table("parts")
+    seeds = top.whole("seeds", 5)
+    paper = Paper(
+        name=name,
+        file=source,
+        text=text,
+        title=top.text("title"),
+        source=top.text("source"),
+        seeds=seeds,
+        full_seeds=full.whole("seeds", seeds),
+        template=top.plain("template"),
+        parts={key: parts.plain(key) for key in parts.keys()},  # noqa: SIM118 - a Table is no dictionary
+        measures={
+            key: measures.read(key, measures.text(key), parse_formula)
+            for key in measures.keys()  # noqa: SIM118
+        },
+        readings={key: readings.text(key) for key in readings.keys()},  # noqa: SIM118
+        claims=(),
+        figures=tuple(_figure(table) for table in top.tables("figures")),
+        grids=tuple(_grid(table) for table in top.tables("tables")),
+    )
+    tables = top.tables("claims")
+    claims = tuple(_claim(table, paper) for table in tables)
+    for table in (top, full):
+        table.end()
+    _refuse_twice(tables, claims)
+    for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
+        _check_figure(table, figure, paper)
+    for table, grid in zip(top.tables("tables"), paper.grids, strict=True):
+        for name in grid.names():
+            table.read("columns", name, paper.split)
+    return Paper(**{**vars(paper), "claims": claims})
+
+
+def _claim(table: Table, paper: Paper) -> Claim:
+    kind: Any = table.chosen("kind", KINDS)
+    reading = table.chosen("reading", (TRUE_UNITS, *paper.readings), TRUE_UNITS)
+    published = table.number("published") if kind in ("value", "model") else None
+    tolerance, loose = table.text("tolerance", ""), table.text("loose", "")
+    limits = None if published is None else table.read("tolerance", tolerance, _within(published))
+    wide = table.read("loose", loose, _within(published)) if loose and published is not None else None
+    if limits is not None and wide is not None and not wide.contains(limits):
+        raise table.error("loose", f"expected a wider tolerance than {tolerance!r}, given {loose!r}")
+    has_formula = kind not in ("order", "sign")
+    true_units = table.texts("true_units")
+    claim = Claim(
+        id=table.text("id"),
+        where=table.text("where"),
+        kind=kind,
+        statement=table.text("statement"),
+        published=published,
+        unit=table.text("unit", ""),
+        tolerance=tolerance,
+        limits=limits,
+        loose=wide,
+        reading=reading,
+        measured=_formula(table, "measured"),
+        holds=_conditions(table, "holds", table.texts("holds")),
+        true_units=_formula(table, "true_units") if has_formula and true_units else None,
+        true_holds=() if has_formula else _conditions(table, "true_units", true_units),
+        exercised=_conditions(table, "exercised", table.texts("exercised")),
+        to_exercise=table.text("to_exercise", ""),
+        note=table.read("note", table.text("note", ""), parse_why),
+        why=table.read("why", table.text("why", ""), parse_why),
+    )
+    table.end()
+    _check_claim(table, claim, paper)
+    return claim
+
+
+def _within(published: float) -> Callable[[str], Tolerance]:
+    return lambda text: parse_tolerance(text, published)
+
+
+def _formula(table: Table, key: str) -> Formula | None:
+    return table.read(key, table.text(key), parse_formula) if table.has(key) else None
+
+
+def _conditions(table: Table, key: str, texts: Iterable[str]) -> tuple[Condition, ...]:
+    return tuple(table.read(key, text, parse_condition) for text in texts)
+
+
+def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
+    """Refuses claims that could not be measured as they are written."""
+    kind = claim.kind
+    if kind in ("value", "model", "not_printed") and claim.measured is None:
+        raise table.error("measured", f"a claim of kind {kind} is read from a formula")
+    if kind in ("order", "sign") and not claim.holds:
+        raise table.error("holds", f"a claim of kind {kind} holds or does not: expected a comparison")
+    if kind == "not_reproducible" and not claim.why.text:
+        raise table.error("why", "expected what it would take that nobody has")
+    if claim.reading != TRUE_UNITS and claim.true_units is None and not claim.true_holds:
+        raise table.error(
+            "true_units", f"a claim that is read in {claim.reading} is shown in true units, too"
+        )
+    if claim.exercised and not claim.to_exercise:
+        raise table.error("to_exercise", "expected what would make the mechanism run")
+    if kind == "model" and claim.names:
+        raise table.error("measured", f"a model claim is a formula, and {claim.names[0]} is a measurement")
+    if kind == "value" and claim.measured is not None and not claim.measured.names:
+        raise table.error("measured", "a formula without a measurement is a claim of kind model")
+    for key, names in (
+        ("measured", claim.measured.names if claim.measured is not None else ()),
+        ("why", claim.why.names),
+        ("holds", claim.names),
+    ):
+        for name in names:
+            table.read(key, name, paper.split)
+
+
+def _refuse_twice(tables: list[Table], claims: tuple[Claim, ...]) -> None:
+    seen: set[str] = set()
+    for table, claim in zip(tables, claims, strict=True):
+        if claim.id in seen:
+            raise table.error("id", f"{claim.id} stands twice")
+        seen.add(claim.id)
+
+
+def _figure(table: Table) -> Figure:
+    x, y = table.table("x"), table.table("y")
+    values = x.values("values")
+    labels = table.plain("labels")
+    figure = Figure(
+        name=table.text("name"),
+        title=table.text("title"),
+        caption=table.read("caption", table.text("caption", ""), parse_why),
+        panels=tuple(table.texts("panels")),
+        colours=tuple(table.texts("colours")),
+        labels={key: str(value) for key, value in labels.items()},
+        x_key=x.text("key"),
+        x_title=x.text("title"),
+        x_log=x.truth("log", False),
+        x_values=tuple(values),
+        x_full=tuple(x.values("full", values)),
+        measure=y.text("measure"),
+        y_title=y.text("title"),
+        y_log=y.truth("log", False),
+        lowest=y.truth("lowest", False),
+    )
+    for each in (x, y, table):
+        each.end()
+    return figure
+
+
+def _grid(table: Table) -> Grid:
+    grid = Grid(
+        name=table.text("name"),
+        title=table.text("title"),
+        caption=table.read("caption", table.text("caption", ""), parse_why),
+        rows=tuple(table.texts("rows")),
+        columns=tuple(table.texts("columns")),
+        labels={key: str(value) for key, value in table.plain("labels").items()},
+    )
+    table.end()
+    return grid
+
+
+def _check_figure(table: Table, figure: Figure, paper: Paper) -> None:
+    if not figure.name.replace("-", "").isalnum():
+        raise table.error("name", f"expected letters, digits and -, given {figure.name!r}")
+    for name in (*(f"{run}.{figure.measure}" for _, _, run in figure.runs()), *figure.caption.names):
+        table.read("panels", name, paper.split)

@@ -1,0 +1,164 @@
+"""The records of a paper's runs, and the figures that are read from them."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nandlab.reproduce.formula import Condition, Formula, FormulaError
+from nandlab.reproduce.paper import Figure, Grid, Paper, Tree
+from nandlab.reproduce.words import Why
+
+Key = tuple[str, int]
+"""An experiment as JSON, and its seed."""
+
+
+class Missing(Exception):
+    """A figure that there is not, since its run did not come to its end; the message says why."""
+
+
+@dataclass
+class Records:
+    """The records of the runs, by experiment and seed; and why there is none."""
+
+    paper: Paper
+    seeds: int
+    full: bool
+    found: dict[Key, dict[str, Any]] = field(default_factory=dict)
+    failed: dict[Key, str] = field(default_factory=dict)
+    names: dict[Key, str] = field(default_factory=dict)
+    """What a run is called, for people."""
+    stopped: bool = False
+    """Whether somebody stopped the runs."""
+
+    def lookup(self, name: str, seed: int) -> float:
+        """The figure of a name in a formula, such as `fast.4k.writes`.
+
+        Raises:
+            Missing: Its run has no record.
+            FormulaError: The record has no such number.
+
+        """
+        run, measure = self.paper.split(name)
+        return self.figure(self.paper.tree(run), measure, seed, run)
+
+    def figure(self, tree: Tree, measure: str, seed: int, run: str) -> float:
+        """A measure of the run of an experiment; raises as `lookup`."""
+        key = key_of(tree, seed)
+        if key not in self.found:
+            why = self.failed.get(key, "was stopped before its end")
+            raise Missing(f"the run {run} with seed {seed} {why}")
+        record = self.found[key]
+        return self.paper.measures[measure].value(lambda path: _number(record, path))
+
+    def values(self, formula: Formula) -> list[float]:
+        """What a formula comes to, for each seed; raises as `lookup`."""
+        return [formula.value(lambda name, seed=seed: self.lookup(name, seed)) for seed in self.all_seeds()]  # type: ignore[misc]
+
+    def mean(self, formula: Formula) -> float:
+        """The mean of a formula over the seeds; raises as `lookup`."""
+        return statistics.fmean(self.values(formula))
+
+    def filled(self, words: Why) -> str:
+        """Words with their figures; a dash for one that there is not."""
+        return words.filled(self._mean_or_nothing)
+
+    def _mean_or_nothing(self, formula: Formula) -> float:
+        try:
+            return self.mean(formula)
+        except Missing as error:
+            raise FormulaError(str(error)) from None
+
+    def sides(self, condition: Condition) -> list[tuple[float, float]]:
+        """Both sides of a condition, for each seed; raises as `lookup`."""
+        return list(zip(self.values(condition.left), self.values(condition.right), strict=True))
+
+    def by_name(self) -> dict[str, dict[str, Any]]:
+        """Every record, by what its run is called and its seed, in letters that a file name takes."""
+        return {f"{_slug(self.names[key])}-seed-{key[1]}": record for key, record in self.found.items()}
+
+    def all_seeds(self) -> range:
+        """The seeds of the runs."""
+        return range(1, self.seeds + 1)
+
+
+def figure_seeds(records: Records) -> range:
+    """The seeds that a figure shows the mean of: one, or all of a full run."""
+    return records.all_seeds() if records.full else range(1, 2)
+
+
+def points(paper: Paper, figure: Figure, full: bool) -> Iterable[tuple[str, Any, Tree]]:
+    """Run, x value and experiment of every point of a figure."""
+    for _, _, run in figure.runs():
+        tree = paper.tree(run)
+        for x in figure.points(full):
+            yield run, x, _with(tree, figure.x_key.split("."), x)
+
+
+def _with(tree: Mapping[str, Any], path: list[str], value: Any) -> Tree:  # noqa: ANN401 - a TOML value
+    """A tree with another value at a path."""
+    first, rest = path[0], path[1:]
+    below = tree.get(first)
+    return {**tree, first: _with(below if isinstance(below, dict) else {}, rest, value) if rest else value}
+
+
+def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
+    """The points of a figure that there are: `panel`, `colour`, `x` and `y`, the mean over seeds."""
+    place = {run: (panel, colour) for panel, colour, run in figure.runs()}
+    found = []
+    for run, x, tree in points(records.paper, figure, records.full):
+        try:
+            values = [records.figure(tree, figure.measure, seed, run) for seed in figure_seeds(records)]
+        except (Missing, FormulaError):
+            continue
+        panel, colour = (figure.labels.get(part, part) for part in place[run])
+        found.append({"panel": panel, "colour": colour, "x": x, "y": statistics.fmean(values)})
+    return found
+
+
+def lowest(records: Records, figure: Figure) -> list[list[str]]:
+    """For each panel its name, and at each point the line that is lowest, with those within 2 % of it."""
+    found = rows(records, figure)
+    table = []
+    for panel in dict.fromkeys(row["panel"] for row in found):
+        line = [panel]
+        for x in figure.points(records.full):
+            here = [row for row in found if row["panel"] == panel and row["x"] == x]
+            least = min((row["y"] for row in here), default=0.0)
+            line.append(" ≈ ".join(row["colour"] for row in here if row["y"] <= 1.02 * least))
+        table.append(line)
+    return table
+
+
+def cells(records: Records, grid: Grid) -> list[list[float | None]]:
+    """The figures of a table, row by row, each the mean over seeds; `None` where there is none."""
+    return [[_cell(records, f"{row}.{column}") for column in grid.columns] for row in grid.rows]
+
+
+def _cell(records: Records, name: str) -> float | None:
+    try:
+        return statistics.fmean(records.lookup(name, seed) for seed in records.all_seeds())
+    except (Missing, FormulaError):
+        return None
+
+
+def _slug(name: str) -> str:
+    words = name.replace(" = ", "-").replace(", ", "-")
+    return "".join(letter if letter.isalnum() or letter in ".-_" else "-" for letter in words)
+
+
+def key_of(tree: Tree, seed: int) -> Key:
+    """What tells runs apart."""
+    return json.dumps(tree, sort_keys=True), seed
+
+
+def _number(record: Mapping[str, Any], path: str) -> float:
+    value: Any = record
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FormulaError(f"the record has no number {path}")
+    return value

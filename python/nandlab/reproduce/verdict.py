@@ -1,0 +1,177 @@
+"""Verdicts on claims: computed from what was measured, never typed."""
+
+from __future__ import annotations
+
+import math
+import operator
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nandlab.reproduce.formula import Condition
+from nandlab.reproduce.tolerance import Tolerance
+
+Word = Literal[
+    "reproduced", "loose", "direction", "differs", "not_exercised", "not_printed", "not_reproducible"
+]
+Kind = Literal["value", "order", "sign", "model", "not_printed", "not_reproducible"]
+
+VERDICTS: tuple[Word, ...] = (
+    "reproduced",
+    "loose",
+    "direction",
+    "differs",
+    "not_exercised",
+    "not_printed",
+    "not_reproducible",
+)
+SEEDS_FOR_DIRECTION = 5
+"""Seeds from which on an order or a sign is a finding."""
+
+# Student's t for a two-sided 95 % interval, by degrees of freedom from 1 on.
+_T95 = (
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+    2.201,
+    2.179,
+    2.160,
+    2.145,
+    2.131,
+)
+
+
+COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+}
+
+
+@dataclass(frozen=True)
+class Held:
+    """A condition over several seeds."""
+
+    holds: bool
+    text: str
+    """The condition with figures."""
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half the 95 % interval of the mean of `values`, Student's t; infinite for one value.
+
+    >>> half_width([5.0, 5.0, 5.0]), round(half_width([1.0, 2.0, 3.0, 4.0, 5.0]), 3)
+    (0.0, 1.963)
+    """
+    if len(values) < 2:
+        return math.inf
+    degrees = len(values) - 1
+    return quantile(degrees) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def quantile(degrees: int) -> float:
+    """Student's t for so many degrees of freedom: 97.5 % of the distribution lie below; to three digits."""
+    if degrees <= len(_T95):
+        return _T95[degrees - 1]
+    # Two terms of the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5).
+    z = 1.959964
+    return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
+
+
+def check(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:
+    """Whether a condition holds, given the values of its two sides for each seed.
+
+    `<` and `>` hold where the 95 % interval of the difference lies on that side of zero, with one seed where
+    the values do; the other signs hold where they do for every seed.
+    """
+    sign = condition.sign
+    if sign not in "<>" or len(sides) < 2:
+        return _held(condition, sides, all(COMPARE[sign](a, b) for a, b in sides), "")
+    gaps = [(b - a if sign == "<" else a - b) for a, b in sides]
+    gap, reach = statistics.fmean(gaps), half_width(gaps)
+    by = f" (by {short(gap)} ± {short(reach)})" if gap >= 0 else f" (short by {short(-gap)} ± {short(reach)})"
+    return _held(condition, sides, gap - reach > 0, by)
+
+
+def check_every(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:
+    """Whether a condition holds for each seed, whatever its sign."""
+    return _held(condition, sides, all(COMPARE[condition.sign](a, b) for a, b in sides), "")
+
+
+def _held(condition: Condition, sides: Sequence[tuple[float, float]], holds: bool, by: str) -> Held:
+    left, right = (statistics.fmean(side) for side in zip(*sides, strict=True))
+    names = [
+        formula.text if not formula.names else f"{formula.text} = {short(value)}"
+        for formula, value in ((condition.left, left), (condition.right, right))
+    ]
+    sign = condition.sign if holds else f"is not {condition.sign}"
+    return Held(holds, f"{names[0]} {sign} {names[1]}{by}")
+
+
+def of_value(
+    measured: float, tolerance: Tolerance, loose: Tolerance | None, held: Sequence[Held], seeds: int
+) -> Word:
+    """The verdict on a number that was printed; `held` are the conditions of its direction, if it has any."""
+    if tolerance.holds(measured):
+        return "reproduced"
+    if loose is not None and loose.holds(measured):
+        return "loose"
+    return "direction" if _direction(held, seeds) else "differs"
+
+
+def of_order(held: Sequence[Held], seeds: int) -> Word | None:
+    """The verdict on an order or a sign; `None`: there are too few seeds for one."""
+    if seeds < SEEDS_FOR_DIRECTION:
+        return None
+    return "direction" if _direction(held, seeds) else "differs"
+
+
+def _direction(held: Sequence[Held], seeds: int) -> bool:
+    return seeds >= SEEDS_FOR_DIRECTION and bool(held) and all(each.holds for each in held)
+
+
+def distance(measured: float, published: float) -> str:
+    """How far a measured value is from a published one, in words.
+
+    >>> distance(110.0, 100.0), distance(99.0, 100.0), distance(3.0, 0.0)
+    ('10.0 % above', '1.0 % below', '3 above')
+    """
+    gap = measured - published
+    side = "above" if gap >= 0 else "below"
+    if published == 0:
+        return f"{short(abs(gap))} {side}"
+    return f"{abs(gap / published) * 100:.1f} % {side}"
+
+
+def off(measured: float, published: float) -> str:
+    """How far a measured value is from a published one, as short as can be.
+
+    >>> off(110.0, 100.0), off(99.0, 100.0), off(3.0, 0.0)
+    ('+10.0 %', '-1.0 %', '+3')
+    """
+    if published == 0:
+        return f"{'+' if measured >= 0 else '-'}{short(abs(measured))}"
+    return f"{(measured - published) / abs(published) * 100:+.1f} %"
+
+
+def short(value: float) -> str:
+    """A figure with separators, and with digits after the point where it is small.
+
+    >>> short(120201.4), short(0.7312), short(14.26), short(math.inf)
+    ('120,201', '0.731', '14.3', 'inf')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    size = abs(value)
+    digits = 0 if size >= 100 or float(value).is_integer() else 1 if size >= 10 else 3
+    return f"{value:,.{digits}f}"

@@ -1,0 +1,169 @@
+"""The bundled papers: what they claim stands unchanged, and each assumption is one that matters."""
+
+import dataclasses
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from nandlab.reproduce import bundled, load, parse, reproduce
+
+# Claims of each paper, and SHA-256 over lines `id|where|kind|published|unit|tolerance|statement`, by id.
+# Only ids that begin with one of these words are the list's; others may be added.
+LISTED = {
+    "btree": (
+        37,
+        "4596bd7554f5b326833cbfbcf37bf738eb6999c23690862776f00143fdddc8cd",
+        ("table1.", "sec4.", "sec5.16k"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_the_claims_of_a_paper_are_those_that_were_listed(name):
+    count, digest, listed = LISTED[name]
+    claims = [claim for claim in load(name).claims if claim.id.startswith(listed)]
+    lines = sorted(
+        "|".join(
+            [
+                claim.id,
+                claim.where,
+                claim.kind,
+                printed(claim.published),
+                claim.unit,
+                claim.tolerance,
+                claim.statement,
+            ]
+        )
+        for claim in claims
+    )
+    assert len(lines) == count
+    assert hashlib.sha256("\n".join(lines).encode()).hexdigest() == digest, (
+        "an id, a published value, a unit, a tolerance or a statement was changed; these are the paper's"
+    )
+
+
+def printed(value):
+    return "" if value is None else f"{value:.10g}"
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_every_claim_says_where_it_is_read_from(name):
+    for claim in load(name).claims:
+        assert claim.statement and claim.where
+        assert claim.read_from or claim.kind == "not_reproducible", claim.id
+
+
+def test_the_readme_counts_the_claims():
+    claims = load("btree").claims
+    ours = sum(claim.id.startswith("beyond.") for claim in claims)
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"[{len(claims)}](papers/btree.toml), of them {ours} ours" in readme
+
+
+TEXT = load("btree").text
+
+
+def verdicts(text, ids, seeds=5):
+    """Verdicts of some claims of the B+tree paper, its file being `text`."""
+    paper = parse(text, "btree", "btree.toml")
+    claims = tuple(claim for claim in paper.claims if claim.id in ids)
+    assert len(claims) == len(ids)
+    found = reproduce(dataclasses.replace(paper, claims=claims, figures=(), grids=()), seeds)
+    return {each.claim.id: each.verdict for each in found.claims}
+
+
+MUTATIONS = [
+    (
+        "skip_stale = true",
+        "skip_stale = false",
+        {
+            "table1.fast.512.writes": "differs",
+            "table1.fast.512.erases": "differs",
+            "table1.fast.4k.writes": "differs",
+            "table1.fast.4k.erases": "differs",
+            "table1.fast.16k.writes": "differs",
+            "table1.fast.16k.erases": "differs",
+        },
+    ),
+    (
+        "switch = true",
+        "switch = false",
+        {"beyond.fmax_switch_saves": "not_exercised", "sec5.16k_no_ftl": "differs"},
+    ),
+    (
+        "merge_includes_pending = true",
+        "merge_includes_pending = false",
+        {
+            "table1.fmax.512.erases": "differs",
+            "table1.fmax.4k.erases": "differs",
+            "table1.fmax.16k.erases": "differs",
+        },
+    ),
+    ("sequential_block = true", "sequential_block = false", {"sec4.fast_switch": "differs"}),
+    (
+        "sequential_block = false",
+        "sequential_block = true",
+        {"table1.fast.4k.erases": "differs", "table1.fast.16k.writes": "differs"},
+    ),
+    (
+        "data_pages = 16",
+        "data_pages = 24",
+        {"table1.mtbs.512.writes": "differs", "table1.mtbs.512.erases": "differs"},
+    ),
+    ("whole_requests = true", "whole_requests = false", {"table1.mtbs.4k.writes": "differs"}),
+    (
+        "log_blocks = 38",
+        "log_blocks = 8",
+        {"table1.bast.512.writes": "differs", "table1.bast.4k.erases": "differs"},
+    ),
+    # The reading of the 16 KB column: its pages are no slots of 32.
+    (
+        "[parts.slot.device.shape]\npage_bytes = 16_384",
+        "[parts.slot.device.shape]\npage_bytes = 512",
+        {"table1.fmax.16k.writes": "differs", "sec4.fmax_writes_16k": "differs", "sec4.fast_16k": "differs"},
+    ),
+    # A buffer of as many pages at every size.
+    (
+        "[parts.4k.index.btree]\npage_bytes = 4096\npool_bytes = 153_600",
+        "[parts.4k.index.btree]\npage_bytes = 4096\npool_bytes = 1_228_800",
+        {
+            "table1.fmax.4k.writes": "differs",
+            "table1.mtbs.4k.erases": "differs",
+            "sec4.fmax_4k_worst": "differs",
+        },
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def unchanged():
+    """Verdicts of every claim that a mutation names."""
+    return verdicts(TEXT, {name for _, _, named in MUTATIONS for name in named})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"), MUTATIONS, ids=[new.split("\n")[-1] for _, new, _ in MUTATIONS]
+)
+def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, old, new, named):
+    assert TEXT.count(old) == 1
+    assert {unchanged[name] for name in named} <= {"reproduced", "direction"}
+    assert verdicts(TEXT.replace(old, new), named) == named
+
+
+def test_every_claim_of_the_b_tree_paper_is_measured():
+    """One seed: numbers have their verdicts, and orders their figures."""
+    paper = dataclasses.replace(load("btree"), figures=(), grids=())
+    document = reproduce(paper, seeds=1).to_dict()
+    claims = {claim["id"]: claim for claim in document["claims"]}
+    assert all(claim["measured"] is not None and claim["why"] for claim in claims.values())
+    cells = {name: claim["verdict"] for name, claim in claims.items() if name.startswith("table1.")}
+    assert [name for name, verdict in cells.items() if verdict != "reproduced"] == ["table1.bast.512.erases"]
+    outlier = claims["table1.bast.512.erases"]
+    assert outlier["verdict"] == "differs"
+    assert "3.0 erases a merge" in outlier["why"]
+    assert claims["sec4.fmax_writes_16k"]["verdict"] is None
+    assert "5 seeds" in claims["sec4.fmax_writes_16k"]["why"]
+    # The 16 KB cells of FMAX in true units: 32 programs for each page.
+    cell = claims["table1.fmax.16k.writes"]
+    assert cell["true_units"] > 30 * cell["measured"]
