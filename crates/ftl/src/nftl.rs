@@ -8,8 +8,9 @@
 //! A page goes to the first block of its chain whose place is free; where there is none, a free block is appended to
 //! the chain. When free blocks run short, the longest chain is folded: into its last block where that block can take
 //! every page it lacks, else into a new block. The page that is being written is never copied.
-//! On chips that program in ascending order a place below the last programmed page of a block is not free. A page that
-//! the host writes in part is read first, merged and written whole.
+//! On chips that program in ascending order a place below the last programmed page of a block is not free. Where gaps
+//! are forbidden, those below the page are filled with pages that hold nothing. A page that the host writes in part is
+//! read first, merged and written whole.
 //!
 //! ## Recovery
 //! Mount reads every spare area; the newest copy of a page wins, a fold that was cut is dropped, and the blocks of a
@@ -209,7 +210,7 @@ impl block_mapped::Scheme for Scheme {
             // A block before the one with the newest copy must not get a newer one.
             let chain = &self.chains[group as usize];
             let newest = chain.iter().position(|&block| store.is_in(at, block)).unwrap_or(0);
-            match chain[newest.min(chain.len())..].iter().copied().find(|&block| store.takes(block, place)) {
+            match chain[newest.min(chain.len())..].iter().copied().find(|&block| store.reaches(block, place)) {
                 Some(block) if store.put(nand, at, (block, place), page)? => return Ok(()),
                 Some(_) => {}
                 None if self.append(store, nand, group, (at, page))? => return Ok(()),

@@ -80,3 +80,12 @@ fn pages_that_were_never_written_are_not_copied() {
     let mut lab: Lab = erased(ProgramOrder::Any, 12, 24, &Config { max_chain: 1, ..Config::default() });
     assert_eq!(cost_of(&mut lab, [0, 3, 5, 3]), (4, 2, 1));
 }
+
+#[test]
+fn a_chip_without_gaps_pads_up_to_the_place_of_a_page() {
+    let mut lab: Lab = filled(ProgramOrder::AscendingDense, 3, &Config::default());
+    assert_eq!(cost_of(&mut lab, [13]), (6, 0, 0), "five pages of nothing below the place");
+    assert_eq!(cost_of(&mut lab, [15]), (2, 0, 0));
+    assert_eq!(cost_of(&mut lab, [12]), (5, 0, 0), "its turn has passed: one block more");
+    assert_eq!(lab.ftl().scheme.chains[1].len(), 3);
+}

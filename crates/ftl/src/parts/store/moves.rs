@@ -25,6 +25,7 @@ impl Store {
         });
         let done = self.advance(nand, group, block, start..last.map_or(start, |last| last + 1))?;
         if done {
+            self.settle_later(nand);
             self.wait(nand);
         }
         Ok(done)
@@ -74,6 +75,7 @@ impl Store {
         }
         let end = nand.ctx().last();
         self.remap(at, to, end);
+        self.settle_later(nand);
         Ok(true)
     }
 
