@@ -8,6 +8,7 @@
 mod error;
 #[macro_use]
 mod mix;
+pub mod files;
 pub mod hot_cold;
 pub mod keys;
 mod permutation;

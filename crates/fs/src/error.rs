@@ -1,0 +1,58 @@
+/// Why a file system cannot do what was asked.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FsError {
+    /// The device refused or failed.
+    #[error(transparent)]
+    Device(#[from] nandlab_block::Error),
+    /// There is no such name.
+    #[error("there is no '{path}'")]
+    NotFound {
+        /// The path.
+        path: String,
+    },
+    /// The name is taken.
+    #[error("'{path}' exists already")]
+    Exists {
+        /// The path.
+        path: String,
+    },
+    /// A file stands where a directory is needed, or the other way.
+    #[error("'{path}' is a {is}, not a {needed}")]
+    WrongKind {
+        /// The path.
+        path: String,
+        /// What it is.
+        is: &'static str,
+        /// What was needed.
+        needed: &'static str,
+    },
+    /// A directory that is to go holds names.
+    #[error("the directory '{path}' is not empty")]
+    NotEmpty {
+        /// The path.
+        path: String,
+    },
+    /// The name cannot be used here.
+    #[error("'{path}' cannot be a name here: {why}")]
+    BadName {
+        /// The path.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// There is no room.
+    #[error("the file system is full: {what}")]
+    Full {
+        /// What did not fit.
+        what: String,
+    },
+    /// The file was never opened, or was closed.
+    #[error("the file was closed, or never opened")]
+    Closed,
+    /// This file system does not do that.
+    #[error("{0} is not possible on this file system")]
+    Unsupported(&'static str),
+    /// What the device holds is not this file system, or is damaged.
+    #[error("the file system is damaged: {0}")]
+    Damaged(String),
+}
