@@ -32,6 +32,12 @@ pub enum FsError {
         /// The path.
         path: String,
     },
+    /// The file, or one in the directory, is open.
+    #[error("'{path}' is open")]
+    Busy {
+        /// The path.
+        path: String,
+    },
     /// The name cannot be used here.
     #[error("'{path}' cannot be a name here: {why}")]
     BadName {
@@ -49,10 +55,26 @@ pub enum FsError {
     /// The file was never opened, or was closed.
     #[error("the file was closed, or never opened")]
     Closed,
+    /// An option has a value that cannot work; the message starts with its key.
+    #[error("{key} = {given} cannot work: {why}")]
+    Option {
+        /// The key.
+        key: &'static str,
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        why: String,
+    },
     /// This file system does not do that.
     #[error("{0} is not possible on this file system")]
     Unsupported(&'static str),
     /// What the device holds is not this file system, or is damaged.
     #[error("the file system is damaged: {0}")]
     Damaged(String),
+}
+
+impl FsError {
+    pub(crate) fn option(key: &'static str, given: &dyn std::fmt::Display, why: impl Into<String>) -> Self {
+        Self::Option { key, given: given.to_string(), why: why.into() }
+    }
 }

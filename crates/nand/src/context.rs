@@ -18,6 +18,14 @@ impl Origin {
     pub const HOST: Self = Self(0);
     /// File contents.
     pub const FILE_DATA: Self = Self(1);
+    /// The boot sector of a FAT volume and what is reserved behind it.
+    pub const BOOT: Self = Self(2);
+    /// A file allocation table.
+    pub const FAT: Self = Self(3);
+    /// The root directory.
+    pub const ROOT_DIRECTORY: Self = Self(4);
+    /// Any other directory.
+    pub const DIRECTORY: Self = Self(5);
     /// A journal: SQLite's rollback journal, a file system's log.
     pub const JOURNAL: Self = Self(7);
     /// A leaf of an index.
