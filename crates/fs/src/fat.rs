@@ -13,8 +13,9 @@
 //! short one, also where the short one would do.
 //! With `write_through = "sector"` two windows are open: the sector of metadata that is being changed (a FAT sector
 //! with its copies) and a run of neighbouring sectors of file data; each is written when the library moves on to
-//! another place, and at the end of each operation. Neighbouring sectors that are written together are one request.
-//! The first write of file data after a mount marks the volume as in use in its boot sector.
+//! another place, and at the end of each operation. Neighbouring sectors that are written together are one request; a
+//! cluster that a directory gets is cleared in one. The first change after a mount marks the volume as in use in its
+//! boot sector, the unmount takes the mark off.
 //!
 //! ## Recovery
 //! None: FAT has no journal. After a sync everything is on the device; a cut later may leave lost clusters, or an entry
@@ -25,7 +26,8 @@
 //!
 //! ## Differences
 //! The library leaves some things undone that are done here: `..` of a directory that moves, and of one in the root
-//! directory of FAT32, is set; `.` and `..` get no long entries; what does not fit is refused before anything is written;
+//! directory of FAT32, is set; `.` and `..` get no long entries; what the root directory of FAT32 grows by is cleared; what
+//! does not fit is refused before anything is written;
 //! an open file is not removed. Names differ by more than their case, and have no `~`, which short names have. Time
 //! stamps do not come from a clock: each change is two seconds after the one before, so that a directory entry changes
 //! as on a device in use.
@@ -128,7 +130,7 @@ pub enum WriteThrough {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeStamps {
-    /// Two seconds more with each operation that changes something.
+    /// Two seconds more with each operation that changes something, from each mount on.
     #[default]
     Counted,
     /// Always the same: a file that is overwritten in place leaves its directory entry alone.
@@ -536,8 +538,13 @@ impl FileSystem for Fat<'_, '_> {
         // What firmware keeps of a volume and of an open file, in words: where it lies, and where it is read.
         let (volume, files) = (64, self.open.len() as u64 * 48);
         RamUse {
-            sram: [("fat_sectors", sectors), ("fat_sector_table", directory), ("fat_volume", volume), ("open_files", files)]
-                .into(),
+            sram: [
+                ("fat_sectors", sectors),
+                ("fat_sector_table", directory),
+                ("fat_volume", volume),
+                ("open_files", files),
+            ]
+            .into(),
             ..RamUse::default()
         }
     }

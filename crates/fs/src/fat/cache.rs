@@ -42,7 +42,7 @@ pub(super) struct Cache<'d> {
     pub(super) first_read: Option<u64>,
     /// Changed sectors of metadata, and of file data.
     dirty: [BTreeSet<u64>; 2],
-    /// The sector of metadata that is being changed.
+    /// The sector of metadata that is being changed, or the last of a run of directory sectors.
     window: Option<u64>,
     /// Where a directory entry that is being written goes on.
     entry_goes_on: Option<u64>,
@@ -50,6 +50,8 @@ pub(super) struct Cache<'d> {
     free: u32,
     freed: BTreeSet<u32>,
     root: BTreeSet<u32>,
+    /// A cluster that the root directory got; it holds whatever was there.
+    unclear: Option<u32>,
     /// The sector of file data touched last.
     last_data: Option<u64>,
     /// Whether the table is kept up with; not while a volume is formatted.
@@ -79,6 +81,7 @@ impl<'d> Cache<'d> {
             free: 0,
             freed: BTreeSet::new(),
             root: BTreeSet::new(),
+            unclear: None,
             last_data: None,
             is_mounted: false,
             failed: None,
@@ -175,7 +178,15 @@ impl<'d> Cache<'d> {
         if self.position + bytes.len() as u64 > self.device_bytes() {
             return Ok(0);
         }
+        if self.is_mark(start, bytes.len()) {
+            self.change(0, start as usize, bytes)?;
+            self.position += bytes.len() as u64;
+            return Ok(bytes.len());
+        }
         let before = self.entries(start..start + bytes.len() as u64)?;
+        if before.is_empty() {
+            self.clear_root(start / SECTOR as u64)?;
+        }
         let goes_on = self.entry_goes_on.take();
         if goes_on.is_some_and(|at| at != start) {
             self.write_out()?;
@@ -200,6 +211,21 @@ impl<'d> Cache<'d> {
         Ok(bytes.len())
     }
 
+    /// Whether a write is the mark in the boot sector that the volume is in use. The library sets it in the middle of
+    /// whatever it changes first; it waits for that to be written, or half an entry would be.
+    fn is_mark(&self, start: u64, bytes: usize) -> bool {
+        self.is_mounted && bytes == 1 && start < SECTOR as u64
+    }
+
+    /// Clears what the root directory of FAT32 grew by, before the first write there: the library clears the clusters of
+    /// all directories but this one.
+    fn clear_root(&mut self, sector: u64) -> Result<(), Error> {
+        let Some(layout) = self.layout.filter(|layout| layout.region(sector).is_none()) else { return Ok(()) };
+        let Some(cluster) = self.unclear.take() else { return Ok(()) };
+        let first = layout.sector_of(cluster);
+        (first..first + u64::from(layout.cluster_sectors)).try_for_each(|sector| self.change(sector, 0, &[0; SECTOR]))
+    }
+
     fn change(&mut self, sector: u64, from: usize, part: &[u8]) -> Result<(), Error> {
         if self.layout.is_none() && sector > 0 {
             // A volume that is being formatted: its boot sector comes first.
@@ -207,8 +233,8 @@ impl<'d> Cache<'d> {
             self.layout = Layout::parse(&self.lines[boot].bytes[..]).ok();
         }
         let is_file_data = self.is_file_data(sector);
-        if self.through == WriteThrough::Sector {
-            self.make_way(sector, is_file_data)?;
+        if self.through == WriteThrough::Sector && !(self.is_mounted && sector == 0) {
+            self.make_way(sector, is_file_data, part.len() == SECTOR)?;
         }
         let origin = self.origin(sector);
         let line = self.line(sector, part.len() == SECTOR)?;
@@ -221,7 +247,7 @@ impl<'d> Cache<'d> {
     }
 
     /// Writes what is left behind when `sector` is changed.
-    fn make_way(&mut self, sector: u64, is_file_data: bool) -> Result<(), Error> {
+    fn make_way(&mut self, sector: u64, is_file_data: bool, whole: bool) -> Result<(), Error> {
         if is_file_data {
             let run = &self.dirty[1];
             let Some((&first, &last)) = run.first().zip(run.last()) else { return Ok(()) };
@@ -230,7 +256,9 @@ impl<'d> Cache<'d> {
         }
         // The copies of a table change with it.
         let at = self.layout.map_or(sector, |layout| layout.first_copy(sector));
-        if self.window.is_some_and(|window| window != at) {
+        // A directory that grows is cleared, sector after sector.
+        let clears = self.is_mounted && whole && self.is_directory(sector);
+        if self.window.is_some_and(|window| window != at && !(clears && window + 1 == at)) {
             self.write_dirty(false)?;
         }
         self.window = Some(at);
@@ -440,6 +468,7 @@ impl<'d> Cache<'d> {
             }
             if self.root.contains(&cluster) && layout.is_some_and(|layout| layout.is_link(is)) {
                 self.root.insert(is);
+                self.unclear = Some(is);
             }
         }
         Ok(())

@@ -111,10 +111,8 @@ impl Config {
     }
 
     fn format_options(&self, sectors: u32) -> FormatVolumeOptions {
-        let mut options = FormatVolumeOptions::new()
-            .total_sectors(sectors)
-            .max_root_dir_entries(self.root_entries)
-            .fats(self.fats);
+        let mut options =
+            FormatVolumeOptions::new().total_sectors(sectors).max_root_dir_entries(self.root_entries).fats(self.fats);
         if let Some(bytes) = self.cluster_bytes {
             options = options.bytes_per_cluster(bytes.0 as u32);
         }
