@@ -4,6 +4,9 @@
 //! have a slot, a small number that the workload chooses. A new file workload is one file here and one line of the list
 //! in `lib.rs`.
 
+mod parts;
+pub mod postmark;
+
 use crate::WorkloadError;
 use std::path::Path;
 
