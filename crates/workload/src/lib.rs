@@ -215,4 +215,14 @@ workloads! {
     Keys Keys(keys::trace), "keys", "keys/trace.rs";
     /// Small files as a mail server has them, created, read, appended to and deleted.
     Files Postmark(files::postmark), "postmark", "files/postmark.rs";
+    /// A directory is made and filled with small files, then emptied and removed.
+    Files Directories(files::directories), "directories", "files/directories.rs";
+    /// A large file is written from start to end, then deleted.
+    Files LargeFiles(files::large_files), "large_files", "files/large_files.rs";
+    /// Calls and messages of a cell phone.
+    Files Phone(files::phone), "phone", "files/phone.rs";
+    /// Faxes arrive, wait, and go when they are delivered.
+    Files Fax(files::fax), "fax", "files/fax.rs";
+    /// Events are logged, and now and then a setting is changed.
+    Files EventRecorder(files::event_recorder), "event_recorder", "files/event_recorder.rs";
 }

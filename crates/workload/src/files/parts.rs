@@ -60,6 +60,31 @@ impl<S: Steps> Iterator for Played<S> {
     }
 }
 
+/// Slot of the file of a workload that has one open at a time.
+pub(super) const FILE: Slot = 0;
+
+/// Creates, writes and closes a file of `bytes` in pieces of at most `piece`.
+pub(super) fn put_file(parts: &mut VecDeque<Part>, path: &str, bytes: u64, piece: u32) {
+    parts.push_back(Part::Op(FileOp::Create { file: FILE, path: path.into() }));
+    parts.push_back(Part::Transfer(Transfer::new(Direction::Write, FILE, 0..bytes, piece)));
+    parts.push_back(Part::Op(FileOp::Close(FILE)));
+}
+
+/// Opens a file, writes `bytes` at `at` as one piece, and closes it.
+pub(super) fn put_record(parts: &mut VecDeque<Part>, path: &str, at: u64, bytes: u32) {
+    parts.push_back(Part::Op(FileOp::Open { file: FILE, path: path.into() }));
+    parts.push_back(Part::Op(FileOp::Write { file: FILE, at, bytes }));
+    parts.push_back(Part::Op(FileOp::Close(FILE)));
+}
+
+/// Fails unless `given` is within the bounds; `what` begins the sentence that they end.
+pub(super) fn within(key: &str, given: u64, least: u64, most: u64, what: &str) -> Result<(), WorkloadError> {
+    if (least..=most).contains(&given) {
+        return Ok(());
+    }
+    Err(WorkloadError::option(key, &given, format!("{what} {least} to {most}")))
+}
+
 /// Which way a transfer goes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
@@ -185,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_buffer_gathers_short_calls_and_lets_long_ones_past() {
-        // What `strace` shows of glibc 2.36 for fwrite and fread with these blocks.
+        // glibc's rules; the runs of PostMark that were recorded have such blocks.
         assert_eq!(pieces(Direction::Write, 9_000, 512), [4096, 4096, 808]);
         assert_eq!(pieces(Direction::Write, 20_000, 8192), [8192, 4096, 4096, 3616]);
         assert_eq!(pieces(Direction::Write, 20_000, 5000), [4096, 4096, 4096, 4096, 3616]);

@@ -30,8 +30,8 @@
 //! J. Katcher: PostMark: a new file system benchmark. Network Appliance TR3022, 1997. M. Matsumoto and T. Nishimura:
 //! Mersenne twister. ACM TOMACS 8(1), 1998; seeded as the authors' program of 1999 does.
 
-use super::parts::{Direction, Part, Played, Steps, Transfer};
-use super::{FileOp, FileOptions, FileSetting, FileWorkload, Slot};
+use super::parts::{within, Direction, Part, Played, Steps, Transfer, FILE};
+use super::{FileOp, FileOptions, FileSetting, FileWorkload};
 use crate::{ByteCount, WorkloadError};
 use std::collections::VecDeque;
 
@@ -82,29 +82,23 @@ impl Default for Config {
 }
 
 /// Largest number that fits the program's variables, and one whose double does.
-const MOST: u32 = i32::MAX as u32;
-const MOST_DOUBLED: u32 = MOST / 2;
+const MOST: u64 = i32::MAX as u64;
+const MOST_DOUBLED: u64 = MOST / 2;
 
 impl FileOptions for Config {
     fn check(&self) -> Result<(), WorkloadError> {
-        let range = |key: &str, given: u64, least: u32, most: u32, what: &str| {
-            if (u64::from(least)..=u64::from(most)).contains(&given) {
-                return Ok(());
-            }
-            Err(WorkloadError::option(key, &given, format!("{what} {least} to {most}, as in PostMark")))
-        };
-        range("size_low", self.size_low.0, 1, MOST_DOUBLED, "a file has")?;
-        range("size_high", self.size_high.0, 1, MOST_DOUBLED, "a file has")?;
+        within("size_low", self.size_low.0, 1, MOST_DOUBLED, "a file has")?;
+        within("size_high", self.size_high.0, 1, MOST_DOUBLED, "a file has")?;
         if self.size_high < self.size_low {
             let why = format!("the largest size is at least the smallest (size_low = {})", self.size_low);
             return Err(WorkloadError::option("size_high", &self.size_high, why));
         }
-        range("number", self.number.into(), 1, MOST_DOUBLED, "the number of files is")?;
-        range("transactions", self.transactions.into(), 1, MOST, "the number of transactions is")?;
-        range("seed", self.seed.into(), 1, MOST, "a seed is")?;
-        range("subdirectories", self.subdirectories.into(), 0, MOST, "the number of directories is")?;
-        range("read_block", self.read_block.0, 1, MOST, "the bytes of a call are")?;
-        range("write_block", self.write_block.0, 1, MOST, "the bytes of a call are")?;
+        within("number", self.number.into(), 1, MOST_DOUBLED, "the number of files is")?;
+        within("transactions", self.transactions.into(), 1, MOST, "the number of transactions is")?;
+        within("seed", self.seed.into(), 1, MOST, "a seed is")?;
+        within("subdirectories", self.subdirectories.into(), 0, MOST, "the number of directories is")?;
+        within("read_block", self.read_block.0, 1, MOST, "the bytes of a call are")?;
+        within("write_block", self.write_block.0, 1, MOST, "the bytes of a call are")?;
         for (key, bias) in [("bias_read", self.bias_read), ("bias_create", self.bias_create)] {
             if !(-1..=10).contains(&bias) {
                 let why = "a bias is 0 to 10 of 10 transactions, or -1 for none";
@@ -210,9 +204,6 @@ enum Phase {
     /// The directory to take away.
     RemoveDirectories(u32),
 }
-
-/// One file is open at a time.
-const FILE: Slot = 0;
 
 struct PostMark {
     config: Config,
