@@ -114,7 +114,7 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
 }
 
 fn workload(entry: &nandlab_workload::Entry) -> Choice {
-    let asks = Some(if entry.asks_keys { "keys" } else { "sectors" });
+    let asks = Some(entry.asks.noun());
     Choice { asks, ..choice(entry.name, entry.source, None, Some((entry.options)())) }
 }
 

@@ -42,6 +42,7 @@ impl Source {
                 let operations = count(options, &setting, &watch).map_err(explain)?;
                 Ok(Self::Keys(options.open(&setting).map_err(explain)?, operations))
             }
+            Kind::Files(_) => unreachable!("a workload of files is refused when the experiment is read"),
         }
     }
 

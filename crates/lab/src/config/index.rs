@@ -4,11 +4,11 @@ use super::tree::Part;
 use super::{Arrival, Experiment, Host, Sizing};
 use nandlab_index::IndexError;
 use nandlab_nand::SECTOR_BYTES;
-use nandlab_workload::{Kind, LIST};
+use nandlab_workload::{Asks, Kind, LIST};
 
-/// Names of workloads that ask for keys, or of those that do not.
-fn workloads(asks_keys: bool) -> String {
-    let names = LIST.iter().filter(|entry| entry.asks_keys == asks_keys).map(|entry| entry.name);
+/// Names of workloads that ask for this.
+fn workloads(asks: Asks) -> String {
+    let names = LIST.iter().filter(|entry| entry.asks == asks).map(|entry| entry.name);
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -19,11 +19,20 @@ pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, 
     let index = match (experiment.workload.kind(), &experiment.index) {
         (Kind::Requests(_), None) => return Ok(None),
         (Kind::Keys(_), Some(index)) => index,
+        (Kind::Files(_), _) => {
+            let message = format!(
+                "workload.{workload} asks for files, and experiments have no file system yet: choose a workload that asks \
+                 for sectors ({}) or, with a table [index.btree], one that asks for keys ({})",
+                workloads(Asks::Requests),
+                workloads(Asks::Keys)
+            );
+            return Err((format!("workload.{workload}"), Part::Key, message));
+        }
         (Kind::Keys(_), None) => {
             let message = format!(
                 "workload.{workload} asks for keys, and there is no index that has any: add a table [index.btree], or \
                  choose a workload that asks for sectors ({})",
-                workloads(false)
+                workloads(Asks::Requests)
             );
             return Err((format!("workload.{workload}"), Part::Key, message));
         }
@@ -32,7 +41,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, 
             let message = format!(
                 "index.{name} would not be used: workload.{workload} asks for sectors of the device; leave [index.{name}] \
                  out, or choose a workload that asks for keys ({})",
-                workloads(true)
+                workloads(Asks::Keys)
             );
             return Err((format!("index.{name}"), Part::Key, message));
         }

@@ -251,6 +251,8 @@ impl Experiment {
             Kind::Requests(_) if workload == "trace" => return Ok(()),
             Kind::Requests(options) => options,
             Kind::Keys(_) => return index::check_fit(self, sizing),
+            // Refused before this.
+            Kind::Files(_) => return Ok(()),
         };
         let watch = |_| true;
         let setting = Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch };
@@ -277,6 +279,8 @@ impl Experiment {
                 index::check_host(self)?;
                 true
             }
+            // Refused before this.
+            Kind::Files(_) => false,
         };
         if arrival == Arrival::Recorded && !has_times {
             let key = format!("workload.{workload}.requests_per_s");

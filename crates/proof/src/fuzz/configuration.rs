@@ -76,6 +76,7 @@ fn is_short(experiment: &Experiment, json: &str) -> bool {
         Kind::Requests(_) if name == "trace" => None,
         Kind::Requests(_) => resolved["workload"][name]["requests"].as_u64(),
         Kind::Keys(options) => options.operations(),
+        Kind::Files(options) => options.transactions(),
     };
     length.is_some_and(|length| length <= MAX_REQUESTS) && experiment.precondition.overwrites <= MAX_OVERWRITES
 }
