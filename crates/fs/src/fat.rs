@@ -318,7 +318,8 @@ impl<'v, 'd> Fat<'v, 'd> {
 
     /// Writes at the end of what is there, or over it.
     fn put(&mut self, file: Handle, at: u64, bytes: &[u8]) -> Result<(), FsError> {
-        self.cache.borrow_mut().touches_file = true;
+        let end = self.opened(file)?.bytes;
+        self.cache.borrow_mut().enter_file(at, end);
         let open = self.opened(file)?;
         let put = open.file.seek(SeekFrom::Start(at)).and_then(|_| open.file.write_all(bytes));
         open.bytes = open.bytes.max(at + bytes.len() as u64);

@@ -4,7 +4,7 @@
 
 use nandlab_index::btree::FixedRecords;
 use nandlab_index::pool::{self, Budget, Stats};
-use nandlab_index::{Blank, Config, Mirror, Records, Tree};
+use nandlab_index::{Config, Records, Tree};
 use nandlab_nand::random::Random;
 
 /// Inserts random 31-bit keys with values of 4 bytes; returns the share of the leaves that is filled and the counts.

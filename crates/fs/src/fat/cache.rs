@@ -56,6 +56,11 @@ pub(super) struct Cache<'d> {
     last_data: Option<u64>,
     /// Whether the table is kept up with; not while a volume is formatted.
     is_mounted: bool,
+    /// Whether the device has nothing to be read before it is written.
+    is_blank: bool,
+    /// Where in its file the library writes next, and where the file ends on the device: what is behind that is not read.
+    in_file: u64,
+    file_end: u64,
     failed: Option<Error>,
     now: Time,
 }
@@ -84,9 +89,22 @@ impl<'d> Cache<'d> {
             unclear: None,
             last_data: None,
             is_mounted: false,
+            is_blank: false,
+            in_file: 0,
+            file_end: u64::MAX,
             failed: None,
             now: 0,
         }
+    }
+
+    /// For a volume that is to be made: what is there is not looked at.
+    pub(super) fn blank(device: &'d mut dyn BlockDevice, through: WriteThrough, bytes: u64) -> Self {
+        Self { is_blank: true, ..Self::new(device, through, bytes, false) }
+    }
+
+    /// Says that what the library writes next goes to position `at` of a file of `bytes` bytes.
+    pub(super) fn enter_file(&mut self, at: u64, bytes: u64) {
+        (self.touches_file, self.in_file, self.file_end) = (true, at, bytes);
     }
 
     /// Reads where the parts of the volume are, and which clusters are free.
@@ -237,7 +255,11 @@ impl<'d> Cache<'d> {
             self.make_way(sector, is_file_data, part.len() == SECTOR)?;
         }
         let origin = self.origin(sector);
-        let line = self.line(sector, part.len() == SECTOR)?;
+        let is_new = is_file_data && self.in_file - from as u64 >= self.file_end;
+        if is_file_data {
+            self.in_file += part.len() as u64;
+        }
+        let line = self.line(sector, is_new || part.len() == SECTOR)?;
         let line = &mut self.lines[line];
         line.bytes[from..from + part.len()].copy_from_slice(part);
         (line.dirty, line.is_file_data) = (Some(origin), is_file_data);
@@ -359,7 +381,7 @@ impl<'d> Cache<'d> {
 
     fn take_in(&mut self, sector: u64, whole: bool) -> Result<usize, Error> {
         let mut bytes = Box::new([0; SECTOR]);
-        if !whole {
+        if !whole && !(self.is_blank && self.origin(sector) == Origin::BOOT) {
             let origin = self.origin(sector);
             self.read_device(sector, &mut bytes[..], origin)?;
         }

@@ -90,7 +90,7 @@ impl Config {
             WriteThrough::Operation => WriteThrough::Sector,
             other => other,
         };
-        let cache = Rc::new(RefCell::new(Cache::new(device, through, self.cache_bytes.0, false)));
+        let cache = Rc::new(RefCell::new(Cache::blank(device, through, self.cache_bytes.0)));
         super::stamps::set(0);
         fatfs::format_volume(Io(cache.clone()), self.format_options(sectors))
             .map_err(|error| super::failure(&cache, &error))?;
