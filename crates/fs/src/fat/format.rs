@@ -85,12 +85,7 @@ impl Config {
     pub fn format(&self, device: &mut dyn BlockDevice) -> Result<Shape, FsError> {
         let shape = self.plan(device.sectors())?;
         let sectors = self.volume_sectors(device.sectors())?;
-        // Sector by sector, however operations write later.
-        let through = match self.write_through {
-            WriteThrough::Operation => WriteThrough::Sector,
-            other => other,
-        };
-        let cache = Rc::new(RefCell::new(Cache::blank(device, through, self.cache_bytes.0)));
+        let cache = Rc::new(RefCell::new(Cache::blank(device, WriteThrough::Operation, self.cache_bytes.0)));
         super::stamps::set(0);
         fatfs::format_volume(Io(cache.clone()), self.format_options(sectors))
             .map_err(|error| super::failure(&cache, &error))?;
