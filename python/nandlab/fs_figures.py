@@ -18,7 +18,11 @@ def rows(fs: FsFigures) -> list[Row]:
         ("operations", units.count(fs.operations.total), _operations(fs)),
         ("set up, clean up", "", f"{_cost(phases.set_up)}; {_cost(phases.clean_up)}"),
         ("volume", units.size(size), _volume(fs)),
-        ("format, mount", "", f"{_cost(phases.format)}; {_cost(phases.mount)}; in no figure below but P/E cycles"),
+        (
+            "format, mount",
+            "",
+            f"{_cost(phases.format)}; {_cost(phases.mount)}; in no figure below but P/E cycles",
+        ),
     ]
 
 

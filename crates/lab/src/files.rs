@@ -102,7 +102,8 @@ pub(crate) fn play(
     match formatted {
         Err(error) => ended = Err(error),
         Ok(volume) => {
-            player.record.volume = VolumeRecord { unit_bytes: volume.unit_bytes, units: volume.units, free_bytes: None };
+            player.record.volume =
+                VolumeRecord { unit_bytes: volume.unit_bytes, units: volume.units, free_bytes: None };
             let mounted = fs.mounted(&mut mirror, |fs| {
                 player.begin();
                 enter(log, Phase::Workload);
