@@ -78,10 +78,11 @@ class Stopped(View):
     """What ended a run before its end: `why`, and a `message` that says where it stood.
 
     "cancelled": by the caller; "worn_out": too few good blocks; "index_full": no page is left for the index;
-    "unreadable": a page of the index was lost to bit errors.
+    "fs_full": the file system has no room; "unreadable": a page of the index or the file system was lost to
+    bit errors.
     """
 
-    why: Literal["cancelled", "worn_out", "index_full", "unreadable"]
+    why: Literal["cancelled", "worn_out", "index_full", "fs_full", "unreadable"]
     message: str
 
 
@@ -223,6 +224,82 @@ class IndexFigures(View):
     page_reads: PageKinds
     page_writes: PageKinds
     latency_us: Latencies | None
+
+
+class FileCounts(View):
+    """Operations of a workload of files, by kind."""
+
+    total: int
+    mkdir: int
+    rmdir: int
+    create: int
+    open: int
+    close: int
+    read: int
+    write: int
+    truncate: int
+    sync: int
+    rename: int
+    unlink: int
+
+
+class FsPhase(View):
+    """What a part of the run of a file system cost; `requests` and sectors are those of the file system."""
+
+    operations: int
+    requests: int
+    read_sectors: int
+    written_sectors: int
+    flash: FlashCounts
+    merges: Merges
+    migrations: int
+    busy_us: float
+    time_us: float | None
+
+
+class FsPhases(View):
+    """The parts of the run of a file system; the record as a whole covers the last three."""
+
+    format: FsPhase
+    mount: FsPhase
+    set_up: FsPhase
+    transactions: FsPhase
+    clean_up: FsPhase
+
+
+class Volume(View):
+    """A volume in units in which files take space, and what is free on it at the end."""
+
+    unit_bytes: int
+    units: int
+    free_bytes: int | None
+
+
+class FsSample(View):
+    """Counts after so many transactions, since the first began."""
+
+    transactions: int
+    requests: int
+    written_sectors: int
+    reads: int
+    programs: int
+    copies: int
+    erases: int
+    busy_us: float
+    time_us: float | None
+
+
+class FsFigures(View):
+    """What a file system did; its requests to the device are those of `host`."""
+
+    operations: FileCounts
+    transactions: int
+    read_bytes: int
+    written_bytes: int
+    phases: FsPhases
+    volume: Volume
+    latency_us: Latencies | None
+    samples: list[FsSample]
 
 
 class Preconditioning(View):
@@ -380,6 +457,7 @@ class Result(View):
     matrix: list[Cell]
     buffer: BufferCounts | None
     index: IndexFigures | None
+    fs: FsFigures | None
     precondition: Preconditioning | None
     mount: Mount
     time_us: float | None

@@ -1,6 +1,7 @@
 //! Plays a file workload: a file system over the engine, operation by operation.
 
 use crate::config::key_and_message;
+use crate::control::Phase;
 use crate::engine::Engine;
 use crate::error::{ConfigError, LabError};
 use crate::latency::LatencyMeter;
@@ -95,14 +96,17 @@ pub(crate) fn play(
     let mut mirror = if has_bytes { Mirror::comparing(below.clone()) } else { Mirror::new(below.clone()) };
     let mut player = Player::new(&below, &experiment.device.profile, experiment.seed, keeps_time, every);
     let mut ended = Ok(());
+    enter(log, Phase::Precondition);
     let formatted = fs.format(&mut mirror);
     player.phases.format = player.phase();
     match formatted {
         Err(error) => ended = Err(error),
         Ok(volume) => {
-            player.record.volume = VolumeRecord { unit_bytes: volume.unit_bytes, units: volume.units, free_bytes: None };
+            player.record.volume =
+                VolumeRecord { unit_bytes: volume.unit_bytes, units: volume.units, free_bytes: None };
             let mounted = fs.mounted(&mut mirror, |fs| {
                 player.begin();
+                enter(log, Phase::Workload);
                 loop {
                     if player.record.operations.total % BATCH == 0 {
                         control.set_done(player.record.transactions);
@@ -135,6 +139,13 @@ pub(crate) fn play(
         Ok(()) => player.is_cancelled.then(|| player.cancelled()),
     };
     Ok(player.played(stopped))
+}
+
+/// Names in the operation log what the operations from now on are for.
+fn enter(log: Option<&OpLog>, phase: Phase) {
+    if let Some(log) = log {
+        log.enter(phase);
+    }
 }
 
 /// What carries out operations, and counts them.

@@ -92,7 +92,9 @@ pub fn lists() -> Lists {
         ftls: ftls.map(|ftl| choice(ftl.name, ftl.source, Some(ftl.paper), Some((ftl.options)()))).collect(),
         indexes: indexes.map(|one| choice(one.name, one.source, Some(one.paper), Some((one.options)()))).collect(),
         buffers: buffers.map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)()))).collect(),
-        file_systems: file_systems.map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)()))).collect(),
+        file_systems: file_systems
+            .map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)())))
+            .collect(),
         workloads: workloads.map(workload).collect(),
         traces: trace::FORMATS.iter().map(|format| choice(format.name, format.source, None, None)).collect(),
         devices: profiles::LIST.iter().map(device).collect(),

@@ -206,3 +206,30 @@ fn a_long_read_is_one_request_a_cluster_and_metadata_is_kept() {
     assert_eq!(count(&disk.requests, Op::Read, Origin::FAT), 2);
     assert_eq!(count(&disk.requests, Op::Read, Origin::ROOT_DIRECTORY), 1);
 }
+
+#[test]
+fn an_append_reads_only_the_sector_that_it_goes_on_in() {
+    let config = fat16(WriteThrough::Sector);
+    let mut disk = Disk::new(BYTES);
+    config.format(&mut disk).unwrap();
+    disk.requests.clear();
+    config
+        .mounted(&mut disk, |fs| {
+            let file = fs.create("file").unwrap();
+            for n in 0..50 {
+                fs.write(file, n * 300, &[1; 300]).unwrap();
+            }
+            fs.close(file).unwrap();
+        })
+        .unwrap();
+    assert_eq!(count(&disk.requests, Op::Read, Origin::FILE_DATA), 0);
+    disk.requests.clear();
+    config
+        .mounted(&mut disk, |fs| {
+            let file = fs.open("file").unwrap();
+            fs.write(file, 15_000, &[2; 300]).unwrap();
+            fs.close(file).unwrap();
+        })
+        .unwrap();
+    assert_eq!(count(&disk.requests, Op::Read, Origin::FILE_DATA), 1);
+}
