@@ -72,6 +72,10 @@ pub struct Config {
     /// Size of the volume; the whole device unless given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_bytes: Option<ByteCount>,
+    /// The first cluster begins at a multiple of so many bytes of the device, so that the volume begins later, as the
+    /// partitions of memory cards do. Default: the volume begins with the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub align_data: Option<ByteCount>,
     /// When changed sectors go to the device.
     pub write_through: WriteThrough,
     /// Memory for sectors of FAT and directories; file data is not cached, but for the sector that an append goes on in.
@@ -90,6 +94,7 @@ impl Default for Config {
             root_entries: 512,
             fats: 2,
             volume_bytes: None,
+            align_data: None,
             write_through: WriteThrough::Sector,
             cache_bytes: ByteCount(64 << 10),
             trim: false,
@@ -182,7 +187,8 @@ impl Config {
         device: &mut dyn BlockDevice,
         work: impl FnOnce(&mut Fat<'_, '_>) -> R,
     ) -> Result<R, FsError> {
-        let mut cache = Cache::new(device, self.write_through, self.cache_bytes.0, self.trim);
+        let start = self.start(device.sectors())?;
+        let mut cache = Cache::new(device, start, self.write_through, self.cache_bytes.0, self.trim);
         let layout = cache.find_layout()?.map_err(FsError::Damaged)?;
         let cache = Rc::new(RefCell::new(cache));
         let volume = fatfs::FileSystem::new(Io(cache.clone()), FsOptions::new().time_provider(&STAMPS))

@@ -26,6 +26,8 @@ struct Line {
 /// Sectors in memory over a device.
 pub(super) struct Cache<'d> {
     device: &'d mut dyn BlockDevice,
+    /// Sectors of the device before the volume.
+    start: u64,
     through: WriteThrough,
     capacity: usize,
     trims: bool,
@@ -66,9 +68,16 @@ pub(super) struct Cache<'d> {
 }
 
 impl<'d> Cache<'d> {
-    pub(super) fn new(device: &'d mut dyn BlockDevice, through: WriteThrough, bytes: u64, trims: bool) -> Self {
+    pub(super) fn new(
+        device: &'d mut dyn BlockDevice,
+        start: u64,
+        through: WriteThrough,
+        bytes: u64,
+        trims: bool,
+    ) -> Self {
         Self {
             device,
+            start,
             through,
             capacity: (bytes as usize / SECTOR).max(1),
             trims,
@@ -98,8 +107,9 @@ impl<'d> Cache<'d> {
     }
 
     /// For a volume that is to be made: what is there is not looked at.
-    pub(super) fn blank(device: &'d mut dyn BlockDevice, through: WriteThrough, bytes: u64) -> Self {
-        Self { is_blank: true, ..Self::new(device, through, bytes, false) }
+    pub(super) fn blank(device: &'d mut dyn BlockDevice, start: u64, bytes: u64) -> Self {
+        // All at the end, in runs.
+        Self { is_blank: true, ..Self::new(device, start, WriteThrough::Operation, bytes, false) }
     }
 
     /// Says that what the library writes next goes to position `at` of a file of `bytes` bytes.
@@ -111,8 +121,8 @@ impl<'d> Cache<'d> {
     pub(super) fn find_layout(&mut self) -> Result<Result<Layout, String>, Error> {
         let line = self.line(0, false)?;
         let layout = match Layout::parse(&self.lines[line].bytes[..]) {
-            Ok(layout) if u64::from(layout.sectors) > self.device.sectors() => {
-                let (volume, device) = (layout.sectors, self.device.sectors());
+            Ok(layout) if u64::from(layout.sectors) > self.sectors() => {
+                let (volume, device) = (layout.sectors, self.sectors());
                 return Ok(Err(format!("it has {volume} sectors, more than the {device} of the device")));
             }
             Ok(layout) => layout,
@@ -148,8 +158,13 @@ impl<'d> Cache<'d> {
         self.failed = None;
     }
 
+    /// Sectors of the device from the volume on.
+    fn sectors(&self) -> u64 {
+        self.device.sectors().saturating_sub(self.start)
+    }
+
     pub(super) fn device_bytes(&self) -> u64 {
-        self.device.sectors() * u64::from(SECTOR_BYTES)
+        self.sectors() * u64::from(SECTOR_BYTES)
     }
 
     /// Bytes of the sectors, and of what is kept about them.
@@ -414,7 +429,8 @@ impl<'d> Cache<'d> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
-        match self.device.submit(&Request { time: self.now, ..request }, data) {
+        let sector = if request.op == Op::Flush { 0 } else { self.start + request.sector };
+        match self.device.submit(&Request { time: self.now, sector, ..request }, data) {
             Ok(completion) => {
                 self.now = self.now.max(completion.done);
                 Ok(())

@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::io::Io;
 use super::layout::{Layout, Width};
-use super::{Config, FatType, Shape, WriteThrough};
+use super::{Config, FatType, Shape};
 use crate::FsError;
 use fatfs::FormatVolumeOptions;
 use nandlab_block::BlockDevice;
@@ -34,6 +34,9 @@ impl Config {
         if let Some(bytes) = self.volume_bytes.filter(|bytes| bytes.0 % u64::from(SECTOR_BYTES) != 0) {
             return Err(FsError::option("volume_bytes", &bytes, "a volume has whole sectors of 512 bytes"));
         }
+        if let Some(bytes) = self.align_data.filter(|bytes| bytes.0 == 0 || bytes.0 % u64::from(SECTOR_BYTES) != 0) {
+            return Err(FsError::option("align_data", &bytes, "whole sectors of 512 bytes, at least one"));
+        }
         if self.cache_bytes.0 < 4 * u64::from(SECTOR_BYTES) || self.cache_bytes.0 > 1 << 30 {
             return Err(FsError::option("cache_bytes", &self.cache_bytes, "4 sectors (2 KiB) to 1 GiB can be kept"));
         }
@@ -45,6 +48,10 @@ impl Config {
     /// # Errors
     /// [`FsError::Option`] with the option that stands in the way.
     pub fn plan(&self, device_sectors: u64) -> Result<Shape, FsError> {
+        self.layout(device_sectors).map(Shape::from)
+    }
+
+    fn layout(&self, device_sectors: u64) -> Result<Layout, FsError> {
         self.check()?;
         let sectors = self.volume_sectors(device_sectors)?;
         let mut first = FirstSector { bytes: [0; SECTOR_BYTES as usize], position: 0, sectors };
@@ -74,18 +81,19 @@ impl Config {
             );
             return Err(FsError::option("fat", &format!("\"{name}\""), why));
         }
-        Ok(layout.into())
+        Ok(layout)
     }
 
-    /// Makes an empty volume on `device`: every sector of the tables and of the root directory is written, one by one,
-    /// and nothing else.
+    /// Makes an empty volume on `device`: every sector of the tables and of the root directory is written, in
+    /// runs, and nothing else.
     ///
     /// # Errors
     /// As [`Self::plan`], and what the device failed with.
     pub fn format(&self, device: &mut dyn BlockDevice) -> Result<Shape, FsError> {
         let shape = self.plan(device.sectors())?;
         let sectors = self.volume_sectors(device.sectors())?;
-        let cache = Rc::new(RefCell::new(Cache::blank(device, WriteThrough::Operation, self.cache_bytes.0)));
+        let start = self.start(device.sectors())?;
+        let cache = Rc::new(RefCell::new(Cache::blank(device, start, self.cache_bytes.0)));
         super::stamps::set(0);
         fatfs::format_volume(Io(cache.clone()), self.format_options(sectors))
             .map_err(|error| super::failure(&cache, &error))?;
@@ -93,11 +101,27 @@ impl Config {
         Ok(shape)
     }
 
+    /// Sectors of the device before the volume.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub(super) fn start(&self, device_sectors: u64) -> Result<u64, FsError> {
+        let Some(align) = self.align_data else { return Ok(0) };
+        let align = align.0 / u64::from(SECTOR_BYTES);
+        let data = u64::from(self.layout(device_sectors)?.data_start());
+        Ok(data.next_multiple_of(align) - data)
+    }
+
     fn volume_sectors(&self, device_sectors: u64) -> Result<u32, FsError> {
         let device = device_sectors * u64::from(SECTOR_BYTES);
-        let bytes = self.volume_bytes.map_or(device, |bytes| bytes.0);
-        if bytes > device {
-            let why = format!("the device has {device} bytes");
+        // Room for the volume to begin later.
+        let room = device.saturating_sub(self.align_data.map_or(0, |align| align.0 - u64::from(SECTOR_BYTES)));
+        let bytes = self.volume_bytes.map_or(room, |bytes| bytes.0);
+        if bytes > room {
+            let why = match self.align_data {
+                None => format!("the device has {device} bytes"),
+                Some(align) => format!("the device has {device} bytes, {room} with align_data = {align}"),
+            };
             return Err(FsError::option("volume_bytes", &bytes, why));
         }
         u32::try_from(bytes / u64::from(SECTOR_BYTES)).map_err(|_| {

@@ -24,25 +24,38 @@ fn count(requests: &[Request], op: Op, origin: Origin) -> usize {
 }
 
 #[test]
-fn formatting_writes_every_sector_of_the_tables_and_of_the_root_directory_by_itself() {
-    for write_through in [WriteThrough::Sector, WriteThrough::Operation] {
+fn formatting_writes_every_sector_of_the_tables_and_of_the_root_directory_in_runs() {
+    for write_through in [WriteThrough::Entry, WriteThrough::Sector, WriteThrough::Operation] {
         let mut disk = Disk::new(BYTES);
         let shape = fat16(write_through).format(&mut disk).unwrap();
         assert_eq!((shape.fat_bits, shape.fat_sectors, shape.root_sectors, shape.clusters), (16, 104, 32, 26_593));
-        let all = &disk.requests;
-        assert!(all.iter().filter(|request| request.op == Op::Write).all(|request| request.sectors == 1));
-        let mut sectors: Vec<u64> = all.iter().filter(|one| one.op == Op::Write).map(|one| one.sector).collect();
-        assert_eq!(count(all, Op::Write, Origin::BOOT), 1);
-        // The first and the last sectors of the tables are written twice: zeroed with the others, then with the entries
-        // that stand for no cluster.
-        assert_eq!(count(all, Op::Write, Origin::FAT), 2 * 104 + 4);
-        assert_eq!(count(all, Op::Write, Origin::ROOT_DIRECTORY), 32);
-        sectors.sort_unstable();
-        sectors.dedup();
-        assert_eq!(sectors, (0..241).collect::<Vec<u64>>());
+        assert_eq!(writes(&disk.requests), ["boot x1", "fat x208", "root_directory x32"]);
         // In pages of 2 KiB these are 61: what the event recorder's result in the paper on migration rests on.
-        assert_eq!(sectors.len().div_ceil(4), 61);
+        assert_eq!((1 + 208 + 32_u32).div_ceil(4), 61);
     }
+}
+
+#[test]
+fn the_data_area_begins_where_it_is_to_be_aligned() {
+    let align = 256 << 10;
+    let config = Config { align_data: Some(ByteCount(align)), ..fat16(WriteThrough::Sector) };
+    let mut disk = Disk::new(BYTES);
+    let shape = config.format(&mut disk).unwrap();
+    // The 61 pages of boot sector, tables and root directory are the last ones before the data.
+    assert_eq!((disk.requests[0].sector, shape.fat_sectors), (512 - 241, 104));
+    disk.requests.clear();
+    config
+        .mounted(&mut disk, |fs| {
+            let file = fs.create("file").unwrap();
+            fs.write(file, 0, &[7; 512]).unwrap();
+        })
+        .unwrap();
+    let data = disk.requests.iter().find(|request| request.origin == Origin::FILE_DATA && request.op == Op::Write);
+    assert_eq!(data.unwrap().sector * 512, align);
+    let refused = Config { align_data: Some(ByteCount(0)), ..config.clone() }.check();
+    assert!(refused.unwrap_err().to_string().contains("align_data"));
+    let small = Config { volume_bytes: Some(ByteCount(BYTES as u64)), ..config };
+    assert!(small.plan(BYTES as u64 / 512).unwrap_err().to_string().contains("align_data"));
 }
 
 /// Creates a file in a directory, writes 10,000 bytes in two pieces, and closes it; the writes of each step.
