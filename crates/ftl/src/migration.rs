@@ -19,7 +19,8 @@
 //!
 //! ## The adaptive rule
 //! `cost` carries along what was written once and never again: the whole allocation table after a format, nearly half a
-//! block, is copied by every migration. `macro` takes its growth for granted and so learns late that a workload changed.
+//! block, is copied by every migration. `limit` merges now and then whatever happens, and `macro` takes a set of pages that
+//! are written again and again for growth, and merges it in vain.
 //! `adaptive` keeps an account instead. The pages of a log block lie in the order of their last writes, so it knows for
 //! every past recycling how many pages were not written since, and adds up what a merge there would have saved: their copies,
 //! and the pages of the log that they took. It merges once the largest of these sums reaches `patience` times what a merge

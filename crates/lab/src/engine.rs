@@ -3,7 +3,7 @@
 use crate::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request};
 use nandlab_buffer::{Buffer, Buffered, Counts};
-use nandlab_ftl::{Disk, Events, Ftl, RamUse};
+use nandlab_ftl::{Disk, Events, Ftl, RamUse, Recycling};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::SpareStore;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
@@ -38,6 +38,9 @@ pub(crate) trait Engine {
 
     /// What the FTL did.
     fn events(&self) -> Events;
+
+    /// The last log blocks that ended or were renewed, where the FTL keeps them.
+    fn recyclings(&self) -> Vec<Recycling>;
 
     /// The device below.
     fn chip(&self) -> &dyn Chip;
@@ -245,6 +248,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 
     fn events(&self) -> Events {
         self.disk.ftl().events()
+    }
+
+    fn recyclings(&self) -> Vec<Recycling> {
+        self.disk.ftl().recyclings()
     }
 
     fn chip(&self) -> &dyn Chip {

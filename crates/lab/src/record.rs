@@ -2,9 +2,11 @@
 
 mod fs;
 mod index;
+mod recycling;
 
 pub use fs::{FileCounts, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
+pub use recycling::RecyclingRecord;
 
 use crate::config::Experiment;
 use nandlab_nand::profile::Profile;
@@ -39,6 +41,8 @@ pub struct Record {
     pub merges: Merges,
     /// Log blocks renewed by moving their valid pages.
     pub migrations: u64,
+    /// What became of single log blocks; null where none was kept, or the options of the FTL keep none.
+    pub recyclings: Option<RecyclingRecord>,
     /// Garbage collection.
     pub gc: Gc,
     /// Who asked for what, and why; sums to `flash`.

@@ -15,7 +15,7 @@ use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
     BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
-    PreconditionRecord, RamRecord, Record, Speed, StopReason, Stopped, Throughput, Wear,
+    PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped, Throughput, Wear,
 };
 use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
@@ -79,6 +79,8 @@ pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
     pub(crate) time: Time,
     pub(crate) events: Events,
+    /// The number of the next recycling that the FTL keeps.
+    recyclings: u64,
     buffer: Option<Counts>,
     unreadable: u64,
 }
@@ -89,6 +91,7 @@ impl Mark {
             matrix: engine.matrix().clone(),
             time: engine.now(),
             events: engine.events(),
+            recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
             buffer: engine.buffer(),
             unreadable: engine.unreadable(),
         }
@@ -374,6 +377,7 @@ impl<'a> Run<'a> {
                 full: events(|e| e.full_merges),
             },
             migrations: events(|e| e.migrations),
+            recyclings: self.recyclings(start),
             gc: Gc { runs: events(|e| e.gc_runs), empty_runs: events(|e| e.empty_gc_runs) },
             matrix: MatrixRow::all(&matrix, &device.profile),
             buffer,
@@ -399,6 +403,12 @@ impl<'a> Run<'a> {
             speed: Speed::default(),
             notices,
         }
+    }
+
+    /// What became of log blocks since `start`, where the FTL keeps that.
+    fn recyclings(&self, start: &Mark) -> Option<RecyclingRecord> {
+        let since: Vec<_> = self.engine.recyclings().into_iter().filter(|one| one.number >= start.recyclings).collect();
+        (!since.is_empty()).then(|| RecyclingRecord::of(since))
     }
 
     fn faults(&self, events: &Events) -> Option<FaultRecord> {

@@ -122,7 +122,7 @@ mod tests {
     fn merging_in_time_costs_what_the_paper_says_and_the_table_of_growth_rates_holds() {
         let ratio = |alpha, n: f64| MLC.period(alpha, n) / MLC.merge_per_page();
         close(ratio(0.1, 49.0), 0.0497, 5e-5);
-        // Growth rate, optimum, cost there, with 64 migrations, and until a migration copies 64 pages.
+        // Growth rate, optimum, cost at the better whole number beside it, with 64 migrations, and until one copies 64 pages.
         for (alpha, n0, at_optimum, at_64, at_half) in [
             (0.01, 158.0, 0.0226, Some(0.0279), 0.3403),
             (0.05, 69.6, 0.0380, Some(0.0381), 0.3411),
@@ -135,11 +135,10 @@ mod tests {
             (32.0, 1.16, 0.7172, None, 0.78),
         ] {
             let found = optimum(MLC.pages, alpha);
-            close(found, n0, if alpha < 0.02 { 0.05 } else { 0.06 });
-            close(ratio(alpha, found), at_optimum, 6e-5);
+            close(found, n0, 0.06);
+            close(ratio(alpha, found.floor()).min(ratio(alpha, found.ceil())), at_optimum, 6e-5);
             at_64.into_iter().for_each(|expected| close(ratio(alpha, 64.0), expected, 6e-5));
-            close(ratio(alpha, 64.0 / alpha), at_half, 1e-3);
-            // It is a minimum.
+            close(ratio(alpha, 64.0 / alpha), at_half, 1e-4);
             assert!(ratio(alpha, found) < ratio(alpha, found - 0.1) && ratio(alpha, found) < ratio(alpha, found + 0.1));
         }
     }

@@ -81,6 +81,11 @@ const BENCHES: &[Bench] = &[
         limit: None,
         measure: |quick| hot_loops::block_mapped(quick, "[ftl.fast]\nlog_blocks = 32", 0.28),
     },
+    Bench {
+        name: "migration",
+        limit: None,
+        measure: |quick| hot_loops::block_mapped(quick, "[ftl.migration]\nlog_blocks = 32", 0.28),
+    },
     Bench { name: "fmax", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.fmax]", 1.28) },
     Bench { name: "mtbs", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.mtbs]", 1.28) },
     Bench { name: "trace_plain", limit: None, measure: |quick| traces::parse(quick, false) },
