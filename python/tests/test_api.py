@@ -278,10 +278,18 @@ def test_unknown_options_and_names_have_hints():
         nandlab.workload.trace()
 
 
-@pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads"])
-def test_stubs_are_those_of_the_lists(kind):
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("ftls", "ftl"),
+        ("buffers", "buffer"),
+        ("file_systems", "fs"),
+        ("indexes", "index"),
+        ("workloads", "workload"),
+    ],
+)
+def test_stubs_are_those_of_the_lists(kind, name):
     """`make` writes them when it builds the extension; elsewhere: python -m nandlab.stubs."""
-    name = kind.removesuffix("s")
     written = Path(stubs.__file__).with_name(f"{name}.pyi").read_text(encoding="utf-8")
     assert written == stubs.stub(nandlab.lists()[kind])
     compile(written, name, "exec")
