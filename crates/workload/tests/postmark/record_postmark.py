@@ -1,7 +1,7 @@
 """Records what the program PostMark asks of a file system, as hashes that a test compares.
 
-Usage: python3 record.py           run PostMark under strace and write recorded.json (Linux)
-       python3 record.py --check   run it again and compare with recorded.json
+Usage: python3 record_postmark.py           run PostMark under strace and write recorded.json (Linux)
+       python3 record_postmark.py --check   run it again and compare with recorded.json
 
 Needs `postmark` (Debian: 1.53-2, which calls itself v1.51) and `strace`. The system calls on the files of PostMark,
 and what it prints of its progress, become one line each:
