@@ -1,4 +1,4 @@
-"""Tests of the recorder: from lines of strace to lines of operations; and PostMark itself, where it is installed."""
+"""Tests of the recorder: from lines of strace to lines of operations; and PostMark, where it is installed."""
 
 # ruff: noqa: D102, E402 - a test's name says what it shows, and the recorder is no installed module
 
@@ -51,12 +51,20 @@ class ConverterTest(unittest.TestCase):
         self.assertEqual(lines_of(*calls), ["create s0/1", "write 7 1"])
 
     def test_other_files_and_other_output_are_left_out(self) -> None:
-        calls = ['openat(AT_FDCWD, "/etc/ld.so.cache", O_RDONLY|O_CLOEXEC) = 3', 'read(3, "x", 1) = 1', "close(3) = 0"]
-        self.assertEqual(lines_of(*calls, 'write(1, "pm>", 3) = 3', "read(0, \"run\", 4096) = 4"), [])
+        calls = [
+            'openat(AT_FDCWD, "/etc/ld.so.cache", O_RDONLY|O_CLOEXEC) = 3',
+            'read(3, "x", 1) = 1',
+            "close(3) = 0",
+        ]
+        self.assertEqual(lines_of(*calls, 'write(1, "pm>", 3) = 3', 'read(0, "run", 4096) = 4'), [])
 
     def test_progress_makes_lines(self) -> None:
         calls = ['write(1, "Done\\nPerforming transactions", 28) = 28', 'write(1, ".", 1) = 1']
-        calls += ['write(1, "Done\\nDeleting files...", 22) = 22', 'mkdir("F/s0", 0700) = 0', 'rmdir("F/s0") = 0']
+        calls += [
+            'write(1, "Done\\nDeleting files...", 22) = 22',
+            'mkdir("F/s0", 0700) = 0',
+            'rmdir("F/s0") = 0',
+        ]
         self.assertEqual(lines_of(*calls), ["transactions", "tenth", "clean up", "mkdir s0", "rmdir s0"])
 
     def test_what_it_does_not_know_is_not_passed_over(self) -> None:
@@ -67,7 +75,10 @@ class ConverterTest(unittest.TestCase):
         self.assertEqual(record_postmark.fnv("foobar"), "85944171f73967e8")
 
 
-@unittest.skipUnless(shutil.which("postmark") and shutil.which("strace"), "postmark and strace are not installed")
+HAS_PROGRAMS = bool(shutil.which("postmark") and shutil.which("strace"))
+
+
+@unittest.skipUnless(HAS_PROGRAMS, "postmark and strace are not installed")
 class ProgramTest(unittest.TestCase):
     """The program still does what was recorded."""
 
