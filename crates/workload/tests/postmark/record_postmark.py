@@ -12,8 +12,8 @@ PostMark, and what it prints of its progress, become one line each:
     tenth                            a dot: the first transaction of another tenth of them is over
 
 recorded.json has, for each set of options, the number of lines of each kind, the FNV-1a hash (64 bits) of the
-text and its first lines. Seeks make no line: they show in the positions. Neither do transfers of 0 bytes; without
-buffering, PostMark asks for one when a size is a multiple of the block.
+text and its first lines. Seeks make no line: they show in the positions. Neither do transfers of 0 bytes;
+without buffering, PostMark asks for one when a size is a multiple of the block.
 """
 
 import argparse
