@@ -134,8 +134,8 @@ fn every_mistake_gets_a_sentence_with_its_place() {
             "workload = 3\n[ftl.page]",
             "workload",
             Some((1, 12)),
-            "expected one of sequential, uniform, zipf, hot_cold, trace, inserts, ycsb, load_update, keys, postmark, directories, \
-             large_files, phone, fax, event_recorder, given 3",
+            "expected one of sequential, uniform, zipf, hot_cold, trace, inserts, ycsb, load_update, keys, postmark, \
+             directories, large_files, phone, fax, event_recorder, given 3",
         ),
         ("[workload.unifrom]\n[ftl.page]", "workload", Some((1, 2)), "given `unifrom`; did you mean `uniform`?"),
         (
