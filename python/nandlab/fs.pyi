@@ -7,15 +7,15 @@ from nandlab.listing import Choice
 
 def fat(
     *,
-    fat: Literal["auto", "fat12", "fat16", "fat32"] | None = None,
+    fat: Literal['auto', 'fat12', 'fat16', 'fat32'] | None = None,
     cluster_bytes: int | str | None = None,
     root_entries: int | None = None,
     fats: int | None = None,
     volume_bytes: int | str | None = None,
-    write_through: Literal["entry", "sector", "operation"] | None = None,
+    write_through: Literal['entry', 'sector', 'operation'] | None = None,
     cache_bytes: int | str | None = None,
     trim: bool | None = None,
-    time_stamps: Literal["counted", "fixed"] | None = None,
+    time_stamps: Literal['counted', 'fixed'] | None = None,
 ) -> Choice:
     """The file system of memory cards, with tables of 12, 16 or 32 bits.
 
