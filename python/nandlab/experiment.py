@@ -193,8 +193,8 @@ class Experiment:
         Raises:
             ConfigError: The experiment cannot be run as it is written.
             TraceError: The trace is malformed or does not fit the device.
-            DeviceFull: Too few good blocks are left, or the index or the file system is full. Its `result` is what was
-                measured until then, marked partial; None where the device could not even be opened.
+            DeviceFull: Too few good blocks are left, or the index or the file system is full. Its `result` is
+                what was measured until then, marked partial; None where the device could not even be opened.
             NandlabError: A page of the index or file system was lost to bit errors; with a `result` too.
 
         """
@@ -332,15 +332,15 @@ class Run:
         """The result, once `wait()` has said that the end has come.
 
         Raises:
-            DeviceFull: Too few good blocks are left, or the index or the file system is full; its `result` is what was
-                measured until then.
+            DeviceFull: Too few good blocks are left, or the index or the file system is full; its `result` is
+                what was measured until then.
             NandlabError: A page of the index or file system was lost to bit errors; with a `result` too.
 
         """
         return _unless_it_failed(self.partial_result())
 
     def partial_result(self) -> Result:
-        """As `result()`, but a device, an index or a file system that cannot go on is no error: `stopped` says so."""
+        """As `result()`, but what cannot go on, or has no room left, is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()))
 
 

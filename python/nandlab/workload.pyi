@@ -268,7 +268,7 @@ def large_files(
     file_bytes: int | str | None = None,
     write_bytes: int | str | None = None,
 ) -> Choice:
-    """One is created and written from start to end, then deleted.
+    """A large file is created and written from start to end, then deleted.
 
     Args:
         transactions: Transactions. Default 200.

@@ -1,4 +1,4 @@
-"""A file system in experiments: the same in TOML and Python, in lists, tables and reports, and how its runs end."""
+"""A file system in experiments: in TOML and Python, in lists, tables and reports, and how its runs end."""
 
 import inspect
 import re

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+use nandlab_block::{Blank, Mirror};
 use nandlab_index::btree::FixedRecords;
 use nandlab_index::pool::{self, Budget, Stats};
 use nandlab_index::{Config, Records, Tree};

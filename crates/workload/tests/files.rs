@@ -135,12 +135,12 @@ impl Draw {
         self.0.below(most + 1) as u32
     }
 
-    fn from_1(&mut self, most: u64) -> u32 {
+    fn at_least_1(&mut self, most: u64) -> u32 {
         1 + self.0.below(most) as u32
     }
 
     fn bytes(&mut self, most: u64) -> ByteCount {
-        ByteCount(self.from_1(most).into())
+        ByteCount(self.at_least_1(most).into())
     }
 
     fn is(&mut self) -> bool {
@@ -149,85 +149,110 @@ impl Draw {
 
     /// Ascending lengths.
     fn lengths(&mut self) -> (u32, u32) {
-        let shortest = self.from_1(50);
+        let shortest = self.at_least_1(50);
         (shortest, shortest + self.up_to(50))
     }
 
-    fn options(&mut self) -> Vec<Box<dyn FileOptions>> {
-        let transactions = self.up_to(40);
-        let (shortest, longest) = self.lengths();
+    fn postmark(&mut self) -> postmark::Config {
         let size_low = self.bytes(20_000);
+        postmark::Config {
+            size_low,
+            size_high: ByteCount(size_low.0 + u64::from(self.up_to(50_000))),
+            // So many that not all are deleted.
+            number: 41 + self.up_to(60),
+            transactions: self.at_least_1(40),
+            seed: self.at_least_1(1 << 30),
+            subdirectories: self.up_to(5),
+            read_block: self.bytes(10_000),
+            write_block: self.bytes(10_000),
+            bias_read: self.up_to(11) as i32 - 1,
+            bias_create: self.up_to(11) as i32 - 1,
+            buffered: self.is(),
+        }
+    }
+
+    fn directories(&mut self) -> directories::Config {
+        directories::Config {
+            transactions: self.up_to(40),
+            files: self.up_to(9),
+            file_bytes: ByteCount(self.up_to(9_000).into()),
+            write_bytes: self.bytes(5_000),
+        }
+    }
+
+    fn large_files(&mut self) -> large_files::Config {
+        large_files::Config {
+            transactions: self.up_to(40),
+            file_bytes: ByteCount(self.up_to(200_000).into()),
+            write_bytes: self.bytes(5_000),
+        }
+    }
+
+    fn phone(&mut self) -> phone::Config {
+        let (shortest_entry, longest_entry) = self.lengths();
         let appointments_a_day = self.up_to(6);
+        phone::Config {
+            transactions: self.up_to(40),
+            call_records: self.at_least_1(30),
+            call_bytes: self.at_least_1(30),
+            received: self.up_to(5),
+            dialled: self.up_to(5),
+            missed: self.up_to(5),
+            sms_received: self.up_to(5),
+            sms_sent: self.up_to(5),
+            sms_bytes: self.at_least_1(600),
+            shuffled: self.is(),
+            organizer: self.is(),
+            appointments: appointments_a_day + self.up_to(20),
+            appointments_a_day,
+            addresses: self.up_to(20),
+            shortest_entry,
+            longest_entry,
+        }
+    }
+
+    fn fax(&mut self) -> fax::Config {
+        let (shortest_parameter, longest_parameter) = self.lengths();
+        fax::Config {
+            transactions: self.up_to(40),
+            pages: self.at_least_1(5),
+            page_bytes: ByteCount(self.up_to(20_000).into()),
+            write_bytes: self.bytes(5_000),
+            backlog: self.up_to(50),
+            read_on_delivery: self.is(),
+            history: self.at_least_1(30),
+            history_bytes: self.at_least_1(100),
+            phone_book: self.up_to(20),
+            phone_bytes: self.at_least_1(100),
+            parameters: self.up_to(20),
+            shortest_parameter,
+            longest_parameter,
+        }
+    }
+
+    fn event_recorder(&mut self) -> event_recorder::Config {
+        let (shortest_parameter, longest_parameter) = self.lengths();
+        event_recorder::Config {
+            transactions: self.up_to(40),
+            events: self.up_to(20),
+            event_bytes: self.at_least_1(100),
+            records: self.at_least_1(100),
+            second_every: self.at_least_1(20),
+            second_records: self.at_least_1(30),
+            parameters: self.at_least_1(30),
+            shortest_parameter,
+            longest_parameter,
+        }
+    }
+
+    fn options(&mut self) -> Vec<Box<dyn FileOptions>> {
         vec![
-            Box::new(postmark::Config {
-                size_low,
-                size_high: ByteCount(size_low.0 + u64::from(self.up_to(50_000))),
-                // So many that not all are deleted.
-                number: 41 + self.up_to(60),
-                transactions: transactions + 1,
-                seed: self.from_1(1 << 30),
-                subdirectories: self.up_to(5),
-                read_block: self.bytes(10_000),
-                write_block: self.bytes(10_000),
-                bias_read: self.up_to(11) as i32 - 1,
-                bias_create: self.up_to(11) as i32 - 1,
-                buffered: self.is(),
-            }),
-            Box::new(directories::Config {
-                transactions,
-                files: self.up_to(9),
-                file_bytes: ByteCount(self.up_to(9_000).into()),
-                write_bytes: self.bytes(5_000),
-            }),
-            Box::new(large_files::Config {
-                transactions,
-                file_bytes: ByteCount(self.up_to(200_000).into()),
-                write_bytes: self.bytes(5_000),
-            }),
-            Box::new(phone::Config {
-                transactions,
-                call_records: self.from_1(30),
-                call_bytes: self.from_1(30),
-                received: self.up_to(5),
-                dialled: self.up_to(5),
-                missed: self.up_to(5),
-                sms_received: self.up_to(5),
-                sms_sent: self.up_to(5),
-                sms_bytes: self.from_1(600),
-                shuffled: self.is(),
-                organizer: self.is(),
-                appointments: appointments_a_day + self.up_to(20),
-                appointments_a_day,
-                addresses: self.up_to(20),
-                shortest_entry: shortest,
-                longest_entry: longest,
-            }),
-            Box::new(fax::Config {
-                transactions,
-                pages: self.from_1(5),
-                page_bytes: ByteCount(self.up_to(20_000).into()),
-                write_bytes: self.bytes(5_000),
-                backlog: self.up_to(50),
-                read_on_delivery: self.is(),
-                history: self.from_1(30),
-                history_bytes: self.from_1(100),
-                phone_book: self.up_to(20),
-                phone_bytes: self.from_1(100),
-                parameters: self.up_to(20),
-                shortest_parameter: shortest,
-                longest_parameter: longest,
-            }),
-            Box::new(event_recorder::Config {
-                transactions,
-                events: self.up_to(20),
-                event_bytes: self.from_1(100),
-                records: self.from_1(100),
-                second_every: self.from_1(20),
-                second_records: self.from_1(30),
-                parameters: self.from_1(30),
-                shortest_parameter: shortest,
-                longest_parameter: longest,
-            }),
+            Box::new(self.postmark()),
+            Box::new(self.directories()),
+            Box::new(self.large_files()),
+            Box::new(self.phone()),
+            Box::new(self.fax()),
+            Box::new(self.event_recorder()),
         ]
     }
 }

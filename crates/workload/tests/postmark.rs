@@ -1,5 +1,5 @@
 //! PostMark against the program: `postmark/recorded.json` holds what Debian's `postmark` asked of a file system, written
-//! by `postmark/record.py`.
+//! by `postmark/record_postmark.py`.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -22,7 +22,7 @@ struct Run {
     first: Vec<String>,
 }
 
-/// The lines of `record.py`.
+/// The lines of `record_postmark.py`.
 fn lines(config: &Config) -> Vec<String> {
     let setting = FileSetting { seed: 1, base: Path::new(".") };
     let mut lines = Vec::new();

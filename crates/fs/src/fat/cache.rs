@@ -1,5 +1,7 @@
 //! The sectors below the library: it writes a few bytes at a time, and the device takes sectors.
 
+mod table;
+
 use super::layout::{Layout, FIRST_CLUSTER};
 use super::WriteThrough;
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
@@ -250,15 +252,6 @@ impl<'d> Cache<'d> {
         self.is_mounted && bytes == 1 && start < SECTOR as u64
     }
 
-    /// Clears what the root directory of FAT32 grew by, before the first write there: the library clears the clusters of
-    /// all directories but this one.
-    fn clear_root(&mut self, sector: u64) -> Result<(), Error> {
-        let Some(layout) = self.layout.filter(|layout| layout.region(sector).is_none()) else { return Ok(()) };
-        let Some(cluster) = self.unclear.take() else { return Ok(()) };
-        let first = layout.sector_of(cluster);
-        (first..first + u64::from(layout.cluster_sectors)).try_for_each(|sector| self.change(sector, 0, &[0; SECTOR]))
-    }
-
     fn change(&mut self, sector: u64, from: usize, part: &[u8]) -> Result<(), Error> {
         if self.layout.is_none() && sector > 0 {
             // A volume that is being formatted: its boot sector comes first.
@@ -396,7 +389,8 @@ impl<'d> Cache<'d> {
 
     fn take_in(&mut self, sector: u64, whole: bool) -> Result<usize, Error> {
         let mut bytes = Box::new([0; SECTOR]);
-        if !whole && !(self.is_blank && self.origin(sector) == Origin::BOOT) {
+        let is_known = whole || self.is_blank && self.origin(sector) == Origin::BOOT;
+        if !is_known {
             let origin = self.origin(sector);
             self.read_device(sector, &mut bytes[..], origin)?;
         }
@@ -460,56 +454,6 @@ impl<'d> Cache<'d> {
             Some(cluster) if self.root.contains(&cluster) || cluster == layout.root_cluster => Origin::ROOT_DIRECTORY,
             _ => Origin::DIRECTORY,
         }
-    }
-
-    /// The entries of the first table that lie in these bytes of the volume.
-    fn entries(&mut self, bytes: std::ops::Range<u64>) -> Result<Vec<(u32, u32)>, Error> {
-        let (Some(layout), true) = (self.layout, self.is_mounted) else { return Ok(Vec::new()) };
-        let table = layout.table();
-        let (start, end) = (bytes.start.max(table.start), bytes.end.min(table.end));
-        if start >= end {
-            return Ok(Vec::new());
-        }
-        let clusters = layout.entries_in(start - table.start..end - table.start);
-        clusters.map(|cluster| Ok((cluster, self.entry(cluster)?))).collect()
-    }
-
-    /// The entry of a cluster.
-    pub(super) fn entry(&mut self, cluster: u32) -> Result<u32, Error> {
-        let layout = self.layout.expect("entries are asked for on volumes with a layout");
-        let at = layout.entry_at(cluster);
-        let mut bytes = [0; 4];
-        for n in 0..layout.entry_bytes() {
-            let at = layout.table().start + at + n;
-            let line = self.line(at / SECTOR as u64, false)?;
-            bytes[n as usize] = self.lines[line].bytes[at as usize % SECTOR];
-        }
-        Ok(layout.entry(&bytes, at, cluster))
-    }
-
-    /// Keeps up with changes of the entries that were `before`.
-    fn note(&mut self, before: &[(u32, u32)]) -> Result<(), Error> {
-        let layout = self.layout;
-        for &(cluster, was) in before {
-            let is = self.entry(cluster)?;
-            match (was, is) {
-                (0, 0) => {}
-                (0, _) => {
-                    self.free = self.free.saturating_sub(1);
-                    self.freed.remove(&cluster);
-                }
-                (_, 0) => {
-                    self.free += 1;
-                    self.freed.insert(cluster);
-                }
-                _ => {}
-            }
-            if self.root.contains(&cluster) && layout.is_some_and(|layout| layout.is_link(is)) {
-                self.root.insert(is);
-                self.unclear = Some(is);
-            }
-        }
-        Ok(())
     }
 }
 

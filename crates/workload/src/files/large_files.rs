@@ -1,4 +1,4 @@
-//! Large files: one is created and written from start to end, then deleted.
+//! Large files: a large file is created and written from start to end, then deleted.
 //!
 //! ## Idea
 //! A transaction creates a file of `file_bytes`, writes it in pieces of `write_bytes`, closes it and deletes it. Data is
