@@ -167,6 +167,8 @@ pub struct Scheme {
     policy: Policy,
     emptied: Option<Emptied>,
     written_pages: u64,
+    /// The block map as its pages hold it.
+    map: Vec<u8>,
     /// Recyclings since the mount, and the last of them.
     recycled: u64,
     recyclings: VecDeque<Recycling>,
@@ -198,6 +200,7 @@ impl Scheme {
         self.make_room(store, nand)?;
         let block = store.open(nand, self.logs.data(group))?;
         self.logs.bind(group, block);
+        self.note(group);
         Ok(())
     }
 
@@ -207,6 +210,7 @@ impl Scheme {
         if !self.logs.data(group).is_some() {
             let block = store.open(nand, BlockId::NONE)?;
             self.logs.set_data(group, block);
+            self.note(group);
         }
         Ok(())
     }
@@ -294,6 +298,7 @@ impl Scheme {
     /// Gathers a logical block in a new data block.
     fn renew<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
         self.logs.renew(store, nand, group)?;
+        self.note(group);
         self.policy.merged(group);
         match self.emptied.take_if(|emptied| emptied.group == group) {
             Some(emptied) => store.release(nand, emptied.block),
@@ -329,6 +334,7 @@ impl Scheme {
     fn recycled<N: Nand>(&mut self, store: &mut Store, nand: &mut N, recycling: Recycling) -> Result<(), FtlError> {
         let kept = self.config.log_recyclings as usize;
         self.recycled += 1;
+        self.note(recycling.logical_block);
         if kept > 0 && self.config.log_recyclings_of.is_none_or(|group| group == recycling.logical_block) {
             if self.recyclings.len() == kept {
                 self.recyclings.pop_front();
@@ -338,21 +344,24 @@ impl Scheme {
         if !store.writes_map() {
             return Ok(());
         }
-        let (segment, table) = self.map_page(store, recycling.logical_block);
-        store.write_map(nand, segment, &table)
+        let (segment, table) = self.map_page(store.geometry().page_bytes(), recycling.logical_block);
+        store.write_map(nand, segment, table)
+    }
+
+    /// The blocks of a logical block changed.
+    fn note(&mut self, group: u32) {
+        let log = self.logs.log(group).unwrap_or(BlockId::NONE);
+        let entry = self.map.chunks_exact_mut(MAP_ENTRY).nth(group as usize).expect("an entry for each logical block");
+        entry[..4].copy_from_slice(&self.logs.data(group).0.to_le_bytes());
+        entry[4..].copy_from_slice(&log.0.to_le_bytes());
     }
 
     /// The page of the block map that holds a logical block, and its number.
-    fn map_page(&self, store: &Store, group: u32) -> (u32, Vec<u8>) {
-        let entries = (store.geometry().page_bytes() as usize / MAP_ENTRY) as u32;
+    fn map_page(&self, page_bytes: u32, group: u32) -> (u32, &[u8]) {
+        let entries = page_bytes / MAP_ENTRY as u32;
         let segment = group / entries;
-        let groups = segment * entries..((segment + 1) * entries).min(store.groups());
-        let mut table = Vec::with_capacity(entries as usize * MAP_ENTRY);
-        for group in groups {
-            table.extend_from_slice(&self.logs.data(group).0.to_le_bytes());
-            table.extend_from_slice(&self.logs.log(group).unwrap_or(BlockId::NONE).0.to_le_bytes());
-        }
-        (segment, table)
+        let start = segment as usize * entries as usize * MAP_ENTRY;
+        (segment, &self.map[start..self.map.len().min(start + entries as usize * MAP_ENTRY)])
     }
 }
 
@@ -445,15 +454,18 @@ impl block_mapped::Scheme for Scheme {
             }
             emptied = Some(Emptied { group, block: logs.rebind(group, found.block) });
         }
-        Ok(Self {
+        let mut scheme = Self {
             policy: Policy::new(config, store.geometry().pages_per_block(), store.groups()),
             config: config.clone(),
             logs,
             emptied,
             written_pages: 0,
+            map: vec![0; store.groups() as usize * MAP_ENTRY],
             recycled: 0,
             recyclings: VecDeque::new(),
-        })
+        };
+        (0..store.groups()).for_each(|group| scheme.note(group));
+        Ok(scheme)
     }
 
     #[inline]
@@ -497,7 +509,9 @@ impl block_mapped::Scheme for Scheme {
         }
         self.emptied.take_if(|emptied| emptied.group == group);
         self.policy.merged(group);
-        self.logs.drop_group(group).into_iter().chain(emptied.map(|emptied| emptied.block)).collect()
+        let blocks = self.logs.drop_group(group);
+        self.note(group);
+        blocks.into_iter().chain(emptied.map(|emptied| emptied.block)).collect()
     }
 
     fn blocks(&self) -> Vec<BlockId> {

@@ -154,7 +154,7 @@ fn every_recycling_programs_a_page_of_the_map_where_the_option_says_so() {
 fn a_page_of_the_map_names_the_blocks() {
     let lab: Lab = filled(ProgramOrder::Ascending, 3, &Config::default());
     let (store, scheme) = (&lab.ftl().store, &lab.ftl().scheme);
-    let (segment, table) = scheme.map_page(store, 1);
+    let (segment, table) = scheme.map_page(store.geometry().page_bytes(), 1);
     let entry: Vec<u32> = table.chunks(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect();
     let log = |group| scheme.logs.log(group).map_or(u32::MAX, |log| log.0);
     let expected: Vec<u32> = (0..3).flat_map(|group| [scheme.logs.data(group).0, log(group)]).collect();
