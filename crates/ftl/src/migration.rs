@@ -1,10 +1,10 @@
 //! Block recycling by cost: log blocks of one logical block each, merged with their data block or moved.
 //!
 //! ## Idea
-//! Few pages written again and again, those of a file allocation table or a directory, fill a log block with copies of
-//! which the last ones count. Copying these to a new log block, a migration, costs less than copying a whole logical block,
-//! a merge, as long as they are less than half a block. Since the pages in a log block become more from one migration to
-//! the next, a merge in time costs less in the long run.
+//! Few pages written again and again, those of a file allocation table or a directory, fill a log block with copies
+//! of which the last ones count. Copying these to a new log block, a migration, costs less than copying a whole
+//! logical block, a merge, as long as they are less than half a block. Since the pages in a log block become more
+//! from one migration to the next, a merge in time costs less in the long run.
 //!
 //! ## Write path
 //! ```text
@@ -14,48 +14,51 @@
 //!                   else                  full        everything is gathered in a new data block
 //! no log block free -> a victim is switched or merged: a migration would give no block back
 //! ```
-//! `recycling = "merge"`, `"cost"`, `"limit"` and `"macro"` are the four schemes of the paper. A page that the host writes
-//! in part is read first, merged and written whole. Each recycling is followed by a program of a page of the block map.
+//! `recycling = "merge"`, `"cost"`, `"limit"` and `"macro"` are the four schemes of the paper. A page that the host
+//! writes in part is read first, merged and written whole. Each recycling is followed by a program of a page of the
+//! block map.
 //!
 //! ## The adaptive rule
-//! `cost` carries along what was written once and never again: the whole allocation table after a format, nearly half a
-//! block, is copied by every migration. `limit` merges now and then whatever happens, and `macro` takes a set of pages that
-//! are written again and again for growth, and merges it in vain.
-//! `adaptive` keeps an account instead. The pages of a log block lie in the order of their last writes, so it knows for
-//! every past recycling how many pages were not written since, and adds up what a merge there would have saved: their copies,
-//! and the pages of the log that they took. It merges once the largest of these sums reaches `patience` times what a merge
-//! costs beyond migrations, the rule of the ski rental. Pages that are written again between two recyclings count for
-//! nothing: a merge would not get rid of them. Where half of the log block is valid a merge costs nothing beyond
-//! migrations, so this is the rule of `cost` there. Where p grows by alpha a migration, half of that price gives the
-//! optimum of `macro` without an estimate: the sum over the migrations since the middle, alpha n n / 4, is half of N_p at
-//! n = sqrt(2 N_p / alpha).
+//! `cost` carries along what was written once and never again: the whole allocation table after a format, nearly half
+//! a block, is copied by every migration. `limit` merges now and then whatever happens, and `macro` takes a set of
+//! pages that are written again and again for growth, and merges it in vain. `adaptive` keeps an account instead. The
+//! pages of a log block lie in the order of their last writes, so it knows for every past recycling how many pages
+//! were not written since, and adds up what a merge there would have saved: their copies, and the pages of the log
+//! that they took. It merges once the largest of these sums reaches `patience` times what a merge costs beyond
+//! migrations, the rule of the ski rental. Pages that are written again between two recyclings count for nothing: a
+//! merge would not get rid of them. Where half of the log block is valid a merge costs nothing beyond migrations, so
+//! this is the rule of `cost` there. Where p grows by alpha a migration, half of that price gives the optimum of
+//! `macro` without an estimate: the sum over the migrations since the middle, alpha n n / 4, is half of N_p at n =
+//! sqrt(2 N_p / alpha).
 //!
-//! Bound: between two of its merges, no merge of the optimum saves more than `patience` times its price B before the next
-//! one, so with `patience` at most 1 none pays and the optimum has no advantage there; and over the same stretch
-//! the optimum either merges or carries what was unwritten, at `patience` times B at least. So the cost is at most
-//! 1 + 1 / `patience` times that of any schedule, but for the first period, as long as a page of the log has one price; the
-//! regret against the strict optimum is measured in docs/migration.md.
+//! Bound, where a page of the log has one price: between two of its merges, no merge of the optimum saves more than
+//! `patience` times its price B before the next one, so with `patience` at most 1 none pays and the optimum has no
+//! advantage there; and over the same stretch the optimum either merges or carries what was unwritten, at `patience`
+//! times B at least. But for the first period the cost is then at most (1 + 1 / `patience`) times that of any schedule.
+//! The price does change with p; the regret against the strict optimum is measured in docs/migration.md.
 //!
 //! ## Recovery
-//! Mount reads every spare area; the newest copy of a page wins, a merge that was cut is dropped, and a logical block lies in
-//! one block or two. After a cut in a migration it lies in three: the youngest is the log block, the one that was being
-//! emptied is merged away before the next block is taken. Pages of the block map are passed over. What the rules
-//! remember is lost: a logical block begins a new period.
+//! Mount reads every spare area; the newest copy of a page wins, a merge that was cut is dropped, and a logical block
+//! lies in one block or two. After a cut in a migration it lies in three: the youngest is the log block, the one that
+//! was being emptied is merged away before the next block is taken. Pages of the block map are passed over. What the
+//! rules remember is lost: a logical block begins a new period.
 //!
 //! ## Invariants
-//! A page lies in its place in the data block of its logical block, in its log block, or in the one block that a migration
-//! was emptying; at most `log_blocks` log blocks are bound; `reserve_blocks` stay free when a block is opened.
+//! A page lies in its place in the data block of its logical block, in its log block, or in the one block that a
+//! migration was emptying; at most `log_blocks` log blocks are bound; `reserve_blocks` stay free when a block is
+//! opened.
 //!
 //! ## Differences
-//! The paper does not say how alpha is estimated, for which blocks, nor which log block is evicted: all are options. A log
-//! block without valid pages is given back. Trims, recovery, failing blocks and `adaptive` are ours.
+//! The paper does not say how alpha is estimated, for which blocks, nor which log block is evicted: all are options.
+//! A log block without valid pages is given back. Trims, recovery, failing blocks and `adaptive` are ours.
 //!
 //! ## References
-//! J. Lee, S. Kim, S. Ahn, D. Lee, S. H. Noh: Cost-based Optimization of Block Recycling Scheme in NAND Flash Memory Based
-//! Storage System. Journal of KIISE: Computing Practices and Letters 13(7), 2007 (in Korean). J. Kim, J. M. Kim, S. H. Noh,
-//! S. L. Min, Y. Cho: A Space-Efficient Flash Translation Layer for CompactFlash Systems. IEEE Transactions on Consumer
-//! Electronics 48(2), 2002.
+//! J. Lee, S. Kim, S. Ahn, D. Lee, S. H. Noh: Cost-based Optimization of Block Recycling Scheme in NAND Flash Memory
+//! Based Storage System. Journal of KIISE: Computing Practices and Letters 13(7), 2007 (in Korean). J. Kim, J. M.
+//! Kim, S. H. Noh, S. L. Min, Y. Cho: A Space-Efficient Flash Translation Layer for CompactFlash Systems. IEEE
+//! Transactions on Consumer Electronics 48(2), 2002.
 
+mod config;
 pub mod cost;
 mod growth;
 mod policy;
@@ -66,8 +69,9 @@ mod tests;
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::bound_logs::{BoundLogs, LogOptions, Merge};
 pub use crate::parts::bound_logs::{FirstWrite, Victim};
-use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
+use crate::parts::store::{Found, MapUpdate, Options, Store};
 use crate::{FtlError, RamUse, Recycling, RecyclingKind, Variant};
+pub use config::Config;
 pub use growth::{Fit, Scope};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 pub use policy::Rule;
@@ -76,78 +80,6 @@ use std::collections::VecDeque;
 
 /// The FTL.
 pub type Migration = BlockMapped<Scheme>;
-
-/// Options of block recycling by cost.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Most log blocks in use at once, at least 1; as many as the free blocks allow where that is less. Default 8, as in the
-    /// paper.
-    pub log_blocks: u32,
-    /// Whether a full log block is merged or moved. Default macro.
-    pub recycling: Rule,
-    /// With `recycling = "limit"`: most migrations in a row. Default half the pages of a block, as in the paper.
-    pub limit: Option<u32>,
-    /// With `recycling = "macro"`: how alpha is found. Default `least_squares`.
-    pub alpha_fit: Fit,
-    /// With `recycling = "macro"`: how many migrations count for alpha, the last ones; 0, the default, for all.
-    pub alpha_window: u32,
-    /// With `recycling = "macro"`: whose migrations count for alpha. Default block.
-    pub alpha_scope: Scope,
-    /// With `recycling = "adaptive"`: the share of the price of a merge that pages carried along unwritten may cost before
-    /// it is done; above 0. Default 0.5.
-    pub patience: f64,
-    /// With `recycling = "adaptive"`: what an erase costs, in copies of a page. Default 1.33, of the paper's MLC chip.
-    pub erase_copies: f64,
-    /// Whether a recycling programs a page of the block map. Default page, as in the paper.
-    pub map_update: MapUpdate,
-    /// Which log block is merged when all are in use. Default lru.
-    pub victim: Victim,
-    /// Where a page goes that was never written. Default log, as in the paper.
-    pub first_write: FirstWrite,
-    /// Whether a log block that holds a prefix in order is completed; else it is merged in full. Default false.
-    pub partial_merge: bool,
-    /// When a block that holds nothing any more is erased. Default `on_alloc`, as in the paper.
-    pub erase_when: EraseWhen,
-    /// Blocks of the device that stay free for merges and migrations; at least 1. With 1 a program failure or a torn page
-    /// may leave no room; the default, 2, is safe.
-    pub reserve_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
-    pub durable_trim: bool,
-    /// How many recyclings, the last ones, are kept for the result record. Default 0.
-    pub log_recyclings: u32,
-    /// The logical block whose recyclings are kept; those of all where it is not set.
-    pub log_recyclings_of: Option<u32>,
-    /// Seed of random victims: no option, the experiment's seed comes here.
-    #[serde(skip)]
-    pub seed: u64,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            log_blocks: 8,
-            recycling: Rule::Macro,
-            limit: None,
-            alpha_fit: Fit::LeastSquares,
-            alpha_window: 0,
-            alpha_scope: Scope::Block,
-            patience: 0.5,
-            erase_copies: 1.33,
-            map_update: MapUpdate::Page,
-            victim: Victim::Lru,
-            first_write: FirstWrite::Log,
-            partial_merge: false,
-            erase_when: EraseWhen::OnAlloc,
-            reserve_blocks: 2,
-            durable_trim: true,
-            log_recyclings: 0,
-            log_recyclings_of: None,
-            seed: 0,
-        }
-    }
-}
 
 /// A log block that a migration is emptying, or was when the power went or a program failed.
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +99,8 @@ pub struct Scheme {
     policy: Policy,
     emptied: Option<Emptied>,
     written_pages: u64,
+    /// The block map as its pages hold it.
+    map: Vec<u8>,
     /// Recyclings since the mount, and the last of them.
     recycled: u64,
     recyclings: VecDeque<Recycling>,
@@ -198,6 +132,7 @@ impl Scheme {
         self.make_room(store, nand)?;
         let block = store.open(nand, self.logs.data(group))?;
         self.logs.bind(group, block);
+        self.note(group);
         Ok(())
     }
 
@@ -207,6 +142,7 @@ impl Scheme {
         if !self.logs.data(group).is_some() {
             let block = store.open(nand, BlockId::NONE)?;
             self.logs.set_data(group, block);
+            self.note(group);
         }
         Ok(())
     }
@@ -294,6 +230,7 @@ impl Scheme {
     /// Gathers a logical block in a new data block.
     fn renew<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
         self.logs.renew(store, nand, group)?;
+        self.note(group);
         self.policy.merged(group);
         match self.emptied.take_if(|emptied| emptied.group == group) {
             Some(emptied) => store.release(nand, emptied.block),
@@ -329,6 +266,7 @@ impl Scheme {
     fn recycled<N: Nand>(&mut self, store: &mut Store, nand: &mut N, recycling: Recycling) -> Result<(), FtlError> {
         let kept = self.config.log_recyclings as usize;
         self.recycled += 1;
+        self.note(recycling.logical_block);
         if kept > 0 && self.config.log_recyclings_of.is_none_or(|group| group == recycling.logical_block) {
             if self.recyclings.len() == kept {
                 self.recyclings.pop_front();
@@ -338,21 +276,24 @@ impl Scheme {
         if !store.writes_map() {
             return Ok(());
         }
-        let (segment, table) = self.map_page(store, recycling.logical_block);
-        store.write_map(nand, segment, &table)
+        let (segment, table) = self.map_page(store.geometry().page_bytes(), recycling.logical_block);
+        store.write_map(nand, segment, table)
+    }
+
+    /// The blocks of a logical block changed.
+    fn note(&mut self, group: u32) {
+        let log = self.logs.log(group).unwrap_or(BlockId::NONE);
+        let entry = self.map.chunks_exact_mut(MAP_ENTRY).nth(group as usize).expect("an entry for each logical block");
+        entry[..4].copy_from_slice(&self.logs.data(group).0.to_le_bytes());
+        entry[4..].copy_from_slice(&log.0.to_le_bytes());
     }
 
     /// The page of the block map that holds a logical block, and its number.
-    fn map_page(&self, store: &Store, group: u32) -> (u32, Vec<u8>) {
-        let entries = (store.geometry().page_bytes() as usize / MAP_ENTRY) as u32;
+    fn map_page(&self, page_bytes: u32, group: u32) -> (u32, &[u8]) {
+        let entries = page_bytes / MAP_ENTRY as u32;
         let segment = group / entries;
-        let groups = segment * entries..((segment + 1) * entries).min(store.groups());
-        let mut table = Vec::with_capacity(entries as usize * MAP_ENTRY);
-        for group in groups {
-            table.extend_from_slice(&self.logs.data(group).0.to_le_bytes());
-            table.extend_from_slice(&self.logs.log(group).unwrap_or(BlockId::NONE).0.to_le_bytes());
-        }
-        (segment, table)
+        let start = segment as usize * entries as usize * MAP_ENTRY;
+        (segment, &self.map[start..self.map.len().min(start + entries as usize * MAP_ENTRY)])
     }
 }
 
@@ -369,28 +310,7 @@ impl block_mapped::Scheme for Scheme {
     const NAME: &'static str = "migration";
 
     fn variants() -> Vec<Variant<Config>> {
-        let with = |recycling| Config { recycling, log_blocks: 2, ..Config::default() };
-        vec![
-            Variant::safe("merge", Config { victim: Victim::Fifo, ..with(Rule::Merge) }),
-            Variant::safe("cost", Config { log_blocks: 1, ..with(Rule::Cost) }),
-            Variant::safe("limit", Config { limit: Some(2), victim: Victim::Random, ..with(Rule::Limit) }),
-            Variant::safe(
-                "global",
-                Config { alpha_scope: Scope::Global, alpha_window: 4, victim: Victim::Fullest, ..with(Rule::Macro) },
-            ),
-            Variant::safe(
-                "last",
-                Config { alpha_fit: Fit::Last, map_update: MapUpdate::Oob, log_recyclings: 3, ..with(Rule::Macro) },
-            ),
-            Variant::safe("adaptive", with(Rule::Adaptive)),
-            Variant::safe(
-                "data_first",
-                Config { first_write: FirstWrite::Data, partial_merge: true, ..with(Rule::Adaptive) },
-            ),
-            Variant::safe("on_free", Config { erase_when: EraseWhen::OnFree, ..with(Rule::Cost) }),
-            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..with(Rule::Cost) }),
-            Variant::safe("forget_trims", Config { durable_trim: false, ..with(Rule::Cost) }),
-        ]
+        config::variants()
     }
 
     fn set_seed(config: &mut Config, seed: u64) {
@@ -445,15 +365,18 @@ impl block_mapped::Scheme for Scheme {
             }
             emptied = Some(Emptied { group, block: logs.rebind(group, found.block) });
         }
-        Ok(Self {
+        let mut scheme = Self {
             policy: Policy::new(config, store.geometry().pages_per_block(), store.groups()),
             config: config.clone(),
             logs,
             emptied,
             written_pages: 0,
+            map: vec![0; store.groups() as usize * MAP_ENTRY],
             recycled: 0,
             recyclings: VecDeque::new(),
-        })
+        };
+        (0..store.groups()).for_each(|group| scheme.note(group));
+        Ok(scheme)
     }
 
     #[inline]
@@ -497,7 +420,9 @@ impl block_mapped::Scheme for Scheme {
         }
         self.emptied.take_if(|emptied| emptied.group == group);
         self.policy.merged(group);
-        self.logs.drop_group(group).into_iter().chain(emptied.map(|emptied| emptied.block)).collect()
+        let blocks = self.logs.drop_group(group);
+        self.note(group);
+        blocks.into_iter().chain(emptied.map(|emptied| emptied.block)).collect()
     }
 
     fn blocks(&self) -> Vec<BlockId> {

@@ -1,10 +1,11 @@
 //! What the rules of block recycling cost beside the best schedule of merges and migrations, found in hindsight.
 //!
-//! The streams are page writes to one logical block. The optimum is a strict one: a dynamic program over every point at
-//! which the log block is full, where the state after a merge is the position in the stream alone. Its costs are the
-//! model's, and the same model follows the FTL to the last copy and erase where the schedule is the same.
+//! The streams are page writes to one logical block. The optimum is a strict one: a dynamic program over every point
+//! at which the log block is full, where the state after a merge is the position in the stream alone. Its costs are
+//! the model's, and the same model follows the FTL to the last copy and erase where the schedule is the same.
 //!
-//! `NANDLAB_BLESS=1 cargo test --release -p nandlab-ftl --test migration_regret` writes the tables of docs/migration.md.
+//! `NANDLAB_BLESS=1 cargo test --release -p nandlab-ftl --test migration_regret` writes the tables of
+//! docs/migration.md.
 
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::migration::{Config, Migration, Rule};
@@ -32,8 +33,8 @@ struct Stream {
     pages: Vec<u32>,
 }
 
-/// What a schedule costs; `merges` is asked at each full log block for its valid pages and the migrations since the last
-/// merge.
+/// What a schedule costs; `merges` is asked at each full log block for its valid pages and the migrations since the
+/// last merge.
 fn cost_of_schedule(stream: &[u32], mut merges: impl FnMut(u32, u32) -> bool) -> f64 {
     let (mut at, mut cost, mut mask, mut migrations) = (0, 0.0, 0u128, 0);
     loop {
@@ -291,7 +292,7 @@ fn the_adaptive_rule_stays_near_the_optimum_where_the_workload_changes() {
     let bound = 1.0 + 1.0 / config(Rule::Adaptive).patience;
     for stream in &changing() {
         let costs = costs(stream);
-        assert!(costs.adaptive * costs.optimum <= bound * costs.optimum + MERGE, "{}: the proven bound", stream.name);
+        assert!(costs.adaptive * costs.optimum <= bound * costs.optimum + MERGE, "{}: the bound", stream.name);
         assert!(costs.adaptive < 1.25, "{}: {}", stream.name, costs.adaptive);
         assert!(costs.optimum <= costs.best_limit.1 * costs.optimum, "{}", stream.name);
     }

@@ -1,9 +1,9 @@
 //! What the recycling of a log block costs: the model of sections 4 and 5 of the paper.
 //!
-//! A merge pays two erases, of the block that it gathers into and of the next log block, and copies every page of a block;
-//! the log then takes as many. A migration that copies `p` pages pays one erase and leaves a log block with as many pages
-//! less `p`. Over a period of `n` migrations, the k-th of which copies `alpha * k` pages, and a merge at its end, a page of
-//! the log costs [`Costs::period`].
+//! A merge pays two erases, of the block that it gathers into and of the next log block, and copies every page of a
+//! block; the log then takes as many. A migration that copies `p` pages pays one erase and leaves a log block with as
+//! many pages less `p`. Over a period of `n` migrations, the k-th of which copies `alpha * k` pages, and a merge at
+//! its end, a page of the log costs [`Costs::period`].
 
 /// Costs of flash operations, in any one unit, and the pages of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,8 +42,8 @@ impl Costs {
         self.pages / 2.0
     }
 
-    /// A page of the log over a period of `n` migrations and a merge, where each migration copies `alpha` pages more than
-    /// the one before: W(n).
+    /// A page of the log over a period of `n` migrations and a merge, where each migration copies `alpha` pages more
+    /// than the one before: W(n).
     pub fn period(&self, alpha: f64, n: f64) -> f64 {
         let copies = alpha * self.copy / 2.0;
         let cost = copies * n * n + (copies + self.erase) * n + self.merge();
@@ -62,8 +62,8 @@ impl Costs {
     }
 }
 
-/// The migrations after which a merge costs least: the printed root without the times, which cancel. Not positive where
-/// the first migration would copy as much as a block holds.
+/// The migrations after which a merge costs least: the printed root without the times, which cancel. Not positive
+/// where the first migration would copy as much as a block holds.
 pub fn optimum(pages: f64, alpha: f64) -> f64 {
     (2.0 + 2.0 * pages / alpha).sqrt() - 2.0
 }
@@ -122,7 +122,8 @@ mod tests {
     fn merging_in_time_costs_what_the_paper_says_and_the_table_of_growth_rates_holds() {
         let ratio = |alpha, n: f64| MLC.period(alpha, n) / MLC.merge_per_page();
         close(ratio(0.1, 49.0), 0.0497, 5e-5);
-        // Growth rate, optimum, cost at the better whole number beside it, with 64 migrations, and until one copies 64 pages.
+        // Growth rate, optimum, cost at the better whole number beside it, with 64 migrations, and until one copies
+        // 64 pages.
         for (alpha, n0, at_optimum, at_64, at_half) in [
             (0.01, 158.0, 0.0226, Some(0.0279), 0.3403),
             (0.05, 69.6, 0.0380, Some(0.0381), 0.3411),

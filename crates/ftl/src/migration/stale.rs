@@ -1,9 +1,9 @@
 //! What the pages cost that migrations carry along although nobody writes them any more: the account of `adaptive`.
 //!
-//! A log block keeps its pages in the order of their last writes, because a migration moves them in the order in which they
-//! lie. So the pages that were written between two recyclings, an epoch, lie side by side, and their number is all that is
-//! kept of them. For the end of each epoch the account says what a merge there would have saved until now: every later
-//! migration would have left out the pages that were not written since.
+//! A log block keeps its pages in the order of their last writes, because a migration moves them in the order in
+//! which they lie. So the pages that were written between two recyclings, an epoch, lie side by side, and their
+//! number is all that is kept of them. For the end of each epoch the account says what a merge there would have saved
+//! until now: every later migration would have left out the pages that were not written since.
 
 use super::cost::Costs;
 
@@ -22,8 +22,8 @@ pub(super) struct Stale {
     epochs: Vec<Epoch>,
 }
 
-/// What a migration of `valid` pages loses where `stale` of them could stay behind: their copies, and the pages of the log
-/// that they take, at the price that a migration then pays for one.
+/// What a migration of `valid` pages loses where `stale` of them could stay behind: their copies, and the pages of
+/// the log that they take, at the price that a migration then pays for one.
 fn saving(costs: &Costs, valid: u32, stale: u32) -> f64 {
     let (free, left) = (costs.pages - f64::from(valid), f64::from(valid - stale));
     costs.migration(f64::from(valid)) - costs.migration(left) * free / (free + f64::from(stale))
@@ -50,8 +50,8 @@ impl Stale {
         self.epochs.push(Epoch { pages: left.len() as u32, saved: 0.0 });
     }
 
-    /// Whether the valid pages, observed before, should be moved once more; `patience` is the share of what a merge costs
-    /// beyond migrations that may be lost before it is done.
+    /// Whether the valid pages, observed before, should be moved once more; `patience` is the share of what a merge
+    /// costs beyond migrations that may be lost before it is done.
     pub(super) fn migrates(&self, costs: &Costs, valid: u32, mapped: u32, patience: f64) -> bool {
         if f64::from(valid) >= costs.pages {
             return false;
@@ -74,8 +74,8 @@ impl Stale {
         self.epochs.clear();
     }
 
-    /// By epoch: the pages that were not written since its end, and what a merge there would have saved after a migration
-    /// of all pages now. A merge at the end of the last epoch is the one that is to be decided.
+    /// By epoch: the pages that were not written since its end, and what a merge there would have saved after a
+    /// migration of all pages now. A merge at the end of the last epoch is the one that is to be decided.
     fn savings<'a>(&'a self, costs: &'a Costs, valid: u32) -> impl Iterator<Item = (u32, f64)> + 'a {
         let known = self.epochs.len().saturating_sub(1);
         let mut stale = 0;

@@ -1,5 +1,5 @@
-//! Costs by hand, for a logical block of N = 8 valid pages: a merge copies 8 and erases two blocks, a migration of p valid
-//! pages copies p, erases one and leaves N - p; blocks are erased when they are taken.
+//! Costs by hand, for a logical block of N = 8 valid pages: a merge copies 8 and erases two blocks, a migration of p
+//! valid pages copies p, erases one and leaves N - p; blocks are erased when they are taken.
 
 use super::{Config, FirstWrite, Fit, Migration, Rule, Victim};
 use crate::parts::store::{EraseWhen, MapUpdate};
@@ -85,9 +85,9 @@ fn a_limit_ends_the_migrations_in_a_row() {
 
 #[test]
 fn the_macroscopic_rule_merges_at_the_rounded_optimum() {
-    // One page over and over: p = 1 at every migration. Through n of them the last one gives alpha = 1 / n, and a merge
-    // is due where n - 1 >= round(sqrt(2 + 16 n) - 2): at 13 migrations, 14 >= sqrt(226) - 2 = 13.03 does not hold yet for
-    // 12 (sqrt(210) - 2 = 12.49).
+    // One page over and over: p = 1 at every migration. Through n of them the last one gives alpha = 1 / n, and a
+    // merge is due where n - 1 >= round(sqrt(2 + 16 n) - 2): at 13 migrations, 14 >= sqrt(226) - 2 = 13.03 does not
+    // hold yet for 12 (sqrt(210) - 2 = 12.49).
     let expected = (0..).find(|&n| f64::from(n) >= ((2.0 + 16.0 * f64::from(n + 1)).sqrt() - 2.0).round()).unwrap();
     let config = Config { alpha_fit: Fit::Last, ..rule(Rule::Macro) };
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
@@ -154,7 +154,7 @@ fn every_recycling_programs_a_page_of_the_map_where_the_option_says_so() {
 fn a_page_of_the_map_names_the_blocks() {
     let lab: Lab = filled(ProgramOrder::Ascending, 3, &Config::default());
     let (store, scheme) = (&lab.ftl().store, &lab.ftl().scheme);
-    let (segment, table) = scheme.map_page(store, 1);
+    let (segment, table) = scheme.map_page(store.geometry().page_bytes(), 1);
     let entry: Vec<u32> = table.chunks(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect();
     let log = |group| scheme.logs.log(group).map_or(u32::MAX, |log| log.0);
     let expected: Vec<u32> = (0..3).flat_map(|group| [scheme.logs.data(group).0, log(group)]).collect();

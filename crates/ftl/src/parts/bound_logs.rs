@@ -245,8 +245,8 @@ impl BoundLogs {
         log.map_or(Ok(()), |log| store.release(nand, log))
     }
 
-    /// Takes over a block that a mount found in use: one that holds pages in their places is the data block, another one
-    /// the log block; false where the logical block has both.
+    /// Takes over a block that a mount found in use: one that holds pages in their places is the data block, another
+    /// one the log block; false where the logical block has both.
     pub(crate) fn adopt(&mut self, store: &Store, group: u32, found: &Found) -> bool {
         if store.holds_in_place(group, found.block) && !self.data(group).is_some() {
             self.set_data(group, found.block);

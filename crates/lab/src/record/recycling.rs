@@ -14,7 +14,8 @@ pub struct RecyclingRecord {
     pub merge_valid: Option<f64>,
     /// Most migrations of a logical block in a row; those are the row of `slope` and `r2`.
     pub longest_row: u64,
-    /// Slope of the line through the origin for the pages that they copied over their number; null where there are none.
+    /// Slope of the line through the origin for the pages that they copied over their number; null where there are
+    /// none.
     pub slope: Option<f64>,
     /// Squared correlation of the two; null where one of them does not change.
     pub r2: Option<f64>,

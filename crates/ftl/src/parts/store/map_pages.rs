@@ -1,7 +1,7 @@
 //! Pages of the block map, one after the other in a block of their own.
 //!
-//! They are what firmware that reads its map at power-on would write. A mount here reads the spare areas of all pages and
-//! needs none of them, so the block before is given back as soon as the first page of the next one is written.
+//! They are what firmware that reads its map at power-on would write. A mount here reads the spare areas of all pages
+//! and needs none of them, so the block before is given back as soon as the first page of the next one is written.
 
 use super::Store;
 use crate::parts::frontier::Frontier;
