@@ -2,6 +2,7 @@
 
 use nandlab_ftl::{Recycling, RecyclingKind};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// The recyclings that were kept, and what follows from them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -12,7 +13,8 @@ pub struct RecyclingRecord {
     pub migration_valid: Option<f64>,
     /// Mean of the valid pages of full log blocks that were merged in full; null where there was none.
     pub merge_valid: Option<f64>,
-    /// Most migrations of a logical block in a row; those are the row of `slope` and `r2`.
+    /// Most migrations of a logical block in a row; those are the row of `slope` and `r2`. Rows that begin with a merge
+    /// come before those that begin with whatever the log block held already.
     pub longest_row: u64,
     /// Slope of the line through the origin for the pages that they copied over their number; null where there are
     /// none.
@@ -53,7 +55,17 @@ fn longest_row(list: &[Recycling]) -> Vec<(f64, f64)> {
         row.reverse();
         row
     };
-    let longest = migrations().max_by_key(|(at, one)| (one.migrations, std::cmp::Reverse(*at)));
+    let mut merged = BTreeSet::new();
+    let begun: Vec<bool> = list
+        .iter()
+        .map(|one| {
+            if one.kind != RecyclingKind::Migration {
+                merged.insert(one.logical_block);
+            }
+            merged.contains(&one.logical_block)
+        })
+        .collect();
+    let longest = migrations().max_by_key(|(at, one)| (begun[*at], one.migrations, std::cmp::Reverse(*at)));
     longest.map(row).unwrap_or_default()
 }
 
@@ -91,6 +103,16 @@ mod tests {
         // (1, 3), (2, 5), (3, 10): (3 + 10 + 30) / (1 + 4 + 9); by the formula of Pearson 7^2 / (2 x 26).
         assert_eq!((record.longest_row, record.slope), (3, Some(43.0 / 14.0)));
         assert!((record.r2.unwrap() - 49.0 / 52.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_row_that_begins_with_a_merge_comes_before_a_longer_one() {
+        use RecyclingKind::{Full, Migration};
+        let list = [(Migration, 60, 0), (Migration, 60, 1), (Migration, 60, 2), (Full, 60, 3), (Migration, 1, 0)];
+        let list = list.into_iter().chain([(Migration, 3, 1)]);
+        let list = (0..).zip(list).map(|(number, (kind, valid, n))| recycling(number, 0, kind, valid, n)).collect();
+        let record = RecyclingRecord::of(list);
+        assert_eq!((record.longest_row, record.slope), (2, Some(7.0 / 5.0)));
     }
 
     #[test]
