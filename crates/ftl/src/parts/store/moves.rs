@@ -7,8 +7,8 @@ use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Orig
 use std::ops::Range;
 
 impl Store {
-    /// Moves the newest copies of `pages` to their own places in `block`, whose free pages begin there; false where
-    /// the block failed.
+    /// Moves the newest copies of the pages at `places` that lie in another block to their own places in `block`, which
+    /// takes them; false where the block failed.
     pub(crate) fn complete<N: Nand>(
         &mut self,
         nand: &mut N,
