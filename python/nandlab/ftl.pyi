@@ -117,8 +117,9 @@ def mtbs(
         data_pages: Pages of the data area of a block; the others are its spare area. 0: half of them,
             the default, which the B+tree study calls optimal. The study's sectors are pages of 512
             bytes. Default 0.
-        whole_requests: Whether the pages of a request are placed together; else each page alone.
-            Default true, the reading that fits the B+tree study.
+        whole_requests: Whether the pages of a request are placed together, so that a page of the host
+            that takes several is written whole; else each page alone. Default true, the reading that
+            fits the B+tree study.
         erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
@@ -146,8 +147,9 @@ def bast(
             that is less. Default 8, a convention: the paper shows what 4 to 64 bring.
         victim: Which log block is reclaimed when all are in use. Default "lru".
         first_write: Where a page goes that was never written. Default "data".
-        partial_merge: Whether a log block that holds a prefix in order is completed; else it is merged
-            in full. Default true.
+        partial_merge: Whether a log block that holds a prefix in order is completed by copies of the
+            other pages; else it is merged in full. Where no other page is mapped it becomes the data
+            block as it is, either way. Default true.
         erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.

@@ -56,7 +56,8 @@ pub struct Config {
     pub victim: Victim,
     /// Where a page goes that was never written. Default data.
     pub first_write: FirstWrite,
-    /// Whether a log block that holds a prefix in order is completed; else it is merged in full. Default true.
+    /// Whether a log block that holds a prefix in order is completed by copies of the other pages; else it is merged in
+    /// full. Where no other page is mapped it becomes the data block as it is, either way. Default true.
     pub partial_merge: bool,
     /// When a block that holds nothing any more is erased. Default `on_free`.
     pub erase_when: EraseWhen,

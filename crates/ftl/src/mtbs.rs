@@ -48,8 +48,8 @@ pub struct Config {
     /// Pages of the data area of a block; the others are its spare area. 0: half of them, the default, which the B+tree
     /// study calls optimal. The study's sectors are pages of 512 bytes.
     pub data_pages: u32,
-    /// Whether the pages of a request are placed together; else each page alone. Default true, the reading that fits the
-    /// B+tree study.
+    /// Whether the pages of a request are placed together, so that a page of the host that takes several is written whole;
+    /// else each page alone. Default true, the reading that fits the B+tree study.
     pub whole_requests: bool,
     /// When a block that holds nothing any more is erased. Default `on_free`.
     pub erase_when: EraseWhen,

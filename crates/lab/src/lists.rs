@@ -1,6 +1,7 @@
 //! What there is to choose from: everything on the lists of the crates below, as JSON.
 
 use crate::profiles;
+use nandlab_ftl::bast;
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::profile::Profile;
 use nandlab_workload::trace;
@@ -98,7 +99,7 @@ pub fn lists() -> Lists {
         workloads: workloads.map(workload).collect(),
         traces: trace::FORMATS.iter().map(|format| choice(format.name, format.source, None, None)).collect(),
         devices: profiles::LIST.iter().map(device).collect(),
-        victims: Victim::LIST.iter().map(|&(name, doc)| plain(name, doc)).collect(),
+        victims: Victim::LIST.iter().chain(bast::Victim::LIST).map(|&(name, doc)| plain(name, doc)).collect(),
     }
 }
 

@@ -58,6 +58,8 @@ def override(pair: Pair, file: str) -> str:
 def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     if path is not None:
         writable(path)
+        if Path(path).suffix not in (".html", ".htm"):
+            raise click.BadParameter(f"{path}: a report is a .html file")
         from nandlab.report.charts import require_vl_convert
 
         require_vl_convert()

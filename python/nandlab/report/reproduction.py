@@ -10,7 +10,7 @@ from nandlab.report import charts, html
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
-from nandlab.reproduce.records import cells, lowest, rows
+from nandlab.reproduce.records import cells, from_where_lowest, lowest, rows
 from nandlab.reproduce.verdict import VERDICTS, short
 from nandlab.toml_text import toml_text
 
@@ -126,7 +126,8 @@ def _figure_section(found: Reproduction, at: int) -> str:
     drawn = _draw(found, at)
     if not drawn:
         return ""
-    parts = [html.figure(drawn, found.records.filled(figure.caption) + ".")]
+    said = [found.records.filled(figure.caption), from_where_lowest(found.records, figure)]
+    parts = [html.figure(drawn, " ".join(f"{text}." for text in said if text))]
     if figure.lowest:
         titles = (f"lowest at {figure.x_title}", *(_x(figure, x) for x in figure.points(found.records.full)))
         parts.append(html.table(titles, lowest(found.records, figure)))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -55,6 +55,8 @@ class Claim:
     """What is worth knowing whatever the verdict is."""
     why: Why
     """Why it differs, if it does."""
+    table: Table = field(repr=False, compare=False)
+    """Where it stands in the file."""
 
     @property
     def read_from(self) -> str:
@@ -92,6 +94,8 @@ class Figure:
     y_log: bool
     lowest: bool
     """Whether the report says which line is lowest at each point."""
+    lowest_from: str
+    """The line of which the caption says from where on it is lowest; empty for none."""
 
     @property
     def x_is_size(self) -> bool:
@@ -288,6 +292,7 @@ def _claim(table: Table, paper: Paper) -> Claim:
         to_exercise=table.text("to_exercise", ""),
         note=table.read("note", table.text("note", ""), parse_why),
         why=table.read("why", table.text("why", ""), parse_why),
+        table=table,
     )
     table.end()
     _check_claim(table, claim, paper)
@@ -362,7 +367,11 @@ def _figure(table: Table) -> Figure:
         y_title=y.text("title"),
         y_log=y.truth("log", False),
         lowest=y.truth("lowest", False),
+        lowest_from=y.text("lowest_from", ""),
     )
+    if figure.lowest_from and figure.lowest_from not in figure.colours:
+        lines = ", ".join(figure.colours)
+        raise y.error("lowest_from", f"expected one of {lines}, given {figure.lowest_from!r}")
     for each in (x, y, table):
         each.end()
     return figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,7 +52,10 @@ class Records:
             why = self.failed.get(key, "was stopped before its end")
             raise Missing(f"the run {run} with seed {seed} {why}")
         record = self.found[key]
-        return self.paper.measures[measure].value(lambda path: _number(record, path))
+        try:
+            return self.paper.measures[measure].value(lambda path: _number(record, path))
+        except FormulaError as error:
+            raise FormulaError(f"measure {measure} of the run {run}: {error}") from None
 
     def values(self, formula: Formula) -> list[float]:
         """What a formula comes to, for each seed; raises as `lookup`."""
@@ -66,11 +69,11 @@ class Records:
         """Words with their figures; a dash for one that there is not."""
         return words.filled(self._mean_or_nothing)
 
-    def _mean_or_nothing(self, formula: Formula) -> float:
+    def _mean_or_nothing(self, formula: Formula) -> float | None:
         try:
             return self.mean(formula)
-        except Missing as error:
-            raise FormulaError(str(error)) from None
+        except (Missing, FormulaError):
+            return None
 
     def sides(self, condition: Condition) -> list[tuple[float, float]]:
         """Both sides of a condition, for each seed; raises as `lookup`."""
@@ -131,6 +134,39 @@ def lowest(records: Records, figure: Figure) -> list[list[str]]:
             line.append(" ≈ ".join(row["colour"] for row in here if row["y"] <= 1.02 * least))
         table.append(line)
     return table
+
+
+def from_where_lowest(records: Records, figure: Figure) -> str:
+    """For each panel from which point on the line `lowest_from` is the lowest at all of them, in a sentence.
+
+    Empty where no line is named, or a point is missing.
+    """
+    name = figure.labels.get(figure.lowest_from, figure.lowest_from)
+    found = rows(records, figure)
+    points = sorted(figure.points(records.full))
+    if not name or len(found) < len(points) * len(figure.runs()):
+        return ""
+    starts: dict[Any, list[str]] = {}
+    for panel in dict.fromkeys(row["panel"] for row in found):
+        start = None
+        for x in reversed(points):
+            here = {row["colour"]: row["y"] for row in found if row["panel"] == panel and row["x"] == x}
+            if here[name] > min(here.values()):
+                break
+            start = x
+        starts.setdefault(start, []).append(panel)
+    parts = [f"from {x:,} on with {_all(starts[x])}" for x in points if x in starts]
+    never = [f"not at the end with {_all(starts[None])}"] if None in starts else []
+    return f"Of the points that are drawn, {name} is lowest {'; '.join([*parts, *never])}"
+
+
+def _all(names: Sequence[str]) -> str:
+    """Names in a row.
+
+    >>> _all(["a"]), _all(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([part for part in (", ".join(names[:-1]), names[-1]) if part])
 
 
 def cells(records: Records, grid: Grid) -> list[list[float | None]]:

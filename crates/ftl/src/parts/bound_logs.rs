@@ -20,6 +20,16 @@ pub enum Victim {
     Fullest,
 }
 
+impl Victim {
+    /// The names of all policies with what they do.
+    pub const LIST: &'static [(&'static str, &'static str)] = &[
+        ("lru", "Of log blocks: the one that was written to longest ago."),
+        ("fifo", "Of log blocks: the one that was bound longest ago."),
+        ("random", "Of log blocks: any, drawn from the seed of the experiment."),
+        ("fullest", "Of log blocks: the one with the most programmed pages, the least recently written among equals."),
+    ];
+}
+
 /// Where a page goes that was never written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -27,16 +37,17 @@ pub enum FirstWrite {
     /// To its place in the data block.
     #[default]
     Data,
-    /// To the log block, like every other write; merges alone make data blocks.
+    /// To the log block, where the logical block has no data block; merges alone make data blocks. In one that a merge
+    /// has made, a page that is still free takes its place.
     Log,
 }
 
 /// How a log block ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Merge {
-    /// It holds every page in its place and becomes the data block.
+    /// It holds every mapped page, in order, and becomes the data block without a copy.
     Switch,
-    /// It holds a prefix in order, takes the other pages and becomes the data block.
+    /// It holds a prefix in order, takes copies of the other pages and becomes the data block.
     Partial,
     /// Everything is gathered in a new block.
     Full,
@@ -184,7 +195,7 @@ impl BoundLogs {
         let (filled, pages) = (store.high_water(log), store.pages_of(group).len() as u32);
         if filled == 0 || !store.is_in_place(group, log, 0..filled.min(pages)) {
             Merge::Full
-        } else if filled >= pages || !data.is_some() || store.is_stale(data) {
+        } else if filled >= pages || !data.is_some() || store.mapped_to(data) == 0 {
             Merge::Switch
         } else if self.options.partial_merge {
             Merge::Partial

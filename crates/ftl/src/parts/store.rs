@@ -268,6 +268,15 @@ impl Store {
         })
     }
 
+    /// Whether the newest copy of a page of a logical block, one of those at `places`, lies in another block.
+    pub(crate) fn lacks(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
+        let pages = self.pages_of(group);
+        let (first, end) = (pages.start + places.start, (pages.start + places.end).min(pages.end));
+        let start = self.geometry.page(block, 0).0;
+        let here = start..start + self.geometry.pages_per_block();
+        self.map[first as usize..end as usize].iter().any(|page| page.is_some() && !here.contains(&page.0))
+    }
+
     /// Whether the chip programs without gaps.
     pub(crate) fn is_dense(&self) -> bool {
         self.dense
@@ -297,7 +306,7 @@ impl Store {
         self.fill.lowest_free(block)
     }
 
-    /// Whether every page of a logical block that is mapped lies at its own place in `block`, where `places` allows.
+    /// Whether every page of a logical block that belongs at one of `places` is mapped and lies there in `block`.
     pub(crate) fn is_in_place(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
         let first = self.pages_of(group).start;
         let page = self.geometry.page(block, 0).0;
