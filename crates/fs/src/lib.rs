@@ -9,7 +9,9 @@
 
 mod error;
 pub mod fat;
+pub mod parts;
 pub mod posix;
+pub mod yaffs;
 
 pub use error::FsError;
 

@@ -1,0 +1,79 @@
+//! The measurement of Doh et al. (2008) in small: when garbage collection sets in.
+
+use nandlab_fs::yaffs::{self, Yaffs};
+use nandlab_fs::FileSystem;
+use nandlab_nand::random::Random;
+use nandlab_nand::{Counting, Geometry, ProgramOrder, Rules};
+
+const LISTS: [&str; 3] = ["dialled", "received", "missed"];
+const MESSAGES: [&str; 2] = ["incoming", "outgoing"];
+
+/// Call lists of 300 B that are filled, empty message files.
+fn set_up(fs: &mut dyn FileSystem) {
+    for list in LISTS {
+        let file = fs.create(list).unwrap();
+        fs.write(file, 0, &[7; 300]).unwrap();
+        fs.close(file).unwrap();
+    }
+    for messages in MESSAGES {
+        let file = fs.create(messages).unwrap();
+        fs.close(file).unwrap();
+    }
+}
+
+/// One day: 25 records of 15 B overwritten in their lists, 6 messages of 512 B appended, in random order.
+fn transaction(fs: &mut dyn FileSystem, random: &mut Random, slots: &mut [u64; 3]) {
+    let mut work: Vec<usize> = [[0; 10].as_slice(), &[1; 10], &[2; 5], &[3; 3], &[4; 3]].concat();
+    while !work.is_empty() {
+        let what = work.swap_remove(random.below(work.len() as u64) as usize);
+        if what < 3 {
+            let file = fs.open(LISTS[what]).unwrap();
+            fs.write(file, slots[what] * 15, &[1; 15]).unwrap();
+            slots[what] = (slots[what] + 1) % 20;
+            fs.close(file).unwrap();
+        } else {
+            let file = fs.open(MESSAGES[what - 3]).unwrap();
+            let end = fs.len(file).unwrap();
+            fs.write(file, end, &[2; 512]).unwrap();
+            fs.close(file).unwrap();
+        }
+    }
+}
+
+fn flash() -> Counting {
+    let rules = Rules { program_order: ProgramOrder::Any, partial_programs: 3, ..Rules::default() };
+    Counting::new(Geometry::single_die(2048, 32, 512).expect("the shape is sound"), rules)
+}
+
+/// The first transaction with an aggressive collection.
+fn first_aggressive(aggressive: impl Fn(u64) -> u64, most: u64) -> Option<u64> {
+    (1..=most).find(|&transaction| aggressive(transaction) > 0)
+}
+
+#[test]
+fn yaffs_uses_every_block_by_a_thousand_transactions_and_collects_aggressively_before_two_thousand() {
+    let mut fs = Yaffs::mount(flash(), &yaffs::Config::default()).unwrap();
+    let (mut random, mut slots) = (Random::new(1), [0; 3]);
+    set_up(&mut fs);
+    let mut counts = Vec::new();
+    let mut all_used = None;
+    for transaction_number in 1..=2000u64 {
+        transaction(&mut fs, &mut random, &mut slots);
+        counts.push(fs.collections());
+        let used = (0..2048).filter(|&block| fs.nand().pe_cycles()[block] > 0).count();
+        let live = fs.live_pages().iter().filter(|&&live| live > 0).count();
+        if all_used.is_none() && used + live >= 2048 - 40 {
+            all_used = Some(transaction_number);
+        }
+    }
+    for transactions in [500, 1000, 1500, 2000] {
+        let copied = counts[transactions - 1].copied;
+        println!("yaffs after {transactions}: {:?}, {copied} copied", counts[transactions - 1]);
+    }
+    let first = first_aggressive(|transaction| counts[transaction as usize - 1].aggressive, 2000);
+    println!("yaffs: every block was used at {all_used:?}, first aggressive collection at {first:?}");
+    assert!(all_used.is_some_and(|at| (900..=1100).contains(&at)), "every block was used at {all_used:?}");
+    assert!(first.is_some_and(|at| at > 1000 && at <= 2000), "first aggressive collection at {first:?}");
+    assert!(counts[999].passive > 0 && counts[999].aggressive == 0);
+    fs.check();
+}
