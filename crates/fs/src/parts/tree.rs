@@ -19,7 +19,7 @@ pub(crate) trait Tree {
     fn target(&mut self, entry: u32) -> Result<String, FsError>;
     /// The entry that has the bytes.
     fn contents(&mut self, entry: u32) -> Result<u32, FsError>;
-    /// Entries whose bytes are open.
+    /// Entries whose bytes are open, every name of a file.
     fn open_entries(&mut self) -> Result<Vec<u32>, FsError>;
 }
 

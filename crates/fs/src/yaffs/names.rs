@@ -40,7 +40,8 @@ impl<N: Nand> Tree for Yaffs<N> {
     }
 
     fn open_entries(&mut self) -> Result<Vec<u32>, FsError> {
-        Ok(self.open.values().copied().collect())
+        let names = |&file: &u32| std::iter::once(file).chain(self.objects.get(file).links.iter().copied());
+        Ok(self.open.values().flat_map(names).collect())
     }
 }
 

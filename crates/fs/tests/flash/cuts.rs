@@ -111,9 +111,9 @@ fn nothing_durable_is_lost_wherever_the_power_goes() {
 fn a_cut_in_the_mount_after_a_cut_loses_nothing() {
     let mut cases = 0;
     for subject in systems() {
-        cases += exhaust(&subject, 3, 40, seeds(23, 3) as usize, 2);
+        cases += exhaust(&subject, 3, 40, seeds(17, 3) as usize, 2);
     }
-    assert!(cases > 300, "only {cases} cuts");
+    assert!(cases > 200, "only {cases} cuts");
 }
 
 #[test]

@@ -168,6 +168,11 @@ impl Model {
         Err(FsError::BadName { path: path.into(), why: String::new() })
     }
 
+    /// The file that was opened by this path, or would be.
+    fn opened(&self, path: &str) -> Result<u32, FsError> {
+        self.open.get(path).copied().map_or_else(|| self.file(path), Ok)
+    }
+
     fn refuse_open(&self, path: &str) -> Answer {
         let inside = format!("{path}/");
         let is_open = |file: &u32| self.open.values().any(|open| open == file);
@@ -205,7 +210,7 @@ impl Model {
         match op {
             Op::Create(path) => self.create(path),
             Op::Write(path, at, len, seed) => {
-                let file = self.file(path)?;
+                let file = self.opened(path)?;
                 self.change(file, |held| {
                     let end = *at as usize + len;
                     if held.len() < end {
@@ -219,7 +224,7 @@ impl Model {
                 Ok(())
             }
             Op::Truncate(path, len) => {
-                let file = self.file(path)?;
+                let file = self.opened(path)?;
                 if self.files[&file].now().len() as u64 != *len {
                     self.cut(file, *len);
                 }
@@ -283,6 +288,20 @@ impl Model {
                 self.names.insert(path.clone(), Entry::Symlink(target.clone()));
                 Ok(())
             }
+        }
+    }
+
+    /// What may be there when the power went during an operation: the file that it writes is not yet durable.
+    pub(crate) fn interrupted(&self, op: &Op) -> Self {
+        let mut after = self.clone();
+        if let Op::Write(path, ..) | Op::Truncate(path, _) = op {
+            if let Ok(file) = self.opened(path) {
+                after.open.insert(path.clone(), file);
+            }
+        }
+        match after.apply(op) {
+            Ok(()) => after,
+            Err(_) => self.clone(),
         }
     }
 
@@ -378,7 +397,7 @@ impl Model {
         }
     }
 
-    /// Everything is durable and nothing open: what a clean end leaves.
+    /// Everything is durable and nothing is open.
     pub(crate) fn settle(&mut self) {
         self.open.clear();
         self.files.values_mut().for_each(File::settle);

@@ -217,7 +217,10 @@ impl Session<'_> {
         let done = carry_out(self.fs, &mut self.open, op);
         match &done {
             Err(error @ FsError::Device(Error::PowerLost)) => return Err(error.clone()),
-            Err(FsError::Full { .. }) if expected.is_ok() => *self.model = before,
+            Err(FsError::Full { .. }) if expected.is_ok() => {
+                *self.model = before;
+                self.compare()?;
+            }
             _ => assert!(same(&done, &expected), "{op:?}: {done:?}, expected {expected:?}"),
         }
         Ok(())
@@ -287,7 +290,7 @@ impl Rig {
             for op in script {
                 let before = session.model.clone();
                 if session.step(op).is_err() {
-                    return Some((before, session.model.clone()));
+                    return Some((before.clone(), before.interrupted(op)));
                 }
             }
             None
