@@ -9,6 +9,7 @@
 
 mod error;
 pub mod fat;
+pub mod minv;
 pub mod parts;
 pub mod posix;
 pub mod yaffs;

@@ -1,6 +1,7 @@
 //! What the file systems on bare flash share: garbage collection, and what paths mean.
 
 pub mod collector;
+pub mod tags;
 pub(crate) mod tree;
 
 use crate::FsError;

@@ -4,7 +4,7 @@ use super::blocks::State;
 use super::mount::{Found, Traces};
 use super::objects::{Object, Objects, Owner};
 use super::scan_large::Backwards;
-use super::tags::Tags;
+use crate::parts::tags::Tags;
 use super::Yaffs;
 use nandlab_block::RamUse;
 use nandlab_nand::{BlockId, Kind, Nand, Ppa};

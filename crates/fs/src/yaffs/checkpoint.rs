@@ -7,7 +7,7 @@ use super::blocks::{Block, State};
 use super::header::Type;
 use super::objects::{Object, Objects, Owner, ROOT};
 use super::scan_large::Heads;
-use super::tags::Tags;
+use crate::parts::tags::Tags;
 use super::Yaffs;
 use crate::parts::wait;
 use crate::FsError;

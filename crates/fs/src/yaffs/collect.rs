@@ -3,7 +3,7 @@
 use super::blocks::State;
 use super::flash::Page;
 use super::objects::Owner;
-use super::tags::Tags;
+use crate::parts::tags::Tags;
 use super::Yaffs;
 use crate::parts::collector::{self, Collect, Collector};
 use crate::FsError;

@@ -1,7 +1,7 @@
 //! Contents of files.
 
 use super::flash::Page;
-use super::tags::{Tags, MAX_CHUNKS};
+use crate::parts::tags::{Tags, MAX_CHUNKS};
 use super::Yaffs;
 use crate::parts::patch;
 use crate::FsError;

@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, State};
 use super::objects::Owner;
-use super::tags::Tags;
+use crate::parts::tags::Tags;
 use super::{header, Yaffs};
 use crate::parts::wait;
 use crate::FsError;

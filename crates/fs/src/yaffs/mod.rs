@@ -53,10 +53,10 @@ mod names;
 mod objects;
 mod scan_large;
 mod scan_small;
-mod tags;
+
 
 pub use crate::parts::collector::{Config as Collection, Counts};
-pub use tags::Tags;
+pub use crate::parts::tags::Tags;
 
 use crate::parts::collector::Collector;
 use crate::parts::{failed, tree};

@@ -5,7 +5,7 @@ use super::cache::Cache;
 use super::flash::Page;
 use super::header::{self, Header, Type};
 use super::objects::{Object, Objects, Owner, LOST, ROOT, UNLINKED};
-use super::tags::Tags;
+use crate::parts::tags::Tags;
 use super::{Collector, Config, Yaffs};
 use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, NandError, Oob, Ppa};

@@ -1,7 +1,7 @@
 //! Objects and their names, in memory.
 
 use super::header::{Header, Type};
-use super::tags::MAX_OBJECT;
+use crate::parts::tags::MAX_OBJECT;
 use nandlab_nand::{Kind, Ppa};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,7 @@
 
 use super::blocks::State;
 use super::mount::{Copy, Found, Scan, Traces};
-use super::tags::Tags;
+use crate::parts::tags::Tags;
 use super::Yaffs;
 use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, Oob, Ppa};

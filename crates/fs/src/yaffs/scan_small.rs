@@ -3,7 +3,7 @@
 use super::blocks::State;
 use super::mount::{Copy, Found, Scan};
 use super::objects::Owner;
-use super::tags::Tags;
+use crate::parts::tags::Tags;
 use super::Yaffs;
 use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, Origin, Ppa};

@@ -1,9 +1,11 @@
 //! The measurement of Doh et al. (2008) in small: when garbage collection sets in.
 
+use nandlab_fs::minv::{self, Minv};
 use nandlab_fs::yaffs::{self, Yaffs};
 use nandlab_fs::FileSystem;
+use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, ProgramOrder, Rules};
+use nandlab_nand::{BlockId, Counting, Geometry, ProgramOrder, Rules};
 
 const LISTS: [&str; 3] = ["dialled", "received", "missed"];
 const MESSAGES: [&str; 2] = ["incoming", "outgoing"];
@@ -56,24 +58,48 @@ fn yaffs_uses_every_block_by_a_thousand_transactions_and_collects_aggressively_b
     let (mut random, mut slots) = (Random::new(1), [0; 3]);
     set_up(&mut fs);
     let mut counts = Vec::new();
+    let mut used = vec![false; 2048];
     let mut all_used = None;
-    for transaction_number in 1..=2000u64 {
+    for number in 1..=2000u64 {
         transaction(&mut fs, &mut random, &mut slots);
         counts.push(fs.collections());
-        let used = (0..2048).filter(|&block| fs.nand().pe_cycles()[block] > 0).count();
-        let live = fs.live_pages().iter().filter(|&&live| live > 0).count();
-        if all_used.is_none() && used + live >= 2048 - 40 {
-            all_used = Some(transaction_number);
+        for (block, used) in (0..).map(BlockId).zip(&mut used) {
+            *used |= fs.nand().high_water(block) > 0 || fs.nand().pe_cycles()[block.index()] > 0;
+        }
+        if all_used.is_none() && used.iter().all(|&used| used) {
+            all_used = Some(number);
         }
     }
     for transactions in [500, 1000, 1500, 2000] {
-        let copied = counts[transactions - 1].copied;
-        println!("yaffs after {transactions}: {:?}, {copied} copied", counts[transactions - 1]);
+        println!("yaffs after {transactions}: {:?}", counts[transactions - 1]);
     }
     let first = first_aggressive(|transaction| counts[transaction as usize - 1].aggressive, 2000);
     println!("yaffs: every block was used at {all_used:?}, first aggressive collection at {first:?}");
     assert!(all_used.is_some_and(|at| (900..=1100).contains(&at)), "every block was used at {all_used:?}");
     assert!(first.is_some_and(|at| at > 1000 && at <= 2000), "first aggressive collection at {first:?}");
-    assert!(counts[999].passive > 0 && counts[999].aggressive == 0);
+    assert!(counts[499].passive > 0 && counts[999].aggressive == 0);
+    fs.check();
+}
+
+#[test]
+fn minv_hardly_erases_before_two_thousand_transactions_and_then_collects_aggressively() {
+    let config = minv::Config::default();
+    let nvram = Nvram::new(1 << 20, NvmCost::default());
+    let mut fs = Minv::mount(flash(), nvram, &config).unwrap();
+    let (mut random, mut slots) = (Random::new(1), [0; 3]);
+    set_up(&mut fs);
+    let mut counts = Vec::new();
+    let mut erases = Vec::new();
+    for _ in 1..=2500 {
+        transaction(&mut fs, &mut random, &mut slots);
+        counts.push(fs.collections());
+        erases.push(fs.nand().pe_cycles().iter().sum::<u32>());
+    }
+    for transactions in [500, 1000, 1500, 2000, 2500] {
+        println!("minv after {transactions}: {:?}, {} erases", counts[transactions - 1], erases[transactions - 1]);
+    }
+    let first = first_aggressive(|transaction| counts[transaction as usize - 1].aggressive, 2500);
+    println!("minv: first aggressive collection at {first:?}");
+    assert!(first.is_some_and(|at| at > 2000 && at <= 2500), "first aggressive collection at {first:?}");
     fs.check();
 }

@@ -2,11 +2,12 @@
 
 use crate::model::{bytes, Model, Op, Seen, SeenEntry};
 use nandlab_block::Error;
+use nandlab_fs::minv::{self, Minv};
 use nandlab_fs::yaffs::{self, Yaffs};
 use nandlab_fs::{FileSystem, FsError, Handle, Kind};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
-use nandlab_nand::nvm::{NvmCost, Nvram};
+use nandlab_nand::nvm::{Nvm, NvmCost, Nvram};
 use nandlab_nand::power_cut::PowerCut;
 use nandlab_nand::{Geometry, Nand, ProgramOrder, Rules};
 use std::collections::BTreeMap;
@@ -44,9 +45,25 @@ impl<N: Nand> Checked for Yaffs<N> {
     }
 }
 
+impl<N: Nand, V: Nvm> Checked for Minv<N, V> {
+    fn check(&mut self) {
+        Minv::check(self);
+    }
+    fn link(&mut self, from: &str, to: &str) -> Result<(), FsError> {
+        Minv::link(self, from, to)
+    }
+    fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError> {
+        Minv::symlink(self, target, path)
+    }
+    fn read_link(&mut self, path: &str) -> Result<String, FsError> {
+        Minv::read_link(self, path)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) enum System {
     Yaffs(yaffs::Config),
+    Minv(minv::Config),
 }
 
 /// A file system with options on a device.
@@ -75,6 +92,7 @@ pub(crate) fn systems() -> Vec<Subject> {
     let geometry = |blocks, pages, bytes| Geometry::single_die(blocks, pages, bytes).expect("the shape is sound");
     let usual = || yaffs::Config { gc: small_reserve(), ..yaffs::Config::default() };
     let yaffs = System::Yaffs;
+    let minv = |objects| System::Minv(minv::Config { gc: small_reserve(), objects });
     let subject = |name, system, geometry, rules| Subject { name, system, geometry, rules };
     vec![
         subject("yaffs1", yaffs(usual()), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
@@ -97,13 +115,15 @@ pub(crate) fn systems() -> Vec<Subject> {
             geometry(20, 5, 2048),
             rules(ProgramOrder::Ascending, 1),
         ),
+        subject("minv", minv(12), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),
+        subject("minv:tight", minv(7), geometry(13, 4, 1024), rules(ProgramOrder::AscendingDense, 1)),
     ]
 }
 
 pub(crate) fn device(subject: &Subject) -> Device {
     let backed = Backed::ram(subject.geometry, subject.rules);
     let flash = PowerCut::new(Faulty::new(backed, Faults::default()).expect("no faults are sound"));
-    Device { flash, nvram: Nvram::new(1 << 17, NvmCost::default()) }
+    Device { flash, nvram: Nvram::new(1 << 14, NvmCost::default()) }
 }
 
 /// Runs `work` on the mounted file system; dropping it at the end is a power cut.
@@ -114,6 +134,7 @@ pub(crate) fn mounted<R>(
 ) -> Result<R, FsError> {
     match &subject.system {
         System::Yaffs(config) => Ok(work(&mut Yaffs::mount(&mut device.flash, config)?)),
+        System::Minv(config) => Ok(work(&mut Minv::mount(&mut device.flash, &mut device.nvram, config)?)),
     }
 }
 

@@ -15,13 +15,13 @@
 use nandlab_nand::{Kind, Lpn, Oob, Origin, Seq};
 
 /// Bits of an object number.
-pub(super) const OBJECT_BITS: u32 = 18;
+pub(crate) const OBJECT_BITS: u32 = 18;
 /// Bits of a chunk number.
-pub(super) const CHUNK_BITS: u32 = 20;
+pub(crate) const CHUNK_BITS: u32 = 20;
 /// Objects are below this number; the last one is never given, so that no tags look like no page.
-pub(super) const MAX_OBJECT: u32 = (1 << OBJECT_BITS) - 1;
+pub(crate) const MAX_OBJECT: u32 = (1 << OBJECT_BITS) - 1;
 /// Chunks of a file.
-pub(super) const MAX_CHUNKS: u32 = (1 << CHUNK_BITS) - 1;
+pub(crate) const MAX_CHUNKS: u32 = (1 << CHUNK_BITS) - 1;
 
 /// What a page holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,12 +42,12 @@ pub struct Tags {
 
 impl Tags {
     /// Tags without an order, which the writer adds.
-    pub(super) fn new(object: u32, chunk: u32, bytes: u32) -> Self {
+    pub(crate) fn new(object: u32, chunk: u32, bytes: u32) -> Self {
         Self { object, chunk, bytes, serial: 0, sequence: 0, shrinks: false }
     }
 
     /// As they are stored; `small`: in the form of YAFFS1.
-    pub(super) fn to_oob(self, small: bool, kind: Kind, origin: Origin) -> Oob {
+    pub(crate) fn to_oob(self, small: bool, kind: Kind, origin: Origin) -> Oob {
         debug_assert!(self.object < MAX_OBJECT && self.chunk <= MAX_CHUNKS, "tags are in range: {self:?}");
         let low = u64::from(self.object)
             | u64::from(self.chunk) << OBJECT_BITS
@@ -61,7 +61,7 @@ impl Tags {
     }
 
     /// What is stored.
-    pub(super) fn from_oob(small: bool, oob: &Oob) -> Self {
+    pub(crate) fn from_oob(small: bool, oob: &Oob) -> Self {
         let low = u64::from(oob.lpn.0) | u64::from(oob.aux) << 32;
         let object = low as u32 & MAX_OBJECT;
         let chunk = (low >> OBJECT_BITS) as u32 & MAX_CHUNKS;
