@@ -179,17 +179,17 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         mut head: Head,
     ) -> Result<(), FsError> {
         let before = self.page(object, chunk)?;
-        let owner = Owner { object, chunk, kind: Kind::Data };
         let bytes = grown.saturating_sub(self.base_of(chunk)).min(self.page_bytes()) as u32;
+        let owner = Owner { object, chunk, bytes, kind: Kind::Data };
         let is_plain = before.is_some() && grown == size && self.known(object)? == head;
         if is_plain {
             let entry = self.entry(object, chunk)?.expect("a mapped chunk has an entry");
-            let to = self.program(owner, bytes, page)?;
+            let to = self.program(owner, page)?;
             return self.relink(entry, to);
         }
         let mut change = Change::default();
         let entry = self.put_path(&mut change, object, &mut head, chunk)?;
-        let to = self.program(owner, bytes, page)?;
+        let to = self.program(owner, page)?;
         self.put_half(&mut change, entry, to.0 + 1)?;
         self.put_taken(&mut change, to, before)?;
         change.put(self.field(object, SIZE), grown);

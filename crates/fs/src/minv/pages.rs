@@ -44,6 +44,8 @@ impl Block {
 pub(super) struct Owner {
     pub(super) object: u32,
     pub(super) chunk: u32,
+    /// Bytes in the tags: what stands behind them in the page is not the file's, and a copy must not claim it.
+    pub(super) bytes: u32,
     pub(super) kind: Kind,
 }
 
@@ -119,10 +121,10 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     }
 
     /// Programs a chunk at the next page; nothing refers to it yet.
-    pub(super) fn program(&mut self, owner: Owner, bytes: u32, page: &N::Buf) -> Result<Ppa, FsError> {
+    pub(super) fn program(&mut self, owner: Owner, page: &N::Buf) -> Result<Ppa, FsError> {
         loop {
             let to = self.allocate()?;
-            let oob = self.tags(owner, bytes).to_oob(false, owner.kind, Origin::FILE_DATA);
+            let oob = self.tags(owner).to_oob(false, owner.kind, Origin::FILE_DATA);
             let done = self.nand.program(to, page, &[], oob);
             if self.programmed(to, done.map(drop))? {
                 self.owners[to.index()] = Some(owner);
@@ -131,8 +133,8 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         }
     }
 
-    fn tags(&self, owner: Owner, bytes: u32) -> Tags {
-        Tags { sequence: self.registers.sequence, ..Tags::new(owner.object, owner.chunk, bytes) }
+    fn tags(&self, owner: Owner) -> Tags {
+        Tags { sequence: self.registers.sequence, ..Tags::new(owner.object, owner.chunk, owner.bytes) }
     }
 
     fn programmed(&mut self, to: Ppa, done: Result<(), NandError>) -> Result<bool, FsError> {
@@ -303,7 +305,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         let oob = self.nand.read_spare(at).map_err(|error| self.failed(error))?;
         let oob = oob.ok_or_else(|| FsError::Damaged(format!("page {at} is in use and erased")))?;
         let tags = Tags::from_oob(false, &oob);
-        Ok(Owner { object: tags.object, chunk: tags.chunk, kind: oob.kind })
+        Ok(Owner { object: tags.object, chunk: tags.chunk, bytes: tags.bytes, kind: oob.kind })
     }
 
     /// Moves a page in use to the allocation point.
@@ -311,15 +313,15 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         let mut owner = self.owner(from)?;
         let entry = self.entry(owner.object, owner.chunk)?;
         let entry = entry.ok_or_else(|| FsError::Damaged(format!("page {from} is in use and no map has it")))?;
-        let bytes = self.bytes_in(owner.object, owner.chunk)?;
+        owner.bytes = owner.bytes.min(self.bytes_in(owner.object, owner.chunk)?);
         let to = loop {
             let to = self.allocate()?;
-            let oob = self.tags(owner, bytes).to_oob(false, owner.kind, Origin::FILE_DATA);
+            let oob = self.tags(owner).to_oob(false, owner.kind, Origin::FILE_DATA);
             match self.nand.copy(from, to, oob) {
                 Err(NandError::Uncorrectable(page)) if page == from => {
                     owner.kind = Kind::Lost;
                     let contents = self.blank();
-                    break self.program(owner, bytes, &contents)?;
+                    break self.program(owner, &contents)?;
                 }
                 done => {
                     if self.programmed(to, done.map(drop))? {

@@ -12,10 +12,22 @@ use super::Yaffs;
 use crate::parts::wait;
 use crate::FsError;
 use nandlab_nand::{BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
+use std::collections::BTreeMap;
 
 const MAGIC: u32 = 0x5943_5031;
 /// Magic, bytes, checksum.
 const HEAD: usize = 12;
+
+/// What a checkpoint says.
+struct Tables {
+    objects: Objects,
+    states: Vec<Block>,
+    open: Option<(BlockId, u32)>,
+    /// Pages that stand for ones that could not be read.
+    lost: Vec<Ppa>,
+    /// Bytes in the tags of pages.
+    tagged: BTreeMap<Ppa, u32>,
+}
 
 /// Reads what was written, as far as there is some.
 struct Reader<'a>(&'a [u8]);
@@ -55,7 +67,7 @@ fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811C_9DC5, |sum, &byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-fn put_object(out: &mut Vec<u8>, number: u32, object: &Object) {
+fn put_object(out: &mut Vec<u8>, number: u32, object: &Object, owners: &[Owner]) {
     for word in [number, object.parent, object.header.0, object.equivalent, object.chunks.len() as u32] {
         out.extend(word.to_le_bytes());
     }
@@ -65,10 +77,15 @@ fn put_object(out: &mut Vec<u8>, number: u32, object: &Object) {
     out.extend([object.kind as u8, u8::from(object.deleted) | u8::from(object.stale_tail) << 1]);
     put_text(out, &object.name);
     put_text(out, &object.target);
-    object.chunks.iter().for_each(|page| out.extend(page.0.to_le_bytes()));
+    for page in &object.chunks {
+        out.extend(page.0.to_le_bytes());
+        let bytes = if page.is_some() { owners[page.index()].bytes as u16 } else { 0 };
+        out.extend(bytes.to_le_bytes());
+    }
 }
 
-fn take_object(from: &mut Reader<'_>) -> Option<(u32, Object)> {
+/// An object with its number and the bytes in the tags of its pages.
+fn take_object(from: &mut Reader<'_>) -> Option<(u32, Object, Vec<u32>)> {
     let [number, parent, header, equivalent, chunks] = [from.word()?, from.word()?, from.word()?, from.word()?, from.word()?];
     let [size, stored_size, time] = [from.long()?, from.long()?, from.long()?];
     let kind = match from.byte()? {
@@ -86,11 +103,13 @@ fn take_object(from: &mut Reader<'_>) -> Option<(u32, Object)> {
     (object.header, object.equivalent) = (Ppa(header), equivalent);
     (object.deleted, object.stale_tail) = (flags & 1 == 1, flags & 2 == 2);
     object.dirty = size != stored_size;
+    let mut bytes = Vec::new();
     for _ in 0..chunks {
         object.chunks.push(Ppa(from.word()?));
+        bytes.push(u32::from(from.byte()?) | u32::from(from.byte()?) << 8);
     }
     object.mapped = object.chunks.iter().filter(|page| page.is_some()).count() as u32;
-    Some((number, object))
+    Some((number, object, bytes))
 }
 
 impl<N: Nand> Yaffs<N> {
@@ -100,7 +119,7 @@ impl<N: Nand> Yaffs<N> {
             return 0;
         }
         let objects = self.objects.len() as u64;
-        let bytes = 64 + u64::from(self.geometry.blocks()) * 6 + u64::from(self.geometry.pages()) * 4 + objects * 128;
+        let bytes = 64 + u64::from(self.geometry.blocks()) * 6 + u64::from(self.geometry.pages()) * 6 + objects * 128;
         let block_bytes = u64::from(self.geometry.pages_per_block()) * self.page_bytes();
         (bytes.div_ceil(block_bytes) as u32).saturating_sub(self.checkpoint.len() as u32)
     }
@@ -126,7 +145,7 @@ impl<N: Nand> Yaffs<N> {
         }
         let objects: Vec<_> = self.objects.iter().filter(|&(number, _)| number != ROOT).collect();
         out.extend((objects.len() as u32).to_le_bytes());
-        objects.into_iter().for_each(|(number, object)| put_object(&mut out, number, object));
+        objects.into_iter().for_each(|(number, object)| put_object(&mut out, number, object, &self.owners));
         let lost: Vec<u32> = (0..).zip(&self.owners).filter(|(_, owner)| owner.lost).map(|(page, _)| page).collect();
         out.extend((lost.len() as u32).to_le_bytes());
         lost.into_iter().for_each(|page| out.extend(page.to_le_bytes()));
@@ -211,7 +230,8 @@ impl<N: Nand> Yaffs<N> {
         let Some(start) = blocks.iter().rposition(|&(_, chunk, _)| chunk == 1) else { return Ok(false) };
         let blocks: Vec<(u32, u32, BlockId)> = blocks.split_off(start);
         let Some((tables, taken)) = self.read_tables(&blocks)? else { return Ok(false) };
-        let Some((objects, states, open, lost)) = self.parse(&tables) else { return Ok(false) };
+        let Some(parsed) = self.parse(&tables) else { return Ok(false) };
+        let Tables { objects, states, open, lost, tagged } = parsed;
         self.blocks.open = open;
         self.objects = objects;
         for (block, state) in (0..).map(BlockId).zip(states) {
@@ -227,7 +247,7 @@ impl<N: Nand> Yaffs<N> {
             self.blocks.set_state(block, State::Checkpoint);
         }
         self.failing = self.blocks.iter().filter(|(_, block)| block.failing).map(|(block, _)| block).collect();
-        self.adopt_tables(&lost);
+        self.adopt_tables(&lost, &tagged);
         Ok(true)
     }
 
@@ -267,8 +287,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(sums.then_some((tables, taken)))
     }
 
-    #[allow(clippy::type_complexity)]
-    fn parse(&mut self, tables: &[u8]) -> Option<(Objects, Vec<Block>, Option<(BlockId, u32)>, Vec<Ppa>)> {
+    fn parse(&mut self, tables: &[u8]) -> Option<Tables> {
         let mut from = Reader(&tables[HEAD..]);
         if from.word()? != self.geometry.blocks() || from.word()? != self.geometry.pages() {
             return None;
@@ -289,8 +308,10 @@ impl<N: Nand> Yaffs<N> {
             states.push(Block { state, shrinks, failing, sequence: from.word()?, ..Block::EMPTY });
         }
         let mut objects = Objects::new();
+        let mut tagged = BTreeMap::new();
         for _ in 0..from.word()? {
-            let (number, object) = take_object(&mut from)?;
+            let (number, object, bytes) = take_object(&mut from)?;
+            tagged.extend(object.mapped_chunks().map(|(chunk, at)| (at, bytes[chunk as usize - 1])));
             objects.insert(number, object);
         }
         let mut lost = Vec::new();
@@ -298,17 +319,18 @@ impl<N: Nand> Yaffs<N> {
             lost.push(Ppa(from.word()?));
         }
         (self.sequence, self.time) = (sequence, time);
-        Some((objects, states, open.is_some().then_some((open, next)), lost))
+        Some(Tables { objects, states, open: open.is_some().then_some((open, next)), lost, tagged })
     }
 
     /// Fills what follows from objects and states.
-    fn adopt_tables(&mut self, lost: &[Ppa]) {
+    fn adopt_tables(&mut self, lost: &[Ppa], tagged: &BTreeMap<Ppa, u32>) {
         for number in self.objects.numbers() {
             let object = self.objects.get(number).clone();
             let header = (0, object.header);
             for (chunk, at) in object.mapped_chunks().chain(Some(header).filter(|(_, at)| at.is_some())) {
                 self.blocks.take(at);
-                self.owners[at.index()] = Owner { object: number, chunk, serial: 0, lost: lost.contains(&at) };
+                let bytes = tagged.get(&at).copied().unwrap_or(0);
+                self.owners[at.index()] = Owner { object: number, chunk, serial: 0, bytes, lost: lost.contains(&at) };
             }
             if object.deleted {
                 self.soften(number);

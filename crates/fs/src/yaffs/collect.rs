@@ -142,7 +142,7 @@ impl<N: Nand> Yaffs<N> {
         let to = if chunk == 0 {
             self.move_header(from, number, serial)?
         } else {
-            let bytes = self.objects.get(number).bytes_in(chunk, self.page_bytes());
+            let bytes = owner.bytes.min(self.objects.get(number).bytes_in(chunk, self.page_bytes()));
             let tags = Tags { serial, ..Tags::new(number, chunk, bytes) };
             match self.copy(from, tags, owner.kind())? {
                 Some(to) => to,

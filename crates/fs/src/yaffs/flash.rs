@@ -89,7 +89,8 @@ impl<N: Nand> Yaffs<N> {
     fn adopt(&mut self, to: Ppa, tags: Tags, kind: Kind) {
         self.blocks.take(to);
         let lost = kind == Kind::Lost;
-        self.owners[to.index()] = Owner { object: tags.object, chunk: tags.chunk, serial: tags.serial, lost };
+        let Tags { object, chunk, serial, bytes, .. } = tags;
+        self.owners[to.index()] = Owner { object, chunk, serial, bytes, lost };
         if tags.shrinks {
             self.blocks.change(self.geometry.block_of(to), |block| block.shrinks = true);
         }

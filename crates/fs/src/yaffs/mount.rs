@@ -165,8 +165,8 @@ impl<N: Nand> Yaffs<N> {
 
     fn use_page(&mut self, copy: Copy, object: u32) {
         self.blocks.take(copy.at);
-        let Tags { chunk, serial, .. } = copy.tags;
-        self.owners[copy.at.index()] = Owner { object, chunk, serial, lost: copy.lost };
+        let Tags { chunk, serial, bytes, .. } = copy.tags;
+        self.owners[copy.at.index()] = Owner { object, chunk, serial, bytes, lost: copy.lost };
     }
 
     /// Ends what a cut left half done between objects: links, shadows, directories, removed files.

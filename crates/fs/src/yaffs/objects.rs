@@ -20,12 +20,14 @@ pub(super) struct Owner {
     pub(super) object: u32,
     pub(super) chunk: u32,
     pub(super) serial: u8,
+    /// Bytes in the tags: what stands behind them in the page is not the file's, and a copy must not claim it.
+    pub(super) bytes: u32,
     /// The page stands for one that could not be read.
     pub(super) lost: bool,
 }
 
 impl Owner {
-    pub(super) const NONE: Self = Self { object: 0, chunk: 0, serial: 0, lost: false };
+    pub(super) const NONE: Self = Self { object: 0, chunk: 0, serial: 0, bytes: 0, lost: false };
 
     /// The kind of the page.
     pub(super) fn kind(&self) -> Kind {

@@ -24,7 +24,7 @@ fn cut(mut rig: Rig, plan: CutPlan, script: &[Op]) -> Option<Cut> {
 /// Brings the power back and checks; the device must work on.
 fn recovered(cut: &Cut, tail: &[Op]) -> Rig {
     let mut rig = cut.rig.clone();
-    rig.device.flash.restore();
+    rig.device.restore();
     rig.recover(&cut.before, &cut.after).expect("the power is back");
     rig.session(tail).expect("the power is back");
     rig
@@ -74,7 +74,7 @@ fn again(subject: &Subject, seed: u64, first: CutPlan, lost: &Cut, tail: &[Op]) 
             let plan = CutPlan { operation, form };
             let reached = named(subject, seed, &[first, plan], || {
                 let mut rig = lost.rig.clone();
-                rig.device.flash.restore();
+                rig.device.restore();
                 rig.device.flash.arm(plan);
                 let (before, after) = match rig.recover(&lost.before, &lost.after) {
                     Err(FsError::Device(_)) => (lost.before.clone(), lost.after.clone()),
@@ -116,6 +116,38 @@ fn a_cut_in_the_mount_after_a_cut_loses_nothing() {
     assert!(cases > 200, "only {cases} cuts");
 }
 
+/// Cuts between any two words that are stored in NVRAM, and in the mount after some of them.
+#[test]
+fn nothing_is_lost_between_two_words_of_the_nvram() {
+    for subject in systems().into_iter().filter(|subject| subject.name.starts_with("minv")) {
+        let mut cases = 0;
+        for seed in 0..seeds(2, 8) {
+            let ops = script(seed, 60, seed % 2 == 1);
+            let tail = script(seed + 1000, 6, false);
+            for words in (0..).step_by(seeds(5, 1) as usize) {
+                let mut rig = Rig::new(&subject, device(&subject));
+                rig.device.nvram.cut_after(words);
+                let Some((before, after)) = rig.until_cut(&ops) else { break };
+                cases += 1;
+                let lost = Cut { rig, before, after };
+                let plan = CutPlan { operation: words + 1, form: Form::Clean };
+                named(&subject, seed, &[plan], || recovered(&lost, &tail));
+                for again in (0..30).step_by(if words % 3 == 0 { 1 } else { 30 }) {
+                    let mut rig = lost.rig.clone();
+                    rig.device.restore();
+                    rig.device.nvram.cut_after(again);
+                    let (before, after) = match rig.recover(&lost.before, &lost.after) {
+                        Ok(()) => rig.until_cut(&tail).unwrap_or((rig.model.clone(), rig.model.clone())),
+                        Err(_) => (lost.before.clone(), lost.after.clone()),
+                    };
+                    named(&subject, seed, &[plan], || recovered(&Cut { rig, before, after }, &tail));
+                }
+            }
+        }
+        assert!(cases > 100, "only {cases} cuts");
+    }
+}
+
 #[test]
 fn nothing_durable_is_lost_in_random_cuts_one_after_another() {
     for subject in systems() {
@@ -127,6 +159,7 @@ fn nothing_durable_is_lost_in_random_cuts_one_after_another() {
                 let form = Form::ALL[random.below(Form::ALL.len() as u64) as usize];
                 let plan = CutPlan { operation: 1 + random.below(150), form };
                 plans.push(plan);
+                rig.device.nvram.cut_after(if random.below(2) == 0 { random.below(3000) } else { u64::MAX - 1 });
                 let ops = script(seed * 10 + round, 150, random.below(2) == 0);
                 rig = named(&subject, seed, &plans, || match cut(rig, plan, &ops) {
                     Some(cut) => recovered(&cut, &[]),

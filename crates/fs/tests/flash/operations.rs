@@ -1,5 +1,6 @@
 //! Random operations with mounts in between, full devices, and every program and erase failing once.
 
+use crate::model::Op;
 use crate::rig::{device, systems, Rig, Subject};
 use nandlab_nand::random::Random;
 
@@ -45,6 +46,21 @@ fn everything_survives_a_mount_after_each_operation() {
     for subject in systems() {
         for seed in 100..100 + seeds(2, 40) {
             play(&subject, seed, 150, seed % 2 == 0);
+        }
+    }
+}
+
+/// What a page holds behind the end of its file stays void when the file grows, also after copies of the page: a copy
+/// once claimed as many bytes as the file had by then.
+#[test]
+fn what_was_cut_off_stays_away_over_collections_and_mounts() {
+    for subject in systems() {
+        let mut rig = Rig::new(&subject, device(&subject));
+        let cut = [Op::Create("a".into()), Op::Write("a".into(), 0, 500, 7), Op::Truncate("a".into(), 100)];
+        let churn: Vec<Op> = (0..80).map(|seed| Op::Write("b".into(), 0, 3000, seed)).collect();
+        let grow = [Op::Write("a".into(), 4000, 10, 9)];
+        for ops in [&cut[..], &[Op::Create("b".into())], &churn, &grow, &churn, &[]] {
+            rig.session(ops).unwrap_or_else(|error| panic!("{subject}: {error}"));
         }
     }
 }

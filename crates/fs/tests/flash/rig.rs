@@ -22,6 +22,14 @@ pub(crate) struct Device {
     pub(crate) nvram: Nvram,
 }
 
+impl Device {
+    /// The power is back.
+    pub(crate) fn restore(&mut self) {
+        self.flash.restore();
+        self.nvram.restore();
+    }
+}
+
 /// What a file system on bare flash can do beyond the contract.
 pub(crate) trait Checked: FileSystem {
     fn check(&mut self);
