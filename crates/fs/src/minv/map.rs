@@ -48,7 +48,13 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     }
 
     /// Makes the nodes that lead to the map entry of a chunk, as part of `change`; returns where it is.
-    pub(super) fn put_path(&mut self, change: &mut Change, object: u32, head: &mut Head, chunk: u32) -> Result<u64, FsError> {
+    pub(super) fn put_path(
+        &mut self,
+        change: &mut Change,
+        object: u32,
+        head: &mut Head,
+        chunk: u32,
+    ) -> Result<u64, FsError> {
         let index = chunk - 1;
         let root = self.field(object, ROOT_NODE);
         while head.height == 0 || !reaches(index, head.height) {

@@ -1,10 +1,12 @@
 //! Names: files, directories and links made, renamed and removed, each in one change.
 
-use super::layout::{CHILDREN, EQUIVALENT, HEAD, LINKS, NAME, NAME_BYTES, NEXT, NODES, PENDING, ROOT_NODE, SIZE, TEXT_BYTES};
+use super::layout::{
+    CHILDREN, EQUIVALENT, HEAD, LINKS, NAME, NAME_BYTES, NEXT, NODES, PENDING, ROOT_NODE, SIZE, TEXT_BYTES,
+};
 use super::memory::{Change, Head, Type};
 use super::Minv;
-use crate::parts::tree::{self, Place, Tree};
 use crate::parts::dark;
+use crate::parts::tree::{self, Place, Tree};
 use crate::{FsError, Kind};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Nand;
@@ -138,7 +140,14 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     }
 
     /// Gives an object its name and place.
-    fn put_linked(&mut self, change: &mut Change, object: u32, head: Head, directory: u32, name: &str) -> Result<(), FsError> {
+    fn put_linked(
+        &mut self,
+        change: &mut Change,
+        object: u32,
+        head: Head,
+        directory: u32,
+        name: &str,
+    ) -> Result<(), FsError> {
         self.put_head(change, object, Head { parent: directory, name_bytes: name.len() as u8, ..head });
         for (at, piece) in name.as_bytes().chunks(8).enumerate() {
             let mut word = [0; 8];

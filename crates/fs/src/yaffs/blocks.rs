@@ -36,14 +36,8 @@ pub(super) struct Block {
 }
 
 impl Block {
-    pub(super) const EMPTY: Self = Self {
-        state: State::Empty { erased: true },
-        in_use: 0,
-        soft: 0,
-        sequence: 0,
-        shrinks: false,
-        failing: false,
-    };
+    pub(super) const EMPTY: Self =
+        Self { state: State::Empty { erased: true }, in_use: 0, soft: 0, sequence: 0, shrinks: false, failing: false };
 
     /// Pages that collection would have to copy.
     pub(super) fn live(&self) -> u32 {

@@ -4,8 +4,8 @@ use super::blocks::State;
 use super::mount::{Found, Traces};
 use super::objects::{Object, Objects, Owner};
 use super::scan_large::Backwards;
-use crate::parts::tags::Tags;
 use super::Yaffs;
+use crate::parts::tags::Tags;
 use nandlab_block::RamUse;
 use nandlab_nand::{BlockId, Kind, Nand, Ppa};
 
@@ -85,7 +85,10 @@ impl<N: Nand> Yaffs<N> {
             == (object.kind, object.parent, &object.name, &object.target, object.equivalent);
         assert!(same || object.parent == super::objects::LOST, "object {number} is {object:?}, on flash {header:?}");
         assert_eq!(header.size, object.stored_size, "length of object {number} on flash");
-        assert!(object.dirty || object.size == object.stored_size || object.deleted, "object {number} has a new length");
+        assert!(
+            object.dirty || object.size == object.stored_size || object.deleted,
+            "object {number} has a new length"
+        );
         for (chunk, at) in object.mapped_chunks() {
             let Owner { object: owner, chunk: owned, .. } = self.owners[at.index()];
             assert_eq!((owner, owned), (number, chunk), "the owner of page {at}");
@@ -112,7 +115,11 @@ impl<N: Nand> Yaffs<N> {
         for number in self.objects.numbers().into_iter().filter(|&number| Objects::is_on_flash(number)) {
             let object = self.objects.get(number);
             let traces = found.scan.remove(&number).unwrap_or_default();
-            assert_eq!(traces.header.as_ref().map(|(copy, _)| copy.at), Some(object.header), "header of object {number}");
+            assert_eq!(
+                traces.header.as_ref().map(|(copy, _)| copy.at),
+                Some(object.header),
+                "header of object {number}"
+            );
             if !object.deleted {
                 self.compare(number, object, &traces);
             }

@@ -7,8 +7,8 @@ use super::blocks::{Block, State};
 use super::header::Type;
 use super::objects::{Object, Objects, Owner, ROOT};
 use super::scan_large::Heads;
-use crate::parts::tags::Tags;
 use super::Yaffs;
+use crate::parts::tags::Tags;
 use crate::parts::wait;
 use crate::FsError;
 use nandlab_nand::{BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
@@ -17,6 +17,9 @@ use std::collections::BTreeMap;
 const MAGIC: u32 = 0x5943_5031;
 /// Magic, bytes, checksum.
 const HEAD: usize = 12;
+
+/// The bytes of a checkpoint, and the blocks that they are in.
+type Read = (Vec<u8>, Vec<BlockId>);
 
 /// What a checkpoint says.
 struct Tables {
@@ -86,7 +89,8 @@ fn put_object(out: &mut Vec<u8>, number: u32, object: &Object, owners: &[Owner])
 
 /// An object with its number and the bytes in the tags of its pages.
 fn take_object(from: &mut Reader<'_>) -> Option<(u32, Object, Vec<u32>)> {
-    let [number, parent, header, equivalent, chunks] = [from.word()?, from.word()?, from.word()?, from.word()?, from.word()?];
+    let [number, parent, header, equivalent, chunks] =
+        [from.word()?, from.word()?, from.word()?, from.word()?, from.word()?];
     let [size, stored_size, time] = [from.long()?, from.long()?, from.long()?];
     let kind = match from.byte()? {
         1 => Type::File,
@@ -252,7 +256,7 @@ impl<N: Nand> Yaffs<N> {
     }
 
     /// The bytes of a checkpoint and the blocks that they are in.
-    fn read_tables(&mut self, blocks: &[(u32, u32, BlockId)]) -> Result<Option<(Vec<u8>, Vec<BlockId>)>, FsError> {
+    fn read_tables(&mut self, blocks: &[(u32, u32, BlockId)]) -> Result<Option<Read>, FsError> {
         let page_bytes = self.page_bytes() as usize;
         let (mut tables, mut taken, mut wanted) = (Vec::new(), Vec::new(), HEAD);
         for &(_, first, block) in blocks {

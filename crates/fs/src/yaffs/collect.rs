@@ -3,9 +3,9 @@
 use super::blocks::State;
 use super::flash::Page;
 use super::objects::Owner;
-use crate::parts::tags::Tags;
 use super::Yaffs;
 use crate::parts::collector::{self, Collect, Collector};
+use crate::parts::tags::Tags;
 use crate::FsError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
 

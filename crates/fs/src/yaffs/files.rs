@@ -1,9 +1,9 @@
 //! Contents of files.
 
 use super::flash::Page;
-use crate::parts::tags::{Tags, MAX_CHUNKS};
 use super::Yaffs;
 use crate::parts::patch;
+use crate::parts::tags::{Tags, MAX_CHUNKS};
 use crate::FsError;
 use nandlab_nand::{Kind, Nand, Origin, PageBuf, Ppa};
 

@@ -2,8 +2,8 @@
 
 use super::blocks::{Block, State};
 use super::objects::Owner;
-use crate::parts::tags::Tags;
 use super::{header, Yaffs};
+use crate::parts::tags::Tags;
 use crate::parts::wait;
 use crate::FsError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Oob, Origin, PageBuf, Ppa};

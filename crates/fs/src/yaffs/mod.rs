@@ -54,7 +54,6 @@ mod objects;
 mod scan_large;
 mod scan_small;
 
-
 pub use crate::parts::collector::{Config as Collection, Counts};
 pub use crate::parts::tags::Tags;
 
@@ -86,13 +85,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self {
-            format: Format::Auto,
-            gc: Collection::default(),
-            cache_pages: 0,
-            checkpoint: true,
-            mark_copied: true,
-        }
+        Self { format: Format::Auto, gc: Collection::default(), cache_pages: 0, checkpoint: true, mark_copied: true }
     }
 }
 

@@ -5,8 +5,8 @@ use super::cache::Cache;
 use super::flash::Page;
 use super::header::{self, Header, Type};
 use super::objects::{Object, Objects, Owner, LOST, ROOT, UNLINKED};
-use crate::parts::tags::Tags;
 use super::{Collector, Config, Yaffs};
+use crate::parts::tags::Tags;
 use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, NandError, Oob, Ppa};
 use std::collections::BTreeMap;
@@ -125,7 +125,9 @@ impl<N: Nand> Yaffs<N> {
         let start = newest.map_or(blocks - 1, |block| block.0);
         let first = (1..=blocks).map(|step| (start + step) % blocks).find(|&block| looks_erased[block as usize]);
         match first {
-            Some(first) if self.blocks.open.is_none() => self.blocks.resume_after(BlockId((first + blocks - 1) % blocks)),
+            Some(first) if self.blocks.open.is_none() => {
+                self.blocks.resume_after(BlockId((first + blocks - 1) % blocks));
+            }
             _ => self.blocks.resume_after(BlockId(start)),
         }
     }
@@ -188,8 +190,12 @@ impl<N: Nand> Yaffs<N> {
         for &(number, shadowed) in shadows {
             self.end_rename(number, shadowed)?;
         }
-        let gone: Vec<u32> =
-            self.objects.iter().filter(|(_, object)| object.deleted && object.mapped == 0).map(|(number, _)| number).collect();
+        let gone: Vec<u32> = self
+            .objects
+            .iter()
+            .filter(|(_, object)| object.deleted && object.mapped == 0)
+            .map(|(number, _)| number)
+            .collect();
         gone.into_iter().try_for_each(|number| self.forget(number))
     }
 
@@ -247,7 +253,12 @@ impl<N: Nand> Yaffs<N> {
             return self.move_page(at);
         }
         let contents = self.blank();
-        let to = self.program(&Page { tags: Tags::new(number, chunk, 0), kind: Kind::Data, contents: &contents, tail: &[] })?;
+        let to = self.program(&Page {
+            tags: Tags::new(number, chunk, 0),
+            kind: Kind::Data,
+            contents: &contents,
+            tail: &[],
+        })?;
         self.objects.get_mut(number).map(chunk, to);
         Ok(())
     }

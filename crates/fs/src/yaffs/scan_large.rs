@@ -2,8 +2,8 @@
 
 use super::blocks::State;
 use super::mount::{Copy, Found, Scan, Traces};
-use crate::parts::tags::Tags;
 use super::Yaffs;
+use crate::parts::tags::Tags;
 use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, Oob, Ppa};
 
@@ -35,9 +35,8 @@ impl<N: Nand> Yaffs<N> {
         for &block in &heads.bad {
             self.blocks.set_state(block, State::Bad);
         }
-        let is_blank = self.blocks.iter().all(|(block, entry)| {
-            entry.state == State::Bad || heads.looks_erased[block.index()]
-        });
+        let is_blank =
+            self.blocks.iter().all(|(block, entry)| entry.state == State::Bad || heads.looks_erased[block.index()]);
         if is_blank || self.restore_checkpoint(&heads)? {
             return Ok(());
         }

@@ -3,8 +3,8 @@
 use super::blocks::State;
 use super::mount::{Copy, Found, Scan};
 use super::objects::Owner;
-use crate::parts::tags::Tags;
 use super::Yaffs;
+use crate::parts::tags::Tags;
 use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, Origin, Ppa};
 use std::collections::BTreeMap;
@@ -17,6 +17,9 @@ struct Pages {
     /// Pages that are void though their tags do not say so.
     void: Vec<Copy>,
 }
+
+/// The newest copy of everything, the objects that shadow others, and the older copies.
+type Newest = (Scan, Vec<(u32, u32)>, Vec<Copy>);
 
 impl<N: Nand> Yaffs<N> {
     /// Reads the spare areas of all blocks in use and rebuilds the tables.
@@ -86,9 +89,8 @@ impl<N: Nand> Yaffs<N> {
         Ok(programmed)
     }
 
-    /// The newest copy of everything, the objects that shadow others, and the older copies.
-    #[allow(clippy::type_complexity)]
-    fn newest_copies(&mut self, pages: Pages) -> Result<(Scan, Vec<(u32, u32)>, Vec<Copy>), FsError> {
+    /// Tells the newest copies from the older ones.
+    fn newest_copies(&mut self, pages: Pages) -> Result<Newest, FsError> {
         let Pages { copies, mut void } = pages;
         let (mut scan, mut shadows) = (Scan::new(), Vec::new());
         for ((object, chunk), mut copies) in copies {

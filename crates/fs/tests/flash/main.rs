@@ -2,6 +2,7 @@
 
 mod cuts;
 mod model;
+mod mounts;
 mod operations;
 mod phone;
 mod rig;

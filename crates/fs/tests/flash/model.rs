@@ -209,30 +209,8 @@ impl Model {
     pub(crate) fn apply(&mut self, op: &Op) -> Answer {
         match op {
             Op::Create(path) => self.create(path),
-            Op::Write(path, at, len, seed) => {
-                let file = self.opened(path)?;
-                self.change(file, |held| {
-                    let end = *at as usize + len;
-                    if held.len() < end {
-                        held.resize(end, 0);
-                    }
-                    held[*at as usize..end].copy_from_slice(&bytes(*len, *seed));
-                });
-                if !self.open.contains_key(path) {
-                    self.files.get_mut(&file).expect("there").settle();
-                }
-                Ok(())
-            }
-            Op::Truncate(path, len) => {
-                let file = self.opened(path)?;
-                if self.files[&file].now().len() as u64 != *len {
-                    self.cut(file, *len);
-                }
-                if !self.open.contains_key(path) {
-                    self.files.get_mut(&file).expect("there").settle();
-                }
-                Ok(())
-            }
+            Op::Write(path, at, len, seed) => self.write(path, *at as usize, &bytes(*len, *seed)),
+            Op::Truncate(path, len) => self.truncate(path, *len),
             Op::Open(path) => {
                 let file = self.file(path)?;
                 self.open.entry(path.clone()).or_insert(file);
@@ -252,31 +230,14 @@ impl Model {
                 self.files.values_mut().for_each(File::settle);
                 Ok(())
             }
-            Op::Unlink(path) => match self.entry(path)? {
-                Entry::Directory => Err(wrong_kind()),
-                _ => {
-                    self.refuse_open(path)?;
-                    self.names.remove(path);
-                    Ok(())
-                }
-            },
+            Op::Unlink(path) => self.unlink(path),
             Op::Rename(from, to) => self.rename(from, to),
             Op::Mkdir(path) => {
                 self.vacant(path)?;
                 self.names.insert(path.clone(), Entry::Directory);
                 Ok(())
             }
-            Op::Rmdir(path) => match self.entry(path)? {
-                Entry::Directory => {
-                    let inside = format!("{path}/");
-                    if self.names.keys().any(|name| name.starts_with(&inside)) {
-                        return Err(FsError::NotEmpty { path: path.clone() });
-                    }
-                    self.names.remove(path);
-                    Ok(())
-                }
-                _ => Err(wrong_kind()),
-            },
+            Op::Rmdir(path) => self.rmdir(path),
             Op::Link(from, to) => {
                 let file = self.file(from)?;
                 self.vacant(to)?;
@@ -289,6 +250,56 @@ impl Model {
                 Ok(())
             }
         }
+    }
+
+    fn write(&mut self, path: &str, at: usize, bytes: &[u8]) -> Answer {
+        let file = self.opened(path)?;
+        self.change(file, |held| {
+            let end = at + bytes.len();
+            if held.len() < end {
+                held.resize(end, 0);
+            }
+            held[at..end].copy_from_slice(bytes);
+        });
+        self.close_unless_open(path, file);
+        Ok(())
+    }
+
+    fn truncate(&mut self, path: &str, len: u64) -> Answer {
+        let file = self.opened(path)?;
+        if self.files[&file].now().len() as u64 != len {
+            self.cut(file, len);
+        }
+        self.close_unless_open(path, file);
+        Ok(())
+    }
+
+    /// A file that was opened for one operation is durable when it is closed.
+    fn close_unless_open(&mut self, path: &str, file: u32) {
+        if !self.open.contains_key(path) {
+            self.files.get_mut(&file).expect("the file is there").settle();
+        }
+    }
+
+    fn unlink(&mut self, path: &str) -> Answer {
+        if self.entry(path)? == Entry::Directory {
+            return Err(wrong_kind());
+        }
+        self.refuse_open(path)?;
+        self.names.remove(path);
+        Ok(())
+    }
+
+    fn rmdir(&mut self, path: &str) -> Answer {
+        if self.entry(path)? != Entry::Directory {
+            return Err(wrong_kind());
+        }
+        let inside = format!("{path}/");
+        if self.names.keys().any(|name| name.starts_with(&inside)) {
+            return Err(FsError::NotEmpty { path: path.to_owned() });
+        }
+        self.names.remove(path);
+        Ok(())
     }
 
     /// What may be there when the power went during an operation: the file that it writes is not yet durable.
@@ -358,7 +369,7 @@ impl Model {
 
     /// Whether a walk can have found this.
     pub(crate) fn allows(&self, seen: &Seen) -> Result<(), String> {
-        for name in self.names.keys().filter(|name| !seen.contains_key(*name)) {
+        if let Some(name) = self.names.keys().find(|name| !seen.contains_key(*name)) {
             return Err(format!("'{name}' is missing"));
         }
         for (name, found) in seen {

@@ -17,7 +17,8 @@ fn play(subject: &Subject, seed: u64, steps: usize, large: bool) -> Rig {
     let mut rig = Rig::new(subject, device(subject));
     let script = crate::model::script(seed, steps, large);
     for (at, op) in script.iter().enumerate() {
-        rig.mounted(|rig| rig.step(op)).unwrap_or_else(|error| panic!("{subject} seed {seed} step {at} {op:?}: {error}"));
+        rig.mounted(|rig| rig.step(op))
+            .unwrap_or_else(|error| panic!("{subject} seed {seed} step {at} {op:?}: {error}"));
     }
     rig
 }

@@ -2,7 +2,7 @@
 
 use nandlab_fs::minv::{self, Minv};
 use nandlab_fs::yaffs::{self, Yaffs};
-use nandlab_fs::FileSystem;
+use nandlab_fs::{FileSystem, FsError};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::random::Random;
 use nandlab_nand::{BlockId, Counting, Geometry, ProgramOrder, Rules};
@@ -11,35 +11,37 @@ const LISTS: [&str; 3] = ["dialled", "received", "missed"];
 const MESSAGES: [&str; 2] = ["incoming", "outgoing"];
 
 /// Call lists of 300 B that are filled, empty message files.
-fn set_up(fs: &mut dyn FileSystem) {
+pub(crate) fn set_up(fs: &mut dyn FileSystem) -> Result<(), FsError> {
     for list in LISTS {
-        let file = fs.create(list).unwrap();
-        fs.write(file, 0, &[7; 300]).unwrap();
-        fs.close(file).unwrap();
+        let file = fs.create(list)?;
+        fs.write(file, 0, &[7; 300])?;
+        fs.close(file)?;
     }
     for messages in MESSAGES {
-        let file = fs.create(messages).unwrap();
-        fs.close(file).unwrap();
+        let file = fs.create(messages)?;
+        fs.close(file)?;
     }
+    Ok(())
 }
 
 /// One day: 25 records of 15 B overwritten in their lists, 6 messages of 512 B appended, in random order.
-fn transaction(fs: &mut dyn FileSystem, random: &mut Random, slots: &mut [u64; 3]) {
+pub(crate) fn transaction(fs: &mut dyn FileSystem, random: &mut Random, slots: &mut [u64; 3]) -> Result<(), FsError> {
     let mut work: Vec<usize> = [[0; 10].as_slice(), &[1; 10], &[2; 5], &[3; 3], &[4; 3]].concat();
     while !work.is_empty() {
         let what = work.swap_remove(random.below(work.len() as u64) as usize);
         if what < 3 {
-            let file = fs.open(LISTS[what]).unwrap();
-            fs.write(file, slots[what] * 15, &[1; 15]).unwrap();
+            let file = fs.open(LISTS[what])?;
+            fs.write(file, slots[what] * 15, &[1; 15])?;
             slots[what] = (slots[what] + 1) % 20;
-            fs.close(file).unwrap();
+            fs.close(file)?;
         } else {
-            let file = fs.open(MESSAGES[what - 3]).unwrap();
-            let end = fs.len(file).unwrap();
-            fs.write(file, end, &[2; 512]).unwrap();
-            fs.close(file).unwrap();
+            let file = fs.open(MESSAGES[what - 3])?;
+            let end = fs.len(file)?;
+            fs.write(file, end, &[2; 512])?;
+            fs.close(file)?;
         }
     }
+    Ok(())
 }
 
 fn flash() -> Counting {
@@ -56,12 +58,12 @@ fn first_aggressive(aggressive: impl Fn(u64) -> u64, most: u64) -> Option<u64> {
 fn yaffs_uses_every_block_by_a_thousand_transactions_and_collects_aggressively_before_two_thousand() {
     let mut fs = Yaffs::mount(flash(), &yaffs::Config::default()).unwrap();
     let (mut random, mut slots) = (Random::new(1), [0; 3]);
-    set_up(&mut fs);
+    set_up(&mut fs).unwrap();
     let mut counts = Vec::new();
     let mut used = vec![false; 2048];
     let mut all_used = None;
     for number in 1..=2000u64 {
-        transaction(&mut fs, &mut random, &mut slots);
+        transaction(&mut fs, &mut random, &mut slots).unwrap();
         counts.push(fs.collections());
         for (block, used) in (0..).map(BlockId).zip(&mut used) {
             *used |= fs.nand().high_water(block) > 0 || fs.nand().pe_cycles()[block.index()] > 0;
@@ -87,11 +89,11 @@ fn minv_hardly_erases_before_two_thousand_transactions_and_then_collects_aggress
     let nvram = Nvram::new(1 << 20, NvmCost::default());
     let mut fs = Minv::mount(flash(), nvram, &config).unwrap();
     let (mut random, mut slots) = (Random::new(1), [0; 3]);
-    set_up(&mut fs);
+    set_up(&mut fs).unwrap();
     let mut counts = Vec::new();
     let mut erases = Vec::new();
     for _ in 1..=2500 {
-        transaction(&mut fs, &mut random, &mut slots);
+        transaction(&mut fs, &mut random, &mut slots).unwrap();
         counts.push(fs.collections());
         erases.push(fs.nand().pe_cycles().iter().sum::<u32>());
     }

@@ -148,15 +148,16 @@ pub(crate) fn mounted<R>(
 
 /// Carries out an operation with the open files in `open`.
 fn carry_out(fs: &mut dyn Checked, open: &mut BTreeMap<String, Handle>, op: &Op) -> Result<(), FsError> {
-    let with = |fs: &mut dyn Checked, path: &str, work: &mut dyn FnMut(&mut dyn Checked, Handle) -> Result<(), FsError>| {
-        if let Some(&handle) = open.get(path) {
-            return work(fs, handle);
-        }
-        let handle = fs.open(path)?;
-        let done = work(fs, handle);
-        fs.close(handle)?;
-        done
-    };
+    let with =
+        |fs: &mut dyn Checked, path: &str, work: &mut dyn FnMut(&mut dyn Checked, Handle) -> Result<(), FsError>| {
+            if let Some(&handle) = open.get(path) {
+                return work(fs, handle);
+            }
+            let handle = fs.open(path)?;
+            let done = work(fs, handle);
+            fs.close(handle)?;
+            done
+        };
     match op {
         Op::Create(path) => {
             let handle = fs.create(path)?;
@@ -271,7 +272,10 @@ impl Rig {
     }
 
     /// Mounts, lets `work` use it, and ends cleanly.
-    pub(crate) fn mounted(&mut self, work: impl FnOnce(&mut Session<'_>) -> Result<(), FsError>) -> Result<(), FsError> {
+    pub(crate) fn mounted(
+        &mut self,
+        work: impl FnOnce(&mut Session<'_>) -> Result<(), FsError>,
+    ) -> Result<(), FsError> {
         let model = &mut self.model;
         mounted(&self.subject, &mut self.device, |fs| {
             let mut session = Session { fs, open: BTreeMap::new(), model };
