@@ -13,8 +13,9 @@
 //! short one, also where the short one would do.
 //! With `write_through = "sector"` two windows are open: the sector of metadata that is being changed (a FAT sector
 //! with its copies) and a run of neighbouring sectors of file data; each is written when the library moves on to
-//! another place, and at the end of each operation. Neighbouring sectors that are written together are one request.
-//! The first write of file data after a mount marks the volume as in use in its boot sector.
+//! another place, and at the end of each operation. Neighbouring sectors that are written together are one request; a
+//! cluster that a directory gets is cleared in one. The first change after a mount marks the volume as in use in its
+//! boot sector, the unmount takes the mark off.
 //!
 //! ## Recovery
 //! None: FAT has no journal. After a sync everything is on the device; a cut later may leave lost clusters, or an entry
@@ -25,7 +26,8 @@
 //!
 //! ## Differences
 //! The library leaves some things undone that are done here: `..` of a directory that moves, and of one in the root
-//! directory of FAT32, is set; `.` and `..` get no long entries; what does not fit is refused before anything is written;
+//! directory of FAT32, is set; `.` and `..` get no long entries; what the root directory of FAT32 grows by is cleared; what
+//! does not fit is refused before anything is written;
 //! an open file is not removed. Names differ by more than their case, and have no `~`, which short names have. Time
 //! stamps do not come from a clock: each change is two seconds after the one before, so that a directory entry changes
 //! as on a device in use.
@@ -35,105 +37,26 @@
 //! in its usual configuration.
 
 mod cache;
+mod config;
 mod directory;
 mod format;
 mod io;
 mod layout;
 mod stamps;
 
+pub use config::{Config, FatType, TimeStamps, WriteThrough};
+
 use crate::{FileSystem, FsError, Handle, Kind, Space, Stat, Volume};
 use cache::Cache;
 use fatfs::FsOptions;
 use io::Io;
 use layout::Layout;
-use nandlab_block::{BlockDevice, ByteCount, Error, RamUse};
+use nandlab_block::{BlockDevice, Error, RamUse};
 use stamps::STAMPS;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
-
-/// Options of `[fs.fat]`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Bits of a FAT entry; `auto`: as many as the clusters need.
-    pub fat: FatType,
-    /// Bytes of a cluster, a power of two from 512 to 65536; chosen by the size of the volume unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cluster_bytes: Option<ByteCount>,
-    /// Entries of the root directory, a multiple of 16; a name takes two or more. Not with FAT32, whose root directory
-    /// grows.
-    pub root_entries: u16,
-    /// Copies of the FAT, 1 or 2.
-    pub fats: u8,
-    /// Size of the volume; the whole device unless given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub volume_bytes: Option<ByteCount>,
-    /// When changed sectors go to the device.
-    pub write_through: WriteThrough,
-    /// Memory for sectors of FAT and directories; file data is not cached, but for the sector that an append goes on in.
-    pub cache_bytes: ByteCount,
-    /// Whether the clusters of what is removed are trimmed.
-    pub trim: bool,
-    /// What time stamps show.
-    pub time_stamps: TimeStamps,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            fat: FatType::Auto,
-            cluster_bytes: None,
-            root_entries: 512,
-            fats: 2,
-            volume_bytes: None,
-            write_through: WriteThrough::Sector,
-            cache_bytes: ByteCount(64 << 10),
-            trim: false,
-            time_stamps: TimeStamps::Counted,
-        }
-    }
-}
-
-/// Bits of a FAT entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FatType {
-    /// As many as the clusters need.
-    #[default]
-    Auto,
-    /// 12 bits: up to 4,084 clusters.
-    Fat12,
-    /// 16 bits: 4,085 to 65,524 clusters.
-    Fat16,
-    /// 32 bits: from 65,525 clusters on.
-    Fat32,
-}
-
-/// When changed sectors go to the device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WriteThrough {
-    /// Each entry of FAT or directory at once, and each piece of file data.
-    Entry,
-    /// A sector when another one is changed, and at the end of each operation.
-    #[default]
-    Sector,
-    /// All changed sectors at the end of each operation, each once.
-    Operation,
-}
-
-/// What time stamps show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TimeStamps {
-    /// Two seconds more with each operation that changes something.
-    #[default]
-    Counted,
-    /// Always the same: a file that is overwritten in place leaves its directory entry alone.
-    Fixed,
-}
 
 /// What a volume turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -316,7 +239,8 @@ impl<'v, 'd> Fat<'v, 'd> {
 
     /// Writes at the end of what is there, or over it.
     fn put(&mut self, file: Handle, at: u64, bytes: &[u8]) -> Result<(), FsError> {
-        self.cache.borrow_mut().touches_file = true;
+        let end = self.opened(file)?.bytes;
+        self.cache.borrow_mut().enter_file(at, end);
         let open = self.opened(file)?;
         let put = open.file.seek(SeekFrom::Start(at)).and_then(|_| open.file.write_all(bytes));
         open.bytes = open.bytes.max(at + bytes.len() as u64);
@@ -536,8 +460,13 @@ impl FileSystem for Fat<'_, '_> {
         // What firmware keeps of a volume and of an open file, in words: where it lies, and where it is read.
         let (volume, files) = (64, self.open.len() as u64 * 48);
         RamUse {
-            sram: [("fat_sectors", sectors), ("fat_sector_table", directory), ("fat_volume", volume), ("open_files", files)]
-                .into(),
+            sram: [
+                ("fat_sectors", sectors),
+                ("fat_sector_table", directory),
+                ("fat_volume", volume),
+                ("open_files", files),
+            ]
+            .into(),
             ..RamUse::default()
         }
     }

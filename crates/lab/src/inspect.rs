@@ -39,6 +39,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
                 let operations = count(options, &experiment.key_setting(base), &watch)?;
                 Ok((None, Some(operations)))
             }
+            Kind::Files(_) => Ok((None, None)),
         }
     };
     let (trace, operations) = look().map_err(|error| experiment.located(experiment.explain(error)))?;

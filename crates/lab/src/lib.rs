@@ -8,6 +8,7 @@ pub mod config;
 mod control;
 mod engine;
 mod error;
+mod files;
 mod inspect;
 mod keys;
 mod latency;

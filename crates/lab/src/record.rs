@@ -1,7 +1,9 @@
 //! The result of a run: stable names, each with its unit. Serialized as JSON.
 
+mod fs;
 mod index;
 
+pub use fs::{FileCounts, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 
 use crate::config::Experiment;
@@ -45,6 +47,8 @@ pub struct Record {
     pub buffer: Option<BufferRecord>,
     /// What the index did; null without one.
     pub index: Option<IndexRecord>,
+    /// What the file system did; null without one.
+    pub fs: Option<FsRecord>,
     /// What the preconditioning cost; null where there was none.
     pub precondition: Option<PreconditionRecord>,
     /// What opening the device cost.
@@ -94,7 +98,9 @@ pub enum StopReason {
     WornOut,
     /// The index has no page left for what it may need.
     IndexFull,
-    /// A page of the index was lost to bit errors.
+    /// The file system has no room for what the workload writes.
+    FsFull,
+    /// A page of the index or of the file system was lost to bit errors.
     Unreadable,
 }
 

@@ -5,6 +5,7 @@ use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::engine::{assert_conservation, Engine};
 use crate::error::LabError;
+use crate::files;
 use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
@@ -17,7 +18,7 @@ use crate::record::{
     PreconditionRecord, RamRecord, Record, Speed, StopReason, Stopped, Throughput, Wear,
 };
 use crate::source::Source;
-use nandlab_block::{Completion, Error, HostClock, Request};
+use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
 use nandlab_buffer::Counts;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
@@ -77,9 +78,21 @@ pub(crate) struct Run<'a> {
 pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
     pub(crate) time: Time,
-    events: Events,
+    pub(crate) events: Events,
     buffer: Option<Counts>,
     unreadable: u64,
+}
+
+impl Mark {
+    pub(crate) fn of(engine: &mut dyn Engine) -> Self {
+        Self {
+            matrix: engine.matrix().clone(),
+            time: engine.now(),
+            events: engine.events(),
+            buffer: engine.buffer(),
+            unreadable: engine.unreadable(),
+        }
+    }
 }
 
 impl<'a> Run<'a> {
@@ -109,12 +122,12 @@ impl<'a> Run<'a> {
         let each = source.sectors().map_or(0, |sectors| sectors / total.max(1)).max(page);
         self.control.plan(total.saturating_mul(each).saturating_add(writes.requests().saturating_mul(page)));
         let (precondition, mut stopped) = self.precondition()?;
-        let start = self.mark();
-        // An operation on keys may be no request, or many.
-        let requests = if matches!(source, Source::Keys(..)) { 0 } else { total };
+        let mut start = self.mark();
+        // An operation on keys or files may be no request, or many.
+        let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
-        let mut index = None;
+        let (mut index, mut fs) = (None, None);
         if stopped.is_none() {
             self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
@@ -126,6 +139,14 @@ impl<'a> Run<'a> {
                     index = Some(played.index);
                     played.stopped
                 }
+                Source::Files(ops, _) => {
+                    let mut played = files::play(&mut self, &mut **ops, total, &mut meter)?;
+                    start = played.start;
+                    sample(self.engine, &mut meter, &start);
+                    let stopped = played.stopped.take();
+                    fs = Some((played.fs, played.ram));
+                    stopped
+                }
             };
             wall_s = wall.elapsed().as_secs_f64();
         }
@@ -133,6 +154,10 @@ impl<'a> Run<'a> {
         self.log.map_or(Ok(()), OpLog::close)?;
         let mut record = self.record(meter, &start, mount, precondition);
         record.index = index;
+        if let Some((fs, ram)) = fs {
+            record.fs = Some(fs);
+            record.ram = ram_record(self.engine.ram().and(ram));
+        }
         if let Source::Requests(workload) = source {
             record.notices.extend(workload.notices());
         }
@@ -162,13 +187,7 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn mark(&mut self) -> Mark {
-        Mark {
-            matrix: self.engine.matrix().clone(),
-            time: self.engine.now(),
-            events: self.engine.events(),
-            buffer: self.engine.buffer(),
-            unreadable: self.engine.unreadable(),
-        }
+        Mark::of(self.engine)
     }
 
     fn mount_record(&mut self) -> MountRecord {
@@ -359,6 +378,7 @@ impl<'a> Run<'a> {
             matrix: MatrixRow::all(&matrix, &device.profile),
             buffer,
             index: None,
+            fs: None,
             precondition,
             mount,
             time_us: time.map(us),
@@ -371,7 +391,7 @@ impl<'a> Run<'a> {
                 erase: used.erase_j,
                 total: used.total_j(),
             }),
-            ram: RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram },
+            ram: ram_record(ram),
             wear,
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
@@ -400,6 +420,10 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
     let erases = (counted.erase_shares - before.erase_shares) / nandlab_nand::ERASE_SHARE;
     let time = engine.now() - start.time;
     meter.series.add(&meter.host, counted.programs() - before.programs(), erases, time);
+}
+
+fn ram_record(ram: RamUse) -> RamRecord {
+    RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram }
 }
 
 /// What a buffer did between two moments.
@@ -460,6 +484,6 @@ fn rate(amount: f64, seconds: f64) -> f64 {
     }
 }
 
-fn us(time: Time) -> f64 {
+pub(crate) fn us(time: Time) -> f64 {
     time as f64 / 1000.0
 }

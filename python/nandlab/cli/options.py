@@ -17,7 +17,7 @@ from nandlab.units import percent, size
 
 EXPERIMENT = click.Path(exists=True, dir_okay=False, readable=True)
 
-TAGGED = ("ftl", "workload", "index", "buffer")
+TAGGED = ("ftl", "workload", "index", "fs", "buffer")
 """Tables that hold exactly one of several named choices; a bare name takes it with its defaults."""
 
 

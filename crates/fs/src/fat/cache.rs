@@ -1,5 +1,7 @@
 //! The sectors below the library: it writes a few bytes at a time, and the device takes sectors.
 
+mod table;
+
 use super::layout::{Layout, FIRST_CLUSTER};
 use super::WriteThrough;
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
@@ -42,7 +44,7 @@ pub(super) struct Cache<'d> {
     pub(super) first_read: Option<u64>,
     /// Changed sectors of metadata, and of file data.
     dirty: [BTreeSet<u64>; 2],
-    /// The sector of metadata that is being changed.
+    /// The sector of metadata that is being changed, or the last of a run of directory sectors.
     window: Option<u64>,
     /// Where a directory entry that is being written goes on.
     entry_goes_on: Option<u64>,
@@ -50,10 +52,17 @@ pub(super) struct Cache<'d> {
     free: u32,
     freed: BTreeSet<u32>,
     root: BTreeSet<u32>,
+    /// A cluster that the root directory got; it holds whatever was there.
+    unclear: Option<u32>,
     /// The sector of file data touched last.
     last_data: Option<u64>,
     /// Whether the table is kept up with; not while a volume is formatted.
     is_mounted: bool,
+    /// Whether the device has nothing to be read before it is written.
+    is_blank: bool,
+    /// Where in its file the library writes next, and where the file ends on the device: what is behind that is not read.
+    in_file: u64,
+    file_end: u64,
     failed: Option<Error>,
     now: Time,
 }
@@ -79,11 +88,25 @@ impl<'d> Cache<'d> {
             free: 0,
             freed: BTreeSet::new(),
             root: BTreeSet::new(),
+            unclear: None,
             last_data: None,
             is_mounted: false,
+            is_blank: false,
+            in_file: 0,
+            file_end: u64::MAX,
             failed: None,
             now: 0,
         }
+    }
+
+    /// For a volume that is to be made: what is there is not looked at.
+    pub(super) fn blank(device: &'d mut dyn BlockDevice, through: WriteThrough, bytes: u64) -> Self {
+        Self { is_blank: true, ..Self::new(device, through, bytes, false) }
+    }
+
+    /// Says that what the library writes next goes to position `at` of a file of `bytes` bytes.
+    pub(super) fn enter_file(&mut self, at: u64, bytes: u64) {
+        (self.touches_file, self.in_file, self.file_end) = (true, at, bytes);
     }
 
     /// Reads where the parts of the volume are, and which clusters are free.
@@ -175,7 +198,15 @@ impl<'d> Cache<'d> {
         if self.position + bytes.len() as u64 > self.device_bytes() {
             return Ok(0);
         }
+        if self.is_mark(start, bytes.len()) {
+            self.change(0, start as usize, bytes)?;
+            self.position += bytes.len() as u64;
+            return Ok(bytes.len());
+        }
         let before = self.entries(start..start + bytes.len() as u64)?;
+        if before.is_empty() {
+            self.clear_root(start / SECTOR as u64)?;
+        }
         let goes_on = self.entry_goes_on.take();
         if goes_on.is_some_and(|at| at != start) {
             self.write_out()?;
@@ -200,6 +231,12 @@ impl<'d> Cache<'d> {
         Ok(bytes.len())
     }
 
+    /// Whether a write is the mark in the boot sector that the volume is in use. The library sets it in the middle of
+    /// whatever it changes first; it waits for that to be written, or half an entry would be.
+    fn is_mark(&self, start: u64, bytes: usize) -> bool {
+        self.is_mounted && bytes == 1 && start < SECTOR as u64
+    }
+
     fn change(&mut self, sector: u64, from: usize, part: &[u8]) -> Result<(), Error> {
         if self.layout.is_none() && sector > 0 {
             // A volume that is being formatted: its boot sector comes first.
@@ -207,11 +244,15 @@ impl<'d> Cache<'d> {
             self.layout = Layout::parse(&self.lines[boot].bytes[..]).ok();
         }
         let is_file_data = self.is_file_data(sector);
-        if self.through == WriteThrough::Sector {
-            self.make_way(sector, is_file_data)?;
+        if self.through == WriteThrough::Sector && !(self.is_mounted && sector == 0) {
+            self.make_way(sector, is_file_data, part.len() == SECTOR)?;
         }
         let origin = self.origin(sector);
-        let line = self.line(sector, part.len() == SECTOR)?;
+        let is_new = is_file_data && self.in_file - from as u64 >= self.file_end;
+        if is_file_data {
+            self.in_file += part.len() as u64;
+        }
+        let line = self.line(sector, is_new || part.len() == SECTOR)?;
         let line = &mut self.lines[line];
         line.bytes[from..from + part.len()].copy_from_slice(part);
         (line.dirty, line.is_file_data) = (Some(origin), is_file_data);
@@ -221,7 +262,7 @@ impl<'d> Cache<'d> {
     }
 
     /// Writes what is left behind when `sector` is changed.
-    fn make_way(&mut self, sector: u64, is_file_data: bool) -> Result<(), Error> {
+    fn make_way(&mut self, sector: u64, is_file_data: bool, whole: bool) -> Result<(), Error> {
         if is_file_data {
             let run = &self.dirty[1];
             let Some((&first, &last)) = run.first().zip(run.last()) else { return Ok(()) };
@@ -230,7 +271,9 @@ impl<'d> Cache<'d> {
         }
         // The copies of a table change with it.
         let at = self.layout.map_or(sector, |layout| layout.first_copy(sector));
-        if self.window.is_some_and(|window| window != at) {
+        // A directory that grows is cleared, sector after sector.
+        let clears = self.is_mounted && whole && self.is_directory(sector);
+        if self.window.is_some_and(|window| window != at && !(clears && window + 1 == at)) {
             self.write_dirty(false)?;
         }
         self.window = Some(at);
@@ -331,7 +374,8 @@ impl<'d> Cache<'d> {
 
     fn take_in(&mut self, sector: u64, whole: bool) -> Result<usize, Error> {
         let mut bytes = Box::new([0; SECTOR]);
-        if !whole {
+        let is_known = whole || self.is_blank && self.origin(sector) == Origin::BOOT;
+        if !is_known {
             let origin = self.origin(sector);
             self.read_device(sector, &mut bytes[..], origin)?;
         }
@@ -394,55 +438,6 @@ impl<'d> Cache<'d> {
             Some(cluster) if self.root.contains(&cluster) || cluster == layout.root_cluster => Origin::ROOT_DIRECTORY,
             _ => Origin::DIRECTORY,
         }
-    }
-
-    /// The entries of the first table that lie in these bytes of the volume.
-    fn entries(&mut self, bytes: std::ops::Range<u64>) -> Result<Vec<(u32, u32)>, Error> {
-        let (Some(layout), true) = (self.layout, self.is_mounted) else { return Ok(Vec::new()) };
-        let table = layout.table();
-        let (start, end) = (bytes.start.max(table.start), bytes.end.min(table.end));
-        if start >= end {
-            return Ok(Vec::new());
-        }
-        let clusters = layout.entries_in(start - table.start..end - table.start);
-        clusters.map(|cluster| Ok((cluster, self.entry(cluster)?))).collect()
-    }
-
-    /// The entry of a cluster.
-    pub(super) fn entry(&mut self, cluster: u32) -> Result<u32, Error> {
-        let layout = self.layout.expect("entries are asked for on volumes with a layout");
-        let at = layout.entry_at(cluster);
-        let mut bytes = [0; 4];
-        for n in 0..layout.entry_bytes() {
-            let at = layout.table().start + at + n;
-            let line = self.line(at / SECTOR as u64, false)?;
-            bytes[n as usize] = self.lines[line].bytes[at as usize % SECTOR];
-        }
-        Ok(layout.entry(&bytes, at, cluster))
-    }
-
-    /// Keeps up with changes of the entries that were `before`.
-    fn note(&mut self, before: &[(u32, u32)]) -> Result<(), Error> {
-        let layout = self.layout;
-        for &(cluster, was) in before {
-            let is = self.entry(cluster)?;
-            match (was, is) {
-                (0, 0) => {}
-                (0, _) => {
-                    self.free = self.free.saturating_sub(1);
-                    self.freed.remove(&cluster);
-                }
-                (_, 0) => {
-                    self.free += 1;
-                    self.freed.insert(cluster);
-                }
-                _ => {}
-            }
-            if self.root.contains(&cluster) && layout.is_some_and(|layout| layout.is_link(is)) {
-                self.root.insert(is);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -39,18 +39,21 @@ pub(super) fn names(path: &str) -> Result<Vec<&str>, FsError> {
 
 /// What two paths share that name the same file: FAT does not tell the case of letters.
 pub(super) fn key(path: &str) -> String {
-    let names: Vec<String> =
-        path.split('/').filter(|name| !name.is_empty()).map(|name| name.chars().flat_map(char::to_uppercase).collect()).collect();
+    let names: Vec<String> = path
+        .split('/')
+        .filter(|name| !name.is_empty())
+        .map(|name| name.chars().flat_map(char::to_uppercase).collect())
+        .collect();
     names.join("/")
 }
 
 impl<'v, 'd> Fat<'v, 'd> {
     /// The directory that a path leads to.
     pub(super) fn directory(&self, path: &str) -> Result<Dir<'v, 'd>, FsError> {
-        self.walk(path, &names(path)?)
+        self.walk(&names(path)?)
     }
 
-    fn walk(&self, path: &str, names: &[&str]) -> Result<Dir<'v, 'd>, FsError> {
+    fn walk(&self, names: &[&str]) -> Result<Dir<'v, 'd>, FsError> {
         let mut directory = self.volume.root_dir();
         for (n, name) in names.iter().enumerate() {
             directory = directory.open_dir(name).map_err(|error| {
@@ -62,7 +65,6 @@ impl<'v, 'd> Fat<'v, 'd> {
                 }
             })?;
         }
-        let _ = path;
         Ok(directory)
     }
 
@@ -72,7 +74,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         let Some((&name, above)) = names.split_last() else {
             return Err(FsError::WrongKind { path: "/".to_owned(), is: "directory", needed: "file" });
         };
-        Ok((self.walk(path, above)?, name))
+        Ok((self.walk(above)?, name))
     }
 
     /// Why a name was not opened as a file.
@@ -148,11 +150,11 @@ impl<'v, 'd> Fat<'v, 'd> {
         };
         let is_directory = source.is_none();
         drop(source);
+        let (into, new_name) = self.parent(to)?;
         if is_directory && key(to).starts_with(&format!("{}/", key(from))) {
             let why = format!("it is inside '{from}'");
             return Err(FsError::BadName { path: to.to_owned(), why });
         }
-        let (into, new_name) = self.parent(to)?;
         self.refuse_open(from)?;
         if key(from) == key(to) {
             return Ok(());
@@ -265,7 +267,9 @@ impl<'v, 'd> Fat<'v, 'd> {
         let mut free = 0;
         for (n, sector) in sectors.iter().enumerate() {
             let mut bytes = [0; SECTOR_BYTES as usize];
-            let read = volume.seek(SeekFrom::Start(sector * u64::from(SECTOR_BYTES))).and_then(|_| volume.read_exact(&mut bytes));
+            let read = volume
+                .seek(SeekFrom::Start(sector * u64::from(SECTOR_BYTES)))
+                .and_then(|_| volume.read_exact(&mut bytes));
             read.map_err(|error| self.failure(&error))?;
             for (slot, entry) in bytes.chunks(SLOT as usize).enumerate() {
                 match entry[0] {

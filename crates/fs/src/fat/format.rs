@@ -90,7 +90,7 @@ impl Config {
             WriteThrough::Operation => WriteThrough::Sector,
             other => other,
         };
-        let cache = Rc::new(RefCell::new(Cache::new(device, through, self.cache_bytes.0, false)));
+        let cache = Rc::new(RefCell::new(Cache::blank(device, through, self.cache_bytes.0)));
         super::stamps::set(0);
         fatfs::format_volume(Io(cache.clone()), self.format_options(sectors))
             .map_err(|error| super::failure(&cache, &error))?;
@@ -111,10 +111,8 @@ impl Config {
     }
 
     fn format_options(&self, sectors: u32) -> FormatVolumeOptions {
-        let mut options = FormatVolumeOptions::new()
-            .total_sectors(sectors)
-            .max_root_dir_entries(self.root_entries)
-            .fats(self.fats);
+        let mut options =
+            FormatVolumeOptions::new().total_sectors(sectors).max_root_dir_entries(self.root_entries).fats(self.fats);
         if let Some(bytes) = self.cluster_bytes {
             options = options.bytes_per_cluster(bytes.0 as u32);
         }

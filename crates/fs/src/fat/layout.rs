@@ -207,7 +207,10 @@ mod tests {
         let layout = fat12();
         let at = |sector| layout.region(sector).map(Origin::name);
         assert_eq!((at(0).as_deref(), at(1).as_deref(), at(18).as_deref()), (Some("boot"), Some("fat"), Some("fat")));
-        assert_eq!((at(19).as_deref(), at(32).as_deref(), at(33)), (Some("root_directory"), Some("root_directory"), None));
+        assert_eq!(
+            (at(19).as_deref(), at(32).as_deref(), at(33)),
+            (Some("root_directory"), Some("root_directory"), None)
+        );
         assert_eq!((layout.first_copy(12), layout.first_copy(3), layout.first_copy(20)), (3, 3, 20));
         assert_eq!((layout.cluster_of(32), layout.cluster_of(33), layout.sector_of(2)), (None, Some(2), 33));
     }

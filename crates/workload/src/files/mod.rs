@@ -4,6 +4,15 @@
 //! have a slot, a small number that the workload chooses. A new file workload is one file here and one line of the list
 //! in `lib.rs`.
 
+pub mod directories;
+pub mod event_recorder;
+pub mod fax;
+pub mod large_files;
+mod parts;
+pub mod phone;
+pub mod postmark;
+mod records;
+
 use crate::WorkloadError;
 use std::path::Path;
 
