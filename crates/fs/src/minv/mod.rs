@@ -50,6 +50,7 @@ use nandlab_block::RamUse;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{BlockId, Geometry, Nand, NandError};
 use pages::{Owner, Registers};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Options of MiNV.
@@ -107,6 +108,8 @@ pub struct Minv<N: Nand, V: Nvm> {
     next_handle: u32,
     /// Where the search for room for an object begins.
     next_object: u32,
+    /// The flash failed in the middle of a change: the tables may be half changed.
+    broken: Cell<bool>,
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
@@ -149,7 +152,16 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     }
 
     fn failed(&self, error: NandError) -> FsError {
+        self.broken.set(self.broken.get() || !matches!(error, NandError::Uncorrectable(_)));
         failed(&self.geometry, error)
+    }
+
+    /// Refuses further work after the flash failed, until the next mount.
+    fn alive(&self) -> Result<(), FsError> {
+        if self.broken.get() {
+            return Err(self.failed(NandError::PowerLost));
+        }
+        Ok(())
     }
 
     fn page_bytes(&self) -> u64 {
@@ -162,6 +174,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     }
 
     fn opened(&self, file: Handle) -> Result<u32, FsError> {
+        self.alive()?;
         self.open.get(&file.0).copied().ok_or(FsError::Closed)
     }
 
@@ -179,16 +192,19 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
 
 impl<N: Nand, V: Nvm> FileSystem for Minv<N, V> {
     fn create(&mut self, path: &str) -> Result<Handle, FsError> {
+        self.alive()?;
         let object = self.create_file(path)?;
         Ok(self.hand_out(object))
     }
 
     fn open(&mut self, path: &str) -> Result<Handle, FsError> {
+        self.alive()?;
         let object = tree::file(self, path)?;
         Ok(self.hand_out(object))
     }
 
     fn close(&mut self, file: Handle) -> Result<(), FsError> {
+        self.alive()?;
         self.open.remove(&file.0).map(drop).ok_or(FsError::Closed)
     }
 
@@ -212,6 +228,7 @@ impl<N: Nand, V: Nvm> FileSystem for Minv<N, V> {
     }
 
     fn sync_all(&mut self) -> Result<(), FsError> {
+        self.alive()?;
         self.retire_failing()
     }
 
@@ -221,19 +238,23 @@ impl<N: Nand, V: Nvm> FileSystem for Minv<N, V> {
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), FsError> {
+        self.alive()?;
         self.rename_entry(from, to)
     }
 
     fn unlink(&mut self, path: &str) -> Result<(), FsError> {
+        self.alive()?;
         let entry = tree::removable(self, path)?;
         self.remove(entry)
     }
 
     fn mkdir(&mut self, path: &str) -> Result<(), FsError> {
+        self.alive()?;
         self.make_directory(path)
     }
 
     fn rmdir(&mut self, path: &str) -> Result<(), FsError> {
+        self.alive()?;
         let entry = tree::removable_directory(self, path)?;
         if self.now(self.field(entry, CHILDREN))? > 0 {
             return Err(FsError::NotEmpty { path: path.to_owned() });

@@ -44,6 +44,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             open: BTreeMap::new(),
             next_handle: 0,
             next_object: 0,
+            broken: std::cell::Cell::new(false),
             config: config.clone(),
             nand,
             nvm,

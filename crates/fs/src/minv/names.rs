@@ -223,6 +223,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     /// # Errors
     /// [`FsError::BadName`] for a target of more than 159 bytes; else as for a new file.
     pub fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError> {
+        self.alive()?;
         if target.len() > TARGET_BYTES {
             let why = format!("a symbolic link leads to at most {TARGET_BYTES} bytes");
             return Err(FsError::BadName { path: target.to_owned(), why });
@@ -271,6 +272,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     /// # Errors
     /// As for a new file.
     pub fn link(&mut self, from: &str, to: &str) -> Result<(), FsError> {
+        self.alive()?;
         let file = tree::file(self, from)?;
         let place = tree::vacant(self, to)?;
         let fill = |fs: &mut Self, change: &mut Change, link: u32| {

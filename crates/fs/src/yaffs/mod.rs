@@ -65,6 +65,7 @@ use cache::Cache;
 use nandlab_block::RamUse;
 use nandlab_nand::{BlockId, Geometry, Nand, NandError, Rules};
 use objects::{Objects, Owner};
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 /// Options of YAFFS.
@@ -164,6 +165,8 @@ pub struct Yaffs<N: Nand> {
     /// Blocks of the checkpoint that is on flash and true.
     checkpoint: Vec<BlockId>,
     retired: u64,
+    /// The flash failed in the middle of a change: the tables may be half changed.
+    broken: Cell<bool>,
 }
 
 impl<N: Nand> Yaffs<N> {
@@ -208,7 +211,16 @@ impl<N: Nand> Yaffs<N> {
     }
 
     fn failed(&self, error: NandError) -> FsError {
+        self.broken.set(self.broken.get() || !matches!(error, NandError::Uncorrectable(_)));
         failed(&self.geometry, error)
+    }
+
+    /// Refuses further work after the flash failed, until the next mount.
+    fn alive(&self) -> Result<(), FsError> {
+        if self.broken.get() {
+            return Err(self.failed(NandError::PowerLost));
+        }
+        Ok(())
     }
 
     fn page_bytes(&self) -> u64 {
@@ -222,6 +234,7 @@ impl<N: Nand> Yaffs<N> {
     }
 
     fn opened(&self, file: Handle) -> Result<u32, FsError> {
+        self.alive()?;
         self.open.get(&file.0).copied().ok_or(FsError::Closed)
     }
 
@@ -234,11 +247,13 @@ impl<N: Nand> Yaffs<N> {
 
 impl<N: Nand> FileSystem for Yaffs<N> {
     fn create(&mut self, path: &str) -> Result<Handle, FsError> {
+        self.alive()?;
         let object = self.create_file(path)?;
         Ok(self.hand_out(object))
     }
 
     fn open(&mut self, path: &str) -> Result<Handle, FsError> {
+        self.alive()?;
         let object = tree::file(self, path)?;
         Ok(self.hand_out(object))
     }
@@ -271,6 +286,7 @@ impl<N: Nand> FileSystem for Yaffs<N> {
     }
 
     fn sync_all(&mut self) -> Result<(), FsError> {
+        self.alive()?;
         let open: Vec<u32> = self.open.values().copied().collect();
         open.into_iter().try_for_each(|object| self.flush(object))?;
         self.retire_failing()?;
@@ -283,19 +299,23 @@ impl<N: Nand> FileSystem for Yaffs<N> {
     }
 
     fn rename(&mut self, from: &str, to: &str) -> Result<(), FsError> {
+        self.alive()?;
         self.rename_entry(from, to)
     }
 
     fn unlink(&mut self, path: &str) -> Result<(), FsError> {
+        self.alive()?;
         let entry = tree::removable(self, path)?;
         self.remove(entry)
     }
 
     fn mkdir(&mut self, path: &str) -> Result<(), FsError> {
+        self.alive()?;
         self.make_directory(path)
     }
 
     fn rmdir(&mut self, path: &str) -> Result<(), FsError> {
+        self.alive()?;
         let entry = tree::removable_directory(self, path)?;
         if self.objects.names_in(entry).next().is_some() {
             return Err(FsError::NotEmpty { path: path.to_owned() });

@@ -69,6 +69,7 @@ impl<N: Nand> Yaffs<N> {
             cache: Cache::new(config.cache_pages),
             checkpoint: Vec::new(),
             retired: 0,
+            broken: std::cell::Cell::new(false),
             config: config.clone(),
             nand,
             geometry,

@@ -82,6 +82,7 @@ impl<N: Nand> Yaffs<N> {
     /// # Errors
     /// [`FsError::BadName`] for a target of more than 159 bytes; else as for a new file.
     pub fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError> {
+        self.alive()?;
         if target.len() > TARGET_BYTES {
             let why = format!("a symbolic link leads to at most {TARGET_BYTES} bytes");
             return Err(FsError::BadName { path: target.to_owned(), why });
@@ -114,6 +115,7 @@ impl<N: Nand> Yaffs<N> {
     /// # Errors
     /// As for a new file.
     pub fn link(&mut self, from: &str, to: &str) -> Result<(), FsError> {
+        self.alive()?;
         let file = tree::file(self, from)?;
         let place = tree::vacant(self, to)?;
         let link = self.make(&place, Type::HardLink, |object| object.equivalent = file)?;

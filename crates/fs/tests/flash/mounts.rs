@@ -49,7 +49,11 @@ fn yaffs1_reads_two_spare_areas_of_each_block_and_all_of_those_in_use() {
     assert_eq!(cell.spare_reads, u64::from(2 * 128 + spares));
     // Five headers, and at most the last page of each block.
     assert!(cell.meta_reads == 5 && cell.page_reads <= 5 + in_use.len() as u64, "{cell:?}");
-    assert_eq!((cell.page_programs, cell.copies, cell.spare_programs, cell.erase_shares), (0, 0, 0, 0), "a clean mount");
+    assert_eq!(
+        (cell.page_programs, cell.copies, cell.spare_programs, cell.erase_shares),
+        (0, 0, 0, 0),
+        "a clean mount"
+    );
 }
 
 #[test]
