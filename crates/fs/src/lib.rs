@@ -9,7 +9,10 @@
 
 mod error;
 pub mod fat;
+pub mod minv;
+pub mod parts;
 pub mod posix;
+pub mod yaffs;
 
 pub use error::FsError;
 

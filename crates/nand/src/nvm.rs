@@ -54,6 +54,29 @@ pub trait Nvm {
     fn usage(&self) -> NvmUsage;
 }
 
+/// A borrowed memory is a memory.
+impl<V: Nvm + ?Sized> Nvm for &mut V {
+    fn bytes(&self) -> u64 {
+        (**self).bytes()
+    }
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), PowerLost> {
+        (**self).read(at, into)
+    }
+
+    fn store(&mut self, at: u64, word: [u8; WORD_BYTES as usize]) -> Result<(), PowerLost> {
+        (**self).store(at, word)
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost> {
+        (**self).write(at, bytes)
+    }
+
+    fn usage(&self) -> NvmUsage {
+        (**self).usage()
+    }
+}
+
 /// Time and energy of an access.
 ///
 /// An access that touches several units costs as many times as much: a unit is 8 bytes where the source gives
