@@ -6,7 +6,7 @@ mod info;
 pub use info::{info, InfoOptions};
 
 use crate::config::{Experiment, Format};
-use crate::error::LabError;
+use crate::error::{ConfigError, LabError};
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use nandlab_block::{Op, Request};
@@ -57,6 +57,29 @@ pub struct Part {
     pub from_s: Option<f64>,
     /// Before this time.
     pub to_s: Option<f64>,
+}
+
+impl Part {
+    /// The part that a JSON object with these keys names.
+    ///
+    /// # Errors
+    /// [`LabError::Config`].
+    pub fn from_json(text: &str) -> Result<Self, LabError> {
+        serde_json::from_str(text).map_err(|error| wrong(format!("no part of a trace: {error}")))
+    }
+}
+
+fn wrong(message: String) -> LabError {
+    ConfigError { message, ..Default::default() }.into()
+}
+
+/// The format of that name that can be written.
+///
+/// # Errors
+/// [`LabError::Config`].
+pub fn output_format(name: &str) -> Result<OutputFormat, LabError> {
+    let known = serde_json::from_value(name.into());
+    known.map_err(|_| wrong(format!("traces are written as native, csv or fio, not as {name:?}")))
 }
 
 /// The requests of a part, one after the other.

@@ -28,7 +28,7 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
-    ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
+    ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "flate2", "ruzstd", "libm"]),
     (
         "lab",
         &["nand", "block", "ftl", "buffer", "index", "workload"],
