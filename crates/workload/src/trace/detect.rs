@@ -2,7 +2,7 @@
 
 use super::fields::shown;
 use super::format::{FormatName, Frame, Line, ReaderOptions, FORMATS};
-use super::lines::Lines;
+use super::lines::{Lines, BYTE_ORDER_MARK};
 use super::native;
 use std::io;
 
@@ -31,7 +31,6 @@ struct Fit<'a> {
 
 /// Tells the format; the bytes stay unread. `Err` inside is why it cannot be told.
 pub(crate) fn detect(lines: &mut Lines, options: &ReaderOptions) -> io::Result<Result<Detected, String>> {
-    lines.skip_byte_order_mark()?;
     let sample = lines.peek(SAMPLE_BYTES)?;
     Ok(tell(sample, sample.len() < SAMPLE_BYTES, options))
 }
@@ -43,7 +42,8 @@ fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detect
     if sample.is_empty() {
         return Err("the file is empty".to_owned());
     }
-    let text = text_lines(sample, is_whole);
+    // Only a text has the mark; it may be the start of a number elsewhere.
+    let text = text_lines(sample.strip_prefix(BYTE_ORDER_MARK).unwrap_or(sample), is_whole);
     let mut readers: Vec<_> = FORMATS
         .iter()
         .filter(|entry| entry.format != FormatName::Native)

@@ -12,7 +12,7 @@ pub(crate) use super::unpack::sentence;
 /// Bytes read at a time; no line is longer.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line that does not fit the buffer.
 #[derive(Debug, thiserror::Error)]

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod samples;
+
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use nandlab_workload::trace::Config;
@@ -45,6 +47,6 @@ pub fn zstd(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The folder of the hand-made samples.
-pub fn samples() -> PathBuf {
+pub fn samples_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples")
 }
