@@ -89,7 +89,7 @@ impl Format for Blkparse {
     }
 
     fn others(&self) -> &'static str {
-        "hold other actions, or commands that are neither read, write, discard nor flush"
+        "hold other actions than the one that workload.trace.action chooses, or no read, write, discard or flush,"
     }
 }
 

@@ -1,6 +1,6 @@
 //! Native: the project's own binary format, for traces that are read often.
 //!
-//! Everything that a trace can hold (time in nanoseconds, operation, sectors, origin, device) in about 6 bytes a record,
+//! Everything that a trace can hold (time in nanoseconds, operation, sectors, origin, device) in 5 to 10 bytes a record,
 //! without loss, in blocks with checksums; the bytes are described in `docs/traces.md`. `nandlab trace convert` writes it.
 
 use super::fields::{most_sectors, MAX_SECTOR, MAX_TIME};

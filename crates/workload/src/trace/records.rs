@@ -247,8 +247,15 @@ impl Records {
                 Ok(Next::Nothing)
             }
             Ok(Line::End) => Ok(Next::End),
-            Err(_) if line.trim_ascii().is_empty() => Ok(Next::Nothing),
-            Err(bad) => Err(malformed(&self.file, self.number, bad)),
+            Err(bad) => {
+                let is_blank = line.trim_ascii().is_empty();
+                // Tools pad the archives that they cut.
+                let is_padding = line.iter().all(|&byte| byte == 0);
+                if is_blank || is_padding && self.lines.is_cut() {
+                    return Ok(Next::Nothing);
+                }
+                Err(malformed(&self.file, self.number, bad))
+            }
         }
     }
 

@@ -66,6 +66,6 @@ impl Format for Wiscsee {
     }
 
     fn others(&self) -> &'static str {
-        "hold the other action"
+        "hold another action than the one that workload.trace.action chooses"
     }
 }
