@@ -43,7 +43,8 @@ const LISTED: &[Listed] = &[
     listed("flashsim2010/desktop.trace", FormatName::Flashsim, 32_527, Some(61.7)),
     listed("flashsim2010/web1.trace", FormatName::Flashsim, 50_000, None),
     listed("disksim-ssd/ssd-iozone-aligned2-100K.trace", FormatName::Disksim, 100_000, Some(100.0)),
-    listed("cloudphysics/cloudPhysicsIO.vscsi", FormatName::Vscsi, 113_872, Some(58.8)),
+    // 66,898 commands 0x2A, counted in the bytes; the catalogue rounds 58.75 % up.
+    listed("cloudphysics/cloudPhysicsIO.vscsi", FormatName::Vscsi, 113_872, Some(58.75)),
     listed("ms-dtrs/DTRS100M.trace", FormatName::Mqsim, 127_043, Some(11.0)),
     listed("ssdsim-example/example.ascii", FormatName::Mqsim, 10_000, None),
     listed("mqsim/tpcc-small.trace", FormatName::Mqsim, 6_999, None),
@@ -123,6 +124,11 @@ fn requests(folder: &Path, file: &str, format: FormatName) -> Vec<(Request, Stri
     all
 }
 
+/// Whoever made the nanoseconds kept seven digits of the seconds.
+fn is_close(one: u64, other: u64) -> bool {
+    one.abs_diff(other) <= 1_000 + one / 5_000_000
+}
+
 #[test]
 fn excerpts_of_financial1_agree() {
     let Some(folder) = folder() else { return };
@@ -133,14 +139,13 @@ fn excerpts_of_financial1_agree() {
     for (number, (one, other)) in spc.iter().zip(&ssdsim).enumerate() {
         let (a, b) = (&one.0, &other.0);
         assert_eq!((a.op, a.sector, a.sectors, &one.1), (b.op, b.sector, b.sectors, &other.1), "record {number}");
-        // One is written in microseconds, the other in nanoseconds that were computed from them.
-        assert!(a.time.abs_diff(b.time) < 1_000, "record {number}: {} and {} ns", a.time, b.time);
+        assert!(is_close(a.time, b.time), "record {number}: {} and {} ns", a.time, b.time);
     }
     for (number, (one, other)) in ssdsim[2..].iter().zip(&flashsim).enumerate() {
         let (a, b) = (&one.0, &other.0);
         assert_eq!((a.op, a.sector), (b.op, b.sector), "record {number}");
         assert_eq!(b.sectors, 8 * (a.sectors / 8).max(1), "record {number}");
-        assert!(a.time.abs_diff(b.time) < 1_000_000, "record {number}: {} and {} ns", a.time, b.time);
+        assert!(is_close(a.time, b.time), "record {number}: {} and {} ns", a.time, b.time);
     }
 }
 
@@ -163,8 +168,8 @@ fn a_block_trace_agrees_with_the_totals_that_blkparse_prints() {
     let config = Config::new("ycsb-fs/blkparseout_ext4.txt");
     let summary = config.summary(&folder, &|_| true).unwrap();
     assert_eq!((summary.reads, summary.writes), (9_039, 848));
-    // "1023MiB" and "246040KiB".
-    assert_eq!(summary.read_sectors / 2048, 1_023);
+    // What the four processors completed; blkparse prints the sum of the reads as "1023MiB", of a thousand KiB each.
+    assert_eq!(summary.read_sectors / 2, 380_048 + 204_108 + 233_648 + 205_268);
     assert_eq!(summary.written_sectors / 2, 246_040);
 }
 
@@ -180,7 +185,7 @@ fn overwrites_and_devices_are_those_of_the_catalogue() {
         touched.add(&request);
         written += u64::from(request.sectors);
     }
-    assert_eq!((written * 512) / 100_000_000, 369);
+    assert_eq!((written as f64 * 512.0 / 1e8).round(), 369.0);
     assert_eq!((touched.len() * 4096) >> 20, 1_060);
     assert_eq!(written / 8 / touched.len(), 33);
     // 5,003 writes, 69 MB.

@@ -1,4 +1,6 @@
-//! MSR Cambridge: `timestamp,host,disk,type,offset,size,response time`.
+//! MSR Cambridge: block traces of the servers of a research laboratory.
+//!
+//! `timestamp,host,disk,type,offset,size,response time`, one request a line.
 //!
 //! The time is a Windows file time, 100 ns since 1601; the type `Read` or `Write`; offset and size are bytes. Host and
 //! disk together are the device, as in `hm,1`. The response time is not used. Requests were recorded when they ended, so
