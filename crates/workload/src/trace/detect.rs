@@ -72,7 +72,8 @@ fn text_lines(sample: &[u8], is_whole: bool) -> Vec<&[u8]> {
     lines.filter(|line| !line.trim_ascii().is_empty()).take(SAMPLE_RECORDS).collect()
 }
 
-/// What a format of lines makes of them: at least half have to be of its form, so that one bad line hides nothing.
+/// What a format of lines makes of them: without a header at least half have to be of its form, so that one bad line
+/// hides nothing.
 fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&'a [u8]]) -> Option<Fit<'a>> {
     let has_header = reader.header(lines.first()?).ok()?;
     let records = &lines[usize::from(has_header)..];
@@ -87,7 +88,8 @@ fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&
         }
     }
     let is_typical = records.iter().all(|line| reader.is_typical(line));
-    let is_fit = if has_header { 2 * good >= records.len() } else { good > 0 && 2 * good >= records.len() };
+    // A header says it, whatever is wrong after it.
+    let is_fit = has_header || good > 0 && 2 * good >= records.len();
     is_fit.then_some(Fit { format, requests, is_typical, has_header })
 }
 
@@ -216,5 +218,7 @@ mod tests {
     fn a_few_bad_lines_hide_nothing() {
         let text = "0,303567,3584,w,0.0\nbroken\n0,303567,3584,w,0.1\n";
         assert_eq!(told(text).unwrap().0, FormatName::Spc);
+        // A header tells the format of a file with no good line at all.
+        assert_eq!(told("time_us,op,sector,sectors\n0,W,zero,8\n").unwrap().0, FormatName::Csv);
     }
 }
