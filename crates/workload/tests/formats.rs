@@ -29,6 +29,7 @@ fn rows(config: &Config, base: &Path) -> Result<Vec<Row>, WorkloadError> {
         let device = String::from_utf8_lossy(records.device_name(device)).into_owned();
         rows.push((request.time, letter(request.op), request.sector, request.sectors, device));
     }
+    assert_eq!(records.next()?, None, "the end stays the end, whatever follows it in the file");
     Ok(rows)
 }
 

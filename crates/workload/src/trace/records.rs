@@ -204,7 +204,8 @@ impl Records {
                     return Ok(Some((request, device)));
                 }
                 Ok(Next::Nothing) => {}
-                Ok(Next::End) => break,
+                // What follows, as the summary of blkparse, is not asked for again.
+                Ok(Next::End) => self.left = 0,
                 Err(error) => self.pass_over(error)?,
             }
         }
