@@ -118,7 +118,7 @@ fn every_trace_of_the_smartphones_is_whole() {
 fn requests(folder: &Path, file: &str, format: FormatName) -> Vec<(Request, String)> {
     let mut records = Config { format, ..Config::new(file) }.records(folder).unwrap();
     let mut all = Vec::new();
-    while let Some((request, device)) = records.next().unwrap() {
+    while let Some((request, device)) = records.next_request().unwrap() {
         all.push((request, String::from_utf8_lossy(records.device_name(device)).into_owned()));
     }
     all

@@ -25,11 +25,11 @@ fn letter(op: Op) -> char {
 fn rows(config: &Config, base: &Path) -> Result<Vec<Row>, WorkloadError> {
     let mut records = config.records(base)?;
     let mut rows = Vec::new();
-    while let Some((request, device)) = records.next()? {
+    while let Some((request, device)) = records.next_request()? {
         let device = String::from_utf8_lossy(records.device_name(device)).into_owned();
         rows.push((request.time, letter(request.op), request.sector, request.sectors, device));
     }
-    assert_eq!(records.next()?, None, "the end stays the end, whatever follows it in the file");
+    assert_eq!(records.next_request()?, None, "the end stays the end, whatever follows it in the file");
     Ok(rows)
 }
 
@@ -62,7 +62,7 @@ fn the_format_is_told_where_the_contents_tell_it() {
                 let mut records = auto.records(&samples()).unwrap();
                 let told = if sample.name == "ssdsim" { FormatName::Mqsim } else { sample.config.format };
                 assert_eq!(records.format(), told, "{}", sample.name);
-                assert!(records.next().is_ok());
+                assert!(records.next_request().is_ok());
                 let said = records.notices().iter().any(|notice| notice.contains("told from its contents"));
                 assert_eq!(said, sample.name != "csv", "{}", sample.name);
             }
@@ -125,7 +125,7 @@ fn malformed_lines_are_named_or_skipped_and_counted() {
             let config = Config { on_error: OnError::Skip, ..config };
             let mut records = config.records(&folder.path).unwrap();
             let mut count = 0;
-            while records.next().unwrap().is_some() {
+            while records.next_request().unwrap().is_some() {
                 count += 1;
             }
             assert_eq!((count, records.tally().skipped), (sample.rows.len(), 1), "{}: {line}", sample.name);
@@ -181,7 +181,7 @@ fn times_that_go_back_are_raised_or_rejected() {
         assert_eq!(found.len(), 2 * sample.rows.len(), "{}", sample.name);
         assert!(found.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{}", sample.name);
         let mut records = raise.records(&folder.path).unwrap();
-        while records.next().unwrap().is_some() {}
+        while records.next_request().unwrap().is_some() {}
         assert!(records.tally().raised > 0, "{}", sample.name);
         let reject = Config { unsorted: Some(Unsorted::Reject), ..raise };
         let error = rows(&reject, &folder.path).unwrap_err().to_string();
@@ -201,7 +201,7 @@ fn another_action_of_a_block_trace_can_be_chosen() {
     assert_eq!(chosen("blkparse", Action::Q), Ok(0));
     assert_eq!(chosen("wiscsee", Action::C), Ok(2));
     let mut records = Config::new("blkparse").records(&base).unwrap();
-    while records.next().unwrap().is_some() {}
+    while records.next_request().unwrap().is_some() {}
     assert_eq!(records.tally().others, 4);
 }
 
@@ -212,7 +212,7 @@ fn columns_say_what_they_miss() {
     let with = |change: &dyn Fn(&mut ColumnOptions)| {
         let mut columns = columns();
         change(&mut columns);
-        let config = Config { format: FormatName::Columns, columns: Some(columns), ..Config::new("file") };
+        let config = Config { format: FormatName::Columns, columns: Some(Box::new(columns)), ..Config::new("file") };
         rows(&config, &folder.path).map_err(|error| error.to_string())
     };
     let error = with(&|columns| columns.size = Column::Name("block".into())).unwrap_err();
@@ -236,7 +236,7 @@ fn converted(config: &Config, base: &Path, format: OutputFormat) -> (Vec<u8>, Ve
     let devices: Vec<Vec<u8>> = summary.devices.iter().map(|device| device.name.clone().into_bytes()).collect();
     let mut output = Output::new(format, Vec::new(), &devices).unwrap();
     let mut records = config.records(base).unwrap();
-    while let Some((request, device)) = records.next().unwrap() {
+    while let Some((request, device)) = records.next_request().unwrap() {
         output.write(&request, records.device_name(device)).unwrap();
     }
     output.finish().unwrap()

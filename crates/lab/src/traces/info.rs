@@ -292,7 +292,7 @@ fn pictures(
     let mut cells: BTreeMap<(u64, u64), (u64, u64)> = BTreeMap::new();
     let mut records = config.records(base).map_err(explained)?;
     let mut seen = 0u64;
-    while let Some((request, device)) = records.next().map_err(explained)? {
+    while let Some((request, device)) = records.next_request().map_err(explained)? {
         seen += 1;
         if seen % (1 << 16) == 0 && !watch(seen) {
             return Err(explained(nandlab_workload::WorkloadError::Stopped));

@@ -101,7 +101,7 @@ impl<'a> Selected<'a> {
         if self.part.count.is_some_and(|count| self.given >= count) {
             return Ok(None);
         }
-        while let Some((request, device)) = self.records.next().map_err(explained)? {
+        while let Some((request, device)) = self.records.next_request().map_err(explained)? {
             let first = *self.first_ns.get_or_insert(request.time);
             let since_s = (request.time - first) as f64 / 1e9;
             if self.part.to_s.is_some_and(|to| since_s >= to) {

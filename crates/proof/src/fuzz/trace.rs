@@ -28,7 +28,7 @@ pub(super) fn run(data: &[u8]) {
     let Some((&[how, capacity, format], file)) = data.split_first_chunk() else { return };
     let format = usize::from(format) % (FORMATS.len() + 1);
     let format = format.checked_sub(1).map_or(FormatName::Auto, |at| FORMATS[at].format);
-    let columns = (format == FormatName::Columns).then(columns);
+    let columns = (format == FormatName::Columns).then(|| Box::new(columns()));
     let options = ReaderOptions { columns: columns.clone(), ..ReaderOptions::default() };
     if let Some(reader) = format.reader(&options) {
         records(file, format, reader);

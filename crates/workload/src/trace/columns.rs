@@ -133,7 +133,7 @@ const KEYS: [&str; 5] = ["time", "op", "address", "size", "device"];
 /// The reader of one line.
 #[derive(Debug)]
 pub struct Columns {
-    options: Option<ColumnOptions>,
+    options: Option<Box<ColumnOptions>>,
     unit: TimeUnit,
     /// Where the five columns stand, from 0; `usize::MAX` for one that is not there.
     at: [usize; 5],

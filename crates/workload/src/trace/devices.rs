@@ -1,6 +1,6 @@
 //! The devices of a trace: numbered as they occur.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Devices that a trace may have.
 pub(crate) const MAX_DEVICES: usize = 1 << 14;
@@ -11,15 +11,14 @@ const RECENT: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Devices {
     names: Vec<Box<[u8]>>,
-    /// Only looked up: its order means nothing.
-    numbers: HashMap<Box<[u8]>, u32>,
+    numbers: BTreeMap<Box<[u8]>, u32>,
     /// The number that a name had last, by a few of its bytes.
     recent: [u32; RECENT],
 }
 
 impl Default for Devices {
     fn default() -> Self {
-        Self { names: Vec::new(), numbers: HashMap::new(), recent: [0; RECENT] }
+        Self { names: Vec::new(), numbers: BTreeMap::new(), recent: [0; RECENT] }
     }
 }
 

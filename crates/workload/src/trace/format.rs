@@ -62,7 +62,7 @@ pub struct ReaderOptions {
     /// The unit of times, where it is not that of the format.
     pub time_unit: Option<TimeUnit>,
     /// The columns of the format `columns`.
-    pub columns: Option<ColumnOptions>,
+    pub columns: Option<Box<ColumnOptions>>,
 }
 
 impl ReaderOptions {

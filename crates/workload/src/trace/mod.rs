@@ -95,7 +95,7 @@ pub struct Config {
     pub time_unit: Option<TimeUnit>,
     /// The columns of the format `columns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub columns: Option<ColumnOptions>,
+    pub columns: Option<Box<ColumnOptions>>,
     /// What is done with malformed records: `stop` or `skip`.
     #[serde(default)]
     pub on_error: OnError,

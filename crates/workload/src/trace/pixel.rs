@@ -35,8 +35,8 @@ impl Format for Pixel {
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         let mut fields = Fields::new(line);
         // The process may hold commas: the five columns are counted from the end.
-        let commas = line.iter().enumerate().rev().filter(|(_, &byte)| byte == b',');
-        let Some((process, _)) = commas.skip(4).next() else {
+        let mut commas = line.iter().enumerate().rev().filter(|(_, &byte)| byte == b',');
+        let Some((process, _)) = commas.nth(4) else {
             fields.at = line.len();
             return Err(fields.unexpected("six columns: process, device, R or W, sector, size, timestamp"));
         };

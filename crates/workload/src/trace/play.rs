@@ -90,7 +90,7 @@ impl Source {
     pub(crate) fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<(), WorkloadError> {
         let before = batch.len();
         while batch.len() - before < room {
-            let Some((request, device)) = self.records.next()? else {
+            let Some((request, device)) = self.records.next_request()? else {
                 if self.played + 1 >= self.plan.config.repeat {
                     break;
                 }

@@ -190,7 +190,7 @@ impl Records {
     ///
     /// # Errors
     /// [`WorkloadError::Record`], [`WorkloadError::File`].
-    pub fn next(&mut self) -> Result<Option<Recorded>, WorkloadError> {
+    pub fn next_request(&mut self) -> Result<Option<Recorded>, WorkloadError> {
         while self.left > 0 {
             self.number += 1;
             let next = match self.frame {

@@ -76,7 +76,7 @@ impl Summary {
         mut also: impl FnMut(&Request, u32),
     ) -> Result<Self, WorkloadError> {
         let mut sum = Self { format: records.format(), ..Self::default() };
-        while let Some((request, device)) = records.next()? {
+        while let Some((request, device)) = records.next_request()? {
             if sum.requests % WATCH_EVERY == 0 && !watch(sum.requests) {
                 return Err(WorkloadError::Stopped);
             }

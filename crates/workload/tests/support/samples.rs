@@ -272,7 +272,7 @@ fn in_columns() -> Sample {
             ("0;read;0", "a size, a whole number"),
         ],
     );
-    columns_sample.config.columns = Some(columns());
+    columns_sample.config.columns = Some(Box::new(columns()));
     columns_sample.config.time_unit = Some(TimeUnit::S);
     columns_sample
 }
