@@ -132,8 +132,17 @@ def hot_cold(
 def trace(
     *,
     path: str,
-    format: Literal['csv'] | None = None,
+    format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns'] | None = None,
+    action: Literal['Q', 'G', 'I', 'D', 'C'] | None = None,
+    time_unit: Literal['s', 'ms', 'us', 'ns'] | None = None,
+    columns: Mapping[str, Any] | None = None,
+    on_error: Literal['stop', 'skip'] | None = None,
+    unsorted: Literal['reject', 'raise'] | None = None,
+    device: str | None = None,
+    side_by_side: bool | None = None,
     addresses: Literal['reject', 'fold', 'compact'] | None = None,
+    time_scale: float | None = None,
+    longest_gap_s: float | None = None,
     repeat: int | None = None,
     requests: int | None = None,
 ) -> Choice:
@@ -141,9 +150,21 @@ def trace(
 
     Args:
         path: The file; a relative path starts at the folder of the experiment.
-        format: How the file is written. Default "csv".
+        format: How the file is written. Default "auto".
+        action: Which action of a block trace (`blkparse`, `wiscsee`) is the request.
+        time_unit: The unit of times, where it is not that of the format.
+        columns: The columns of the format `columns`.
+        on_error: What is done with malformed records: `stop` or `skip`. Default "stop".
+        unsorted: What is done with times that go back: `reject` or `raise`; as is usual for the format
+            unless it is set.
+        device: The device whose requests are played, by its name in the file.
+        side_by_side: Lays the devices of the trace one behind the other, in the order in which they
+            first occur. Default false.
         addresses: What is done with addresses beyond the device: `reject`, `fold` or `compact`. Default
             "reject".
+        time_scale: Times are multiplied with this; 0.5 is twice as fast.
+        longest_gap_s: Longer pauses between two requests are cut to so many seconds, before times are
+            scaled.
         repeat: How often the trace is played. Default 1.
         requests: Only this many requests from the start of the trace, each time it is played.
     """

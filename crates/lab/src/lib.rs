@@ -24,6 +24,7 @@ pub mod record;
 mod run;
 mod series;
 mod source;
+pub mod traces;
 mod verify;
 
 pub use control::{Control, Phase};

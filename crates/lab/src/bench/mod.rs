@@ -13,6 +13,7 @@ use nandlab_workload::nearest;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
+use traces::Form;
 
 /// A measured figure.
 #[derive(Clone, Debug, Serialize)]
@@ -88,8 +89,11 @@ const BENCHES: &[Bench] = &[
     },
     Bench { name: "fmax", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.fmax]", 1.28) },
     Bench { name: "mtbs", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.mtbs]", 1.28) },
-    Bench { name: "trace_plain", limit: None, measure: |quick| traces::parse(quick, false) },
-    Bench { name: "trace_gzip", limit: None, measure: |quick| traces::parse(quick, true) },
+    Bench { name: "trace_plain", limit: None, measure: |quick| traces::parse(quick, Form::Csv) },
+    Bench { name: "trace_gzip", limit: None, measure: |quick| traces::parse(quick, Form::Gzip) },
+    Bench { name: "trace_spc", limit: None, measure: |quick| traces::parse(quick, Form::Spc) },
+    Bench { name: "trace_msr", limit: None, measure: |quick| traces::parse(quick, Form::Msr) },
+    Bench { name: "trace_native", limit: None, measure: |quick| traces::parse(quick, Form::Native) },
     Bench { name: "trace_replay", limit: None, measure: traces::replay },
 ];
 

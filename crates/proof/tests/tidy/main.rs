@@ -29,7 +29,7 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("fs", &["nand", "block"], &["serde", "thiserror", "schemars", "fatfs"]),
-    ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
+    ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "flate2", "ruzstd", "libm"]),
     (
         "lab",
         &["nand", "block", "ftl", "buffer", "fs", "index", "workload"],
