@@ -8,11 +8,23 @@
 
 mod parts;
 
+pub mod arc;
+pub mod bplru;
+pub mod cflru;
+pub mod cbm;
+pub mod clock;
+pub mod clock_dnv;
+pub mod fab;
+pub mod hybrid_lru;
+pub mod lb_clock;
 pub mod lru;
 pub mod pass_through;
+pub mod s3_fifo;
+pub mod sieve;
+pub mod wap_lru;
 
 use nandlab_block::{BlockDevice, ByteCount, Completion, Error, Payload, RamUse, Request};
-use nandlab_nand::nvm::{Nvm, PowerLost};
+use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, PowerLost};
 use nandlab_nand::Geometry;
 use parts::places::Places;
 use parts::sizes::Size;
@@ -181,6 +193,10 @@ impl BlockDevice for Buffered<'_> {
 /// The size of a buffer where none is given, that of the paper on WAP-LRU.
 const DEFAULT_SIZE: ByteCount = ByteCount(32 << 20);
 
+/// The memories of a hybrid buffer of that size, 1 : 4.
+const DEFAULT_DRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 / 5);
+const DEFAULT_NVRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 - DEFAULT_DRAM.0);
+
 /// What the options of every buffer can do.
 pub(crate) trait Options: Sized {
     /// The sizes that are written.
@@ -237,6 +253,15 @@ macro_rules! buffers {
             pub fn nvram_bytes(&self, geometry: &Geometry) -> u64 {
                 let pages = match self { $(Self::$variant(config) => config.nvram_pages(geometry),)* };
                 Places::bytes(pages, geometry.page_bytes().into())
+            }
+
+            /// Whether the options fit flash of the shape `geometry`.
+            ///
+            /// # Errors
+            /// A sentence that names the option.
+            pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
+                let mut nvram = CountedNvram::new(self.nvram_bytes(geometry), NvmCost::default());
+                self.mount(geometry, &mut nvram).map(drop).map_err(|error| error.to_string())
             }
 
             /// What of its sizes is not used, in sentences.
@@ -298,4 +323,28 @@ buffers! {
     PassThrough(pass_through), "pass_through.rs", "";
     /// The least recently used page goes.
     Lru(lru), "lru.rs", "Denning 1968";
+    /// The oldest page goes that was not used since the hand passed it.
+    Clock(clock), "clock.rs", "Corbato 1968";
+    /// A clean page at the old end of the list goes before a dirty one.
+    Cflru(cflru), "cflru.rs", "Park et al., CASES 2006";
+    /// Three queues: new pages, those that were used again, and ghosts.
+    S3Fifo(s3_fifo), "s3_fifo.rs", "Yang et al., SOSP 2023";
+    /// One queue in which what was used again keeps its place.
+    Sieve(sieve), "sieve.rs", "Zhang et al., NSDI 2024";
+    /// Recency and frequency in a balance that adapts.
+    Arc(arc), "arc.rs", "Megiddo and Modha, FAST 2003";
+    /// The block with the most pages goes.
+    Fab(fab), "fab.rs", "Jo et al., TCE 2006";
+    /// The least recently written block goes, padded to a whole block.
+    Bplru(bplru), "bplru.rs", "Kim and Ahn, FAST 2008";
+    /// Of the blocks that were not written of late, the largest goes.
+    LbClock(lb_clock), "lb_clock.rs", "Debnath et al., MASCOTS 2009";
+    /// Clean pages in DRAM, dirty ones in NVRAM.
+    HybridLru(hybrid_lru), "hybrid_lru.rs", "";
+    /// A clock of pages in DRAM before a clock of blocks in NVRAM.
+    ClockDnv(clock_dnv), "clock_dnv.rs", "Kang et al., TCE 2017";
+    /// Pages and blocks in NVRAM, a read cache in DRAM that completes blocks.
+    Cbm(cbm), "cbm.rs", "Wei et al., MSST 2014";
+    /// Requests go to DRAM or NVRAM by the pattern of writes.
+    WapLru(wap_lru), "wap_lru.rs", "Kim et al., IEMEK 2018";
 }

@@ -283,9 +283,11 @@ impl<'a> Io<'a> {
         if slots.iter().any(|&slot| self.pages.memory(slot) == Memory::Nvram && self.pages.is_dirty(slot)) {
             self.flush_below()?;
         }
+        let dirty = slots.iter().filter(|&&slot| self.pages.is_dirty(slot)).count();
         let counts = &mut self.pages.counts;
         counts.flushes += 1;
-        counts.flushed_pages += slots.len() as u64;
+        counts.flushed_pages += dirty as u64;
+        counts.padded_pages += (slots.len() - dirty) as u64;
         slots.iter().try_for_each(|&slot| self.clean(slot))
     }
 

@@ -71,12 +71,6 @@ impl List {
         self.len == 0
     }
 
-    /// The newest item, or [`NONE`].
-    #[inline]
-    pub(crate) fn front(&self) -> u32 {
-        self.front
-    }
-
     /// The oldest item, or [`NONE`].
     #[inline]
     pub(crate) fn back(&self) -> u32 {
@@ -209,7 +203,7 @@ mod tests {
             }
             assert!(list.oldest_first(&links).eq(deque.iter().rev().copied()));
             assert_eq!(list.len() as usize, deque.len());
-            assert_eq!(list.front(), deque.front().copied().unwrap_or(NONE));
+            assert_eq!(list.front, deque.front().copied().unwrap_or(NONE));
         }
     }
 }

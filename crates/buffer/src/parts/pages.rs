@@ -129,7 +129,7 @@ impl Pages {
 
     /// Forgets a page of which nothing must survive any more.
     #[inline]
-    pub(super) fn release(&mut self, slot: Slot) {
+    pub(crate) fn release(&mut self, slot: Slot) {
         let frame = self.frames[slot as usize];
         debug_assert!(frame.dirty == 0, "page {} would be lost", frame.lpn);
         if frame.place != NONE {

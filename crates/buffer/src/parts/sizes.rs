@@ -72,6 +72,12 @@ impl Size {
     }
 }
 
+/// The pages of whole blocks, as a number that slots can have.
+pub(crate) fn pages(pages: u64, key: &str) -> Result<u32, MountError> {
+    let too_many = || MountError::Config(format!("{key} is more than a buffer can have"));
+    u32::try_from(pages).ok().filter(|&pages| pages < u32::MAX / 4).ok_or_else(too_many)
+}
+
 /// A fifth of `bytes` for DRAM and the rest for NVRAM, each at least as large as its unit.
 pub(crate) fn one_to_four(bytes: u64, geometry: &Geometry, nvram: Unit) -> (ByteCount, ByteCount) {
     let dram = (bytes / 5).max(Unit::Page.bytes(geometry));
