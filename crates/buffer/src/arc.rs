@@ -136,10 +136,10 @@ impl Replacement for Arc {
     #[inline]
     fn miss(&mut self, lpn: u32) {
         let (once, again) = (f64::from(self.once_ghosts.len()), f64::from(self.again_ghosts.len()));
-        self.ghost = if self.once_ghosts.contains(lpn) {
+        self.ghost = if self.once_ghosts.remove(lpn) {
             self.target = f64::from(self.capacity).min(self.target + (again / once).max(1.0));
             Known::Once
-        } else if self.again_ghosts.contains(lpn) {
+        } else if self.again_ghosts.remove(lpn) {
             self.target = (self.target - (once / again).max(1.0)).max(0.0);
             Known::Again
         } else {
@@ -180,11 +180,6 @@ impl Replacement for Arc {
 
     #[inline]
     fn insert(&mut self, pages: &mut Pages, slot: Slot) {
-        match self.ghost {
-            Known::No => {}
-            Known::Once => drop(self.once_ghosts.remove(pages.lpn(slot))),
-            Known::Again => drop(self.again_ghosts.remove(pages.lpn(slot))),
-        }
         let is_known = self.ghost != Known::No;
         pages.set_mark(slot, u8::from(is_known));
         let list = if is_known { &mut self.again } else { &mut self.once };

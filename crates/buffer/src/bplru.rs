@@ -71,7 +71,11 @@ impl Options for Config {
 }
 
 impl Config {
-    pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<Blockwise<Bplru>>, MountError> {
+    pub(crate) fn mount(
+        &self,
+        geometry: &Geometry,
+        nvram: &mut dyn Nvm,
+    ) -> Result<Cached<Blockwise<Bplru>>, MountError> {
         let manner = Manner { caches_reads: self.cache_reads, pads: self.padding };
         let order = Bplru { compensates: self.compensation, links: Links::default(), list: List::default() };
         Blockwise::mount(geometry, nvram, &self.memories()[0], manner, order)

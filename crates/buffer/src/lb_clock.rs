@@ -29,8 +29,8 @@
 use crate::parts::blocks::Node;
 use crate::parts::blockwise::{mark_of, BlockOrder, Blockwise, Manner, Use};
 use crate::parts::cache::Cached;
-use crate::parts::tournament::Tournament;
 use crate::parts::sizes::{Size, Unit};
+use crate::parts::tournament::Tournament;
 use crate::{MountError, Options};
 use nandlab_block::ByteCount;
 use nandlab_nand::nvm::Nvm;
@@ -67,7 +67,11 @@ impl Options for Config {
 }
 
 impl Config {
-    pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<Blockwise<LbClock>>, MountError> {
+    pub(crate) fn mount(
+        &self,
+        geometry: &Geometry,
+        nvram: &mut dyn Nvm,
+    ) -> Result<Cached<Blockwise<LbClock>>, MountError> {
         let manner = Manner { caches_reads: self.cache_reads, pads: false };
         Blockwise::mount(geometry, nvram, &self.memories()[0], manner, LbClock::default())
     }

@@ -10,8 +10,8 @@ mod parts;
 
 pub mod arc;
 pub mod bplru;
-pub mod cflru;
 pub mod cbm;
+pub mod cflru;
 pub mod clock;
 pub mod clock_dnv;
 pub mod fab;

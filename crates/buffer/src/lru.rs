@@ -62,11 +62,7 @@ impl Options for Config {
 }
 
 impl Config {
-    pub(crate) fn mount(
-        &self,
-        geometry: &Geometry,
-        nvram: &mut dyn Nvm,
-    ) -> Result<Cached<Paged<Lru>>, MountError> {
+    pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<Paged<Lru>>, MountError> {
         Paged::mount(geometry, nvram, &self.memories()[0], self.cache_reads, |_| Lru::default())
     }
 }

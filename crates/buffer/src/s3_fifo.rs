@@ -53,7 +53,14 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        Self { size: crate::DEFAULT_SIZE, cache_reads: true, small: 0.1, promote_uses: 1, ghosts: 0.9, fill_main: false }
+        Self {
+            size: crate::DEFAULT_SIZE,
+            cache_reads: true,
+            small: 0.1,
+            promote_uses: 1,
+            ghosts: 0.9,
+            fill_main: false,
+        }
     }
 }
 

@@ -115,7 +115,9 @@ fn what_is_written_back_carries_the_origin_of_its_author() {
         for step in 0..800 {
             let mut request = request(&mut random);
             // A page has one author here, and pads take that of their neighbours: whole pages, no padding.
-            if request.op == Op::Trim || request.op == Op::Write && (request.sector % 4 != 0 || request.sectors % 4 != 0) {
+            if request.op == Op::Trim
+                || request.op == Op::Write && (request.sector % 4 != 0 || request.sectors % 4 != 0)
+            {
                 continue;
             }
             request.origin = Origin((step % 5) as u8);

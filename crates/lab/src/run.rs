@@ -9,7 +9,7 @@ use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
 use crate::meter::Meter;
-use crate::notices::{endurance_without_effect, fell_behind, reads_of_nothing};
+use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, reads_of_nothing};
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
@@ -333,11 +333,16 @@ impl<'a> Run<'a> {
         let ram = self.engine.ram();
         let wear = Wear::of(self.engine.chip().pe_cycles());
         let saving = |pages| saving_us(&self.experiment.device.profile, self.sizing, pages);
-        let buffer = end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, saving));
-        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
+        let buffer = end
+            .buffer
+            .zip(start.buffer)
+            .map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, saving));
+        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads
+            + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
+        notices.extend(buffer.as_ref().and_then(degenerate_placement));
         notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
         let device = &self.experiment.device;
         Record {

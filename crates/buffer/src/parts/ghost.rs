@@ -23,10 +23,6 @@ impl Ghost {
         self.list.len()
     }
 
-    pub(crate) fn contains(&self, key: u32) -> bool {
-        self.table.get(key).is_some()
-    }
-
     /// Remembers `key`, which is not among them, as the newest.
     pub(crate) fn push(&mut self, key: u32) {
         let entry = self.free.pop().unwrap_or_else(|| {

@@ -87,7 +87,8 @@ mod tests {
         let (mut tournament, mut plain) = (Tournament::default(), Vec::new());
         let mut random = Random::new(9);
         for _ in 0..20_000 {
-            let (place, number) = (random.below(1 + plain.len() as u64 / 2 * 3).min(40) as usize, random.below(6) as u32);
+            let (place, number) =
+                (random.below(1 + plain.len() as u64 / 2 * 3).min(40) as usize, random.below(6) as u32);
             plain.resize(plain.len().max(place + 1), 0);
             plain[place] = number;
             tournament.set(place as u32, number);

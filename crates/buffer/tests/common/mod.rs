@@ -74,8 +74,7 @@ pub struct Rig {
 
 impl Rig {
     pub fn new(config: &BufferConfig, geometry: Geometry, sectors: u64) -> Self {
-        let mut nvram: Box<dyn Nvm> =
-            Box::new(Nvram::new(config.nvram_bytes(&geometry), NvmCost::default()));
+        let mut nvram: Box<dyn Nvm> = Box::new(Nvram::new(config.nvram_bytes(&geometry), NvmCost::default()));
         let buffer = config.mount(&geometry, &mut *nvram).unwrap_or_else(|error| panic!("{config:?}: {error}"));
         Self { config: config.clone(), buffer, nvram, disk: Disk::new(sectors) }
     }
