@@ -293,10 +293,11 @@ fn wap_lru_by_page_flushes_the_block_that_a_page_comes_to() {
 #[test]
 fn wap_lru_keeps_to_its_blocks_at_any_scale() {
     let geometry = nandlab_nand::Geometry::single_die(600, 64, 2048).unwrap();
-    let config = BufferConfig::WapLru(wap_lru::Config { dram: pages(1_638), nvram: pages(6_528), ..Default::default() });
+    let config =
+        BufferConfig::WapLru(wap_lru::Config { dram: pages(1_638), nvram: pages(6_528), ..Default::default() });
     let mut rig = Rig::new(&config, geometry, 32_768 * 4);
     let mut random = nandlab_nand::random::Random::new(1);
-    for _ in 0..60_000 {
+    for _ in 0..600_000 {
         let op = if random.chance(0.5) { Op::Write } else { Op::Read };
         rig.submit(&Request::new(op, random.below(32_768) * 4, 4), Payload::None).unwrap();
     }

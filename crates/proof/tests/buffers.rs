@@ -42,7 +42,7 @@ fn every_buffer_over_an_ftl_answers_as_the_model_does() {
                 hits += bench.conform(250).map_or(0, |counts| counts.hits());
             }
         }
-        assert!(hits > 100 || subject.config.name() == "pass_through", "{subject}: only {hits} hits");
+        assert!(hits > 40 || subject.config.name() == "pass_through", "{subject}: only {hits} hits");
     });
 }
 

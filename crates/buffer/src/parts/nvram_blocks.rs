@@ -28,6 +28,7 @@ pub(crate) struct NvramBlocks {
     allocation: Allocation,
     pages_per_block: u32,
     capacity_pages: u32,
+    capacity_blocks: u32,
     used_pages: u32,
     used_blocks: u32,
     batch: Vec<Slot>,
@@ -42,6 +43,7 @@ impl NvramBlocks {
             allocation,
             pages_per_block: geometry.pages_per_block(),
             capacity_pages,
+            capacity_blocks: capacity_pages / geometry.pages_per_block(),
             used_pages: 0,
             used_blocks: 0,
             batch: Vec::new(),
@@ -63,7 +65,11 @@ impl NvramBlocks {
     /// The node of the block of a page, if anything of it is in NVRAM.
     #[inline]
     pub(crate) fn present(&self, lpn: u32) -> Option<Node> {
-        self.blocks.find(self.blocks.block_of(lpn)).filter(|&node| self.pages(node) > 0)
+        let node = self.blocks.find(self.blocks.block_of(lpn))?;
+        if self.pages(node) == 0 {
+            return None;
+        }
+        Some(node)
     }
 
     /// Whether a page comes into NVRAM without another one leaving; `present` is the node of its block.
@@ -71,9 +77,7 @@ impl NvramBlocks {
     pub(crate) fn has_room(&self, present: Option<Node>) -> bool {
         match self.allocation {
             Allocation::Page => self.used_pages < self.capacity_pages,
-            Allocation::Block => {
-                present.is_some() || (self.used_blocks + 1) * self.pages_per_block <= self.capacity_pages
-            }
+            Allocation::Block => present.is_some() || self.used_blocks < self.capacity_blocks,
         }
     }
 
@@ -90,7 +94,9 @@ impl NvramBlocks {
         *pages += 1;
         self.used_pages += 1;
         let is_first = *pages == 1;
-        self.used_blocks += u32::from(is_first);
+        if is_first {
+            self.used_blocks += 1;
+        }
         is_first
     }
 
@@ -103,8 +109,11 @@ impl NvramBlocks {
         self.pages[node as usize] -= 1;
         self.used_pages -= 1;
         let is_last = self.pages[node as usize] == 0;
-        self.used_blocks -= u32::from(is_last);
-        is_last.then_some(node)
+        if !is_last {
+            return None;
+        }
+        self.used_blocks -= 1;
+        Some(node)
     }
 
     /// Writes what is dirty of a block in both memories as one ordered run, with its clean pages where `with_clean`. Its
