@@ -159,13 +159,16 @@ impl Replacement for Cflru {
             self.list_anew(pages);
         }
         self.fill_window(pages);
-        let slot = if self.clean.is_empty() { self.window.back() } else { self.clean.back() };
-        // Written back or not, it is no longer found among the clean ones should it stay.
-        slot
+        if self.clean.is_empty() {
+            self.window.back()
+        } else {
+            self.clean.back()
+        }
     }
 
     #[inline]
     fn evicted(&mut self, slot: Slot, _: u32) {
+        // A clean page is the victim wherever there is one.
         let mark = if !self.clean.is_empty() && self.clean.back() == slot { IN_WINDOW | LISTED } else { IN_WINDOW };
         self.take_out(mark, slot);
     }

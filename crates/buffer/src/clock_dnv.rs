@@ -183,7 +183,7 @@ impl ClockDnv {
         if from != usize::from(to) {
             self.rings[from].remove(&mut self.links, slot);
             self.rings[usize::from(to)].push_front(&mut self.links, slot);
-            pages.set_mark(slot, pages.mark(slot) & USED | to * SECOND);
+            pages.set_mark(slot, (pages.mark(slot) & USED) | (to * SECOND));
         }
     }
 

@@ -1,5 +1,7 @@
 //! Every buffer of the list, with all its options and sizes from one page to more than the device, against an array.
 
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
 mod common;
 
 use common::{geometry, request, subjects, Rig, SECTOR, SECTORS};

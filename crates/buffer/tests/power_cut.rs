@@ -1,6 +1,8 @@
 //! Power cuts between the words that a buffer stores in NVRAM, during mounts too, over a device that keeps of the
 //! changes since its last flush what it likes.
 
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
 mod common;
 
 use common::{geometry, request, subjects, Rig, SECTOR, SECTORS};

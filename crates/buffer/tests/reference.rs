@@ -2,6 +2,8 @@
 //!
 //! Every figure must be the same to the hit.
 
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_buffer::{BufferConfig, Buffered};
 use nandlab_nand::nvm::Nvram;

@@ -2,6 +2,8 @@
 //!
 //! Pages have 4 sectors, blocks 4 pages: pages 0 to 3 are block 0, 4 to 7 block 1, and so on.
 
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
 mod common;
 
 use common::{geometry, Rig, SECTORS};
@@ -16,8 +18,8 @@ fn pages(pages: u64) -> ByteCount {
 struct Player(Rig);
 
 impl Player {
-    fn new(config: BufferConfig) -> Self {
-        Self(Rig::new(&config, geometry(), SECTORS * 2))
+    fn new(config: &BufferConfig) -> Self {
+        Self(Rig::new(config, geometry(), SECTORS * 2))
     }
 
     /// Does it to `count` pages from `page` on; the writes that go below: first page and pages.
@@ -54,7 +56,7 @@ impl Player {
 
 #[test]
 fn cflru_drops_a_clean_page_of_the_window_before_an_older_dirty_one() {
-    let mut player = Player::new(BufferConfig::Cflru(cflru::Config { size: pages(4), ..Default::default() }));
+    let mut player = Player::new(&BufferConfig::Cflru(cflru::Config { size: pages(4), ..Default::default() }));
     player.quiet(&[1]);
     player.read(0);
     player.quiet(&[2]);
@@ -71,7 +73,7 @@ fn cflru_drops_a_clean_page_of_the_window_before_an_older_dirty_one() {
 
 #[test]
 fn fab_flushes_the_fullest_block_and_of_several_the_oldest() {
-    let mut player = Player::new(BufferConfig::Fab(fab::Config { size: pages(5), ..Default::default() }));
+    let mut player = Player::new(&BufferConfig::Fab(fab::Config { size: pages(5), ..Default::default() }));
     player.quiet(&[4, 5, 0, 1, 8, 4]);
     // Blocks 0 and 1 have two pages each; block 0 was used before block 1.
     assert_eq!(player.write(12), [(0, 2)]);
@@ -90,7 +92,7 @@ fn fab_flushes_the_fullest_block_and_of_several_the_oldest() {
 
 #[test]
 fn bplru_pads_its_victim_to_a_whole_block() {
-    let mut player = Player::new(BufferConfig::Bplru(bplru::Config { size: pages(4), ..Default::default() }));
+    let mut player = Player::new(&BufferConfig::Bplru(bplru::Config { size: pages(4), ..Default::default() }));
     player.quiet(&[0, 5, 2, 9]);
     // Block 0 was written after block 1. Pages 4, 6 and 7 are read, and the block is written as one request.
     assert_eq!(player.write(13), [(4, 4)]);
@@ -104,23 +106,23 @@ fn bplru_pads_its_victim_to_a_whole_block() {
 #[test]
 fn bplru_lets_a_block_go_first_that_was_written_in_order() {
     let config = bplru::Config { size: pages(6), ..Default::default() };
-    let mut player = Player::new(BufferConfig::Bplru(config.clone()));
+    let mut player = Player::new(&BufferConfig::Bplru(config.clone()));
     player.quiet(&[5, 0, 1, 2, 3, 9]);
     assert_eq!(player.write(13), [(0, 4)]);
     assert_eq!(player.counts().fill_reads, 0);
     // Without compensation it is the oldest.
-    let mut player = Player::new(BufferConfig::Bplru(bplru::Config { compensation: false, ..config.clone() }));
+    let mut player = Player::new(&BufferConfig::Bplru(bplru::Config { compensation: false, ..config.clone() }));
     player.quiet(&[5, 0, 1, 2, 3, 9]);
     assert_eq!(player.write(13), [(4, 4)]);
     // All of the block, but not in order: no compensation.
-    let mut player = Player::new(BufferConfig::Bplru(config));
+    let mut player = Player::new(&BufferConfig::Bplru(config));
     player.quiet(&[5, 0, 2, 1, 3, 9]);
     assert_eq!(player.write(13), [(4, 4)]);
 }
 
 #[test]
 fn lb_clock_takes_the_largest_of_the_blocks_without_a_bit() {
-    let mut player = Player::new(BufferConfig::LbClock(lb_clock::Config { size: pages(5), ..Default::default() }));
+    let mut player = Player::new(&BufferConfig::LbClock(lb_clock::Config { size: pages(5), ..Default::default() }));
     player.quiet(&[0, 4, 5, 8, 1]);
     // Every bit is set: the first round clears them, in the second blocks 0 and 1 are the largest, 0 the first.
     assert_eq!(player.write(12), [(0, 2)]);
@@ -134,7 +136,7 @@ fn lb_clock_takes_the_largest_of_the_blocks_without_a_bit() {
 
 #[test]
 fn lb_clock_clears_the_bit_of_a_block_that_was_written_in_order() {
-    let mut player = Player::new(BufferConfig::LbClock(lb_clock::Config { size: pages(6), ..Default::default() }));
+    let mut player = Player::new(&BufferConfig::LbClock(lb_clock::Config { size: pages(6), ..Default::default() }));
     player.quiet(&[4, 0, 1, 2, 3, 8]);
     // Block 0 alone is a candidate in the first round.
     assert_eq!(player.write(12), [(0, 4)]);
@@ -143,7 +145,7 @@ fn lb_clock_clears_the_bit_of_a_block_that_was_written_in_order() {
 #[test]
 fn hybrid_lru_keeps_what_it_flushed_as_a_clean_page() {
     let config = hybrid_lru::Config { dram: pages(2), nvram: pages(2), ..Default::default() };
-    let mut player = Player::new(BufferConfig::HybridLru(config));
+    let mut player = Player::new(&BufferConfig::HybridLru(config));
     player.quiet(&[0, 1]);
     player.read(2);
     assert_eq!(player.write(3), [(0, 1)]);
@@ -159,7 +161,7 @@ fn hybrid_lru_keeps_what_it_flushed_as_a_clean_page() {
 #[test]
 fn clock_dnv_flushes_a_block_with_its_dirty_pages_in_dram() {
     let config = clock_dnv::Config { dram: pages(3), nvram: pages(4), ..Default::default() };
-    let mut player = Player::new(BufferConfig::ClockDnv(config));
+    let mut player = Player::new(&BufferConfig::ClockDnv(config));
     // 0, 4, 8 and 12 move to NVRAM one after another, each to a block of its own; 16, 20 and 1 are in DRAM.
     player.quiet(&[0, 4, 8, 12, 16, 20, 1]);
     assert_eq!(player.counts().demotions, 4);
@@ -182,7 +184,7 @@ fn clock_dnv_can_let_clean_pages_go_first_and_the_fullest_block() {
         rank_by_fill: true,
         ..Default::default()
     };
-    let mut player = Player::new(BufferConfig::ClockDnv(config));
+    let mut player = Player::new(&BufferConfig::ClockDnv(config));
     player.quiet(&[0]);
     player.read(9);
     player.quiet(&[4]);
@@ -195,7 +197,7 @@ fn clock_dnv_can_let_clean_pages_go_first_and_the_fullest_block() {
 #[test]
 fn cbm_writes_a_block_with_its_clean_pages() {
     let config = cbm::Config { dram: pages(4), nvram: pages(5), threshold: 2, page_region: 1.0, ..Default::default() };
-    let mut player = Player::new(BufferConfig::Cbm(config.clone()));
+    let mut player = Player::new(&BufferConfig::Cbm(config.clone()));
     // With page 1 block 0 moves to the block region, 2 joins it there; 4 and 8 stay in the page region.
     player.quiet(&[0, 4, 1, 2, 8]);
     player.read(3);
@@ -203,7 +205,7 @@ fn cbm_writes_a_block_with_its_clean_pages() {
     let counts = player.counts();
     assert_eq!((counts.flushed_pages, counts.padded_pages), (3, 1));
     assert_eq!((player.memory(3), player.memory(0)), (Some(Memory::Dram), None));
-    let mut player = Player::new(BufferConfig::Cbm(cbm::Config { merge_clean: false, ..config }));
+    let mut player = Player::new(&BufferConfig::Cbm(cbm::Config { merge_clean: false, ..config }));
     player.quiet(&[0, 4, 1, 2, 8]);
     player.read(3);
     assert_eq!(player.write(12), [(0, 3)]);
@@ -212,7 +214,7 @@ fn cbm_writes_a_block_with_its_clean_pages() {
 #[test]
 fn cbm_keeps_the_block_that_is_used_more_often() {
     let config = cbm::Config { dram: pages(1), nvram: pages(4), threshold: 2, ..Default::default() };
-    let mut player = Player::new(BufferConfig::Cbm(config));
+    let mut player = Player::new(&BufferConfig::Cbm(config));
     player.quiet(&[0, 1, 4, 5]);
     // Uses in a row count once: block 0 is used twice more, block 1 once.
     player.quiet(&[0, 4, 5, 4, 1]);
@@ -230,7 +232,7 @@ fn wap_lru_places_by_size_and_then_by_kind() {
         t_write: Some(2.0),
         ..Default::default()
     };
-    let mut player = Player::new(BufferConfig::WapLru(config));
+    let mut player = Player::new(&BufferConfig::WapLru(config));
     // Balanced: one page goes to DRAM, two go to NVRAM.
     player.quiet(&[0]);
     assert_eq!(player.access(Op::Write, 4, 2), []);
@@ -268,7 +270,7 @@ fn wap_lru_flushes_a_complete_block_where_that_is_asked_for() {
         flush_when_complete: true,
         ..Default::default()
     };
-    let mut player = Player::new(BufferConfig::WapLru(config));
+    let mut player = Player::new(&BufferConfig::WapLru(config));
     assert_eq!(player.access(Op::Write, 0, 2), []);
     assert_eq!(player.access(Op::Write, 2, 2), [(0, 4)]);
     assert_eq!(player.memory(0), None);
@@ -283,7 +285,7 @@ fn wap_lru_by_page_flushes_the_block_that_a_page_comes_to() {
         allocation: wap_lru::Allocation::Page,
         ..Default::default()
     };
-    let mut player = Player::new(BufferConfig::WapLru(config));
+    let mut player = Player::new(&BufferConfig::WapLru(config));
     player.quiet(&[0, 4, 8, 9]);
     // NVRAM is full, and block 1 is there: it goes, not block 0, which is older.
     assert_eq!(player.write(5), [(4, 1)]);

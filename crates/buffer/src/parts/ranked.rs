@@ -32,18 +32,19 @@ impl Ranked {
         }
         self.now += 1;
         self.nodes[node as usize] = (rank, self.now);
-        self.list(rank).push_front_in(node);
+        self.make_list(rank);
+        self.lists[rank as usize].push_front(&mut self.links, node);
         self.len += 1;
     }
 
-    fn list(&mut self, rank: u32) -> Ranking<'_> {
+    /// A node of this rank is about to be listed.
+    fn make_list(&mut self, rank: u32) {
         let rank = rank as usize;
         if rank >= self.lists.len() {
             self.lists.resize(rank + 1, List::default());
         }
         self.highest = if self.len == 0 { rank } else { self.highest.max(rank) };
         self.lowest = if self.len == 0 { rank } else { self.lowest.min(rank) };
-        Ranking { list: &mut self.lists[rank], links: &mut self.links }
     }
 
     #[inline]
@@ -70,7 +71,7 @@ impl Ranked {
         self.remove(node);
         let used = self.nodes[node as usize].1;
         self.nodes[node as usize].0 = rank;
-        let _ = self.list(rank);
+        self.make_list(rank);
         let nodes = &self.nodes;
         let is_newer = |other: Node| nodes[other as usize].1 > used;
         self.lists[rank as usize].insert_behind(&mut self.links, node, is_newer);
@@ -97,18 +98,6 @@ impl Ranked {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
-    }
-}
-
-struct Ranking<'a> {
-    list: &'a mut List,
-    links: &'a mut Links,
-}
-
-impl Ranking<'_> {
-    #[inline]
-    fn push_front_in(self, node: Node) {
-        self.list.push_front(self.links, node);
     }
 }
 

@@ -123,15 +123,17 @@ mod tests {
         for step in 0..40_000u32 {
             // Growing, then shrinking, with neighbours and with numbers all over.
             let key = (random.below(400) as u32) << if random.chance(0.5) { 0 } else { 20 };
-            if map.contains_key(&key) {
-                if random.chance(if step < 20_000 { 0.3 } else { 0.8 }) {
+            match map.get(&key) {
+                Some(_) if random.chance(if step < 20_000 { 0.3 } else { 0.8 }) => {
                     assert_eq!(table.remove(key), map.remove(&key));
                 }
-            } else {
-                assert_eq!(table.get(key), None);
-                assert_eq!(table.remove(key), None);
-                table.insert(key, step);
-                map.insert(key, step);
+                Some(&slot) => assert_eq!(table.get(key), Some(slot)),
+                None => {
+                    assert_eq!(table.get(key), None);
+                    assert_eq!(table.remove(key), None);
+                    table.insert(key, step);
+                    map.insert(key, step);
+                }
             }
             assert_eq!(table.len, map.len());
             if step % 100 == 0 {

@@ -1,5 +1,5 @@
 //! A device with bytes, and scripts for it.
-#![allow(dead_code)] // each test uses a part of it
+#![allow(dead_code, clippy::unwrap_used)] // each test uses a part of it
 
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_buffer::{Buffer, BufferConfig, Buffered};
