@@ -146,7 +146,12 @@ def _buffer_parts(buffer: BufferCounts) -> str:
         "demoted": buffer.demotions,
         "batches written back": buffer.flushes,
     }
-    return ", ".join(f"{units.count(number)} {words}" for words, number in counts.items() if number)
+    parts = [f"{units.count(number)} {words}" for words, number in counts.items() if number]
+    if buffer.placement is not None and buffer.placement.nvram_share is not None:
+        parts.append(f"{_percent(buffer.placement.nvram_share)} of requests to NVRAM")
+    if buffer.placement is not None and buffer.placement.write_intensive_share is not None:
+        parts.append(f"{_percent(buffer.placement.write_intensive_share)} of intervals write-intensive")
+    return ", ".join(parts)
 
 
 def _failures(result: Result, faults: Faults) -> str:

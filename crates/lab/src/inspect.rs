@@ -42,7 +42,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
                 let operations = count(options, &experiment.key_setting(base), &watch)?;
                 Ok((None, Some(operations), Vec::new()))
             }
-            Kind::Files(_) => Ok((None, None)),
+            Kind::Files(_) => Ok((None, None, Vec::new())),
         }
     };
     let (trace, operations, said) = look().map_err(|error| experiment.located(experiment.explain(error)))?;

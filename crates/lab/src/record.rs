@@ -1,9 +1,11 @@
 //! The result of a run: stable names, each with its unit. Serialized as JSON.
 
+mod buffer;
 mod fs;
 mod index;
 mod recycling;
 
+pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
 pub use fs::{FileCounts, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use recycling::RecyclingRecord;
@@ -236,19 +238,6 @@ impl MatrixRow {
         };
         matrix.nonzero().map(row).collect()
     }
-}
-
-/// What the buffer did during the workload; a request that touches three pages is three accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct BufferRecord {
-    /// Pages read or written without the FTL.
-    pub hits: u64,
-    /// Pages read or written with it.
-    pub misses: u64,
-    /// Pages moved from one memory of the buffer to another.
-    pub demotions: u64,
-    /// Batches of dirty pages written back.
-    pub flushes: u64,
 }
 
 /// What the preconditioning cost.

@@ -3,14 +3,14 @@
 use crate::build::with_engine;
 use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
-use crate::engine::{assert_conservation, Engine};
+use crate::engine::{assert_conservation, BufferCounts, Engine};
 use crate::error::LabError;
 use crate::files;
 use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
 use crate::meter::Meter;
-use crate::notices::{endurance_without_effect, fell_behind, reads_of_nothing};
+use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, reads_of_nothing};
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
@@ -19,8 +19,8 @@ use crate::record::{
 };
 use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
-use nandlab_buffer::Counts;
 use nandlab_ftl::Events;
+use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
 use nandlab_workload::Workload;
 use std::path::Path;
@@ -81,7 +81,7 @@ pub(crate) struct Mark {
     pub(crate) events: Events,
     /// The number of the next recycling that the FTL keeps.
     recyclings: u64,
-    buffer: Option<Counts>,
+    buffer: Option<BufferCounts>,
     unreadable: u64,
 }
 
@@ -354,11 +354,17 @@ impl<'a> Run<'a> {
         let time = self.keeps_time().then(|| end.time - start.time);
         let ram = self.engine.ram();
         let wear = Wear::of(self.engine.chip().pe_cycles());
-        let buffer = end.buffer.zip(start.buffer).map(|(end, start)| buffer_record(&end, &start));
-        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads + buffer.map_or(0, |buffer| buffer.hits);
+        let saving = |pages| saving_us(&self.experiment.device.profile, self.sizing, pages);
+        let buffer = end
+            .buffer
+            .zip(start.buffer)
+            .map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, saving));
+        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads
+            + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
+        notices.extend(buffer.as_ref().and_then(degenerate_placement));
         notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
         let device = &self.experiment.device;
         Record {
@@ -436,14 +442,15 @@ fn ram_record(ram: RamUse) -> RamRecord {
     RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram }
 }
 
-/// What a buffer did between two moments.
-fn buffer_record(end: &Counts, start: &Counts) -> BufferRecord {
-    BufferRecord {
-        hits: end.hits - start.hits,
-        misses: end.misses - start.misses,
-        demotions: end.demotions - start.demotions,
-        flushes: end.flushes - start.flushes,
-    }
+/// Time to program so many pages, evenly over all dies, us: the transfers of a channel come one after another, and so do
+/// the programs of a die.
+fn saving_us(profile: &Profile, sizing: &Sizing, pages: u64) -> f64 {
+    let (geometry, timing) = (&sizing.geometry, &profile.timing);
+    let (dies, channels) = (u64::from(geometry.dies()), u64::from(geometry.shape().channels));
+    let bytes = f64::from(geometry.page_bytes() + geometry.shape().spare_bytes);
+    let transfer_us = timing.transfer_ns_per_byte * bytes / 1000.0;
+    let programs = pages.div_ceil(dies) as f64 * (timing.program_us + transfer_us);
+    programs.max(pages.div_ceil(channels) as f64 * transfer_us)
 }
 
 /// How many requests of `batch` are issued at a time.

@@ -196,6 +196,11 @@ impl Experiment {
                 tree.error(&key, Part::Value, format!("device.faults.{error}"))
             })?;
         }
+        if let Some(buffer) = &experiment.buffer {
+            let key = format!("buffer.{}", buffer.name());
+            buffer.check(&sizing.geometry).map_err(|message| tree.error(&key, Part::Key, message))?;
+            notices.extend(buffer.notices(&sizing.geometry));
+        }
         notices.extend(sizing.notices);
         experiment.notices = notices;
         Ok(experiment)
