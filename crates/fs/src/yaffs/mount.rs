@@ -156,7 +156,8 @@ impl<N: Nand> Yaffs<N> {
                 }
                 object.map(chunk, copy.at);
                 object.stale_tail |= base < object.size && base + u64::from(copy.tags.bytes) > object.size;
-                self.use_page(copy, number);
+                let bytes = copy.tags.bytes.min(object.bytes_in(chunk, self.page_bytes()));
+                self.use_page(Copy { tags: Tags { bytes, ..copy.tags }, ..copy }, number);
             }
             self.objects.insert(number, object);
             if deleted {
