@@ -45,7 +45,8 @@ impl<N: Nand> Yaffs<N> {
     /// Mounts what is on `nand`; an erased device is an empty file system.
     ///
     /// # Errors
-    /// [`FsError::Option`] where the options or the device cannot work; [`FsError::Damaged`]; what the device fails with.
+    /// [`FsError::Option`] where the options or the device cannot work; [`FsError::Damaged`]; what the device fails
+    /// with.
     pub fn mount(nand: N, config: &Config) -> Result<Self, FsError> {
         config.check()?;
         let geometry = *nand.geometry();
