@@ -34,8 +34,8 @@ pub(super) const INTENT: u64 = 136;
 pub(super) const INTENT_WORDS: usize = 64;
 const BUCKETS: u64 = INTENT + 8 + INTENT_WORDS as u64 * 16;
 
-/// Bytes of an object, and where its fields are: kind, bytes of the name, flags and height of the map in the first half of
-/// a word, and so on.
+/// Bytes of an object, and where its fields are: kind, bytes of the name, flags and height of the map in the first half
+/// of a word, and so on.
 pub(super) const OBJECT_BYTES: u64 = 128;
 pub(super) const HEAD: u64 = 0;
 pub(super) const PARENT: u64 = 4;

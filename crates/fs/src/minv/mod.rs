@@ -1,37 +1,39 @@
 //! MiNV: all metadata in NVRAM, only the contents of files in the NAND.
 //!
 //! ## Idea
-//! Byte-addressable memory that survives holds everything that is not file data: objects with their names and lengths, the
-//! map from the pages of files to pages of flash, the state of the blocks. Nothing of it is written to flash, nothing is
-//! kept twice, and there is nothing to scan at mount. Garbage collection is that of YAFFS ([`crate::parts::collector`]).
+//! Byte-addressable memory that survives holds everything that is not file data: objects with their names and lengths,
+//! the map from the pages of files to pages of flash, the state of the blocks. Nothing of it is written to flash,
+//! nothing is kept twice, and there is nothing to scan at mount. Garbage collection is that of YAFFS
+//! ([`crate::parts::collector`]).
 //!
 //! ## Write path
-//! A write reads the old page where it covers only a part, merges and programs the next page. Then one store of eight bytes
-//! in NVRAM makes the map refer to it, and the old page is void. A write that also changes the length, or the shape of the
-//! map, and every operation on names changes several words: they go to an intent record first, and the store of its length
-//! makes all of them valid. There is nothing to do at close and sync. The pages of a removed or shortened file are given up
-//! one by one after the change of the name or length; the NVRAM says which file that is, so that a mount goes on with it.
+//! A write reads the old page where it covers only a part, merges and programs the next page. Then one store of eight
+//! bytes in NVRAM makes the map refer to it, and the old page is void. A write that also changes the length, or the
+//! shape of the map, and every operation on names changes several words: they go to an intent record first, and the
+//! store of its length makes all of them valid. There is nothing to do at close and sync. The pages of a removed or
+//! shortened file are given up one by one after the change of the name or length; the NVRAM says which file that is, so
+//! that a mount goes on with it.
 //!
 //! ## Recovery
-//! Mount ends what an intent record says, looks at the bits of the two pages of the last map entry, reads the spare area at
-//! the allocation point (a page may be programmed there to which nothing refers), erases the block again whose erase may
-//! have been cut, and goes on giving up pages. No other page is read.
+//! Mount ends what an intent record says, looks at the bits of the two pages of the last map entry, reads the spare
+//! area at the allocation point (a page may be programmed there to which nothing refers), erases the block again whose
+//! erase may have been cut, and goes on giving up pages. No other page is read.
 //!
 //! ## Invariants
-//! The bits of pages in use are those of the map; the tags of each page say which chunk it holds, and of all pages with the
-//! same tags the map has the newest: after a cut a page that was programmed in vain is followed by a copy of the one in
-//! use. Every node is in one map, one symbolic link or the free list. Every call is durable when it returns.
+//! The bits of pages in use are those of the map; the tags of each page say which chunk it holds, and of all pages with
+//! the same tags the map has the newest: after a cut a page that was programmed in vain is followed by a copy of the
+//! one in use. Every node is in one map, one symbolic link or the free list. Every call is durable when it returns.
 //!
 //! ## Differences
-//! The layout is not published; ours is in `minv/layout.rs`. Tags are written with the sequence number of their block, at
-//! every page size, and no page gets a deletion mark. Names have at most 88 bytes. Where a page was written before the mount
-//! collection reads its tags, which is charged; what it holds otherwise is known from memory that is not counted, as with
-//! YAFFS.
+//! The layout is not published; ours is in `minv/layout.rs`. Tags are written with the sequence number of their block,
+//! at every page size, and no page gets a deletion mark. Names have at most 88 bytes. Where a page was written before
+//! the mount collection reads its tags, which is charged; what it holds otherwise is known from memory that is not
+//! counted, as with YAFFS.
 //!
 //! ## References
-//! I. H. Doh, J. Choi, D. Lee, S. H. Noh: Exploiting Non-Volatile RAM to Enhance Flash File System Performance. EMSOFT 2007.
-//! I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection for the MiNV File System, Journal of KIISE 14(2),
-//! 2008.
+//! I. H. Doh, J. Choi, D. Lee, S. H. Noh: Exploiting Non-Volatile RAM to Enhance Flash File System Performance. EMSOFT
+//! 2007. I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection for the MiNV File System, Journal of
+//! KIISE 14(2), 2008.
 
 mod check;
 mod files;

@@ -20,8 +20,8 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     /// Mounts what is on `nand` and in `nvm`; an erased device gets an empty file system.
     ///
     /// # Errors
-    /// [`FsError::Option`] where the options, the device or the memory cannot work; [`FsError::Damaged`] where flash and
-    /// NVRAM do not belong together; what the devices fail with.
+    /// [`FsError::Option`] where the options, the device or the memory cannot work; [`FsError::Damaged`] where flash
+    /// and NVRAM do not belong together; what the devices fail with.
     pub fn mount(nand: N, nvm: V, config: &Config) -> Result<Self, FsError> {
         config.check()?;
         let geometry = *nand.geometry();
@@ -151,8 +151,8 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.store(LINK, 0)
     }
 
-    /// Passes a page at the allocation point that was programmed and perhaps not mapped. Where the map has another page for
-    /// its chunk, that one is to be copied, so that the newest tags are again those of the page in use.
+    /// Passes a page at the allocation point that was programmed and perhaps not mapped. Where the map has another page
+    /// for its chunk, that one is to be copied, so that the newest tags are again those of the page in use.
     fn pass_programmed(&mut self) -> Result<(), FsError> {
         let Some((block, next)) = self.registers.open else { return Ok(()) };
         if next >= self.geometry.pages_per_block() {

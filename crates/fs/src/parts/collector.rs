@@ -1,8 +1,8 @@
 //! Garbage collection as YAFFS does it, over whatever keeps the state of the blocks.
 //!
 //! Before each write the collector is asked. With enough erased blocks it is *passive*: it takes a block with few live
-//! pages, looks at a part of the device only, and leaves out some calls after each hit. Else it is *aggressive*: it takes
-//! the block with the fewest live pages. The search goes on where the last one ended.
+//! pages, looks at a part of the device only, and leaves out some calls after each hit. Else it is *aggressive*: it
+//! takes the block with the fewest live pages. The search goes on where the last one ended.
 
 use crate::FsError;
 use nandlab_nand::BlockId;

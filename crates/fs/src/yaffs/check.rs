@@ -57,7 +57,12 @@ impl<N: Nand> Yaffs<N> {
                 let tags = Tags::from_oob(self.small, &oob);
                 assert_eq!((tags.object, tags.chunk, oob.kind), (owner.object, owner.chunk, owner.kind()), "page {at}");
                 assert!(!self.small || tags.serial == owner.serial, "page {at}: the serial number");
-                assert_eq!(tags.bytes, owner.bytes, "bytes of page {at}");
+                assert!(
+                    tags.bytes >= owner.bytes,
+                    "page {at} has {} bytes and is taken for {}",
+                    tags.bytes,
+                    owner.bytes
+                );
                 used += 1;
                 soft += u32::from(self.objects.get(owner.object).deleted && owner.chunk > 0);
             } else {

@@ -277,6 +277,11 @@ impl<N: Nand> Yaffs<N> {
         file.size = bytes;
         file.stale_tail = ends_inside && file.page(tail).is_some();
         self.put_header(object, 0, true)?;
+        let (kept, page) = (self.kept(object, tail), self.objects.get(object).page(tail));
+        if page.is_some() {
+            let owner = &mut self.owners[page.index()];
+            owner.bytes = owner.bytes.min(kept);
+        }
         let pages: Vec<(u32, Ppa)> =
             self.objects.get(object).mapped_chunks().filter(|&(chunk, _)| chunk >= gone).collect();
         for (chunk, at) in pages {

@@ -226,8 +226,8 @@ impl<N: Nand> Yaffs<N> {
 
     /// Puts the header of an object in place of the one before.
     ///
-    /// The collector is asked before the object is changed: what it moves it tags as the object is, and a cut before the
-    /// new header would find tags of a change that did not happen.
+    /// The collector is asked before the object is changed: what it moves it tags as the object is, and a cut before
+    /// the new header would find tags of a change that did not happen.
     pub(super) fn put_header(&mut self, number: u32, shadows: u32, shrinks: bool) -> Result<(), FsError> {
         let before = self.objects.get(number).header;
         self.nand.ctx().set_origin(Origin::OBJECT_HEADER);

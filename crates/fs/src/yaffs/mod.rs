@@ -1,40 +1,40 @@
 //! YAFFS: a file system on bare flash, every page with its tags.
 //!
 //! ## Idea
-//! Pages are written one after the other, block by block, and never in place. The tags in the spare area say which piece
-//! (chunk) of which object a page holds; chunk 0 is the object's header with its name, directory, size and time. Tables in
-//! memory, rebuilt at mount, find the newest copy of everything.
+//! Pages are written one after the other, block by block, and never in place. The tags in the spare area say which
+//! piece (chunk) of which object a page holds; chunk 0 is the object's header with its name, directory, size and time.
+//! Tables in memory, rebuilt at mount, find the newest copy of everything.
 //!
 //! ## Write path
-//! A write reads the old page where it covers only a part, merges, and programs the whole page at the allocation point. The
-//! page before is void then: with pages of 512 B (`yaffs1`) its spare area is programmed again, a deletion mark; with
-//! larger ones (`yaffs2`) the sequence number of the block tells. A file that was changed gets a new header when it is
-//! closed or synced; the old header is read for it, as YAFFS does. A full block whose last page is given up is erased at
-//! once. Garbage collection is asked before each data page, header and change of length ([`crate::parts::collector`]).
-//! A removed file gets a header in the `unlinked` directory; its pages stay until their blocks are collected. Without
-//! `cache_pages` nothing is written later than asked.
+//! A write reads the old page where it covers only a part, merges, and programs the whole page at the allocation point.
+//! The page before is void then: with pages of 512 B (`yaffs1`) its spare area is programmed again, a deletion mark;
+//! with larger ones (`yaffs2`) the sequence number of the block tells. A file that was changed gets a new header when
+//! it is closed or synced; the old header is read for it, as YAFFS does. A full block whose last page is given up is
+//! erased at once. Garbage collection is asked before each data page, header and change of length
+//! ([`crate::parts::collector`]). A removed file gets a header in the `unlinked` directory; its pages stay until their
+//! blocks are collected. Without `cache_pages` nothing is written later than asked.
 //!
 //! ## Recovery
-//! `yaffs1` reads the spare areas of the first two pages of each block, then every spare area of the blocks in use, and the
-//! page of each live header. Of two copies the serial number (2 bits) tells the newer. `yaffs2` sorts the blocks by sequence
-//! number and reads them backwards: the first copy of a chunk that it meets is the newest. A header that cut a file voids
-//! what older pages hold behind its end, so its block is not erased before all older blocks with void pages are. After
-//! `sync_all` a checkpoint of the tables spares the scan; the first change erases it. The page that was being programmed
-//! when the power went reads as one that failed: `yaffs1` reads the last page of each block and marks it, `yaffs2` reads
-//! the newest page and writes the chunk anew, so that no later mount meets it as the newest copy.
+//! `yaffs1` reads the spare areas of the first two pages of each block, then every spare area of the blocks in use, and
+//! the page of each live header. Of two copies the serial number (2 bits) tells the newer. `yaffs2` sorts the blocks by
+//! sequence number and reads them backwards: the first copy of a chunk that it meets is the newest. A header that cut a
+//! file voids what older pages hold behind its end, so its block is not erased before all older blocks with void pages
+//! are. After `sync_all` a checkpoint of the tables spares the scan; the first change erases it. The page that was
+//! being programmed when the power went reads as one that failed: `yaffs1` reads the last page of each block and marks
+//! it, `yaffs2` reads the newest page and writes the chunk anew, so that no later mount meets it as the newest copy.
 //!
 //! ## Invariants
-//! Every page is erased, void, or in use by exactly one chunk of one object, and the newest copy on flash is that one; the
-//! counts of the blocks are those of their pages. Directory operations are durable when they return, data after a sync. A
-//! rename over a file writes one header that shadows the file it replaces, so both never show.
+//! Every page is erased, void, or in use by exactly one chunk of one object, and the newest copy on flash is that one;
+//! the counts of the blocks are those of their pages. Directory operations are durable when they return, data after a
+//! sync. A rename over a file writes one header that shadows the file it replaces, so both never show.
 //!
 //! ## Differences
-//! Ours, written from descriptions. The length of a file in `yaffs1` is what its header says (YAFFS takes the end of its
-//! last chunk), so that a cut never leaves half of a truncation. A new length goes to flash before pages are given up. The
-//! piece of a page behind a new end is not rewritten at once but when the file grows again. Blocks that read as erased
-//! after a mount by scan are erased again before use: an erase may have been cut. The driver waits for each operation, as
-//! YAFFS's does, so several dies do not overlap. Collection knows from memory what a page holds, in place of reading the
-//! tags with the page that it copies; that table is not counted.
+//! Ours, written from descriptions. The length of a file in `yaffs1` is what its header says (YAFFS takes the end of
+//! its last chunk), so that a cut never leaves half of a truncation. A new length goes to flash before pages are given
+//! up. The piece of a page behind a new end is not rewritten at once but when the file grows again. Blocks that read as
+//! erased after a mount by scan are erased again before use: an erase may have been cut. The driver waits for each
+//! operation, as YAFFS's does, so several dies do not overlap. Collection knows from memory what a page holds, in place
+//! of reading the tags with the page that it copies; that table is not counted.
 //!
 //! ## References
 //! C. Manning: How YAFFS Works, 2010. I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection for the MiNV

@@ -45,7 +45,8 @@ impl<N: Nand> Yaffs<N> {
     /// Mounts what is on `nand`; an erased device is an empty file system.
     ///
     /// # Errors
-    /// [`FsError::Option`] where the options or the device cannot work; [`FsError::Damaged`]; what the device fails with.
+    /// [`FsError::Option`] where the options or the device cannot work; [`FsError::Damaged`]; what the device fails
+    /// with.
     pub fn mount(nand: N, config: &Config) -> Result<Self, FsError> {
         config.check()?;
         let geometry = *nand.geometry();
@@ -156,7 +157,8 @@ impl<N: Nand> Yaffs<N> {
                 }
                 object.map(chunk, copy.at);
                 object.stale_tail |= base < object.size && base + u64::from(copy.tags.bytes) > object.size;
-                self.use_page(copy, number);
+                let bytes = copy.tags.bytes.min(object.bytes_in(chunk, self.page_bytes()));
+                self.use_page(Copy { tags: Tags { bytes, ..copy.tags }, ..copy }, number);
             }
             self.objects.insert(number, object);
             if deleted {

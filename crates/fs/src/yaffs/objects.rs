@@ -20,7 +20,8 @@ pub(super) struct Owner {
     pub(super) object: u32,
     pub(super) chunk: u32,
     pub(super) serial: u8,
-    /// Bytes in the tags: what stands behind them in the page is not the file's, and a copy must not claim it.
+    /// Bytes in the page that are the file's, at most those in the tags: what stands behind them was cut off, and a
+    /// copy must not claim it, also where the file has grown again in the cache.
     pub(super) bytes: u32,
     /// The page stands for one that could not be read.
     pub(super) lost: bool,

@@ -27,7 +27,7 @@ impl<N: Nand> Yaffs<N> {
         let blocks = self.geometry.blocks();
         let mut pages = Pages::default();
         let mut looks_erased = vec![false; blocks as usize];
-        let mut used = Vec::new();
+        let (mut used, mut void) = (Vec::new(), Vec::new());
         for block in (0..blocks).map(BlockId) {
             let first = self.look(self.geometry.page(block, 0))?;
             let second = self.look(self.geometry.page(block, 1))?;
@@ -35,10 +35,17 @@ impl<N: Nand> Yaffs<N> {
                 (None, _) | (_, None) => self.blocks.set_state(block, State::Bad),
                 // Pages are programmed in their order: what stands behind an erased page is left of an erase.
                 (Some(Found::Erased), _) => looks_erased[block.index()] = true,
-                _ => used.push((block, self.scan_block(block, &mut pages)?)),
+                _ => match self.scan_block(block, &mut pages)? {
+                    Some(programmed) => used.push((block, programmed)),
+                    // Nothing can be read: it must be erased before its next use.
+                    None => void.push(block),
+                },
             }
         }
-        let in_use = !used.is_empty();
+        let in_use = !used.is_empty() || !void.is_empty();
+        for block in void {
+            self.blocks.set_state(block, State::Empty { erased: false });
+        }
         for block in (0..blocks).map(BlockId).filter(|block| looks_erased[block.index()]) {
             self.blocks.set_state(block, State::Empty { erased: !in_use });
         }
@@ -60,13 +67,15 @@ impl<N: Nand> Yaffs<N> {
         self.settle(&shadows)
     }
 
-    /// Reads the spare areas of a block; returns how many pages are programmed.
-    fn scan_block(&mut self, block: BlockId, pages: &mut Pages) -> Result<u32, FsError> {
+    /// Reads the spare areas of a block; returns how many pages are programmed, `None` where none can be read: a failed
+    /// program, or an erase that was cut.
+    fn scan_block(&mut self, block: BlockId, pages: &mut Pages) -> Result<Option<u32>, FsError> {
         let mut last = None;
-        let mut programmed = 0;
+        let (mut programmed, mut is_readable) = (0, false);
         for page in 0..self.geometry.pages_per_block() {
             let at = self.geometry.page(block, page);
             let Some(found) = self.look(at)? else { continue };
+            is_readable |= matches!(found, Found::Page(_));
             last = match found {
                 Found::Erased => break,
                 Found::Page(oob) if matches!(oob.kind, Kind::Data | Kind::Header | Kind::Lost) => {
@@ -86,7 +95,7 @@ impl<N: Nand> Yaffs<N> {
                 pages.void.push(copy);
             }
         }
-        Ok(programmed)
+        Ok(is_readable.then_some(programmed))
     }
 
     /// Tells the newest copies from the older ones.
