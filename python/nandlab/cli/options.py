@@ -73,7 +73,7 @@ def writable(path: str) -> None:
 
 
 def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]) -> None:
-    """Refuses an output that is an input or another output, under whatever name, and a report that is no page."""
+    """Refuses an output that is an input or another output, whatever its name, and a report of another kind."""
     taken = {Path(path).resolve(): "what this run reads" for path in inputs}
     for option, path in outputs.items():
         if path is None:
@@ -81,9 +81,10 @@ def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]
         real = Path(path).resolve()
         if real in taken:
             raise click.UsageError(f"{option} {path} would overwrite {taken[real]}")
-        if option == "--report" and Path(path).suffix not in ("", ".html", ".htm"):
-            raise click.UsageError(f"--report {path}: a report is a .html file")
         taken[real] = f"the file of {option}"
+    report = outputs.get("--report")
+    if report is not None and Path(report).suffix not in ("", ".html", ".htm"):
+        raise click.UsageError(f"--report {report}: a report is a .html file")
 
 
 sets_option = click.option(
