@@ -73,7 +73,7 @@ def writable(path: str) -> None:
 
 
 def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]) -> None:
-    """Refuses an output that is an input or another output, whatever its name, and a report of another kind."""
+    """Refuses an output that is an input or another output, whatever its name, and a report of no page."""
     taken = {Path(path).resolve(): "what this run reads" for path in inputs}
     for option, path in outputs.items():
         if path is None:
