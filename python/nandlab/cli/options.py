@@ -58,8 +58,6 @@ def override(pair: Pair, file: str) -> str:
 def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     if path is not None:
         writable(path)
-        if Path(path).suffix not in (".html", ".htm"):
-            raise click.BadParameter(f"{path}: a report is a .html file")
         from nandlab.report.charts import require_vl_convert
 
         require_vl_convert()
@@ -75,7 +73,7 @@ def writable(path: str) -> None:
 
 
 def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]) -> None:
-    """Refuses an output that is an input, or another output, under whatever name."""
+    """Refuses an output that is an input or another output, whatever its name, and a report of no page."""
     taken = {Path(path).resolve(): "what this run reads" for path in inputs}
     for option, path in outputs.items():
         if path is None:
@@ -84,6 +82,9 @@ def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]
         if real in taken:
             raise click.UsageError(f"{option} {path} would overwrite {taken[real]}")
         taken[real] = f"the file of {option}"
+    report = outputs.get("--report")
+    if report is not None and Path(report).suffix not in ("", ".html", ".htm"):
+        raise click.UsageError(f"--report {report}: a report is a .html file")
 
 
 sets_option = click.option(
