@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab import fs_figures, index_figures, units
-from nandlab.result import BufferCounts, Faults, Latency, Result
+from nandlab.buffer_counts import BufferCounts
+from nandlab.result import Faults, Latency, Result
 
 
 def title(result: Result) -> str:

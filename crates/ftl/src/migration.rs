@@ -18,7 +18,6 @@
 //! writes in part is read first, merged and written whole. Each recycling is followed by a program of a page of the
 //! block map.
 //!
-//! ## The adaptive rule
 //! `cost` carries along what was written once and never again: the whole allocation table after a format, nearly half
 //! a block, is copied by every migration. `limit` merges now and then whatever happens, and `macro` takes a set of
 //! pages that are written again and again for growth, and merges it in vain. `adaptive` keeps an account instead. The

@@ -20,7 +20,6 @@ use crate::record::{
 use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
 use nandlab_ftl::Events;
-use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
 use nandlab_workload::Workload;
 use std::path::Path;
@@ -354,11 +353,10 @@ impl<'a> Run<'a> {
         let time = self.keeps_time().then(|| end.time - start.time);
         let ram = self.engine.ram();
         let wear = Wear::of(self.engine.chip().pe_cycles());
-        let saving = |pages| saving_us(&self.experiment.device.profile, self.sizing, pages);
-        let buffer = end
-            .buffer
-            .zip(start.buffer)
-            .map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, saving));
+        let device = &self.experiment.device;
+        let buffers = end.buffer.zip(start.buffer);
+        let buffer =
+            buffers.map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, &device.profile));
         let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads
             + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let mut notices = self.experiment.notices.clone();
@@ -366,7 +364,6 @@ impl<'a> Run<'a> {
         notices.extend(endurance_without_effect(self.experiment, wear.max));
         notices.extend(buffer.as_ref().and_then(degenerate_placement));
         notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
-        let device = &self.experiment.device;
         Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -440,17 +437,6 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
 
 fn ram_record(ram: RamUse) -> RamRecord {
     RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram }
-}
-
-/// Time to program so many pages, evenly over all dies, us: the transfers of a channel come one after another, and so do
-/// the programs of a die.
-fn saving_us(profile: &Profile, sizing: &Sizing, pages: u64) -> f64 {
-    let (geometry, timing) = (&sizing.geometry, &profile.timing);
-    let (dies, channels) = (u64::from(geometry.dies()), u64::from(geometry.shape().channels));
-    let bytes = f64::from(geometry.page_bytes() + geometry.shape().spare_bytes);
-    let transfer_us = timing.transfer_ns_per_byte * bytes / 1000.0;
-    let programs = pages.div_ceil(dies) as f64 * (timing.program_us + transfer_us);
-    programs.max(pages.div_ceil(channels) as f64 * transfer_us)
 }
 
 /// How many requests of `batch` are issued at a time.

@@ -2,6 +2,7 @@
 
 use crate::engine::BufferCounts;
 use nandlab_buffer::{Accesses, Counts, Placement};
+use nandlab_nand::profile::Profile;
 use nandlab_nand::Geometry;
 use serde::Serialize;
 
@@ -125,16 +126,11 @@ impl MemoryRecord {
 
 impl BufferRecord {
     /// What was done from `start` to `end`; `saving_us` is the time to program a number of pages.
-    pub(crate) fn between(
-        start: &BufferCounts,
-        end: &BufferCounts,
-        geometry: &Geometry,
-        saving_us: impl Fn(u64) -> f64,
-    ) -> Self {
+    pub(crate) fn between(start: &BufferCounts, end: &BufferCounts, geometry: &Geometry, profile: &Profile) -> Self {
         let count = |of: fn(&Counts) -> u64| of(&end.counts) - of(&start.counts);
         let saving = |pages: u64| SavingRecord {
             bytes: pages * u64::from(geometry.page_bytes()),
-            ms: saving_us(pages) / 1000.0,
+            ms: saving_us(profile, geometry, pages) / 1000.0,
         };
         let accesses = MemoryRecord::of(end.counts.nvram, start.counts.nvram);
         let placement = end.placement.zip(start.placement).map(|(end, start)| {
@@ -193,4 +189,15 @@ mod tests {
         assert!(degenerate([0, 5], [1, 1]));
         assert!(!degenerate([0, 0], [0, 0]), "nothing was decided yet");
     }
+}
+
+/// Time to program so many pages, evenly over all dies, us: the transfers of a channel come one after another, and so do
+/// the programs of a die.
+fn saving_us(profile: &Profile, geometry: &Geometry, pages: u64) -> f64 {
+    let timing = &profile.timing;
+    let (dies, channels) = (u64::from(geometry.dies()), u64::from(geometry.shape().channels));
+    let bytes = f64::from(geometry.page_bytes() + geometry.shape().spare_bytes);
+    let transfer_us = timing.transfer_ns_per_byte * bytes / 1000.0;
+    let programs = pages.div_ceil(dies) as f64 * (timing.program_us + transfer_us);
+    programs.max(pages.div_ceil(channels) as f64 * transfer_us)
 }
