@@ -12,6 +12,7 @@ def fat(
     root_entries: int | None = None,
     fats: int | None = None,
     volume_bytes: int | str | None = None,
+    align_data: int | str | None = None,
     write_through: Literal['entry', 'sector', 'operation'] | None = None,
     cache_bytes: int | str | None = None,
     trim: bool | None = None,
@@ -29,6 +30,9 @@ def fat(
             with FAT32, whose root directory grows. Default 512.
         fats: Copies of the FAT, 1 or 2. Default 2.
         volume_bytes: Size of the volume; the whole device unless given.
+        align_data: The first cluster begins at a multiple of so many bytes of the device, so that the
+            volume begins later, as the partitions of memory cards do. Default: the volume begins with
+            the device.
         write_through: When changed sectors go to the device. Default "sector".
         cache_bytes: Memory for sectors of FAT and directories; file data is not cached, but for the
             sector that an append goes on in. Default "64 KiB".
