@@ -19,6 +19,11 @@ LISTED = {
         "4596bd7554f5b326833cbfbcf37bf738eb6999c23690862776f00143fdddc8cd",
         ("table1.", "sec4.", "sec5.16k"),
     ),
+    "migration": (
+        27,
+        "5d76096966be70f86beae759eb7d02cbb0909923ec8405ce9c1f83ad65851943",
+        ("model.", "fig", "sec5."),
+    ),
 }
 
 
