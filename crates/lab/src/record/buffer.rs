@@ -168,6 +168,17 @@ impl BufferRecord {
     }
 }
 
+/// Time to program so many pages, evenly over all dies, us: the transfers of a channel come one after another, and so do
+/// the programs of a die.
+fn saving_us(profile: &Profile, geometry: &Geometry, pages: u64) -> f64 {
+    let timing = &profile.timing;
+    let (dies, channels) = (u64::from(geometry.dies()), u64::from(geometry.shape().channels));
+    let bytes = f64::from(geometry.page_bytes() + geometry.shape().spare_bytes);
+    let transfer_us = timing.transfer_ns_per_byte * bytes / 1000.0;
+    let programs = pages.div_ceil(dies) as f64 * (timing.program_us + transfer_us);
+    programs.max(pages.div_ceil(channels) as f64 * transfer_us)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,15 +200,4 @@ mod tests {
         assert!(degenerate([0, 5], [1, 1]));
         assert!(!degenerate([0, 0], [0, 0]), "nothing was decided yet");
     }
-}
-
-/// Time to program so many pages, evenly over all dies, us: the transfers of a channel come one after another, and so do
-/// the programs of a die.
-fn saving_us(profile: &Profile, geometry: &Geometry, pages: u64) -> f64 {
-    let timing = &profile.timing;
-    let (dies, channels) = (u64::from(geometry.dies()), u64::from(geometry.shape().channels));
-    let bytes = f64::from(geometry.page_bytes() + geometry.shape().spare_bytes);
-    let transfer_us = timing.transfer_ns_per_byte * bytes / 1000.0;
-    let programs = pages.div_ceil(dies) as f64 * (timing.program_us + transfer_us);
-    programs.max(pages.div_ceil(channels) as f64 * transfer_us)
 }
