@@ -85,6 +85,31 @@ class Merges(View):
     full: int
 
 
+class Recycled(View):
+    """What became of a log block: its valid pages, the migrations of its logical block before, and the pages copied."""
+
+    number: int
+    written_pages: int
+    logical_block: int
+    kind: Literal["switch", "partial", "full", "migration", "dropped"]
+    evicted: bool
+    valid: int
+    migrations: int
+    copies: int
+    alpha: float | None
+
+
+class Recyclings(View):
+    """What became of the last log blocks of `[ftl.migration]`, and how the pages of migrations grow in a row."""
+
+    list: list[Recycled]
+    migration_valid: float | None
+    merge_valid: float | None
+    longest_row: int
+    slope: float | None
+    r2: float | None
+
+
 class Gc(View):
     """Garbage collection: victim blocks collected, and those of them that held nothing valid."""
 
@@ -380,6 +405,7 @@ class Result(View):
     waf: float | None
     merges: Merges
     migrations: int
+    recyclings: Recyclings | None
     gc: Gc
     matrix: list[Cell]
     buffer: BufferCounts | None

@@ -13,7 +13,8 @@ pub struct Config {
     pub log_blocks: u32,
     /// Whether a full log block is merged or moved. Default macro.
     pub recycling: Rule,
-    /// With `recycling = "limit"`: most migrations in a row. Default half the pages of a block, as in the paper.
+    /// With `recycling = "limit"`: most migrations in a row; half the pages of a block, as in the paper,
+    /// unless it is set.
     pub limit: Option<u32>,
     /// With `recycling = "macro"`: how alpha is found. Default `least_squares`.
     pub alpha_fit: Fit,
