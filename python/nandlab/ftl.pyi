@@ -218,8 +218,8 @@ def migration(
         log_blocks: Most log blocks in use at once, at least 1; as many as the free blocks allow where
             that is less. Default 8, as in the paper.
         recycling: Whether a full log block is merged or moved. Default "macro".
-        limit: With `recycling = "limit"`: most migrations in a row. Default half the pages of a block,
-            as in the paper. Default null.
+        limit: With `recycling = "limit"`: most migrations in a row; half the pages of a block, as in
+            the paper, unless it is set. Default null.
         alpha_fit: With `recycling = "macro"`: how alpha is found. Default "least_squares".
         alpha_window: With `recycling = "macro"`: how many migrations count for alpha, the last ones; 0,
             the default, for all. Default 0.
