@@ -23,14 +23,14 @@ class NvramAccesses(View):
 
 
 class Saving(View):
-    """What a capacitor must cover to save the DRAM: dirty bytes, and the time to program them over all dies."""
+    """What a capacitor must cover to save the DRAM: dirty bytes, and the time to program them."""
 
     bytes: int
     ms: float
 
 
 class Placement(View):
-    """What `wap_lru` decided by the patterns that it saw; degenerate where one state or place has less than 1 %."""
+    """What `wap_lru` decided by patterns; degenerate where one state or place has less than 1 %."""
 
     balanced_intervals: int
     write_intensive_intervals: int
@@ -44,8 +44,9 @@ class Placement(View):
 class BufferCounts(View):
     """What the write buffer did; a request that touches three pages is three accesses.
 
-    Hits are pages read without the FTL, or written while something of them was here. Demotions are pages moved from one
-    memory of the buffer to another, flushes batches of dirty pages written back, fill_reads pages read to complete them.
+    Hits are pages read without the FTL, or written while something of them was here. Demotions are
+    pages moved from one memory of the buffer to another, flushes batches of dirty pages written
+    back, fill_reads pages read to complete them.
     """
 
     hits: int

@@ -86,7 +86,7 @@ class Merges(View):
 
 
 class Recycled(View):
-    """What became of a log block: its valid pages, the migrations of its logical block before, and the pages copied."""
+    """What became of a log block: its valid pages, migrations before in its logical block, pages copied."""
 
     number: int
     written_pages: int
@@ -100,7 +100,7 @@ class Recycled(View):
 
 
 class Recyclings(View):
-    """What became of the last log blocks of `[ftl.migration]`, and how the pages of migrations grow in a row."""
+    """What became of the last log blocks of `[ftl.migration]`, and how migrations grow in a row."""
 
     list: list[Recycled]
     migration_valid: float | None

@@ -1,4 +1,4 @@
-"""Hits of libCacheSim (https://github.com/1a1a11a/libCacheSim) on streams that tests/reference.rs makes as well.
+"""Hits of libCacheSim (https://github.com/1a1a11a/libCacheSim) on streams that tests/reference.rs makes too.
 
 Writes hits.csv beside this file: stream, policy, pages of the cache, requests, hits. Run it with
 
@@ -85,7 +85,7 @@ def main() -> None:
             for policy, cache in POLICIES.items():
                 for size in sizes:
                     if policy.startswith("s3_fifo") and size < 100:
-                        continue  # libCacheSim refuses a small queue of nothing, and has no hits with one of 1
+                        continue  # libCacheSim refuses a small queue of nothing, and never hits with one of 1
                     simulated = cache(size)
                     request = Request(obj_size=1)
                     hits = 0
