@@ -77,7 +77,7 @@ STREAMS = {
 
 def main() -> None:
     """Plays every stream on every policy."""
-    with open(HERE / "hits.csv", "w", newline="") as out:
+    with (HERE / "hits.csv").open("w", newline="") as out:
         table = csv.writer(out, lineterminator="\n")
         table.writerow(["stream", "policy", "pages", "requests", "hits"])
         for stream, (make, sizes) in STREAMS.items():
