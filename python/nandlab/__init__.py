@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nandlab import buffer, ftl, index, workload
+    from nandlab import buffer, fs, ftl, index, workload
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
     from nandlab.config import Device, Host, Precondition
     from nandlab.experiment import Experiment, Run
@@ -46,6 +46,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "buffer",
+    "fs",
     "ftl",
     "index",
     "lists",
@@ -72,7 +73,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - a module has attributes of any type
     if name == "__version__":
         value = importlib.import_module("nandlab._native").version()
-    elif name in ("buffer", "ftl", "index", "workload"):
+    elif name in ("buffer", "fs", "ftl", "index", "workload"):
         value = importlib.import_module(f"nandlab.{name}")
     elif name in _HOME:
         value = getattr(importlib.import_module(f"nandlab.{_HOME[name]}"), name)

@@ -60,6 +60,8 @@ class Host:
         arrival: "closed": the next request comes when an outstanding one is done;
             "recorded": at the time that the trace says.
         queue_depth: Requests outstanding at once in a closed loop.
+        sample_transactions: Transactions of a workload of files from one sample to the next; as many as make
+            at most 100 unless given.
 
     >>> Host(queue_depth=32).to_dict()
     {'queue_depth': 32}
@@ -68,6 +70,7 @@ class Host:
 
     arrival: Literal["closed", "recorded"] | None = None
     queue_depth: int | None = None
+    sample_transactions: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The TOML table as a dictionary, without what was left out."""

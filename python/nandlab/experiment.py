@@ -47,6 +47,7 @@ class Experiment:
         workload: Exactly one workload.
         ftl: Exactly one FTL.
         index: The index that a workload of keys asks.
+        fs: The file system that a workload of files uses.
         buffer: At most one write buffer over the FTL.
         device: The NAND device.
         host: How requests arrive.
@@ -83,6 +84,7 @@ class Experiment:
         workload: Mapping[str, Any],
         ftl: Mapping[str, Any],
         index: Mapping[str, Any] | None = None,
+        fs: Mapping[str, Any] | None = None,
         buffer: Mapping[str, Any] | None = None,
         device: Device | Mapping[str, Any] | None = None,
         host: Host | Mapping[str, Any] | None = None,
@@ -97,6 +99,7 @@ class Experiment:
             "host": host,
             "precondition": precondition,
             "index": index,
+            "fs": fs,
             "buffer": buffer,
             "ftl": ftl,
             "device": device,
@@ -190,9 +193,9 @@ class Experiment:
         Raises:
             ConfigError: The experiment cannot be run as it is written.
             TraceError: The trace is malformed or does not fit the device.
-            DeviceFull: Too few good blocks are left, or the index has no page left. Its `result` is what was
-                measured until then, marked partial; None where the device could not even be opened.
-            NandlabError: A page of the index was lost to bit errors; with a `result` too.
+            DeviceFull: Too few good blocks are left, or the index or the file system is full. Its `result` is
+                what was measured until then, marked partial; None where the device could not even be opened.
+            NandlabError: A page of the index or file system was lost to bit errors; with a `result` too.
 
         """
         target = None if op_log is None else os.fspath(op_log)
@@ -329,15 +332,15 @@ class Run:
         """The result, once `wait()` has said that the end has come.
 
         Raises:
-            DeviceFull: Too few good blocks are left, or the index has no page left; its `result` is what was
-                measured until then.
-            NandlabError: A page of the index was lost to bit errors; with a `result` too.
+            DeviceFull: Too few good blocks are left, or the index or the file system is full; its `result` is
+                what was measured until then.
+            NandlabError: A page of the index or file system was lost to bit errors; with a `result` too.
 
         """
         return _unless_it_failed(self.partial_result())
 
     def partial_result(self) -> Result:
-        """As `result()`, but a device or an index that cannot go on is no error: `stopped` says so."""
+        """As `result()`, but what cannot go on, or has no room left, is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()))
 
 

@@ -117,8 +117,9 @@ def mtbs(
         data_pages: Pages of the data area of a block; the others are its spare area. 0: half of them,
             the default, which the B+tree study calls optimal. The study's sectors are pages of 512
             bytes. Default 0.
-        whole_requests: Whether the pages of a request are placed together; else each page alone.
-            Default true, the reading that fits the B+tree study.
+        whole_requests: Whether the pages of a request are placed together, so that a page of the host
+            that takes several is written whole; else each page alone. Default true, the reading that
+            fits the B+tree study.
         erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
@@ -146,8 +147,9 @@ def bast(
             that is less. Default 8, a convention: the paper shows what 4 to 64 bring.
         victim: Which log block is reclaimed when all are in use. Default "lru".
         first_write: Where a page goes that was never written. Default "data".
-        partial_merge: Whether a log block that holds a prefix in order is completed; else it is merged
-            in full. Default true.
+        partial_merge: Whether a log block that holds a prefix in order is completed by copies of the
+            other pages; else it is merged in full. Where no other page is mapped it becomes the data
+            block as it is, either way. Default true.
         erase_when: When a block that holds nothing any more is erased. Default "on_free".
         reserve_blocks: Blocks of the device that stay free for merges; at least 1. With 1 a program
             failure or a torn page during a merge may leave no room; the default, 2, is safe. Default 2.
@@ -186,4 +188,59 @@ def fast(
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed, and of a block or more for the notes.
             Default true.
+    """
+
+def migration(
+    *,
+    log_blocks: int | None = None,
+    recycling: Literal['merge', 'cost', 'limit', 'macro', 'adaptive'] | None = None,
+    limit: int | None = None,
+    alpha_fit: Literal['least_squares', 'last'] | None = None,
+    alpha_window: int | None = None,
+    alpha_scope: Literal['block', 'global'] | None = None,
+    patience: float | None = None,
+    erase_copies: float | None = None,
+    map_update: Literal['page', 'oob'] | None = None,
+    victim: Literal['lru', 'fifo', 'random', 'fullest'] | None = None,
+    first_write: Literal['data', 'log'] | None = None,
+    partial_merge: bool | None = None,
+    erase_when: Literal['on_free', 'on_alloc'] | None = None,
+    reserve_blocks: int | None = None,
+    durable_trim: bool | None = None,
+    log_recyclings: int | None = None,
+    log_recyclings_of: int | None = None,
+) -> Choice:
+    """Log blocks of one logical block each, merged with their data block or moved.
+
+    After Lee et al. 2007 (KIISE).
+
+    Args:
+        log_blocks: Most log blocks in use at once, at least 1; as many as the free blocks allow where
+            that is less. Default 8, as in the paper.
+        recycling: Whether a full log block is merged or moved. Default "macro".
+        limit: With `recycling = "limit"`: most migrations in a row; half the pages of a block, as in
+            the paper, unless it is set. Default null.
+        alpha_fit: With `recycling = "macro"`: how alpha is found. Default "least_squares".
+        alpha_window: With `recycling = "macro"`: how many migrations count for alpha, the last ones; 0,
+            the default, for all. Default 0.
+        alpha_scope: With `recycling = "macro"`: whose migrations count for alpha. Default "block".
+        patience: With `recycling = "adaptive"`: the share of the price of a merge that pages carried
+            along unwritten may cost before it is done; above 0. Default 0.5.
+        erase_copies: With `recycling = "adaptive"`: what an erase costs, in copies of a page. Default
+            1.33, of the paper's MLC chip.
+        map_update: Whether a recycling programs a page of the block map. Default page, as in the paper.
+        victim: Which log block is merged when all are in use. Default "lru".
+        first_write: Where a page goes that was never written. Default log, as in the paper.
+        partial_merge: Whether a log block that holds a prefix in order is completed; else it is merged
+            in full. Default false.
+        erase_when: When a block that holds nothing any more is erased. Default `on_alloc`, as in the
+            paper.
+        reserve_blocks: Blocks of the device that stay free for merges and migrations; at least 1. With
+            1 a program failure or a torn page may leave no room; the default, 2, is safe. Default 2.
+        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
+            each segment of the address space that was trimmed, and of a block or more for the notes.
+            Default true.
+        log_recyclings: How many recyclings, the last ones, are kept for the result record. Default 0.
+        log_recyclings_of: The logical block whose recyclings are kept; those of all where it is not
+            set. Default null.
     """

@@ -54,10 +54,14 @@ def _pages(index: IndexFigures) -> str:
     records = f"{units.count(index.records)} records"
     if index.leaves is None:
         return f"{records}; its pages were not counted, since an operation ended on the way"
-    leaves = f"{units.count(index.leaves)} leaves, {percent(index.leaf_fill)} full"
-    inner = f"{units.count(index.inner_pages)} inner pages"
-    free = f", {units.count(index.free_pages)} free pages" if index.free_pages else ""
+    leaves = f"{_counted(index.leaves, 'leaf', 'leaves')}, {percent(index.leaf_fill)} full"
+    inner = _counted(index.inner_pages, "inner page", "inner pages")
+    free = f", {_counted(index.free_pages, 'free page', 'free pages')}" if index.free_pages else ""
     return f"{records}; {leaves}; {inner}{free}"
+
+
+def _counted(number: int | None, one: str, more: str) -> str:
+    return f"{units.count(number)} {one if number == 1 else more}"
 
 
 def _kinds(pages: PageKinds) -> str:

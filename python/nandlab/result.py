@@ -8,80 +8,21 @@ The names are those of the JSON record that `nandlab run --json` prints. Units s
 from __future__ import annotations
 
 import copy
-import difflib
-import typing
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
-NO_CHANGE = "a result cannot be changed; to_dict() gives a copy that can"
-
-
-class View:
-    """A JSON object whose keys are attributes; it cannot be changed."""
-
-    def __init__(self, data: dict[str, Any]) -> None:
-        vars(self)["_data"] = data
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - JSON
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            value = self._data[name]
-        except KeyError:
-            near = difflib.get_close_matches(name, self._data, 1)
-            hint = f"; did you mean {near[0]}?" if near else f"; it has {', '.join(self._data)}"
-            raise AttributeError(f"{type(self).__name__} has no {name!r}{hint}") from None
-        return _view(value, _hints(type(self)).get(name))
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{name}: {NO_CHANGE}")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{name}: {NO_CHANGE}")
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._data]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, View) and self._data == other._data
-
-    def __repr__(self) -> str:
-        inner = ", ".join(f"{name}={value!r}" for name, value in self._data.items())
-        return f"{type(self).__name__}({inner})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """A copy of the JSON object."""
-        return copy.deepcopy(self._data)
-
-
-_KNOWN: dict[type, dict[str, Any]] = {}
-
-
-def _hints(view: type[View]) -> dict[str, Any]:
-    if view not in _KNOWN:
-        _KNOWN[view] = typing.get_type_hints(view)
-    return _KNOWN[view]
-
-
-def _view(value: Any, hint: Any) -> Any:  # noqa: ANN401 - JSON
-    if value is None or hint is None:
-        return copy.deepcopy(value)
-    parts = [part for part in typing.get_args(hint) if part is not type(None)]
-    if isinstance(value, list):
-        return [_view(item, parts[0]) for item in value] if parts else copy.deepcopy(value)
-    kind = parts[0] if parts and not isinstance(hint, type) else hint
-    is_view = isinstance(kind, type) and issubclass(kind, View)
-    # Changing what a result hands out must not change the result.
-    return kind(value) if is_view else copy.deepcopy(value)
+from nandlab.buffer_counts import BufferCounts
+from nandlab.view import View
 
 
 class Stopped(View):
     """What ended a run before its end: `why`, and a `message` that says where it stood.
 
     "cancelled": by the caller; "worn_out": too few good blocks; "index_full": no page is left for the index;
-    "unreadable": a page of the index was lost to bit errors.
+    "fs_full": the file system has no room; "unreadable": a page of the index or the file system was lost to
+    bit errors.
     """
 
-    why: Literal["cancelled", "worn_out", "index_full", "unreadable"]
+    why: Literal["cancelled", "worn_out", "index_full", "fs_full", "unreadable"]
     message: str
 
 
@@ -144,24 +85,36 @@ class Merges(View):
     full: int
 
 
+class Recycled(View):
+    """What became of a log block: its valid pages, migrations before in its logical block, pages copied."""
+
+    number: int
+    written_pages: int
+    logical_block: int
+    kind: Literal["switch", "partial", "full", "migration", "dropped"]
+    evicted: bool
+    valid: int
+    migrations: int
+    copies: int
+    alpha: float | None
+
+
+class Recyclings(View):
+    """What became of the last log blocks of `[ftl.migration]`, and how migrations grow in a row."""
+
+    list: list[Recycled]
+    migration_valid: float | None
+    merge_valid: float | None
+    longest_row: int
+    slope: float | None
+    r2: float | None
+
+
 class Gc(View):
     """Garbage collection: victim blocks collected, and those of them that held nothing valid."""
 
     runs: int
     empty_runs: int
-
-
-class BufferCounts(View):
-    """What the write buffer did; a request that touches three pages is three accesses.
-
-    Hits and misses are pages read or written without and with the FTL, demotions pages moved from one memory
-    of the buffer to another, flushes batches of dirty pages written back.
-    """
-
-    hits: int
-    misses: int
-    demotions: int
-    flushes: int
 
 
 class Operations(View):
@@ -223,6 +176,82 @@ class IndexFigures(View):
     page_reads: PageKinds
     page_writes: PageKinds
     latency_us: Latencies | None
+
+
+class FileCounts(View):
+    """Operations of a workload of files, by kind."""
+
+    total: int
+    mkdir: int
+    rmdir: int
+    create: int
+    open: int
+    close: int
+    read: int
+    write: int
+    truncate: int
+    sync: int
+    rename: int
+    unlink: int
+
+
+class FsPhase(View):
+    """What a part of the run of a file system cost; `requests` and sectors are those of the file system."""
+
+    operations: int
+    requests: int
+    read_sectors: int
+    written_sectors: int
+    flash: FlashCounts
+    merges: Merges
+    migrations: int
+    busy_us: float
+    time_us: float | None
+
+
+class FsPhases(View):
+    """The parts of the run of a file system; the record as a whole covers the last three."""
+
+    format: FsPhase
+    mount: FsPhase
+    set_up: FsPhase
+    transactions: FsPhase
+    clean_up: FsPhase
+
+
+class Volume(View):
+    """A volume in units in which files take space, and what is free on it at the end."""
+
+    unit_bytes: int
+    units: int
+    free_bytes: int | None
+
+
+class FsSample(View):
+    """Counts after so many transactions, since the first began."""
+
+    transactions: int
+    requests: int
+    written_sectors: int
+    reads: int
+    programs: int
+    copies: int
+    erases: int
+    busy_us: float
+    time_us: float | None
+
+
+class FsFigures(View):
+    """What a file system did; its requests to the device are those of `host`."""
+
+    operations: FileCounts
+    transactions: int
+    read_bytes: int
+    written_bytes: int
+    phases: FsPhases
+    volume: Volume
+    latency_us: Latencies | None
+    samples: list[FsSample]
 
 
 class Preconditioning(View):
@@ -376,10 +405,12 @@ class Result(View):
     waf: float | None
     merges: Merges
     migrations: int
+    recyclings: Recyclings | None
     gc: Gc
     matrix: list[Cell]
     buffer: BufferCounts | None
     index: IndexFigures | None
+    fs: FsFigures | None
     precondition: Preconditioning | None
     mount: Mount
     time_us: float | None

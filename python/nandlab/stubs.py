@@ -47,7 +47,13 @@ def _function(entry: dict[str, Any]) -> str:
 
 def write(folder: Path) -> None:
     """Writes a stub file for each list into `folder`; leaves one alone that is as it should be."""
-    kinds = {"ftl": "ftls", "buffer": "buffers", "index": "indexes", "workload": "workloads"}
+    kinds = {
+        "ftl": "ftls",
+        "buffer": "buffers",
+        "fs": "file_systems",
+        "index": "indexes",
+        "workload": "workloads",
+    }
     for name, kind in kinds.items():
         path, text = folder / f"{name}.pyi", stub(lists()[kind])
         if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab import index_figures, units
-from nandlab.result import BufferCounts, Faults, Latency, Result
+from nandlab import fs_figures, index_figures, units
+from nandlab.buffer_counts import BufferCounts
+from nandlab.result import Faults, Latency, Result
 
 
 def title(result: Result) -> str:
@@ -49,6 +50,8 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     ]
     if result.index is not None:
         rows = [*index_figures.rows(result.index), *rows]
+    if result.fs is not None:
+        rows = [*fs_figures.rows(result.fs), *rows]
     if result.time_us is None:
         rows = [row for row in rows if row[0] != "time"]
     if result.energy_j is not None:
@@ -85,6 +88,10 @@ def latency_table(result: Result) -> list[tuple[str, ...]]:
     if result.index is not None and result.index.latency_us is not None:
         operations = result.index.latency_us
         found += [(f"index {kind}", getattr(operations, kind)) for kind in kinds]
+    if result.fs is not None and result.fs.latency_us is not None:
+        on_files = result.fs.latency_us
+        words = {"read": "file read", "write": "file change", "flush": "file sync"}
+        found += [(name, getattr(on_files, kind)) for kind, name in words.items()]
     for kind, latency in found:
         if latency is not None:
             values = (latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max)
@@ -140,7 +147,12 @@ def _buffer_parts(buffer: BufferCounts) -> str:
         "demoted": buffer.demotions,
         "batches written back": buffer.flushes,
     }
-    return ", ".join(f"{units.count(number)} {words}" for words, number in counts.items() if number)
+    parts = [f"{units.count(number)} {words}" for words, number in counts.items() if number]
+    if buffer.placement is not None and buffer.placement.nvram_share is not None:
+        parts.append(f"{_percent(buffer.placement.nvram_share)} of requests to NVRAM")
+    if buffer.placement is not None and buffer.placement.write_intensive_share is not None:
+        parts.append(f"{_percent(buffer.placement.write_intensive_share)} of intervals write-intensive")
+    return ", ".join(parts)
 
 
 def _failures(result: Result, faults: Faults) -> str:
@@ -237,6 +249,11 @@ _COLUMNS = (
         units.count,
     ),
     Column("pool hits", lambda result: index_figures.hit_share(result.index), index_figures.percent),
+    Column(
+        "transactions",
+        lambda result: None if result.fs is None else result.fs.phases.transactions.time_us,
+        units.time_us,
+    ),
     Column("RAM", lambda result: result.ram.total_bytes, units.size),
 )
 

@@ -132,8 +132,17 @@ def hot_cold(
 def trace(
     *,
     path: str,
-    format: Literal['csv'] | None = None,
+    format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns'] | None = None,
+    action: Literal['Q', 'G', 'I', 'D', 'C'] | None = None,
+    time_unit: Literal['s', 'ms', 'us', 'ns'] | None = None,
+    columns: Mapping[str, Any] | None = None,
+    on_error: Literal['stop', 'skip'] | None = None,
+    unsorted: Literal['reject', 'raise'] | None = None,
+    device: str | None = None,
+    side_by_side: bool | None = None,
     addresses: Literal['reject', 'fold', 'compact'] | None = None,
+    time_scale: float | None = None,
+    longest_gap_s: float | None = None,
     repeat: int | None = None,
     requests: int | None = None,
 ) -> Choice:
@@ -141,9 +150,21 @@ def trace(
 
     Args:
         path: The file; a relative path starts at the folder of the experiment.
-        format: How the file is written. Default "csv".
+        format: How the file is written. Default "auto".
+        action: Which action of a block trace (`blkparse`, `wiscsee`) is the request.
+        time_unit: The unit of times, where it is not that of the format.
+        columns: The columns of the format `columns`.
+        on_error: What is done with malformed records: `stop` or `skip`. Default "stop".
+        unsorted: What is done with times that go back: `reject` or `raise`; as is usual for the format
+            unless it is set.
+        device: The device whose requests are played, by its name in the file.
+        side_by_side: Lays the devices of the trace one behind the other, in the order in which they
+            first occur. Default false.
         addresses: What is done with addresses beyond the device: `reject`, `fold` or `compact`. Default
             "reject".
+        time_scale: Times are multiplied with this; 0.5 is twice as fast.
+        longest_gap_s: Longer pauses between two requests are cut to so many seconds, before times are
+            scaled.
         repeat: How often the trace is played. Default 1.
         requests: Only this many requests from the start of the trace, each time it is played.
     """
@@ -210,4 +231,170 @@ def keys(
     Args:
         path: The file; a relative path starts at the folder of the experiment.
         scan_records: Records that a scan returns. Default 100.
+    """
+
+def postmark(
+    *,
+    size_low: int | str | None = None,
+    size_high: int | str | None = None,
+    number: int | None = None,
+    transactions: int | None = None,
+    seed: int | None = None,
+    subdirectories: int | None = None,
+    read_block: int | str | None = None,
+    write_block: int | str | None = None,
+    bias_read: int | None = None,
+    bias_create: int | None = None,
+    buffered: bool | None = None,
+) -> Choice:
+    """Small files as a mail server has them, created, read, appended to and deleted.
+
+    Args:
+        size_low: The smallest new file. Default "500 B".
+        size_high: New files are shorter than this, unless it is `size_low`; longer files are not
+            appended to. Default "10000 B".
+        number: Files created before the transactions. Default 500.
+        transactions: Transactions. Default 500.
+        seed: Seed of PostMark's own generator, 1 to 2147483647; the experiment's seed changes nothing.
+            Default 42.
+        subdirectories: Directories that the files are spread over; 0 and 1: none. Default 0.
+        read_block: Bytes that a call reads. Default "512 B".
+        write_block: Bytes that a call writes. Default "512 B".
+        bias_read: Of 10 transactions so many read and the others append; -1: neither. Default 5.
+        bias_create: Of 10 transactions so many create a file and the others delete one; -1: neither.
+            Default 5.
+        buffered: Reads and writes go through the C library, which gathers short blocks. Default true.
+    """
+
+def directories(
+    *,
+    transactions: int | None = None,
+    files: int | None = None,
+    file_bytes: int | str | None = None,
+    write_bytes: int | str | None = None,
+) -> Choice:
+    """A directory is made and filled, then emptied and removed.
+
+    Args:
+        transactions: Transactions. Default 2000.
+        files: Files of a directory. Default 50.
+        file_bytes: Bytes of a file. Default "512 B".
+        write_bytes: Most bytes of a write; of a larger file each write but the last has so many.
+            Default "4 KiB".
+    """
+
+def large_files(
+    *,
+    transactions: int | None = None,
+    file_bytes: int | str | None = None,
+    write_bytes: int | str | None = None,
+) -> Choice:
+    """A large file is created and written from start to end, then deleted.
+
+    Args:
+        transactions: Transactions. Default 200.
+        file_bytes: Bytes of a file. Default "1 MiB".
+        write_bytes: Bytes of a write; the last one of a file may have fewer. Default "4 KiB".
+    """
+
+def phone(
+    *,
+    transactions: int | None = None,
+    call_records: int | None = None,
+    call_bytes: int | None = None,
+    received: int | None = None,
+    dialled: int | None = None,
+    missed: int | None = None,
+    sms_received: int | None = None,
+    sms_sent: int | None = None,
+    sms_bytes: int | None = None,
+    shuffled: bool | None = None,
+    organizer: bool | None = None,
+    appointments: int | None = None,
+    appointments_a_day: int | None = None,
+    addresses: int | None = None,
+    shortest_entry: int | None = None,
+    longest_entry: int | None = None,
+) -> Choice:
+    """Lists of calls and messages of simulated days.
+
+    Args:
+        transactions: Days. Default 2500.
+        call_records: Records of each of the three lists of calls. Default 20.
+        call_bytes: Bytes of a call's record. Default 15.
+        received: Calls received a day. Default 10.
+        dialled: Calls dialled a day. Default 10.
+        missed: Calls missed a day. Default 5.
+        sms_received: Messages received a day. Default 3.
+        sms_sent: Messages sent a day. Default 3.
+        sms_bytes: Bytes of a message's record. Default 512.
+        shuffled: The operations of a day come in random order; otherwise in that of this table. Default
+            true.
+        organizer: Appointments and an address book, too. Default false.
+        appointments: Appointments at the start. Default 150.
+        appointments_a_day: Appointments added a day; as many of the oldest are deleted. Default 5.
+        addresses: Entries of the address book. Default 50.
+        shortest_entry: Bytes of the shortest appointment or address. Default 16.
+        longest_entry: Bytes of the longest appointment or address. Default 64.
+    """
+
+def fax(
+    *,
+    transactions: int | None = None,
+    pages: int | None = None,
+    page_bytes: int | str | None = None,
+    write_bytes: int | str | None = None,
+    backlog: int | None = None,
+    read_on_delivery: bool | None = None,
+    history: int | None = None,
+    history_bytes: int | None = None,
+    phone_book: int | None = None,
+    phone_bytes: int | None = None,
+    parameters: int | None = None,
+    shortest_parameter: int | None = None,
+    longest_parameter: int | None = None,
+) -> Choice:
+    """Faxes arrive page by page, wait, and go when they are delivered.
+
+    Args:
+        transactions: Faxes that arrive. Default 1000.
+        pages: Pages of a fax. Default 4.
+        page_bytes: Bytes of a page. Default "51300 B".
+        write_bytes: Bytes of a write to a page; the last one may have fewer. Default "1 KiB".
+        backlog: Faxes that wait; when one more arrives, the oldest is delivered. Default 8.
+        read_on_delivery: A fax is read, in pieces of `write_bytes`, before it is deleted. Default
+            false.
+        history: Records of each history. Default 200.
+        history_bytes: Bytes of a history's record. Default 32.
+        phone_book: Entries of the phone book. Default 50.
+        phone_bytes: Bytes of an entry of the phone book. Default 32.
+        parameters: Records of the parameter file. Default 30.
+        shortest_parameter: Bytes of the shortest parameter. Default 4.
+        longest_parameter: Bytes of the longest parameter. Default 32.
+    """
+
+def event_recorder(
+    *,
+    transactions: int | None = None,
+    events: int | None = None,
+    event_bytes: int | None = None,
+    records: int | None = None,
+    second_every: int | None = None,
+    second_records: int | None = None,
+    parameters: int | None = None,
+    shortest_parameter: int | None = None,
+    longest_parameter: int | None = None,
+) -> Choice:
+    """Events are logged, and now and then a setting is changed.
+
+    Args:
+        transactions: Rounds of events and a change of the configuration. Default 2000.
+        events: Events of a round. Default 10.
+        event_bytes: Bytes of an event's record. Default 32.
+        records: Records of the first file. Default 4096.
+        second_every: Of so many events one goes to the second file, too. Default 10.
+        second_records: Records of the second file. Default 1024.
+        parameters: Records of the configuration file. Default 30.
+        shortest_parameter: Bytes of the shortest configuration record. Default 4.
+        longest_parameter: Bytes of the longest configuration record. Default 32.
     """

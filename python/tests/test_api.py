@@ -18,7 +18,7 @@ from conftest import SMALL, write
 import nandlab
 from nandlab import stubs
 from nandlab.listing import option_table, python_type
-from nandlab.result import View, _hints
+from nandlab.view import View, hints
 
 
 def as_python(**tables):
@@ -269,7 +269,7 @@ def test_every_name_has_a_function(kind):
             assert f"{name}: " in function.__doc__
 
 
-def test_unknown_options_and_names_have_hints():
+def test_unknown_options_and_names_havehints():
     with pytest.raises(TypeError, match="did you mean requests"):
         nandlab.workload.uniform(request=5)
     with pytest.raises(AttributeError, match="page"):
@@ -278,10 +278,18 @@ def test_unknown_options_and_names_have_hints():
         nandlab.workload.trace()
 
 
-@pytest.mark.parametrize("kind", ["ftls", "buffers", "workloads"])
-def test_stubs_are_those_of_the_lists(kind):
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("ftls", "ftl"),
+        ("buffers", "buffer"),
+        ("file_systems", "fs"),
+        ("indexes", "index"),
+        ("workloads", "workload"),
+    ],
+)
+def test_stubs_are_those_of_the_lists(kind, name):
     """`make` writes them when it builds the extension; elsewhere: python -m nandlab.stubs."""
-    name = kind.removesuffix("s")
     written = Path(stubs.__file__).with_name(f"{name}.pyi").read_text(encoding="utf-8")
     assert written == stubs.stub(nandlab.lists()[kind])
     compile(written, name, "exec")
@@ -303,7 +311,7 @@ def test_public_names_are_there():
 
 def check_view(view):
     """Every key of a record is declared with its type, and nothing else is."""
-    assert set(view.to_dict()) == set(_hints(type(view))), type(view).__name__
+    assert set(view.to_dict()) == set(hints(type(view))), type(view).__name__
     for name in view.to_dict():
         value = getattr(view, name)
         for inner in value if isinstance(value, list) else [value]:

@@ -47,11 +47,22 @@ def test_every_figure_of_an_index_is_documented(nandlab_command):
     assert not missing, f"docs/record.md does not name {missing} of index"
 
 
+def test_every_figure_of_a_file_system_is_documented(nandlab_command):
+    experiment = DOCS.parent / "experiments" / "fat-phone.toml"
+    record = nandlab_command("run", experiment, "--set", "workload.phone.transactions=60", "--json").document
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+    page = [line for line in page if line.startswith(("| `fs.", "| `flash.", "| `merges."))]
+    documented = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", " ".join(page)))))
+    latency = {"mean", "p50", "p90", "p99", "p999", "max", "count", "trim"}
+    missing = sorted(set(names(record["fs"], "fs")) - documented - latency)
+    assert not missing, f"docs/record.md does not name {missing} of fs"
+
+
 def test_the_page_on_performance_has_a_row_for_each_bench():
     source = (DOCS.parent / "crates" / "lab" / "src" / "bench" / "mod.rs").read_text(encoding="utf-8")
     benches = re.findall(r"name: \"(\w+)\",", source)
     page = (DOCS / "performance.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([a-z ]+) \|", page, re.MULTILINE)
+    rows = re.findall(r"^\| ([a-z0-9 ]+) \|", page, re.MULTILINE)
     assert rows[0] == "bench"
     assert sorted(row.replace(" ", "_") for row in rows[1:]) == sorted(benches)
 

@@ -104,6 +104,14 @@ def test_lists_have_indexes_and_say_what_workloads_ask(nandlab_command):
         "load_update",
         "keys",
     }
+    assert {name for name, what in asks.items() if what == "files"} == {
+        "postmark",
+        "directories",
+        "large_files",
+        "phone",
+        "fax",
+        "event_recorder",
+    }
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,7 @@ name = "size"
 title = "Over requests"
 panels = ["page", "block"]
 colours = ["few"]
+labels = {page = "page map", block = "block map", few = "some"}
 [figures.x]
 key = "workload.uniform.requests"
 title = "requests"
@@ -105,6 +106,7 @@ full = [100, 200, 400]
 measure = "writes"
 title = "programs"
 lowest = true
+lowest_from = "few"
 
 [[tables]]
 name = "both"
@@ -178,6 +180,7 @@ def test_a_report_and_a_bundle(nandlab_command, paper, tmp_path):
     assert page.count("<svg") == 1
     assert "Where it was measured" not in page
     assert "there are 500 requests" in page
+    assert "Of the points that are drawn, some is lowest from 100 on with page map and block map." in page
     assert set(re.findall(r"https?://[^\"'\s<]+", page)) <= {"http://www.w3.org/2000/svg"}
     nandlab_command("reproduce", paper, "--seeds", 2, "--report", report, "--bundle", second, "--json")
     with zipfile.ZipFile(first) as one, zipfile.ZipFile(second) as two:
@@ -190,7 +193,9 @@ def test_a_report_and_a_bundle(nandlab_command, paper, tmp_path):
         assert len([name for name in names if name.startswith("mine/records/")]) == 2 * 4 + 4
         assert one.read("mine/tables/both.csv").decode().splitlines()[0] == "run,few.writes,many.writes"
         assert one.read("mine/figures/size.csv").decode().count("\n") == 1 + 4
-        assert b"--c0: #" in one.read("mine/figures/size.svg")
+        drawing = one.read("mine/figures/size.svg").decode()
+        assert "var(" not in drawing
+        assert 'stroke="#0072b2"' in drawing
         experiment = write(
             tmp_path / "again.toml", one.read("mine/experiments/page.few-seed-2.toml").decode()
         )
@@ -236,6 +241,43 @@ def test_mistakes_end_with_status_2_and_their_place(nandlab_command, tmp_path, o
     assert words in ended.err, ended.err
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            '"flash.programs"',
+            '"flash.nothing"',
+            "claims[0].measured: measure writes of the run page.few: ",
+        ),
+        (
+            'measured = "page.few.writes"\nwhy',
+            'measured = "page.few.writes / 0"\nwhy',
+            "line 41: claims[1].measured: ",
+        ),
+        ("{page.few.writes:,.0f} requests", "{page.few.writes / 0} requests", "line 42: claims[1].why: "),
+        ('"page.few.erases < 10"', '"page.few.erases / 0 < 10"', "claims[3].holds: "),
+    ],
+)
+def test_mistakes_that_a_record_shows_have_their_place_and_leave_the_others(
+    nandlab_command, tmp_path, old, new, words
+):
+    assert PAPER.count(old) == 1
+    path = write(tmp_path / "mine.toml", PAPER.replace(old, new))
+    ended = nandlab_command("reproduce", path, "--seeds", 1, "--json")
+    assert ended.status == 2
+    assert words in ended.err, ended.err
+    verdicts = {claim["id"]: claim["verdict"] for claim in ended.document["claims"]}
+    assert verdicts["formula"] == "reproduced"
+    assert None in verdicts.values()
+
+
+def test_a_claim_that_differs_without_a_reason_says_so(nandlab_command, tmp_path):
+    text = PAPER.replace('why = "there are {page.few.writes:,.0f} requests"\n', "")
+    document = nandlab_command("reproduce", write(tmp_path / "mine.toml", text), "--json").document
+    why = {claim["id"]: claim["why"] for claim in document["claims"]}
+    assert why["far"] == "50.0 % below. The paper's file gives no reason"
+
+
 def test_outputs_that_would_overwrite_something_are_refused(nandlab_command, paper, tmp_path):
     ended = nandlab_command("reproduce", paper, "--report", paper)
     assert (ended.status, paper.read_text(encoding="utf-8")) == (2, PAPER)
@@ -245,6 +287,8 @@ def test_outputs_that_would_overwrite_something_are_refused(nandlab_command, pap
     assert ended.status == 2
     ended = nandlab_command("reproduce", paper, "--bundle", tmp_path / "x.tar")
     assert (ended.status, "a bundle is a .zip file" in ended.err) == (2, True)
+    ended = nandlab_command("reproduce", paper, "--report", tmp_path / "x.pdf")
+    assert (ended.status, "a report is a .html file" in ended.err) == (2, True)
 
 
 def test_a_paper_that_is_not_there(nandlab_command, tmp_path):

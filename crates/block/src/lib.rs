@@ -1,16 +1,18 @@
 //! The seam between whatever issues requests (a workload, a file system, an index) and whatever stores
 //! sectors (a buffer, an FTL on a NAND device).
 //!
-//! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch of requests. [`ByteCount`] is how the
-//! options of everything above write sizes.
+//! [`BlockDevice`] is object-safe: it is crossed once a request, or once a batch of requests. A [`Mirror`] keeps the bytes
+//! for a device without. [`ByteCount`] is how the options of everything above write sizes.
 
 mod clock;
+mod mirror;
 mod quantity;
 mod ram;
 mod request;
 mod suggest;
 
 pub use clock::HostClock;
+pub use mirror::{Blank, Mirror, Switch};
 pub use quantity::ByteCount;
 pub use ram::RamUse;
 pub use request::{Op, Request};

@@ -6,61 +6,171 @@
 //!
 //! A buffer is a block device over a block device: [`Buffered`] puts one over another device.
 
+mod parts;
+
+pub mod arc;
+pub mod bplru;
+pub mod cbm;
+pub mod cflru;
+pub mod clock;
+pub mod clock_dnv;
+pub mod fab;
+pub mod hybrid_lru;
+pub mod lb_clock;
+pub mod lru;
 pub mod pass_through;
+pub mod s3_fifo;
+pub mod sieve;
+pub mod wap_lru;
 
-use nandlab_block::{BlockDevice, Completion, Error, Payload, RamUse, Request};
+use nandlab_block::{BlockDevice, ByteCount, Completion, Error, Payload, RamUse, Request};
+use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, PowerLost};
 use nandlab_nand::Geometry;
+use parts::places::Places;
+use parts::sizes::Size;
 
-/// A write buffer: the state in RAM. The device below is a separate value, as the NAND is to an FTL.
+/// The devices under a buffer, lent to it for each request: what survives when it is dropped.
+pub struct Devices<'a> {
+    /// What it writes back to.
+    pub below: &'a mut dyn BlockDevice,
+    /// Its NVRAM; without bytes where it has none.
+    pub nvram: &'a mut dyn Nvm,
+}
+
+/// A write buffer: the state in RAM. The device below and the NVRAM are separate values, as the NAND is to an FTL, so
+/// that `drop` is the power cut: it takes the DRAM and nothing else.
 ///
-/// Reads see what was written, whether it is still here or below. A [`nandlab_block::Op::Flush`] persists: it
-/// sends everything that a power cut would take to the device below, and then flushes that. `drop` is the
-/// power cut.
+/// Reads see what was written, whether it is still here or below. After a [`nandlab_block::Op::Flush`] everything
+/// acknowledged survives: what is in DRAM is sent to the device below, what is in NVRAM stays there. What was
+/// acknowledged and is in NVRAM survives without a flush. [`BufferConfig::mount`] is the only constructor, and finds
+/// again what the NVRAM holds.
 ///
-/// Without bytes ([`Payload::None`]) it does the same requests below. What it writes back carries the origin
-/// of the request that wrote it, not of the one that evicts it.
+/// Without bytes ([`Payload::None`]) it does the same requests below and the same accesses to NVRAM. What it writes back
+/// carries the origin of the request that wrote it, not of the one that evicts it.
 pub trait Buffer {
-    /// Carries out one request that came at `request.time`, with what it needs of the device below.
+    /// Carries out one request that came at `request.time`, with what it needs of the devices below.
     ///
     /// # Errors
-    /// Those of the device below. A write-back that failed stays in the buffer.
-    fn submit(
-        &mut self,
-        below: &mut dyn BlockDevice,
-        request: &Request,
-        data: Payload<'_>,
-    ) -> Result<Completion, Error>;
+    /// Those of the device below, and that power was lost in NVRAM. A write-back that failed stays in the buffer.
+    fn submit(&mut self, devices: Devices<'_>, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 
-    /// What it did since it was opened.
+    /// What it did since it was mounted.
     fn counts(&self) -> Counts;
 
-    /// Memory that it needs, the cached pages and what firmware keeps about them.
+    /// Memory that it needs, the cached pages and what firmware keeps about them. NVRAM is not part of it.
     fn ram(&self) -> RamUse;
+
+    /// What a policy that looks at patterns decided by them.
+    fn placement(&self) -> Option<Placement> {
+        None
+    }
+
+    /// Which memory a logical page is in; `None` where it is not here.
+    fn kept_in(&self, page: u32) -> Option<Memory>;
+}
+
+/// A memory of a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Memory {
+    /// Lost with the power.
+    Dram,
+    /// Survives.
+    Nvram,
+}
+
+/// Why a buffer cannot be mounted.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MountError {
+    /// The options, or the NVRAM, do not fit.
+    #[error("{0}")]
+    Config(String),
+    /// Power went while the NVRAM was read.
+    #[error("power lost")]
+    PowerLost,
+}
+
+impl From<PowerLost> for MountError {
+    fn from(_: PowerLost) -> Self {
+        Self::PowerLost
+    }
 }
 
 /// What a buffer did. Accesses are counted a page at a time: a request that touches three pages is three.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Pages read or written without the device below.
-    pub hits: u64,
-    /// Pages read or written with it.
-    pub misses: u64,
+    /// Pages read without the device below: everything that was asked of them was here.
+    pub read_hits: u64,
+    /// Pages read with it.
+    pub read_misses: u64,
+    /// Pages written of which something was here.
+    pub write_hits: u64,
+    /// Pages written of which nothing was here.
+    pub write_misses: u64,
     /// Pages moved from one memory of the buffer to another.
     pub demotions: u64,
     /// Batches of dirty pages written back, each one ordered run of writes.
     pub flushes: u64,
+    /// Pages in those batches, without padding.
+    pub flushed_pages: u64,
+    /// Pages read from below to complete what is written back.
+    pub fill_reads: u64,
+    /// Pages that were not here and written back with others, to make a block whole.
+    pub padded_pages: u64,
+    /// Accesses to DRAM, in pages.
+    pub dram: Accesses,
+    /// Accesses to NVRAM, in pages.
+    pub nvram: Accesses,
+    /// Pages in DRAM that a power cut would take now.
+    pub dirty_dram_pages: u64,
+    /// The most that there were of them.
+    pub dirty_dram_pages_max: u64,
 }
 
-/// A buffer over the device below, as one device.
+impl Counts {
+    /// Hits of both kinds.
+    pub fn hits(&self) -> u64 {
+        self.read_hits + self.write_hits
+    }
+
+    /// Misses of both kinds.
+    pub fn misses(&self) -> u64 {
+        self.read_misses + self.write_misses
+    }
+}
+
+/// Accesses to a memory, a page or a part of one at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Accesses {
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+}
+
+/// What a policy that looks at patterns decided by them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Placement {
+    /// Intervals in the balanced state, the first one included.
+    pub balanced_intervals: u64,
+    /// Intervals in the write-intensive state.
+    pub write_intensive_intervals: u64,
+    /// Requests whose pages go to DRAM where they are not here.
+    pub dram_requests: u64,
+    /// Requests whose pages go to NVRAM where they are not here.
+    pub nvram_requests: u64,
+}
+
+/// A buffer over the devices below, as one device.
 pub struct Buffered<'a> {
     buffer: &'a mut dyn Buffer,
+    nvram: &'a mut dyn Nvm,
     below: &'a mut dyn BlockDevice,
 }
 
 impl<'a> Buffered<'a> {
-    /// Puts `buffer` over `below`; `below` must be the device that it was over before.
-    pub fn new(buffer: &'a mut dyn Buffer, below: &'a mut dyn BlockDevice) -> Self {
-        Self { buffer, below }
+    /// Puts `buffer` over `below`; `nvram` and `below` must be those that it was over before.
+    pub fn new(buffer: &'a mut dyn Buffer, nvram: &'a mut dyn Nvm, below: &'a mut dyn BlockDevice) -> Self {
+        Self { buffer, nvram, below }
     }
 }
 
@@ -72,11 +182,38 @@ impl std::fmt::Debug for Buffered<'_> {
 
 impl BlockDevice for Buffered<'_> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
-        self.buffer.submit(self.below, request, data)
+        self.buffer.submit(Devices { below: self.below, nvram: self.nvram }, request, data)
     }
 
     fn sectors(&self) -> u64 {
         self.below.sectors()
+    }
+}
+
+/// The size of a buffer where none is given, that of the paper on WAP-LRU.
+const DEFAULT_SIZE: ByteCount = ByteCount(32 << 20);
+
+/// The memories of a hybrid buffer of that size, 1 : 4.
+const DEFAULT_DRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 / 5);
+const DEFAULT_NVRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 - DEFAULT_DRAM.0);
+
+/// What the options of every buffer can do.
+pub(crate) trait Options: Sized {
+    /// The sizes that are written.
+    fn memories(&self) -> Vec<Size>;
+
+    /// Pages of NVRAM.
+    fn nvram_pages(&self, geometry: &Geometry) -> u64 {
+        let _ = geometry;
+        0
+    }
+
+    /// The same options with about so many bytes in all.
+    fn sized(&self, bytes: u64, geometry: &Geometry) -> Self;
+
+    /// Other options that the proofs run, each with a name.
+    fn variants(&self) -> Vec<(&'static str, Self)> {
+        Vec::new()
     }
 }
 
@@ -104,9 +241,58 @@ macro_rules! buffers {
         }
 
         impl BufferConfig {
-            /// The chosen buffer, empty, for a device whose flash has the shape `geometry`.
-            pub fn open(&self, geometry: &Geometry) -> Box<dyn Buffer> {
-                match self { $(Self::$variant(config) => Box::new(config.open(geometry)),)* }
+            /// The chosen buffer for a device whose flash has the shape `geometry`, with what `nvram` holds.
+            ///
+            /// # Errors
+            /// [`MountError::Config`] where options, flash and NVRAM do not fit; [`MountError::PowerLost`].
+            pub fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Box<dyn Buffer>, MountError> {
+                Ok(match self { $(Self::$variant(config) => Box::new(config.mount(geometry, nvram)?),)* })
+            }
+
+            /// Bytes of NVRAM that it needs, with the headers of its pages; 0 for a buffer without.
+            pub fn nvram_bytes(&self, geometry: &Geometry) -> u64 {
+                let pages = match self { $(Self::$variant(config) => config.nvram_pages(geometry),)* };
+                Places::bytes(pages, geometry.page_bytes().into())
+            }
+
+            /// Whether the options fit flash of the shape `geometry`.
+            ///
+            /// # Errors
+            /// A sentence that names the option.
+            pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
+                let mut nvram = CountedNvram::new(self.nvram_bytes(geometry), NvmCost::default());
+                self.mount(geometry, &mut nvram).map(drop).map_err(|error| error.to_string())
+            }
+
+            /// What of its sizes is not used, in sentences.
+            pub fn notices(&self, geometry: &Geometry) -> Vec<String> {
+                let memories = match self { $(Self::$variant(config) => config.memories(),)* };
+                memories.iter().filter_map(|memory| memory.notice(geometry)).collect()
+            }
+
+            /// Bytes of DRAM and of NVRAM for pages, as they are written.
+            pub fn nominal_bytes(&self) -> (u64, u64) {
+                let memories = match self { $(Self::$variant(config) => config.memories(),)* };
+                let sum = |is_nvram: bool| {
+                    let of_kind = memories.iter().filter(|memory| memory.key.ends_with("nvram") == is_nvram);
+                    of_kind.map(|memory| memory.bytes.0).sum()
+                };
+                (sum(false), sum(true))
+            }
+
+            /// The same buffer with about so many bytes in all, at least a page or a block for each of its memories.
+            #[must_use]
+            pub fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
+                match self { $(Self::$variant(config) => Self::$variant(config.sized(bytes, geometry)),)* }
+            }
+
+            /// The options that the proofs run beside the default ones, each with a name.
+            pub fn variants(&self) -> Vec<(&'static str, Self)> {
+                match self { $(
+                    Self::$variant(config) => {
+                        config.variants().into_iter().map(|(name, config)| (name, Self::$variant(config))).collect()
+                    }
+                )* }
             }
 
             /// Every buffer with its default options, in the order of [`LIST`].
@@ -135,4 +321,30 @@ macro_rules! buffers {
 buffers! {
     /// Nothing is kept.
     PassThrough(pass_through), "pass_through.rs", "";
+    /// The least recently used page goes.
+    Lru(lru), "lru.rs", "Denning 1968";
+    /// The oldest page goes that was not used since the hand passed it.
+    Clock(clock), "clock.rs", "Corbato 1968";
+    /// A clean page at the old end of the list goes before a dirty one.
+    Cflru(cflru), "cflru.rs", "Park et al., CASES 2006";
+    /// Three queues: new pages, those that were used again, and ghosts.
+    S3Fifo(s3_fifo), "s3_fifo.rs", "Yang et al., SOSP 2023";
+    /// One queue in which what was used again keeps its place.
+    Sieve(sieve), "sieve.rs", "Zhang et al., NSDI 2024";
+    /// Recency and frequency in a balance that adapts.
+    Arc(arc), "arc.rs", "Megiddo and Modha, FAST 2003";
+    /// The block with the most pages goes.
+    Fab(fab), "fab.rs", "Jo et al., TCE 2006";
+    /// The least recently written block goes, padded to a whole block.
+    Bplru(bplru), "bplru.rs", "Kim and Ahn, FAST 2008";
+    /// Of the blocks that were not written of late, the largest goes.
+    LbClock(lb_clock), "lb_clock.rs", "Debnath et al., MASCOTS 2009";
+    /// Clean pages in DRAM, dirty ones in NVRAM.
+    HybridLru(hybrid_lru), "hybrid_lru.rs", "";
+    /// A clock of pages in DRAM before a clock of blocks in NVRAM.
+    ClockDnv(clock_dnv), "clock_dnv.rs", "Kang et al., TCE 2017";
+    /// Pages and blocks in NVRAM, a read cache in DRAM that completes blocks.
+    Cbm(cbm), "cbm.rs", "Wei et al., MSST 2014";
+    /// Requests go to DRAM or NVRAM by the pattern of writes.
+    WapLru(wap_lru), "wap_lru.rs", "Kim et al., IEMEK 2018";
 }

@@ -19,8 +19,10 @@
 //! ## References
 //! None.
 
-use crate::{Buffer, Counts};
-use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, RamUse, Request};
+use crate::parts::sizes::Size;
+use crate::{Buffer, Counts, Devices, Memory, MountError, Options};
+use nandlab_block::{Completion, Error, Op, Payload, RamUse, Request};
+use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
 /// Options of `[buffer.pass_through]`: there are none.
@@ -28,9 +30,20 @@ use nandlab_nand::Geometry;
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
+impl Options for Config {
+    fn memories(&self) -> Vec<Size> {
+        Vec::new()
+    }
+
+    fn sized(&self, _: u64, _: &Geometry) -> Self {
+        *self
+    }
+}
+
 impl Config {
-    pub(crate) fn open(self, geometry: &Geometry) -> PassThrough {
-        PassThrough { sectors_per_page: geometry.sectors_per_page().into(), misses: 0 }
+    #[allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref)] // every buffer is mounted so
+    pub(crate) fn mount(&self, geometry: &Geometry, _: &mut dyn Nvm) -> Result<PassThrough, MountError> {
+        Ok(PassThrough { sectors_per_page: geometry.sectors_per_page().into(), counts: Counts::default() })
     }
 }
 
@@ -38,24 +51,26 @@ impl Config {
 #[derive(Clone, Copy, Debug)]
 pub struct PassThrough {
     sectors_per_page: u64,
-    misses: u64,
+    counts: Counts,
 }
 
 impl Buffer for PassThrough {
-    fn submit(
-        &mut self,
-        below: &mut dyn BlockDevice,
-        request: &Request,
-        data: Payload<'_>,
-    ) -> Result<Completion, Error> {
-        if matches!(request.op, Op::Read | Op::Write) {
-            self.misses += request.end().div_ceil(self.sectors_per_page) - request.sector / self.sectors_per_page;
+    fn submit(&mut self, devices: Devices<'_>, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        let pages = request.end().div_ceil(self.sectors_per_page) - request.sector / self.sectors_per_page;
+        match request.op {
+            Op::Read => self.counts.read_misses += pages,
+            Op::Write => self.counts.write_misses += pages,
+            Op::Trim | Op::Flush => {}
         }
-        below.submit(request, data)
+        devices.below.submit(request, data)
     }
 
     fn counts(&self) -> Counts {
-        Counts { misses: self.misses, ..Counts::default() }
+        self.counts
+    }
+
+    fn kept_in(&self, _: u32) -> Option<Memory> {
+        None
     }
 
     fn ram(&self) -> RamUse {
@@ -67,6 +82,8 @@ impl Buffer for PassThrough {
 mod tests {
     use super::*;
     use crate::{BufferConfig, Buffered};
+    use nandlab_block::BlockDevice;
+    use nandlab_nand::nvm::Nvram;
 
     /// Notes what it is asked.
     #[derive(Default)]
@@ -97,9 +114,10 @@ mod tests {
     #[test]
     fn every_request_arrives_below_and_its_answer_above() {
         let geometry = Geometry::single_die(8, 4, 2048).expect("a small device");
-        let mut buffer = BufferConfig::PassThrough(Config {}).open(&geometry);
+        let mut nvram = Nvram::new(0, Default::default());
+        let mut buffer = BufferConfig::PassThrough(Config {}).mount(&geometry, &mut nvram).expect("it has no options");
         let mut below = Below::default();
-        let mut device = Buffered::new(&mut *buffer, &mut below);
+        let mut device = Buffered::new(&mut *buffer, &mut nvram, &mut below);
         assert_eq!(device.sectors(), 99);
         let mut bytes = [0; 1024];
         let read = Request { time: 3, ..Request::new(Op::Read, 3, 2) };
@@ -115,7 +133,7 @@ mod tests {
         assert_eq!(device.submit(&failing, Payload::None), Err(Error::PowerLost));
         assert_eq!(below.0, [(read, 1024), (write, 2048), (trim, 0), (flush, 0), (failing, 0)]);
         // Sectors 3 and 4 lie in two pages of four; 4 to 7 and 13 in one each.
-        assert_eq!(buffer.counts(), Counts { misses: 4, ..Counts::default() });
+        assert_eq!(buffer.counts(), Counts { read_misses: 2, write_misses: 2, ..Counts::default() });
         assert_eq!(buffer.ram().total(), 0);
     }
 }

@@ -36,10 +36,11 @@
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, Options, Store};
+use crate::parts::bound_logs::{BoundLogs, LogOptions};
+pub use crate::parts::bound_logs::{FirstWrite, Victim};
+use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
 use crate::{FtlError, RamUse, Variant};
-use nandlab_nand::random::Random;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand};
 
 /// The FTL.
 pub type Bast = BlockMapped<Scheme>;
@@ -55,7 +56,8 @@ pub struct Config {
     pub victim: Victim,
     /// Where a page goes that was never written. Default data.
     pub first_write: FirstWrite,
-    /// Whether a log block that holds a prefix in order is completed; else it is merged in full. Default true.
+    /// Whether a log block that holds a prefix in order is completed by copies of the other pages; else it is merged in
+    /// full. Where no other page is mapped it becomes the data block as it is, either way. Default true.
     pub partial_merge: bool,
     /// When a block that holds nothing any more is erased. Default `on_free`.
     pub erase_when: EraseWhen,
@@ -85,173 +87,53 @@ impl Default for Config {
     }
 }
 
-/// Which log block is reclaimed when all are in use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Victim {
-    /// The one that was written to longest ago.
-    #[default]
-    Lru,
-    /// The one that was bound longest ago.
-    Fifo,
-    /// Any, drawn from the seed of the experiment.
-    Random,
-    /// The one with the most programmed pages, the least recently written among equals.
-    Fullest,
-}
-
-/// Where a page goes that was never written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum FirstWrite {
-    /// To its place in the data block.
-    #[default]
-    Data,
-    /// To the log block, like every other write; merges alone make data blocks.
-    Log,
-}
-
-/// A log block in use.
-#[derive(Clone, Copy, Debug)]
-struct Log {
-    group: u32,
-    block: BlockId,
-    /// When it was bound, in writes of the scheme.
-    bound: u64,
-    /// When it was written to.
-    written: u64,
-}
-
-const NO_LOG: u32 = u32::MAX;
-
-/// The stream of the seed that victims are drawn from; workloads and preconditioning draw from 1 to 3.
-const VICTIM_STREAM: u64 = 4;
-
 /// The tables of BAST.
 #[derive(Debug)]
 pub struct Scheme {
-    config: Config,
-    /// The data block of each logical block.
-    data: Vec<BlockId>,
-    /// The index of its log block in `logs`.
-    log_of: Vec<u32>,
-    logs: Vec<Log>,
-    writes: u64,
-    random: Random,
+    first_write: FirstWrite,
+    logs: BoundLogs,
 }
 
 impl Scheme {
-    /// Writes a page to the log of its logical block; false where the log block failed.
-    #[inline]
-    fn append<N: Nand>(
-        &mut self,
-        store: &mut Store,
-        nand: &mut N,
-        at: Lpn,
-        page: &N::Buf,
-        log: usize,
-    ) -> Result<bool, FtlError> {
-        self.writes += 1;
-        let log = &mut self.logs[log];
-        log.written = self.writes;
-        store.put(nand, at, (log.block, store.high_water(log.block)), page)
+    /// Reclaims log blocks until a block may be taken.
+    fn make_room<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
+        while !store.has_room() {
+            self.reclaim_victim(store, nand)?;
+        }
+        Ok(())
     }
 
     /// Binds a new log block to a logical block, after reclaiming others until there is room.
     fn bind<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
-        while self.logs.len() >= self.config.log_blocks as usize || !store.has_room() {
+        while self.logs.is_full() {
             self.reclaim_victim(store, nand)?;
         }
-        let block = store.open(nand, self.data[group as usize])?;
-        self.log_of[group as usize] = self.logs.len() as u32;
-        self.writes += 1;
-        self.logs.push(Log { group, block, bound: self.writes, written: self.writes });
+        self.make_room(store, nand)?;
+        let block = store.open(nand, self.logs.data(group))?;
+        self.logs.bind(group, block);
         Ok(())
     }
 
     fn open_data<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
-        while !store.has_room() {
-            self.reclaim_victim(store, nand)?;
-        }
+        self.make_room(store, nand)?;
         // The log block of this logical block may have become its data block just now.
-        if !self.data[group as usize].is_some() {
-            self.data[group as usize] = store.open(nand, BlockId::NONE)?;
+        if !self.logs.data(group).is_some() {
+            let block = store.open(nand, BlockId::NONE)?;
+            self.logs.set_data(group, block);
         }
         Ok(())
     }
 
     fn reclaim_victim<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        let logs = self.logs.iter().enumerate();
-        let victim = match self.config.victim {
-            Victim::Lru => logs.min_by_key(|(_, log)| log.written).map(|(at, _)| at),
-            Victim::Fifo => logs.min_by_key(|(_, log)| log.bound).map(|(at, _)| at),
-            Victim::Random => (!self.logs.is_empty()).then(|| self.random.below(self.logs.len() as u64) as usize),
-            Victim::Fullest => logs
-                .max_by_key(|(_, log)| (store.high_water(log.block), std::cmp::Reverse(log.written)))
-                .map(|(at, _)| at),
-        };
-        let Some(victim) = victim else { return Err(store.no_block_left()) };
+        let victim = self.logs.victim(store)?;
         store.events.gc_runs += 1;
-        self.reclaim(store, nand, self.logs[victim].group)
+        self.reclaim(store, nand, victim)
     }
 
     /// Ends the log block of a logical block.
     fn reclaim<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
-        let log = self.logs[self.log_of[group as usize] as usize].block;
-        let data = self.data[group as usize];
-        let (filled, pages) = (store.high_water(log), store.pages_of(group).len() as u32);
-        let in_order = filled > 0 && store.is_in_place(group, log, 0..filled.min(pages));
-        if in_order && (filled >= pages || !data.is_some() || store.is_stale(data)) {
-            store.events.switch_merges += 1;
-            return scoped(nand, Cause::SwitchMerge, |nand| self.promote(store, nand, group));
-        }
-        if in_order && self.config.partial_merge {
-            return scoped(nand, Cause::PartialMerge, |nand| {
-                if !store.complete(nand, group, log, filled..pages)? {
-                    // The log block failed: it is left, and the block that is gathered takes its place.
-                    return scoped(nand, Cause::BadBlock, |nand| self.renew(store, nand, group));
-                }
-                store.events.partial_merges += 1;
-                self.promote(store, nand, group)
-            });
-        }
-        store.events.full_merges += 1;
-        scoped(nand, Cause::FullMerge, |nand| self.renew(store, nand, group))
-    }
-
-    /// The log block becomes the data block.
-    fn promote<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
-        let log = self.unbind(group).expect("a log block is promoted");
-        let data = std::mem::replace(&mut self.data[group as usize], log);
-        if data.is_some() {
-            store.release(nand, data)?;
-        }
-        Ok(())
-    }
-
-    /// Gathers a logical block in a new data block.
-    fn renew<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
-        let data = self.data[group as usize];
-        let target = store.gather(nand, group, data, None)?;
-        self.data[group as usize] = target;
-        let log = self.unbind(group);
-        if data.is_some() {
-            store.release(nand, data)?;
-        }
-        log.map_or(Ok(()), |log| store.release(nand, log))
-    }
-
-    /// Takes the log block of a logical block off the list.
-    fn unbind(&mut self, group: u32) -> Option<BlockId> {
-        let at = std::mem::replace(&mut self.log_of[group as usize], NO_LOG) as usize;
-        if at == NO_LOG as usize {
-            return None;
-        }
-        let log = self.logs.swap_remove(at);
-        if let Some(moved) = self.logs.get(at) {
-            self.log_of[moved.group as usize] = at as u32;
-        }
-        Some(log.block)
+        let kind = self.logs.kind_of_merge(store, group);
+        self.logs.merge(store, nand, group, kind)
     }
 }
 
@@ -293,97 +175,72 @@ impl block_mapped::Scheme for Scheme {
             extra_blocks: 1,
             durable_trim: config.durable_trim,
             erase_when: config.erase_when,
+            map_update: MapUpdate::Oob,
         })
     }
 
     fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {
-        let groups = store.groups() as usize;
-        let mut scheme = Self {
-            config: config.clone(),
-            data: vec![BlockId::NONE; groups],
-            log_of: vec![NO_LOG; groups],
-            logs: Vec::new(),
-            writes: 0,
-            random: Random::stream(config.seed, VICTIM_STREAM),
+        let options = LogOptions {
+            log_blocks: config.log_blocks,
+            victim: config.victim,
+            partial_merge: config.partial_merge,
+            seed: config.seed,
         };
+        let mut logs = BoundLogs::new(store.groups(), options);
         for found in found {
             let group = store.sole_group(found, "bast")?;
-            let in_place = store.holds_in_place(group, found.block);
-            let data = &mut scheme.data[group as usize];
-            if in_place && !data.is_some() {
-                *data = found.block;
-            } else if scheme.log_of[group as usize] == NO_LOG {
-                scheme.log_of[group as usize] = scheme.logs.len() as u32;
-                scheme.writes += 1;
-                let now = scheme.writes;
-                scheme.logs.push(Log { group, block: found.block, bound: now, written: now });
-            } else {
+            if !logs.adopt(store, group, found) {
                 return Err(store.foreign("bast", group));
             }
         }
-        Ok(scheme)
+        Ok(Self { first_write: config.first_write, logs })
     }
 
     #[inline]
     fn write<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let (group, place) = store.split(at);
         loop {
-            let data = self.data[group as usize];
-            let log = self.log_of[group as usize];
+            let data = self.logs.data(group);
             if data.is_some() && store.takes(data, place) && !store.lookup(at).is_some() {
                 if store.put(nand, at, (data, place), page)? {
                     return Ok(());
                 }
-            } else if !data.is_some() && self.config.first_write == FirstWrite::Data {
+            } else if !data.is_some() && self.first_write == FirstWrite::Data {
                 self.open_data(store, nand, group)?;
-            } else if log == NO_LOG {
-                self.bind(store, nand, group)?;
-            } else if store.is_full(self.logs[log as usize].block) {
-                self.reclaim(store, nand, group)?;
-            } else if self.append(store, nand, at, page, log as usize)? {
-                return Ok(());
+            } else {
+                match self.logs.log(group) {
+                    None => self.bind(store, nand, group)?,
+                    Some(log) if store.is_full(log) => self.reclaim(store, nand, group)?,
+                    Some(_) if self.logs.append(store, nand, (group, at), page)? => return Ok(()),
+                    Some(_) => {}
+                }
             }
         }
     }
 
     fn vacate<N: Nand>(&mut self, store: &mut Store, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
-        let of_log = self.logs.iter().find(|log| log.block == block).map(|log| log.group);
-        let of_data = || self.data.iter().position(|&data| data == block).map(|group| group as u32);
-        let group = of_log.or_else(of_data).expect("a failing block is in use");
-        self.renew(store, nand, group)
+        let group = self.logs.owner(block).expect("a failing block is in use");
+        self.logs.renew(store, nand, group)
     }
 
     fn drop_group(&mut self, store: &Store, group: u32) -> Vec<BlockId> {
-        let data = self.data[group as usize];
-        let both = usize::from(data.is_some()) + usize::from(self.log_of[group as usize] != NO_LOG);
-        if !store.may_drop(both) {
-            return Vec::new();
+        let both = usize::from(self.logs.data(group).is_some()) + usize::from(self.logs.log(group).is_some());
+        if store.may_drop(both) {
+            self.logs.drop_group(group)
+        } else {
+            Vec::new()
         }
-        self.data[group as usize] = BlockId::NONE;
-        let log = self.unbind(group);
-        [data].into_iter().filter(|block| block.is_some()).chain(log).collect()
     }
 
     fn blocks(&self) -> Vec<BlockId> {
-        let data = self.data.iter().copied().filter(|block| block.is_some());
-        data.chain(self.logs.iter().map(|log| log.block)).collect()
+        self.logs.blocks().collect()
     }
 
     fn ram(&self, store: &Store, ram: &mut RamUse) {
-        let logs = u64::from(self.config.log_blocks.min(store.geometry().blocks()));
-        ram.sram.insert("block_map", 4 * self.data.len() as u64);
-        // Each log block: its number, its logical block, and the offset that each page holds.
-        ram.sram.insert("log_map", logs * (8 + 2 * u64::from(store.geometry().pages_per_block())));
+        self.logs.ram(store, ram);
     }
 
     fn check(&self, store: &Store) {
-        for (group, &data) in self.data.iter().enumerate() {
-            let log = self.logs.get(self.log_of[group] as usize).map_or(BlockId::NONE, |log| log.block);
-            store.check_group(group as u32, data, &[log]);
-        }
-        assert!(
-            self.logs.iter().enumerate().all(|(at, log)| self.log_of[log.group as usize] == at as u32),
-            "log table"
-        );
+        self.logs.check(store, None);
     }
 }

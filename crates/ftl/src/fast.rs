@@ -43,7 +43,7 @@ mod reclaim;
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, Options, Store};
+use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 use std::collections::{BTreeSet, VecDeque};
@@ -219,37 +219,44 @@ impl Scheme {
     ) -> Result<bool, FtlError> {
         let (_, place) = store.split(at);
         let (next, pages) = (store.high_water(block), store.pages_of(group).len() as u32);
-        if place < next || !store.is_in_place(group, block, 0..next) {
+        let goes_on = place == next || (place > next && store.takes_rest(group, block, Some(at)));
+        if !goes_on {
             store.events.full_merges += 1;
             self.renew(store, nand, Cause::FullMerge, group, Some((at, page)))?;
             return Ok(true);
         }
-        if place > next && !scoped(nand, Cause::PartialMerge, |nand| store.complete(nand, group, block, next..place))? {
+        let copies = place > next && store.lacks(group, block, next..place);
+        if copies && !scoped(nand, Cause::PartialMerge, |nand| store.complete(nand, group, block, next..place))? {
             return Ok(false);
         }
         let written = store.put(nand, at, (block, place), page)?;
         if written && (place > next || place + 1 == pages) {
-            self.end_sequential(store, nand)?;
+            self.end_sequence(store, nand, copies)?;
         }
         Ok(written)
     }
 
     /// Makes the sequential log block a data block.
     fn end_sequential<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
+        self.end_sequence(store, nand, false)
+    }
+
+    /// As [`Self::end_sequential`], where the log block may have taken `copies` before. Pages that are unmapped are
+    /// never in the way; what was trimmed and written again to the data block may be.
+    fn end_sequence<N: Nand>(&mut self, store: &mut Store, nand: &mut N, copies: bool) -> Result<(), FtlError> {
         let Some(Sequential { group, block }) = self.sequential else { return Ok(()) };
-        let (filled, pages) = (store.high_water(block), store.pages_of(group).len() as u32);
-        let elsewhere = |at: u32| store.lookup(Lpn(at)).is_some() && !store.is_in(Lpn(at), block);
-        let complete = !store.pages_of(group).any(elsewhere);
-        if complete {
+        let places = 0..store.pages_of(group).len() as u32;
+        let copies_more = store.lacks(group, block, places.clone());
+        if !copies && !copies_more {
             store.events.switch_merges += 1;
             return scoped(nand, Cause::SwitchMerge, |nand| self.promote(store, nand, group, block));
         }
-        if !store.is_in_place(group, block, 0..filled.min(pages)) {
+        if !store.takes_rest(group, block, None) {
             store.events.full_merges += 1;
             return self.renew(store, nand, Cause::FullMerge, group, None);
         }
         scoped(nand, Cause::PartialMerge, |nand| {
-            if !store.complete(nand, group, block, filled..pages)? {
+            if copies_more && !store.complete(nand, group, block, places)? {
                 return self.renew(store, nand, Cause::BadBlock, group, None);
             }
             store.events.partial_merges += 1;
@@ -361,6 +368,7 @@ impl block_mapped::Scheme for Scheme {
             extra_blocks: 1,
             durable_trim: config.durable_trim,
             erase_when: config.erase_when,
+            map_update: MapUpdate::Oob,
         })
     }
 

@@ -40,7 +40,7 @@
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, Options, Store};
+use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 use std::collections::BTreeSet;
@@ -233,6 +233,7 @@ impl block_mapped::Scheme for Scheme {
             extra_blocks: 1,
             durable_trim: config.durable_trim,
             erase_when: config.erase_when,
+            map_update: MapUpdate::Oob,
         })
     }
 

@@ -10,6 +10,7 @@ mod disk;
 mod error;
 pub mod fast;
 pub mod fmax;
+pub mod migration;
 pub mod mtbs;
 pub mod nftl;
 pub mod page;
@@ -129,6 +130,11 @@ pub trait Ftl: Sized {
     /// What the FTL did since it was mounted.
     fn events(&self) -> Events;
 
+    /// The last log blocks that ended or were renewed, the oldest first, where the options say that they are kept.
+    fn recyclings(&self) -> Vec<Recycling> {
+        Vec::new()
+    }
+
     /// Derives every invariant anew from flash and compares.
     ///
     /// # Panics
@@ -191,6 +197,45 @@ pub struct Events {
     pub retired_blocks: u64,
     /// Pages whose contents were lost to bit errors while they were moved.
     pub lost_pages: u64,
+}
+
+/// What became of a log block.
+#[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]
+pub struct Recycling {
+    /// Its place among all of them since the mount, from 0.
+    pub number: u64,
+    /// Pages that the host had written since the mount.
+    pub written_pages: u64,
+    /// The logical block.
+    pub logical_block: u32,
+    /// What was done.
+    pub kind: RecyclingKind,
+    /// Whether the log block had to go for another one, full or not.
+    pub evicted: bool,
+    /// Valid pages that the log block held.
+    pub valid: u32,
+    /// Migrations of the logical block since its last merge, this one left out.
+    pub migrations: u32,
+    /// Pages copied.
+    pub copies: u32,
+    /// Pages by which a migration is thought to copy more than the one before; null where the policy does not ask.
+    pub alpha: Option<f64>,
+}
+
+/// What can become of a log block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecyclingKind {
+    /// It became the data block as it was.
+    Switch,
+    /// It became the data block after completion.
+    Partial,
+    /// Its logical block was gathered anew.
+    Full,
+    /// Its valid pages were moved to a new log block.
+    Migration,
+    /// It held nothing and was given back.
+    Dropped,
 }
 
 /// An entry of the list of FTLs.
@@ -279,4 +324,6 @@ ftls! {
     Bast(bast::Bast), "bast.rs", "Kim et al. 2002";
     /// Log blocks shared by all logical blocks.
     Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
+    /// Log blocks of one logical block each, merged or moved, whichever costs less.
+    Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
 }

@@ -34,7 +34,7 @@
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, Options, Store};
+use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
@@ -48,8 +48,8 @@ pub struct Config {
     /// Pages of the data area of a block; the others are its spare area. 0: half of them, the default, which the B+tree
     /// study calls optimal. The study's sectors are pages of 512 bytes.
     pub data_pages: u32,
-    /// Whether the pages of a request are placed together; else each page alone. Default true, the reading that fits the
-    /// B+tree study.
+    /// Whether the pages of a request are placed together, so that a page of the host that takes several is written whole;
+    /// else each page alone. Default true, the reading that fits the B+tree study.
     pub whole_requests: bool,
     /// When a block that holds nothing any more is erased. Default `on_free`.
     pub erase_when: EraseWhen,
@@ -193,6 +193,7 @@ impl block_mapped::Scheme for Scheme {
             extra_blocks: 0,
             durable_trim: config.durable_trim,
             erase_when: config.erase_when,
+            map_update: MapUpdate::Oob,
         })
     }
 

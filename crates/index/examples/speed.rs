@@ -1,7 +1,8 @@
 //! Million operations a second on a tree in memory: `cargo run --release -p nandlab-index --example speed`.
 
+use nandlab_block::{Blank, Mirror};
 use nandlab_index::pool::{self, Budget};
-use nandlab_index::{Blank, Config, IndexError, Mirror, Records, Tree};
+use nandlab_index::{Config, IndexError, Records, Tree};
 use nandlab_nand::random::Random;
 use std::time::Instant;
 

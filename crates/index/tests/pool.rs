@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+use nandlab_block::{Blank, Mirror};
 use nandlab_index::pool::{Budget, Config, Pool, Replacement, FIRST_PAGE};
-use nandlab_index::{Blank, Mirror};
 use nandlab_nand::random::Random;
 use nandlab_nand::Origin;
 

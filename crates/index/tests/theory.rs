@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+use nandlab_block::{Blank, Mirror};
 use nandlab_index::btree::FixedRecords;
 use nandlab_index::pool::{self, Budget, Stats};
-use nandlab_index::{Blank, Config, Mirror, Records, Tree};
+use nandlab_index::{Config, Records, Tree};
 use nandlab_nand::random::Random;
 
 /// Inserts random 31-bit keys with values of 4 bytes; returns the share of the leaves that is filled and the counts.

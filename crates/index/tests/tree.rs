@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
-use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
+use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Op, Payload, Request};
 use nandlab_index::btree::{FixedRecords, Report};
 use nandlab_index::pool::{self, Budget, Replacement, WriteBack};
-use nandlab_index::{Blank, Config, IndexError, Mirror, Records, Tree};
+use nandlab_index::{Config, IndexError, Records, Tree};
 use nandlab_nand::random::Random;
 use nandlab_nand::Origin;
 use std::collections::BTreeMap;

@@ -1,15 +1,16 @@
 //! From an experiment to an FTL on a device.
 
 use crate::config::{Device, Experiment, Model, Sizing};
-use crate::engine::{self, Bare, Engine, Stack};
+use crate::engine::{self, Bare, Engine, Mounted, Stack};
 use crate::error::{ConfigError, LabError};
 use crate::oplog::OpLog;
 use crate::verify::Oracle;
-use nandlab_buffer::Buffer;
+use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::faulty::{self, Faulty};
+use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, Nvram};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
@@ -26,13 +27,30 @@ pub(crate) fn with_engine<R>(
     work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
 ) -> Result<R, LabError> {
     let Experiment { device, buffer, seed, .. } = experiment;
-    let buffer = buffer.as_ref().map(|buffer| buffer.open(&sizing.geometry));
+    let buffer = buffer.as_ref().map(|buffer| mount_buffer(buffer, device.model, sizing)).transpose()?;
     experiment.ftl.dispatch(Assembly { device, buffer, seed: *seed, sizing, log, work })
+}
+
+/// A buffer over NVRAM of its own, which has contents where the device has.
+fn mount_buffer(config: &BufferConfig, model: Model, sizing: &Sizing) -> Result<Mounted, LabError> {
+    let bytes = config.nvram_bytes(&sizing.geometry);
+    let mut nvram: Box<dyn Nvm> = match model {
+        Model::Bytes => Box::new(Nvram::new(bytes, NvmCost::default())),
+        Model::Timed | Model::Counting => Box::new(CountedNvram::new(bytes, NvmCost::default())),
+    };
+    let buffer = config.mount(&sizing.geometry, &mut *nvram).map_err(|error| match error {
+        MountError::Config(message) => {
+            let key = Some(format!("buffer.{}", config.name()));
+            ConfigError { message, key, ..Default::default() }.into()
+        }
+        MountError::PowerLost => LabError::PowerLost,
+    })?;
+    Ok(Mounted { buffer, nvram })
 }
 
 struct Assembly<'a, W> {
     device: &'a Device,
-    buffer: Option<Box<dyn Buffer>>,
+    buffer: Option<Mounted>,
     seed: u64,
     sizing: &'a Sizing,
     log: Option<&'a OpLog>,

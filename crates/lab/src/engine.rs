@@ -2,15 +2,31 @@
 
 use crate::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request};
-use nandlab_buffer::{Buffer, Buffered, Counts};
-use nandlab_ftl::{Disk, Events, Ftl, RamUse};
+use nandlab_buffer::{Buffer, Buffered, Counts, Placement};
+use nandlab_ftl::{Disk, Events, Ftl, RamUse, Recycling};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::SpareStore;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
+use nandlab_nand::nvm::{Nvm, NvmUsage};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
 use nandlab_nand::{Content, Counting, Matrix, Nand, Time, ERASE_SHARE};
+
+/// A buffer and its NVRAM.
+pub(crate) struct Mounted {
+    pub buffer: Box<dyn Buffer>,
+    pub nvram: Box<dyn Nvm>,
+}
+
+/// What a buffer and its NVRAM did.
+#[derive(Clone, Copy)]
+pub(crate) struct BufferCounts {
+    pub counts: Counts,
+    pub placement: Option<Placement>,
+    /// `None` without NVRAM.
+    pub nvram: Option<NvmUsage>,
+}
 
 /// What an experiment runs on.
 pub(crate) trait Engine {
@@ -34,10 +50,13 @@ pub(crate) trait Engine {
     fn ram(&self) -> RamUse;
 
     /// What the buffer did; `None` without one.
-    fn buffer(&self) -> Option<Counts>;
+    fn buffer(&self) -> Option<BufferCounts>;
 
     /// What the FTL did.
     fn events(&self) -> Events;
+
+    /// The last log blocks that ended or were renewed, where the FTL keeps them.
+    fn recyclings(&self) -> Vec<Recycling>;
 
     /// The device below.
     fn chip(&self) -> &dyn Chip;
@@ -174,14 +193,14 @@ impl Carry for Oracle {
 /// An FTL on a device, and a buffer over it where one is asked for.
 pub(crate) struct Stack<F, N: Nand, C> {
     disk: Disk<F, N>,
-    buffer: Option<Box<dyn Buffer>>,
+    buffer: Option<Mounted>,
     carry: C,
     unreadable: u64,
     failed: Vec<usize>,
 }
 
 impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
-    pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Box<dyn Buffer>>, carry: C) -> Self {
+    pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Mounted>, carry: C) -> Self {
         Self { disk, buffer, carry, unreadable: 0, failed: Vec::new() }
     }
 }
@@ -195,7 +214,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
             let carried = match &mut self.buffer {
                 // The whole batch in one loop that the compiler has made for this FTL and device.
                 None => self.carry.carry(&mut self.disk, left, clock, done),
-                Some(buffer) => self.carry.carry(&mut Buffered::new(&mut **buffer, &mut self.disk), left, clock, done),
+                Some(Mounted { buffer, nvram }) => {
+                    let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk);
+                    self.carry.carry(&mut buffered, left, clock, done)
+                }
             };
             match carried {
                 Ok(()) => {}
@@ -216,7 +238,9 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         let submitted = match &mut self.buffer {
             None => self.disk.submit(request, data),
-            Some(buffer) => Buffered::new(&mut **buffer, &mut self.disk).submit(request, data),
+            Some(Mounted { buffer, nvram }) => {
+                Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk).submit(request, data)
+            }
         };
         self.unreadable += u64::from(matches!(submitted, Err(Error::Unreadable { .. })));
         submitted
@@ -235,16 +259,24 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
     }
 
     fn ram(&self) -> RamUse {
-        let buffer = self.buffer.as_ref().map(|buffer| buffer.ram()).unwrap_or_default();
+        let buffer = self.buffer.as_ref().map(|mounted| mounted.buffer.ram()).unwrap_or_default();
         self.disk.ftl().ram().and(buffer)
     }
 
-    fn buffer(&self) -> Option<Counts> {
-        self.buffer.as_ref().map(|buffer| buffer.counts())
+    fn buffer(&self) -> Option<BufferCounts> {
+        self.buffer.as_ref().map(|Mounted { buffer, nvram }| BufferCounts {
+            counts: buffer.counts(),
+            placement: buffer.placement(),
+            nvram: (nvram.bytes() > 0).then(|| nvram.usage()),
+        })
     }
 
     fn events(&self) -> Events {
         self.disk.ftl().events()
+    }
+
+    fn recyclings(&self) -> Vec<Recycling> {
+        self.disk.ftl().recyclings()
     }
 
     fn chip(&self) -> &dyn Chip {

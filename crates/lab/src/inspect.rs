@@ -34,15 +34,20 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         let watch = |_| true;
         let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
         match experiment.workload.kind() {
-            Kind::Requests(options) => options.open(&setting).map(|_| (trace, None)),
+            Kind::Requests(options) => {
+                let opened = options.open(&setting)?;
+                Ok((trace, None, opened.notices()))
+            }
             Kind::Keys(options) => {
                 let operations = count(options, &experiment.key_setting(base), &watch)?;
-                Ok((None, Some(operations)))
+                Ok((None, Some(operations), Vec::new()))
             }
+            Kind::Files(_) => Ok((None, None, Vec::new())),
         }
     };
-    let (trace, operations) = look().map_err(|error| experiment.located(experiment.explain(error)))?;
+    let (trace, operations, said) = look().map_err(|error| experiment.located(experiment.explain(error)))?;
     let device = device_record(&experiment.device.profile.name, &sizing);
-    let inspection = Inspection { device, trace, operations, notices: experiment.notices.clone() };
+    let notices = [experiment.notices.clone(), said].concat();
+    let inspection = Inspection { device, trace, operations, notices };
     Ok(serde_json::to_string(&inspection).expect("an inspection has text keys and finite numbers only"))
 }

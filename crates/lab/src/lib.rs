@@ -8,6 +8,7 @@ pub mod config;
 mod control;
 mod engine;
 mod error;
+mod files;
 mod inspect;
 mod keys;
 mod latency;
@@ -23,6 +24,7 @@ pub mod record;
 mod run;
 mod series;
 mod source;
+pub mod traces;
 mod verify;
 
 pub use control::{Control, Phase};

@@ -1,6 +1,7 @@
 //! What there is to choose from: everything on the lists of the crates below, as JSON.
 
 use crate::profiles;
+use nandlab_ftl::bast;
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::profile::Profile;
 use nandlab_workload::trace;
@@ -39,7 +40,7 @@ pub struct Choice {
     /// The paper or book it comes from, short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<&'static str>,
-    /// What a workload asks for: `sectors` of a device, or `keys` of an index.
+    /// What a workload asks for: `sectors` of a device, `keys` of an index, or `files` of a file system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<&'static str>,
     /// JSON schema of its options.
@@ -85,17 +86,20 @@ pub fn lists() -> Lists {
     let ftls = nandlab_ftl::LIST.iter();
     let indexes = nandlab_index::LIST.iter();
     let buffers = nandlab_buffer::LIST.iter();
+    let file_systems = nandlab_fs::LIST.iter();
     let workloads = nandlab_workload::LIST.iter();
     let paper = |paper: &'static str| (!paper.is_empty()).then_some(paper);
     Lists {
         ftls: ftls.map(|ftl| choice(ftl.name, ftl.source, Some(ftl.paper), Some((ftl.options)()))).collect(),
         indexes: indexes.map(|one| choice(one.name, one.source, Some(one.paper), Some((one.options)()))).collect(),
         buffers: buffers.map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)()))).collect(),
-        file_systems: Vec::new(),
+        file_systems: file_systems
+            .map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)())))
+            .collect(),
         workloads: workloads.map(workload).collect(),
         traces: trace::FORMATS.iter().map(|format| choice(format.name, format.source, None, None)).collect(),
         devices: profiles::LIST.iter().map(device).collect(),
-        victims: Victim::LIST.iter().map(|&(name, doc)| plain(name, doc)).collect(),
+        victims: Victim::LIST.iter().chain(bast::Victim::LIST).map(|&(name, doc)| plain(name, doc)).collect(),
     }
 }
 
@@ -114,7 +118,7 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
 }
 
 fn workload(entry: &nandlab_workload::Entry) -> Choice {
-    let asks = Some(if entry.asks_keys { "keys" } else { "sectors" });
+    let asks = Some(entry.asks.noun());
     Choice { asks, ..choice(entry.name, entry.source, None, Some((entry.options)())) }
 }
 
@@ -158,15 +162,29 @@ fn device(bundled: &profiles::Bundled) -> DeviceChoice {
 mod tests {
     use super::*;
 
+    /// What has options and a docs page.
+    fn with_options(lists: &Lists) -> impl Iterator<Item = &Choice> {
+        let (ftls, above) = (lists.ftls.iter(), lists.indexes.iter().chain(&lists.file_systems));
+        ftls.chain(above).chain(&lists.buffers).chain(&lists.workloads)
+    }
+
     #[test]
     fn everything_listed_has_a_summary_and_a_page() {
         let lists = lists();
-        let all = [&lists.ftls, &lists.indexes, &lists.buffers, &lists.workloads, &lists.traces, &lists.victims];
+        let all = [
+            &lists.ftls,
+            &lists.indexes,
+            &lists.buffers,
+            &lists.file_systems,
+            &lists.workloads,
+            &lists.traces,
+            &lists.victims,
+        ];
         for choice in all.into_iter().flatten() {
             assert!(!choice.summary.is_empty() && !choice.doc.is_empty(), "{}", choice.name);
             assert!(choice.summary.len() < 160, "{}: {}", choice.name, choice.summary);
         }
-        for choice in lists.ftls.iter().chain(&lists.indexes).chain(&lists.buffers).chain(&lists.workloads) {
+        for choice in with_options(&lists) {
             assert!(choice.doc.contains("## Idea"), "{}", choice.name);
             assert!(choice.options.is_some(), "{}", choice.name);
         }
@@ -178,7 +196,7 @@ mod tests {
     #[test]
     fn every_option_says_what_it_is() {
         let lists = lists();
-        for choice in lists.ftls.iter().chain(&lists.indexes).chain(&lists.buffers).chain(&lists.workloads) {
+        for choice in with_options(&lists) {
             let schema = serde_json::to_value(&choice.options).unwrap();
             let options = schema["properties"].as_object().cloned().unwrap_or_default();
             for (name, option) in options {

@@ -2,6 +2,7 @@
 
 use crate::config::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
+use nandlab_buffer::BufferConfig;
 use nandlab_index::Options;
 use nandlab_nand::timed::clock_bytes;
 use nandlab_workload::ByteCount;
@@ -16,12 +17,15 @@ const MAP_BYTES: u64 = 4;
 /// Bytes that keeping the contents of a page costs beside them: where they are, and two counters of their owners.
 const STORED_PAGE_BYTES: u64 = 16 + 16;
 const ORACLE_BYTES: u64 = 5;
+/// Bytes that a buffer keeps about a page.
+const BUFFERED_PAGE_BYTES: u64 = 128;
 
 /// Refuses an experiment whose tables are larger than the memory that is free, where the system tells it.
 pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Result<(), LabError> {
     let Experiment { device, .. } = experiment;
     let index = experiment.index.as_ref().map_or(0, |index| index_bytes(index.options(), sizing));
-    let needed = needed_bytes(device.model, sizing) + index;
+    let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer_bytes(buffer, device.model, sizing));
+    let needed = needed_bytes(device.model, sizing) + index + buffer;
     match available_bytes() {
         Some(available) if needed > available => Err(too_large(needed, available, device, sizing)),
         _ => Ok(()),
@@ -59,6 +63,14 @@ fn index_bytes(options: &Options, sizing: &Sizing) -> u64 {
         None => options.pool_bytes.map_or(0, |bytes| bytes.0),
     };
     pool.min(sizing.logical_bytes())
+}
+
+/// Bytes of the pages of a buffer, and of what it keeps about them; no more pages than the device has.
+fn buffer_bytes(buffer: &BufferConfig, model: Model, sizing: &Sizing) -> u64 {
+    let (dram, nvram) = buffer.nominal_bytes();
+    let bytes = dram.saturating_add(nvram).min(sizing.logical_bytes());
+    let about = BUFFERED_PAGE_BYTES * (bytes / u64::from(sizing.geometry.page_bytes()));
+    about + if model == Model::Bytes { bytes } else { 0 }
 }
 
 fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {

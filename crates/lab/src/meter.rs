@@ -40,6 +40,14 @@ impl Meter {
         }
     }
 
+    /// Forgets what was measured so far.
+    pub(crate) fn restart(&mut self) {
+        self.host = HostCounts::default();
+        self.latency = self.latency.take().map(|_| LatencyMeter::default());
+        self.series.restart();
+        self.page_reads = 0;
+    }
+
     /// Looks at how requests came and ended that do not wait for each other.
     pub(crate) fn add_pace(&mut self, done: &[Completion]) {
         let (Some(first), Some(last)) = (done.first(), done.last()) else { return };

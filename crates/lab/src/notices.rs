@@ -2,6 +2,7 @@
 
 use crate::config::{Experiment, Fill};
 use crate::meter::Pace;
+use crate::record::BufferRecord;
 use nandlab_nand::{faulty, Time};
 
 /// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
@@ -71,6 +72,18 @@ pub(crate) fn counts_endurance(faults: &faulty::Config) -> bool {
     let failures = faults.program_failure_rate > 0.0 || faults.erase_failure_rate > 0.0;
     let bits = faults.bit_errors.as_ref().is_some_and(|errors| errors.rber > 0.0 && errors.growth > 0);
     failures && faults.failure_growth > 0 || bits
+}
+
+/// Tells of a buffer whose thresholds leave one state or one place as good as unused.
+pub(crate) fn degenerate_placement(buffer: &BufferRecord) -> Option<String> {
+    let placement = buffer.placement.filter(|placement| placement.degenerate)?;
+    let percent = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{:.1} %", 100.0 * share));
+    Some(format!(
+        "the thresholds of the buffer do not fit the workload: {} of the intervals were write-intensive, and {} of the \
+         requests were for NVRAM; below 1 % or above 99 % is as good as one",
+        percent(placement.write_intensive_share),
+        percent(placement.nvram_share),
+    ))
 }
 
 #[cfg(test)]

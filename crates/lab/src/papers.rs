@@ -24,6 +24,7 @@ macro_rules! papers {
 
 papers! {
     "btree",
+    "migration",
 }
 
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.

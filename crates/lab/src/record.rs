@@ -1,8 +1,14 @@
 //! The result of a run: stable names, each with its unit. Serialized as JSON.
 
+mod buffer;
+mod fs;
 mod index;
+mod recycling;
 
+pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
+pub use fs::{FileCounts, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
+pub use recycling::RecyclingRecord;
 
 use crate::config::Experiment;
 use nandlab_nand::profile::Profile;
@@ -37,6 +43,8 @@ pub struct Record {
     pub merges: Merges,
     /// Log blocks renewed by moving their valid pages.
     pub migrations: u64,
+    /// What became of single log blocks; null where none was kept, or the options of the FTL keep none.
+    pub recyclings: Option<RecyclingRecord>,
     /// Garbage collection.
     pub gc: Gc,
     /// Who asked for what, and why; sums to `flash`.
@@ -45,6 +53,8 @@ pub struct Record {
     pub buffer: Option<BufferRecord>,
     /// What the index did; null without one.
     pub index: Option<IndexRecord>,
+    /// What the file system did; null without one.
+    pub fs: Option<FsRecord>,
     /// What the preconditioning cost; null where there was none.
     pub precondition: Option<PreconditionRecord>,
     /// What opening the device cost.
@@ -94,7 +104,9 @@ pub enum StopReason {
     WornOut,
     /// The index has no page left for what it may need.
     IndexFull,
-    /// A page of the index was lost to bit errors.
+    /// The file system has no room for what the workload writes.
+    FsFull,
+    /// A page of the index or of the file system was lost to bit errors.
     Unreadable,
 }
 
@@ -226,19 +238,6 @@ impl MatrixRow {
         };
         matrix.nonzero().map(row).collect()
     }
-}
-
-/// What the buffer did during the workload; a request that touches three pages is three accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct BufferRecord {
-    /// Pages read or written without the FTL.
-    pub hits: u64,
-    /// Pages read or written with it.
-    pub misses: u64,
-    /// Pages moved from one memory of the buffer to another.
-    pub demotions: u64,
-    /// Batches of dirty pages written back.
-    pub flushes: u64,
 }
 
 /// What the preconditioning cost.

@@ -3,22 +3,22 @@
 use crate::build::with_engine;
 use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
-use crate::engine::{assert_conservation, Engine};
+use crate::engine::{assert_conservation, BufferCounts, Engine};
 use crate::error::LabError;
+use crate::files;
 use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
 use crate::meter::Meter;
-use crate::notices::{endurance_without_effect, fell_behind, reads_of_nothing};
+use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, reads_of_nothing};
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
     BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
-    PreconditionRecord, RamRecord, Record, Speed, StopReason, Stopped, Throughput, Wear,
+    PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped, Throughput, Wear,
 };
 use crate::source::Source;
-use nandlab_block::{Completion, Error, HostClock, Request};
-use nandlab_buffer::Counts;
+use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
 use nandlab_workload::Workload;
@@ -77,9 +77,24 @@ pub(crate) struct Run<'a> {
 pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
     pub(crate) time: Time,
-    events: Events,
-    buffer: Option<Counts>,
+    pub(crate) events: Events,
+    /// The number of the next recycling that the FTL keeps.
+    recyclings: u64,
+    buffer: Option<BufferCounts>,
     unreadable: u64,
+}
+
+impl Mark {
+    pub(crate) fn of(engine: &mut dyn Engine) -> Self {
+        Self {
+            matrix: engine.matrix().clone(),
+            time: engine.now(),
+            events: engine.events(),
+            recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
+            buffer: engine.buffer(),
+            unreadable: engine.unreadable(),
+        }
+    }
 }
 
 impl<'a> Run<'a> {
@@ -109,12 +124,12 @@ impl<'a> Run<'a> {
         let each = source.sectors().map_or(0, |sectors| sectors / total.max(1)).max(page);
         self.control.plan(total.saturating_mul(each).saturating_add(writes.requests().saturating_mul(page)));
         let (precondition, mut stopped) = self.precondition()?;
-        let start = self.mark();
-        // An operation on keys may be no request, or many.
-        let requests = if matches!(source, Source::Keys(..)) { 0 } else { total };
+        let mut start = self.mark();
+        // An operation on keys or files may be no request, or many.
+        let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
-        let mut index = None;
+        let (mut index, mut fs) = (None, None);
         if stopped.is_none() {
             self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
@@ -126,6 +141,14 @@ impl<'a> Run<'a> {
                     index = Some(played.index);
                     played.stopped
                 }
+                Source::Files(ops, _) => {
+                    let mut played = files::play(&mut self, &mut **ops, total, &mut meter)?;
+                    start = played.start;
+                    sample(self.engine, &mut meter, &start);
+                    let stopped = played.stopped.take();
+                    fs = Some((played.fs, played.ram));
+                    stopped
+                }
             };
             wall_s = wall.elapsed().as_secs_f64();
         }
@@ -133,6 +156,10 @@ impl<'a> Run<'a> {
         self.log.map_or(Ok(()), OpLog::close)?;
         let mut record = self.record(meter, &start, mount, precondition);
         record.index = index;
+        if let Some((fs, ram)) = fs {
+            record.fs = Some(fs);
+            record.ram = ram_record(self.engine.ram().and(ram));
+        }
         if let Source::Requests(workload) = source {
             record.notices.extend(workload.notices());
         }
@@ -162,13 +189,7 @@ impl<'a> Run<'a> {
     }
 
     pub(crate) fn mark(&mut self) -> Mark {
-        Mark {
-            matrix: self.engine.matrix().clone(),
-            time: self.engine.now(),
-            events: self.engine.events(),
-            buffer: self.engine.buffer(),
-            unreadable: self.engine.unreadable(),
-        }
+        Mark::of(self.engine)
     }
 
     fn mount_record(&mut self) -> MountRecord {
@@ -332,13 +353,17 @@ impl<'a> Run<'a> {
         let time = self.keeps_time().then(|| end.time - start.time);
         let ram = self.engine.ram();
         let wear = Wear::of(self.engine.chip().pe_cycles());
-        let buffer = end.buffer.zip(start.buffer).map(|(end, start)| buffer_record(&end, &start));
-        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads + buffer.map_or(0, |buffer| buffer.hits);
+        let device = &self.experiment.device;
+        let buffers = end.buffer.zip(start.buffer);
+        let buffer =
+            buffers.map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, &device.profile));
+        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads
+            + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
+        notices.extend(buffer.as_ref().and_then(degenerate_placement));
         notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
-        let device = &self.experiment.device;
         Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -355,10 +380,12 @@ impl<'a> Run<'a> {
                 full: events(|e| e.full_merges),
             },
             migrations: events(|e| e.migrations),
+            recyclings: self.recyclings(start),
             gc: Gc { runs: events(|e| e.gc_runs), empty_runs: events(|e| e.empty_gc_runs) },
             matrix: MatrixRow::all(&matrix, &device.profile),
             buffer,
             index: None,
+            fs: None,
             precondition,
             mount,
             time_us: time.map(us),
@@ -371,7 +398,7 @@ impl<'a> Run<'a> {
                 erase: used.erase_j,
                 total: used.total_j(),
             }),
-            ram: RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram },
+            ram: ram_record(ram),
             wear,
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
@@ -379,6 +406,12 @@ impl<'a> Run<'a> {
             speed: Speed::default(),
             notices,
         }
+    }
+
+    /// What became of log blocks since `start`, where the FTL keeps that.
+    fn recyclings(&self, start: &Mark) -> Option<RecyclingRecord> {
+        let since: Vec<_> = self.engine.recyclings().into_iter().filter(|one| one.number >= start.recyclings).collect();
+        (!since.is_empty()).then(|| RecyclingRecord::of(since))
     }
 
     fn faults(&self, events: &Events) -> Option<FaultRecord> {
@@ -402,14 +435,8 @@ pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
     meter.series.add(&meter.host, counted.programs() - before.programs(), erases, time);
 }
 
-/// What a buffer did between two moments.
-fn buffer_record(end: &Counts, start: &Counts) -> BufferRecord {
-    BufferRecord {
-        hits: end.hits - start.hits,
-        misses: end.misses - start.misses,
-        demotions: end.demotions - start.demotions,
-        flushes: end.flushes - start.flushes,
-    }
+fn ram_record(ram: RamUse) -> RamRecord {
+    RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram }
 }
 
 /// How many requests of `batch` are issued at a time.
@@ -460,6 +487,6 @@ fn rate(amount: f64, seconds: f64) -> f64 {
     }
 }
 
-fn us(time: Time) -> f64 {
+pub(crate) fn us(time: Time) -> f64 {
     time as f64 / 1000.0
 }

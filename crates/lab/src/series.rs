@@ -26,6 +26,11 @@ impl Series {
         Self { samples: Vec::new(), every, next: every, keeps_time, sectors_per_page, programs: Vec::new() }
     }
 
+    /// Forgets what was sampled so far, of a run of unknown length.
+    pub(crate) fn restart(&mut self) {
+        *self = Self::new(0, self.keeps_time, self.sectors_per_page);
+    }
+
     pub(crate) fn every(&self) -> u64 {
         self.every
     }

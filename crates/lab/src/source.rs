@@ -1,10 +1,11 @@
-//! What is asked in a run: requests, or operations on keys.
+//! What is asked in a run: requests, or operations on keys or on files.
 
 use crate::config::{Experiment, Sizing};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::run::BATCH;
 use nandlab_block::Request;
+use nandlab_workload::files::{FileSetting, FileWorkload};
 use nandlab_workload::keys::{KeyOptions, KeySetting, KeyWorkload};
 use nandlab_workload::{Kind, Setting, Workload, WorkloadError};
 use std::path::Path;
@@ -14,6 +15,8 @@ pub(crate) enum Source {
     Requests(Box<dyn Workload>),
     /// Operations on keys, and how many.
     Keys(Box<dyn KeyWorkload>, u64),
+    /// Operations on files, and how many transactions they are; 0: not known.
+    Files(Box<dyn FileWorkload>, u64),
 }
 
 impl Source {
@@ -42,14 +45,18 @@ impl Source {
                 let operations = count(options, &setting, &watch).map_err(explain)?;
                 Ok(Self::Keys(options.open(&setting).map_err(explain)?, operations))
             }
+            Kind::Files(options) => {
+                let setting = FileSetting { seed: experiment.seed, base };
+                Ok(Self::Files(options.open(&setting).map_err(explain)?, options.transactions().unwrap_or(0)))
+            }
         }
     }
 
-    /// Requests or operations in all; 0: not known.
+    /// Requests, operations on keys or transactions on files in all; 0: not known.
     pub(crate) fn total(&self) -> u64 {
         match self {
             Self::Requests(workload) => workload.len_hint().unwrap_or(0),
-            Self::Keys(_, operations) => *operations,
+            Self::Keys(_, count) | Self::Files(_, count) => *count,
         }
     }
 
@@ -57,7 +64,7 @@ impl Source {
     pub(crate) fn sectors(&self) -> Option<u64> {
         match self {
             Self::Requests(workload) => workload.sectors_hint(),
-            Self::Keys(..) => None,
+            Self::Keys(..) | Self::Files(..) => None,
         }
     }
 }

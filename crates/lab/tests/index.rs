@@ -328,6 +328,20 @@ fn keys_without_an_index_and_an_index_without_keys_are_refused() {
 }
 
 #[test]
+fn files_are_refused_without_a_file_system_whether_there_is_an_index_or_not() {
+    for index in ["", "[index.btree]\n"] {
+        let refused = error(&format!("[workload.phone]\n{index}[ftl.page]\n"), &[]);
+        let place = (refused.key.as_deref(), refused.line, refused.column);
+        assert_eq!(place, (Some("workload.phone"), Some(1), Some(11)));
+        assert_eq!(
+            refused.message,
+            "workload.phone asks for files, and there is no file system that has any: add a table [fs.fat], or choose a \
+             workload that asks for sectors (sequential, uniform, zipf, hot_cold, trace)"
+        );
+    }
+}
+
+#[test]
 fn every_mistake_in_an_index_gets_a_sentence() {
     for (set, key, message) in [
         (

@@ -18,6 +18,16 @@ impl Origin {
     pub const HOST: Self = Self(0);
     /// File contents.
     pub const FILE_DATA: Self = Self(1);
+    /// The boot sector of a FAT volume and what is reserved behind it.
+    pub const BOOT: Self = Self(2);
+    /// A file allocation table.
+    pub const FAT: Self = Self(3);
+    /// The root directory.
+    pub const ROOT_DIRECTORY: Self = Self(4);
+    /// Any other directory.
+    pub const DIRECTORY: Self = Self(5);
+    /// The header of an object of a flash file system: its name, place, size and times.
+    pub const OBJECT_HEADER: Self = Self(6);
     /// A journal: SQLite's rollback journal, a file system's log.
     pub const JOURNAL: Self = Self(7);
     /// A leaf of an index.
@@ -295,6 +305,12 @@ impl Ctx {
     #[inline]
     pub fn origin(&self) -> Origin {
         self.origin
+    }
+
+    /// Sets who asks, inside a request: what is read next is read for `origin`.
+    #[inline]
+    pub fn set_origin(&mut self, origin: Origin) {
+        self.origin = origin;
     }
 
     /// Why.

@@ -144,6 +144,51 @@ impl<S: SpareStore> Counting<S> {
         *left = left.saturating_sub(1);
     }
 
+    /// Copies pages to the next ones of a block, where no program was torn.
+    ///
+    /// # Panics
+    /// With the page that is erased, or where the block is bad.
+    #[inline]
+    fn copy_next(&mut self, from: &[Ppa], (to, block): (Ppa, BlockId), aux: u16, seq: Seq) {
+        let place = self.geometry.page_in_block(to);
+        let (mut source, mut source_pages) = (BlockId::NONE, 0..0);
+        // Pages of one author and block in a row are counted together.
+        let (mut author, mut alike) = (Origin::FTL, 0);
+        for (n, &from) in (0..).zip(from) {
+            if !source_pages.contains(&from.0) {
+                self.have_moved((source, block), author, std::mem::take(&mut alike));
+                assert_in_range(&self.geometry, from);
+                source = self.geometry.block_of(from);
+                let first = self.geometry.page(source, 0).0;
+                source_pages = first..first + self.states.high_water(source);
+                assert!(source_pages.contains(&from.0), "copy of page {from}: the page is erased");
+            }
+            let target = (Ppa(to.0 + n), block);
+            let origin = self.spare.renew((from, source), target, place + n == 0, aux, Seq(seq.0 + u64::from(n)));
+            let Some(origin) = origin else { panic!("copy of page {from}: the page is erased") };
+            if origin != author {
+                self.have_moved((source, block), author, std::mem::take(&mut alike));
+                author = origin;
+            }
+            alike += 1;
+        }
+        self.have_moved((source, block), author, alike);
+        self.states.program_run(block, place, from.len() as u32);
+    }
+
+    /// Counts copies of so many pages of one author.
+    #[inline]
+    fn have_moved(&mut self, (source, target): (BlockId, BlockId), author: Origin, pages: u16) {
+        if pages == 0 {
+            return;
+        }
+        let at = usize::from(author.0) & (Origin::COUNT - 1);
+        self.programmed[target.index()][at] += pages;
+        let left = &mut self.programmed[source.index()][at];
+        *left = left.saturating_sub(pages);
+        self.ctx.count(author).copies += u64::from(pages);
+    }
+
     /// Pages of `block` by the author in their metadata.
     fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
         let mut pages = [0; Origin::COUNT];
@@ -276,29 +321,13 @@ impl<S: SpareStore> Nand for Counting<S> {
     fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
         assert_in_range(&self.geometry, Ppa(to.0 + from.len() as u32 - u32::from(!from.is_empty())));
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
-        let is_plain = self.tails.is_empty() && self.states.high_water(block) == place;
-        let mut source = BlockId::NONE;
-        let mut source_pages = 0..0;
+        if self.tails.is_empty() && self.states.high_water(block) == place {
+            self.copy_next(from, (to, block), aux, seq);
+            return Ok(());
+        }
         for (n, &from) in (0..).zip(from) {
             let (to, seq) = (Ppa(to.0 + n), Seq(seq.0 + u64::from(n)));
-            if !is_plain {
-                self.copy(from, to, Oob::renewed(aux, seq)).map_err(|error| (n as usize, error))?;
-                continue;
-            }
-            if !source_pages.contains(&from.0) {
-                assert_in_range(&self.geometry, from);
-                source = self.geometry.block_of(from);
-                let first = self.geometry.page(source, 0).0;
-                source_pages = first..first + self.states.high_water(source);
-                assert!(source_pages.contains(&from.0), "copy of page {from}: the page is erased");
-            }
-            let skipped = self.states.program(block, place + n);
-            debug_assert!(skipped.is_empty(), "a run has no gaps");
-            let origin = self.spare.renew((from, source), (to, block), place + n == 0, aux, seq);
-            let Some(origin) = origin else { panic!("copy of page {from}: the page is erased") };
-            self.programmed[block.index()][usize::from(origin.0) & (Origin::COUNT - 1)] += 1;
-            self.has_left(source, origin);
-            self.ctx.count(origin).copies += 1;
+            self.copy(from, to, Oob::renewed(aux, seq)).map_err(|error| (n as usize, error))?;
         }
         Ok(())
     }

@@ -54,6 +54,29 @@ pub trait Nvm {
     fn usage(&self) -> NvmUsage;
 }
 
+/// A borrowed memory is a memory.
+impl<V: Nvm + ?Sized> Nvm for &mut V {
+    fn bytes(&self) -> u64 {
+        (**self).bytes()
+    }
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), PowerLost> {
+        (**self).read(at, into)
+    }
+
+    fn store(&mut self, at: u64, word: [u8; WORD_BYTES as usize]) -> Result<(), PowerLost> {
+        (**self).store(at, word)
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost> {
+        (**self).write(at, bytes)
+    }
+
+    fn usage(&self) -> NvmUsage {
+        (**self).usage()
+    }
+}
+
 /// Time and energy of an access.
 ///
 /// An access that touches several units costs as many times as much: a unit is 8 bytes where the source gives
@@ -80,6 +103,28 @@ impl Default for NvmCost {
     }
 }
 
+impl NvmCost {
+    /// Units that `bytes` bytes from `at` on touch.
+    #[inline]
+    fn units(&self, at: u64, bytes: u64) -> u64 {
+        let unit = u64::from(self.unit_bytes.get());
+        if bytes == 0 {
+            return 0;
+        }
+        (at + bytes - 1) / unit - at / unit + 1
+    }
+
+    /// Adds time and energy to what was counted.
+    fn charge(&self, counted: NvmUsage) -> NvmUsage {
+        let (read, written) = (counted.read_units as f64, counted.written_units as f64);
+        NvmUsage {
+            time_ns: (read * self.read_ns + written * self.write_ns).round() as Time,
+            energy_nj: read * self.read_nj + written * self.write_nj,
+            ..counted
+        }
+    }
+}
+
 /// What the accesses to a memory cost.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct NvmUsage {
@@ -97,6 +142,49 @@ pub struct NvmUsage {
     pub time_ns: Time,
     /// Energy of all accesses, in nJ.
     pub energy_nj: f64,
+}
+
+/// NVRAM without contents: it counts accesses, reads leave what they fill as it is, and power never goes.
+#[derive(Clone, Debug)]
+pub struct CountedNvram {
+    bytes: u64,
+    cost: NvmCost,
+    usage: NvmUsage,
+}
+
+impl CountedNvram {
+    /// Memory of `bytes` bytes, rounded up to whole words.
+    pub fn new(bytes: u64, cost: NvmCost) -> Self {
+        Self { bytes: bytes.next_multiple_of(WORD_BYTES), cost, usage: NvmUsage::default() }
+    }
+}
+
+impl Nvm for CountedNvram {
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), PowerLost> {
+        self.usage.reads += 1;
+        self.usage.read_units += self.cost.units(at, into.len() as u64);
+        Ok(())
+    }
+
+    fn store(&mut self, at: u64, word: [u8; 8]) -> Result<(), PowerLost> {
+        self.write(at, &word)
+    }
+
+    fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost> {
+        let length = bytes.len() as u64;
+        self.usage.writes += 1;
+        self.usage.stored_words += (at + length).div_ceil(WORD_BYTES) - at / WORD_BYTES;
+        self.usage.written_units += self.cost.units(at, length);
+        Ok(())
+    }
+
+    fn usage(&self) -> NvmUsage {
+        self.cost.charge(self.usage)
+    }
 }
 
 /// NVRAM: bytes, counts, and a power cut after a number of stored words.
@@ -157,18 +245,9 @@ impl Nvram {
         Ok(())
     }
 
-    /// Units that `bytes` bytes from `at` on touch.
-    fn units(&self, at: u64, bytes: u64) -> u64 {
-        let unit = u64::from(self.cost.unit_bytes.get());
-        if bytes == 0 {
-            return 0;
-        }
-        (at + bytes - 1) / unit - at / unit + 1
-    }
-
     fn charge_write(&mut self, at: u64, bytes: u64) {
         self.usage.writes += 1;
-        self.usage.written_units += self.units(at, bytes);
+        self.usage.written_units += self.cost.units(at, bytes);
     }
 }
 
@@ -186,7 +265,7 @@ impl Nvm for Nvram {
         let at_byte = at as usize;
         into.copy_from_slice(&self.words.as_flattened()[at_byte..at_byte + into.len()]);
         self.usage.reads += 1;
-        self.usage.read_units += self.units(at, into.len() as u64);
+        self.usage.read_units += self.cost.units(at, into.len() as u64);
         Ok(())
     }
 
@@ -214,11 +293,6 @@ impl Nvm for Nvram {
     }
 
     fn usage(&self) -> NvmUsage {
-        let (read, written) = (self.usage.read_units as f64, self.usage.written_units as f64);
-        NvmUsage {
-            time_ns: (read * self.cost.read_ns + written * self.cost.write_ns).round() as Time,
-            energy_nj: read * self.cost.read_nj + written * self.cost.write_nj,
-            ..self.usage
-        }
+        self.cost.charge(self.usage)
     }
 }

@@ -90,6 +90,18 @@ impl BlockStates {
         next.min(page)..page
     }
 
+    /// Takes the programs of `count` pages of `block`, of which `first` is the next one.
+    ///
+    /// # Panics
+    /// Where the block is bad.
+    #[inline]
+    pub(crate) fn program_run(&mut self, block: BlockId, first: u32, count: u32) {
+        if count > 0 {
+            self.program(block, first);
+            self.high_water[block.index()] = (first + count) as u16;
+        }
+    }
+
     #[cold]
     fn refuse(order: ProgramOrder, block: BlockId, page: u32, next: u32) {
         assert!(next != u32::from(RETIRED), "program of page {page} in block {block}: the block is bad");

@@ -1,8 +1,9 @@
-//! The plain model that every FTL is compared with, and the runs that compare.
+//! The plain model that every FTL and every buffer is compared with, and the runs that compare.
 //!
 //! Nothing here knows a particular FTL: tests call these functions for every name on the list, with every set of
 //! options that the FTL names in `Ftl::variants`.
 
+pub mod buffers;
 pub mod conformance;
 pub mod cuts;
 pub mod faults;

@@ -111,6 +111,13 @@ impl Model {
         }
     }
 
+    /// The newest write of a sector survives without a flush.
+    pub fn persisted(&mut self, sector: u64) {
+        let state = self.at(sector);
+        state.after_cut.clone_from(&state.now);
+        state.trimmed_after_cut = state.is_trimmed;
+    }
+
     /// Compares the bytes of a read.
     ///
     /// # Panics

@@ -144,8 +144,9 @@ impl Visitor for NotesOfTheLayer {
         let notes = u64::from(F::trims(config) == Trims::Durable);
         assert_eq!(matrix.cell(Origin::FTL, Cause::Trim).page_programs, notes);
         assert_eq!(matrix.cell(Origin::JOURNAL, Cause::Host).page_programs, 50);
-        assert_eq!(matrix.total().page_programs, 50 + notes);
-        assert_eq!(matrix.total().meta_programs, notes);
+        let maps = matrix.cell(Origin::FTL, Cause::Map).page_programs;
+        assert_eq!(matrix.total().page_programs, 50 + notes + maps);
+        assert_eq!(matrix.total().meta_programs, notes + maps);
     }
 }
 

@@ -6,12 +6,12 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
-use nandlab_block::Error;
+use nandlab_block::{Error, Mirror};
 use nandlab_ftl::page::{self, PageMap};
 use nandlab_ftl::{Disk, Ftl, FtlConfig, Visitor};
 use nandlab_index::btree::FixedRecords;
 use nandlab_index::pool::{self, Budget, WriteBack};
-use nandlab_index::{Config, IndexError, Mirror, Records, Tree};
+use nandlab_index::{Config, IndexError, Records, Tree};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};

@@ -24,8 +24,8 @@ create_exception!(
     nandlab._native,
     DeviceFull,
     NandlabError,
-    "Too few good blocks are left, or the index has no page left. Attribute: result, what was measured until then; None \
-     where the device could not even be opened."
+    "Too few good blocks are left, or the index or the file system is full. Attribute: result, what was measured until then; \
+     None where the device could not even be opened."
 );
 create_exception!(nandlab._native, PowerLost, NandlabError, "The device lost power.");
 

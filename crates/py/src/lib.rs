@@ -3,6 +3,7 @@
 mod bench;
 mod errors;
 mod job;
+mod traces;
 
 use errors::{caught, raised};
 use nandlab_lab::config::{Experiment, Format};
@@ -89,6 +90,9 @@ fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(papers, module)?)?;
     module.add_function(wrap_pyfunction!(toml_to_json, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_head, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::trace_convert, module)?)?;
     module.add_class::<Text>()?;
     module.add_class::<job::Job>()
 }

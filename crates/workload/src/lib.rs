@@ -3,11 +3,13 @@
 //! Read this file first: [`Workload`] is the contract, and the list is at the end. A new workload is one
 //! new file and one line of that list; the configuration, `nandlab list`, the Python class and the docs
 //! page follow from it. A new trace format is one file in `trace/` and one line of the list there. What is
-//! asked of an index, operations on keys instead of requests, is in [`keys`] and on the same list.
+//! asked of an index, operations on keys instead of requests, is in [`keys`] and on the same list; so is what is asked of
+//! a file system, in [`files`].
 
 mod error;
 #[macro_use]
 mod mix;
+pub mod files;
 pub mod hot_cold;
 pub mod keys;
 mod permutation;
@@ -18,6 +20,7 @@ pub mod uniform;
 pub mod zipf;
 
 pub use error::WorkloadError;
+pub use files::FileOptions;
 pub use keys::KeyOptions;
 pub use mix::{Footprint, Mix};
 pub use nandlab_block::{nearest, ByteCount};
@@ -95,6 +98,8 @@ pub enum Kind<'a> {
     Requests(&'a dyn Options),
     /// Operations on the keys of an index.
     Keys(&'a dyn KeyOptions),
+    /// Operations on the files of a file system.
+    Files(&'a dyn FileOptions),
 }
 
 impl Kind<'_> {
@@ -106,6 +111,7 @@ impl Kind<'_> {
         match self {
             Self::Requests(options) => options.check(),
             Self::Keys(options) => options.check(),
+            Self::Files(options) => options.check(),
         }
     }
 }
@@ -115,7 +121,30 @@ impl std::fmt::Debug for Kind<'_> {
         f.write_str(match self {
             Self::Requests(_) => "Requests",
             Self::Keys(_) => "Keys",
+            Self::Files(_) => "Files",
         })
+    }
+}
+
+/// What a workload asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    /// Sectors of a device.
+    Requests,
+    /// Keys of an index.
+    Keys,
+    /// Files of a file system.
+    Files,
+}
+
+impl Asks {
+    /// The word for it in lists and messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Self::Requests => "sectors",
+            Self::Keys => "keys",
+            Self::Files => "files",
+        }
     }
 }
 
@@ -126,8 +155,8 @@ pub struct Entry {
     pub name: &'static str,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
-    /// Whether it asks for keys of an index, and not for sectors.
-    pub asks_keys: bool,
+    /// What it asks for.
+    pub asks: Asks,
     /// The schema of its options.
     pub options: fn() -> schemars::Schema,
 }
@@ -158,7 +187,7 @@ macro_rules! workloads {
             $(Entry {
                 name: $name,
                 source: include_str!($file),
-                asks_keys: matches!(stringify!($kind).as_bytes(), b"Keys"),
+                asks: Asks::$kind,
                 options: || schemars::schema_for!($($module)::+::Config),
             },)*
         ];
@@ -184,4 +213,16 @@ workloads! {
     Keys LoadUpdate(keys::load_update), "load_update", "keys/load_update.rs";
     /// Operations on keys that were recorded.
     Keys Keys(keys::trace), "keys", "keys/trace.rs";
+    /// Small files as a mail server has them, created, read, appended to and deleted.
+    Files Postmark(files::postmark), "postmark", "files/postmark.rs";
+    /// A directory is made and filled with small files, then emptied and removed.
+    Files Directories(files::directories), "directories", "files/directories.rs";
+    /// A large file is written from start to end, then deleted.
+    Files LargeFiles(files::large_files), "large_files", "files/large_files.rs";
+    /// Calls and messages of a cell phone.
+    Files Phone(files::phone), "phone", "files/phone.rs";
+    /// Faxes arrive, wait, and go when they are delivered.
+    Files Fax(files::fax), "fax", "files/fax.rs";
+    /// Events are logged, and now and then a setting is changed.
+    Files EventRecorder(files::event_recorder), "event_recorder", "files/event_recorder.rs";
 }

@@ -2,46 +2,18 @@
 
 #![allow(clippy::unwrap_used)]
 
-use flate2::write::GzEncoder;
-use flate2::Compression;
+mod support;
+
 use nandlab_block::{Op, Request};
-use nandlab_workload::trace::{Addresses, Config};
+use nandlab_workload::trace::{Addresses, Config, FormatName};
 use nandlab_workload::{Options, Setting, Workload, WorkloadError};
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use support::{gzip, Folder};
 
 const HEADER: &str = "time_us,op,sector,sectors,origin\n";
 
-/// A folder of its own for each test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nandlab-trace-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> Config {
-        std::fs::write(self.0.join(name), bytes).unwrap();
-        Config::new(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
-    encoder.write_all(bytes).unwrap();
-    encoder.finish().unwrap()
-}
-
 fn open(folder: &Folder, config: &Config, sectors: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-    config.open(&Setting { sectors, seed: 1, base: &folder.0, watch: &|_| true })
+    config.open(&Setting { sectors, seed: 1, base: &folder.path, watch: &|_| true })
 }
 
 fn play(folder: &Folder, config: &Config, sectors: u64) -> Result<Vec<Request>, WorkloadError> {
@@ -86,7 +58,8 @@ fn plain_crlf_unterminated_and_compressed_files_are_equal() {
 fn a_line_too_long_is_named_with_its_number() {
     let folder = Folder::new("long");
     for (before, line) in [("", 1), ("time_us,op,sector,sectors\n0,W,0,8\n", 3)] {
-        let config = folder.write("long.csv", format!("{before}{}", "1".repeat(300_000)).as_bytes());
+        let text = format!("{before}{}", "1".repeat(300_000));
+        let config = Config { format: FormatName::Csv, ..folder.write("long.csv", text.as_bytes()) };
         let error = open(&folder, &config, 100_000).map(|_| ()).unwrap_err().to_string();
         let expected = format!("long.csv, line {line}, column 1: the line is longer than 262144 bytes");
         assert!(error.ends_with(&expected), "{error}");
@@ -99,7 +72,7 @@ fn malformed_lines_are_named_before_anything_is_played() {
     let mut text = many(100);
     text += "900,W,7,x,wal\n";
     let error = open(&folder, &folder.write("bad.csv", text.as_bytes()), 100_000).map(|_| ()).unwrap_err();
-    let file = folder.0.join("bad.csv").display().to_string();
+    let file = folder.path.join("bad.csv").display().to_string();
     assert_eq!(
         error.to_string(),
         format!("{file}, line 102, column 9: expected sectors, a whole number of 512-byte sectors, found `x,wal`")
@@ -120,8 +93,8 @@ fn files_that_cannot_be_read_get_a_sentence() {
     for (config, sentence) in [
         (Config::new("missing.csv"), "there is no such file"),
         (Config::new("."), "this is a folder"),
-        (folder.write("empty.csv", b""), "expected the header"),
-        (folder.write("bare.csv", HEADER.as_bytes()), "there is no request after the header"),
+        (folder.write("empty.csv", b""), "the file is empty"),
+        (folder.write("bare.csv", HEADER.as_bytes()), "there is no request in it"),
         (folder.write("short.csv.gz", &packed[..packed.len() - 9]), "the gzip data ends too early"),
         (folder.write("cut.csv.gz", &packed[..middle]), "the gzip data ends too early"),
         (folder.write("stump.csv.gz", &packed[..2]), "the gzip data ends too early"),
@@ -139,7 +112,7 @@ fn too_small_a_device_names_both_sizes_and_the_ways_out() {
     let text = format!("{HEADER}0,W,0,8,wal\n1,W,1048568,8,wal\n2,F,0,0,wal\n");
     let mut config = folder.write("large.csv", text.as_bytes());
     let error = play(&folder, &config, 4096).unwrap_err().to_string();
-    let file = folder.0.join("large.csv").display().to_string();
+    let file = folder.path.join("large.csv").display().to_string();
     assert_eq!(
         error,
         format!(
@@ -177,7 +150,7 @@ fn repetitions_follow_each_other_in_time() {
 fn summary_counts() {
     let folder = Folder::new("summary");
     let text = format!("{HEADER}10,W,0,8,wal\n20,R,100,4,wal\n30,T,200,50,wal\n40,F,0,0,wal\n");
-    let summary = folder.write("short.csv", text.as_bytes()).summary(&folder.0, &|_| true).unwrap();
+    let summary = folder.write("short.csv", text.as_bytes()).summary(&folder.path, &|_| true).unwrap();
     assert_eq!((summary.requests, summary.reads, summary.writes, summary.trims, summary.flushes), (4, 1, 1, 1, 1));
     assert_eq!((summary.read_sectors, summary.written_sectors, summary.trimmed_sectors), (4, 8, 50));
     assert_eq!((summary.end_sector, summary.longest, summary.first_ns, summary.last_ns), (250, 8, 10_000, 40_000));
@@ -187,6 +160,6 @@ fn summary_counts() {
 fn looking_through_a_trace_can_be_stopped() {
     let folder = Folder::new("stop");
     let config = folder.write("long.csv", many(200_000).as_bytes());
-    let setting = Setting { sectors: 100_000, seed: 1, base: Path::new(&folder.0), watch: &|seen| seen < 100_000 };
+    let setting = Setting { sectors: 100_000, seed: 1, base: Path::new(&folder.path), watch: &|seen| seen < 100_000 };
     assert_eq!(config.open(&setting).map(|_| ()).unwrap_err(), WorkloadError::Stopped);
 }

@@ -17,7 +17,7 @@ from nandlab.units import percent, size
 
 EXPERIMENT = click.Path(exists=True, dir_okay=False, readable=True)
 
-TAGGED = ("ftl", "workload", "index", "buffer")
+TAGGED = ("ftl", "workload", "index", "fs", "buffer")
 """Tables that hold exactly one of several named choices; a bare name takes it with its defaults."""
 
 
@@ -73,7 +73,7 @@ def writable(path: str) -> None:
 
 
 def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]) -> None:
-    """Refuses an output that is an input, or another output, under whatever name."""
+    """Refuses an output that is an input or another output, whatever its name, and a report of no page."""
     taken = {Path(path).resolve(): "what this run reads" for path in inputs}
     for option, path in outputs.items():
         if path is None:
@@ -82,6 +82,9 @@ def refuse_overwriting(outputs: Mapping[str, str | None], inputs: Iterable[Path]
         if real in taken:
             raise click.UsageError(f"{option} {path} would overwrite {taken[real]}")
         taken[real] = f"the file of {option}"
+    report = outputs.get("--report")
+    if report is not None and Path(report).suffix not in ("", ".html", ".htm"):
+        raise click.UsageError(f"--report {report}: a report is a .html file")
 
 
 sets_option = click.option(

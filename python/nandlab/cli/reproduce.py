@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from nandlab.cli import DONE, FAILED
+from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
 
@@ -58,6 +58,9 @@ def command(  # noqa: PLR0913 - one for each option
     PAPER is the name of one that comes with nandlab, or the path of such a file. A claim that differs from
     its paper is a result, and no failure.
 
+    Where the file names a number that no record has, or a formula has no value, the other claims are
+    printed, and the exit status is 2.
+
     Ctrl-C stops and prints the claims that were measured by then, with exit status 1.
     """
     from nandlab.report import write_reproduction
@@ -80,11 +83,16 @@ def command(  # noqa: PLR0913 - one for each option
     if bundle is not None:
         write_bundle(found, bundle, remade)
         click.echo(f"bundle: {bundle}", err=as_json)
+    mistakes = [claim.mistake for one in found for claim in one.claims if claim.mistake is not None]
+    for mistake in mistakes:
+        say(str(mistake))
     for one in found:
         for why in dict.fromkeys(one.records.failed.values()):
             say(f"{one.paper.name}: a run {why}")
     if any(one.records.stopped for one in found):
         say("stopped; claims without a verdict were not measured")
+    if mistakes:
+        return WRONG_INPUT
     return DONE if len(found) == len(papers) and all(one.complete for one in found) else FAILED
 
 

@@ -122,9 +122,12 @@ def _unit(experiment: Experiment) -> str:
     from nandlab import NandlabError
 
     try:
-        return "operations" if "index" in experiment.resolve() else "requests"
+        resolved = experiment.resolve()
     except NandlabError:
         return "requests"
+    if "fs" in resolved:
+        return "transactions"
+    return "operations" if "index" in resolved else "requests"
 
 
 def _show(waiting, running, unit: str) -> None:  # noqa: ANN001 - see Waiting and State

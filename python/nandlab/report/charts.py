@@ -401,11 +401,12 @@ def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes
 
 
 def standalone(text: str) -> str:
-    """A drawing with the colours of a light page in it, for a file of its own."""
+    """A drawing for a file of its own: the plain colours of a light page, for every program."""
     style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
-    variables = re.findall(r"--\w+: #[0-9a-f]{6};", style.split("@media", 1)[0])
-    own = f"<style>svg {{ background: #ffffff; {' '.join(variables)} }}</style>"
-    return re.sub(r"(<svg [^>]*>)", lambda found: found[1] + own, text, count=1)
+    colours = dict(re.findall(r"(--\w+): (#[0-9a-f]{6});", style.split("@media", 1)[0]))
+    plain = re.sub(r"var\((--\w+)\)", lambda found: colours[found[1]], text)
+    paper = f'<rect width="100%" height="100%" fill="{colours["--paper"]}"/>'
+    return re.sub(r"(<svg [^>]*>)", lambda found: found[1] + paper, plain, count=1)
 
 
 def bins(histogram: Iterable[Sequence[int]], most: int = 60) -> list[dict[str, int]]:

@@ -10,7 +10,8 @@ from nandlab.report import charts, html
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
-from nandlab.reproduce.records import cells, lowest, rows
+from nandlab.reproduce.records import cells, from_where_lowest, lowest, rows, timeline_rows
+from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short
 from nandlab.toml_text import toml_text
 
@@ -51,6 +52,7 @@ def _paper(found: Reproduction) -> list[str]:
         html.section("Claims", _claims(found), note=_readings(found)),
         html.section("What the verdicts rest on", _reasons(found), note="Of all but reproduced numbers."),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
+        *(_timeline_section(found, timeline) for timeline in paper.timelines),
         *(
             html.section(grid.title, _grid(found, grid), note=found.records.filled(grid.caption))
             for grid in paper.grids
@@ -126,7 +128,8 @@ def _figure_section(found: Reproduction, at: int) -> str:
     drawn = _draw(found, at)
     if not drawn:
         return ""
-    parts = [html.figure(drawn, found.records.filled(figure.caption) + ".")]
+    said = [found.records.filled(figure.caption), from_where_lowest(found.records, figure)]
+    parts = [html.figure(drawn, " ".join(f"{text}." for text in said if text))]
     if figure.lowest:
         titles = (f"lowest at {figure.x_title}", *(_x(figure, x) for x in figure.points(found.records.full)))
         parts.append(html.table(titles, lowest(found.records, figure)))
@@ -147,9 +150,28 @@ def _draw(found: Reproduction, at: int) -> str:
     return charts.curves(values, named[0], named[1], axes)
 
 
+def _timeline_section(found: Reproduction, timeline: Timeline) -> str:
+    drawn = _draw_timeline(found, timeline)
+    if not drawn:
+        return ""
+    return html.section(timeline.title, html.figure(drawn, found.records.filled(timeline.caption) + "."))
+
+
+def _draw_timeline(found: Reproduction, timeline: Timeline) -> str:
+    values = timeline_rows(found.records, timeline)
+    if not values:
+        return ""
+    lines, panels = (
+        [timeline.labels.get(name, name) for name in names] for names in (timeline.lines, timeline.runs)
+    )
+    axes = charts.Axes(timeline.x_title, timeline.y_title, False, timeline.y_log, False)
+    return charts.curves(values, lines, panels, axes)
+
+
 def figures(found: Reproduction) -> dict[str, str]:
     """The figures as SVG files that stand alone, by name."""
     drawn = {figure.name: _draw(found, at) for at, figure in enumerate(found.paper.figures)}
+    drawn |= {timeline.name: _draw_timeline(found, timeline) for timeline in found.paper.timelines}
     return {name: charts.standalone(text) for name, text in drawn.items() if text}
 
 

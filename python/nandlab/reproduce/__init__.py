@@ -2,7 +2,7 @@
 
 >>> from nandlab.reproduce import bundled, load
 >>> bundled()
-['btree']
+['btree', 'migration']
 >>> load("btree").claims[0].published
 120201
 """

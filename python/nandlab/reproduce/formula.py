@@ -26,8 +26,22 @@ _OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Pow: operator.pow,
     ast.USub: operator.neg,
 }
+
+
+def argmin(*pairs: float) -> float:
+    """Of pairs of a position and a value, one after the other, the first position with the lowest value.
+
+    >>> argmin(8, 3.5, 16, 2.5, 32, 2.75)
+    16
+    """
+    if len(pairs) < 2 or len(pairs) % 2:
+        raise FormulaError("argmin takes pairs of a position and a value")
+    return min(zip(pairs[::2], pairs[1::2], strict=True), key=lambda pair: pair[1])[0]
+
+
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "abs": abs,
+    "argmin": argmin,
     "exp": math.exp,
     "log": math.log,
     "max": max,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from nandlab.reproduce.formula import FormulaError
+from nandlab._native import ConfigError
+from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.paper import Claim
 from nandlab.reproduce.records import Missing, Records
 from nandlab.reproduce.verdict import (
@@ -22,6 +23,12 @@ from nandlab.reproduce.verdict import (
     off,
 )
 
+T = TypeVar("T")
+Judge = Callable[[Condition, Sequence[tuple[float, float]]], Held]
+
+NO_REASON = "The paper's file gives no reason"
+"""Stands where a claim differs and nobody has said why."""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -35,6 +42,8 @@ class Judged:
     true_held: list[Held]
     verdict: Word | None
     why: str
+    mistake: ConfigError | None = None
+    """What is wrong with its formulas, with file, line and key: a key that no record has, or no value."""
 
     @property
     def off(self) -> str:
@@ -69,18 +78,30 @@ def judge(claim: Claim, records: Records) -> Judged:
     """Reads a claim from the records."""
     try:
         return _judge(claim, records)
-    except (Missing, FormulaError) as error:
+    except Missing as error:
         return Judged(claim, None, [], None, [], None, f"not measured: {error}")
+    except ConfigError as error:
+        return Judged(claim, None, [], None, [], None, f"not measured: {error}", error)
+
+
+def _read(claim: Claim, key: str, read: Callable[[], T]) -> T:
+    """What `read` finds, which stands in the paper's file under `key`."""
+    try:
+        return read()
+    except FormulaError as error:
+        raise claim.table.error(key, str(error)) from None
 
 
 def _judge(claim: Claim, records: Records) -> Judged:
-    measured = None if claim.measured is None else records.mean(claim.measured)
-    true_units = None if claim.true_units is None else records.mean(claim.true_units)
-    held = [check(each, records.sides(each)) for each in claim.holds]
-    true_held = [check(each, records.sides(each)) for each in claim.true_holds]
-    idle = [
-        each for each in (check_every(one, records.sides(one)) for one in claim.exercised) if not each.holds
-    ]
+    def mean(key: str, formula: Formula | None) -> float | None:
+        return None if formula is None else _read(claim, key, lambda: records.mean(formula))
+
+    def held_by(key: str, conditions: Sequence[Condition], judge: Judge = check) -> list[Held]:
+        return _read(claim, key, lambda: [judge(each, records.sides(each)) for each in conditions])
+
+    measured, true_units = mean("measured", claim.measured), mean("true_units", claim.true_units)
+    held, true_held = held_by("holds", claim.holds), held_by("true_units", claim.true_holds)
+    idle = [each for each in held_by("exercised", claim.exercised, check_every) if not each.holds]
     verdict: Word | None
     if claim.kind == "not_reproducible":
         verdict, parts = "not_reproducible", [_words(claim, records, True)]
@@ -93,6 +114,7 @@ def _judge(claim: Claim, records: Records) -> Judged:
             _distance(claim, measured),
             "; ".join(each for each in (_order(claim, held, records.seeds), _true(true_held)) if each),
             _words(claim, records, has_reason),
+            NO_REASON if verdict == "differs" and not claim.why.text else "",
         ]
     why = ". ".join(part.rstrip(".") for part in parts if part)
     return Judged(claim, measured, held, true_units, true_held, verdict, why)
@@ -131,7 +153,12 @@ def _true(held: Sequence[Held]) -> str:
 def _words(claim: Claim, records: Records, with_reason: bool) -> str:
     """What the paper's file says about the claim, its reason where that is asked for, with figures."""
     texts = [claim.note, *([claim.why] if with_reason else [])]
-    filled = (text.filled(records.mean).strip() for text in texts if text.text)
+    keys = ["note", "why"]
+    filled = [
+        _read(claim, key, lambda text=text: text.filled(records.mean).strip())  # type: ignore[misc]
+        for key, text in zip(keys, texts, strict=False)
+        if text.text
+    ]
     return ". ".join(each.rstrip(".") for each in filled)
 
 
@@ -141,4 +168,4 @@ def counted(claims: Sequence[Judged]) -> str:
     parts = [f"{found.count(word)} {word.replace('_', ' ')}" for word in VERDICTS if word in found]
     if None in found:
         parts.append(f"{found.count(None)} without a verdict")
-    return f"{len(claims)} claims: {', '.join(parts)}"
+    return f"{len(claims)} claim{'' if len(claims) == 1 else 's'}: {', '.join(parts)}"

@@ -10,8 +10,9 @@ from nandlab._native import ConfigError
 from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
 from nandlab.reproduce.judge import Judged, judge
-from nandlab.reproduce.paper import Paper, Tree
+from nandlab.reproduce.paper import Figure, Grid, Paper, Tree
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points
+from nandlab.reproduce.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def reproduce(
         ConfigError: An experiment cannot be run as it is written.
 
     """
+    paper = paper.in_full() if full else paper
     records = Records(paper, seeds or (paper.full_seeds if full else paper.seeds), full)
     wanted = list(_wanted(records))
     for key, (_, run) in wanted:
@@ -84,13 +86,23 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
     """Every run that something is read from, in the order of the paper: claims, tables, figures."""
     paper, seeds = records.paper, records.all_seeds()
     names = [name for claim in paper.claims for name in claim.names]
-    names += [name for grid in paper.grids for name in grid.names()]
-    names += [name for figure in paper.figures for name in figure.caption.names]
+    drawn: tuple[Figure | Timeline | Grid, ...] = (*paper.figures, *paper.timelines, *paper.grids)
+    names += [name for each in drawn for name in each.caption.names]
+    one_seed = [name for grid in paper.grids if grid.one_seed for name in grid.names()]
+    names += [name for grid in paper.grids if not grid.one_seed for name in grid.names()]
+    for name in one_seed:
+        run, _ = paper.split(name)
+        tree = paper.tree(run)
+        yield records.key(tree, 1, run), (tree, run)
     for name in names:
         run, _ = paper.split(name)
         tree = paper.tree(run)
-        yield from ((key_of(tree, seed), (tree, run)) for seed in seeds)
+        yield from ((records.key(tree, seed, run), (tree, run)) for seed in seeds)
     for figure in paper.figures:
         for run, x, tree in points(paper, figure, records.full):
             shown = f"{run}, {figure.x_key} = {x}"
-            yield from ((key_of(tree, seed), (tree, shown)) for seed in figure_seeds(records))
+            yield from ((records.key(tree, seed, run), (tree, shown)) for seed in figure_seeds(records))
+    for timeline in paper.timelines:
+        for run in timeline.runs:
+            tree = paper.tree(run)
+            yield key_of(tree, 1), (tree, run)

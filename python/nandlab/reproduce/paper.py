@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from nandlab._native import ConfigError, papers
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
+from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
 from nandlab.reproduce.verdict import Kind
 from nandlab.reproduce.words import Why, parse_why
@@ -55,6 +56,8 @@ class Claim:
     """What is worth knowing whatever the verdict is."""
     why: Why
     """Why it differs, if it does."""
+    table: Table = field(repr=False, compare=False)
+    """Where it stands in the file."""
 
     @property
     def read_from(self) -> str:
@@ -92,6 +95,8 @@ class Figure:
     y_log: bool
     lowest: bool
     """Whether the report says which line is lowest at each point."""
+    lowest_from: str
+    """The line of which the caption says from where on it is lowest; empty for none."""
 
     @property
     def x_is_size(self) -> bool:
@@ -109,7 +114,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Grid:
-    """A table: a row for each run, a column for each end of a name, such as `4k.cost`."""
+    """A table: a row for each run, a column for each end of a name, such as `4k.cost`.
+
+    A column that holds `$` is a formula, in which `$` stands for the row.
+    """
 
     name: str
     title: str
@@ -117,10 +125,22 @@ class Grid:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     labels: dict[str, str]
+    one_seed: bool
+    """Whether its figures are of the first seed alone, and no means."""
 
     def names(self) -> list[str]:
-        """The figures in its cells and its caption."""
-        return [*(f"{row}.{column}" for row in self.rows for column in self.columns), *self.caption.names]
+        """The figures in its cells."""
+        cells = [self.cell(row, column) for row in self.rows for column in self.columns]
+        return [name for cell in cells for name in cell.names]
+
+    def cell(self, row: str, column: str) -> Formula:
+        """What stands in a row and a column.
+
+        Raises:
+            FormulaError: The column is no formula.
+
+        """
+        return parse_formula(column.replace("$", row) if "$" in column else f"{row}.{column}")
 
 
 @dataclass(frozen=True)
@@ -142,6 +162,20 @@ class Paper:
     claims: tuple[Claim, ...]
     figures: tuple[Figure, ...]
     grids: tuple[Grid, ...]
+    timelines: tuple[Timeline, ...] = ()
+    full_parts: dict[str, Tree] = field(default_factory=dict)
+    """What a full run lays over parts."""
+
+    same_for_all_seeds: tuple[str, ...] = ()
+    """Parts whose runs no seed changes: they run once."""
+
+    def has_one_course(self, run: str) -> bool:
+        """Whether no seed changes a run."""
+        return any(part in self.same_for_all_seeds for part in run.split("."))
+
+    def in_full(self) -> Paper:
+        """The paper as a full run takes it."""
+        return replace(self, parts=merged(self.parts, self.full_parts), full_parts={})
 
     def split(self, name: str) -> tuple[str, str]:
         """The run and the measure that a name in a formula stands for.
@@ -225,6 +259,7 @@ def parse(text: str, name: str, source: str) -> Paper:
     top = Table.parse(text, source)
     full, measures, readings = top.table("full"), top.table("measures"), top.table("readings")
     parts = top.table("parts")
+    full_parts = _full_parts(full.table("parts"), parts)
     seeds = top.whole("seeds", 5)
     paper = Paper(
         name=name,
@@ -244,6 +279,9 @@ def parse(text: str, name: str, source: str) -> Paper:
         claims=(),
         figures=tuple(_figure(table) for table in top.tables("figures")),
         grids=tuple(_grid(table) for table in top.tables("tables")),
+        timelines=tuple(parse_timeline(table) for table in top.tables("timelines")),
+        same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
+        full_parts=full_parts,
     )
     tables = top.tables("claims")
     claims = tuple(_claim(table, paper) for table in tables)
@@ -253,8 +291,9 @@ def parse(text: str, name: str, source: str) -> Paper:
     for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
         _check_figure(table, figure, paper)
     for table, grid in zip(top.tables("tables"), paper.grids, strict=True):
-        for name in grid.names():
-            table.read("columns", name, paper.split)
+        _check_grid(table, grid, paper)
+    for table, timeline in zip(top.tables("timelines"), paper.timelines, strict=True):
+        _check_timeline(table, timeline, paper)
     return Paper(**{**vars(paper), "claims": claims})
 
 
@@ -288,10 +327,18 @@ def _claim(table: Table, paper: Paper) -> Claim:
         to_exercise=table.text("to_exercise", ""),
         note=table.read("note", table.text("note", ""), parse_why),
         why=table.read("why", table.text("why", ""), parse_why),
+        table=table,
     )
     table.end()
     _check_claim(table, claim, paper)
     return claim
+
+
+def _full_parts(table: Table, parts: Table) -> dict[str, Tree]:
+    for key in table.keys():  # noqa: SIM118 - a Table is no dictionary
+        if not parts.has(key):
+            raise table.error(key, f"there is no part {key!r} that a full run could change")
+    return {key: table.plain(key) for key in table.keys()}  # noqa: SIM118
 
 
 def _within(published: float) -> Callable[[str], Tolerance]:
@@ -362,7 +409,11 @@ def _figure(table: Table) -> Figure:
         y_title=y.text("title"),
         y_log=y.truth("log", False),
         lowest=y.truth("lowest", False),
+        lowest_from=y.text("lowest_from", ""),
     )
+    if figure.lowest_from and figure.lowest_from not in figure.colours:
+        lines = ", ".join(figure.colours)
+        raise y.error("lowest_from", f"expected one of {lines}, given {figure.lowest_from!r}")
     for each in (x, y, table):
         each.end()
     return figure
@@ -376,6 +427,7 @@ def _grid(table: Table) -> Grid:
         rows=tuple(table.texts("rows")),
         columns=tuple(table.texts("columns")),
         labels={key: str(value) for key, value in table.plain("labels").items()},
+        one_seed=table.truth("one_seed", False),
     )
     table.end()
     return grid
@@ -386,3 +438,20 @@ def _check_figure(table: Table, figure: Figure, paper: Paper) -> None:
         raise table.error("name", f"expected letters, digits and -, given {figure.name!r}")
     for name in (*(f"{run}.{figure.measure}" for _, _, run in figure.runs()), *figure.caption.names):
         table.read("panels", name, paper.split)
+
+
+def _check_grid(table: Table, grid: Grid, paper: Paper) -> None:
+    for row in grid.rows:
+        for column in grid.columns:
+            cell = table.read("columns", column, lambda text, row=row: grid.cell(row, text))  # type: ignore[misc]
+            for name in cell.names:
+                table.read("columns", name, paper.split)
+    for name in grid.caption.names:
+        table.read("caption", name, paper.split)
+
+
+def _check_timeline(table: Table, timeline: Timeline, paper: Paper) -> None:
+    for name in timeline.caption.names:
+        table.read("caption", name, paper.split)
+    for run in timeline.runs:
+        table.read("runs", run, paper.tree)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.paper import Figure, Grid, Paper, Tree
+from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.words import Why
 
 Key = tuple[str, int]
@@ -47,16 +48,24 @@ class Records:
 
     def figure(self, tree: Tree, measure: str, seed: int, run: str) -> float:
         """A measure of the run of an experiment; raises as `lookup`."""
-        key = key_of(tree, seed)
+        key = self.key(tree, seed, run)
         if key not in self.found:
             why = self.failed.get(key, "was stopped before its end")
             raise Missing(f"the run {run} with seed {seed} {why}")
         record = self.found[key]
-        return self.paper.measures[measure].value(lambda path: _number(record, path))
+        try:
+            return self.paper.measures[measure].value(lambda path: _number(record, path))
+        except FormulaError as error:
+            raise FormulaError(f"measure {measure} of the run {run}: {error}") from None
 
-    def values(self, formula: Formula) -> list[float]:
-        """What a formula comes to, for each seed; raises as `lookup`."""
-        return [formula.value(lambda name, seed=seed: self.lookup(name, seed)) for seed in self.all_seeds()]  # type: ignore[misc]
+    def key(self, tree: Tree, seed: int, run: str) -> Key:
+        """What tells runs apart; where no seed changes a run, the first stands for all."""
+        return key_of(tree, 1 if self.paper.has_one_course(run) else seed)
+
+    def values(self, formula: Formula, seeds: range | None = None) -> list[float]:
+        """What a formula comes to, for each seed or each of `seeds`; raises as `lookup`."""
+        wanted = seeds or self.all_seeds()
+        return [formula.value(lambda name, seed=seed: self.lookup(name, seed)) for seed in wanted]  # type: ignore[misc]
 
     def mean(self, formula: Formula) -> float:
         """The mean of a formula over the seeds; raises as `lookup`."""
@@ -66,11 +75,11 @@ class Records:
         """Words with their figures; a dash for one that there is not."""
         return words.filled(self._mean_or_nothing)
 
-    def _mean_or_nothing(self, formula: Formula) -> float:
+    def _mean_or_nothing(self, formula: Formula) -> float | None:
         try:
             return self.mean(formula)
-        except Missing as error:
-            raise FormulaError(str(error)) from None
+        except (Missing, FormulaError):
+            return None
 
     def sides(self, condition: Condition) -> list[tuple[float, float]]:
         """Both sides of a condition, for each seed; raises as `lookup`."""
@@ -119,6 +128,17 @@ def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
     return found
 
 
+def timeline_rows(records: Records, timeline: Timeline) -> list[dict[str, Any]]:
+    """The points of a timeline: `panel`, `colour`, `x` and `y`."""
+    keys = [(run, key_of(records.paper.tree(run), 1)) for run in timeline.runs]
+    return [
+        point
+        for run, key in keys
+        if key in records.found
+        for point in timeline.points(run, records.found[key])
+    ]
+
+
 def lowest(records: Records, figure: Figure) -> list[list[str]]:
     """For each panel its name, and at each point the line that is lowest, with those within 2 % of it."""
     found = rows(records, figure)
@@ -133,14 +153,48 @@ def lowest(records: Records, figure: Figure) -> list[list[str]]:
     return table
 
 
+def from_where_lowest(records: Records, figure: Figure) -> str:
+    """For each panel from which point on the line `lowest_from` is the lowest at all of them, in a sentence.
+
+    Empty where no line is named, or a point is missing.
+    """
+    name = figure.labels.get(figure.lowest_from, figure.lowest_from)
+    found = rows(records, figure)
+    points = sorted(figure.points(records.full))
+    if not name or len(found) < len(points) * len(figure.runs()):
+        return ""
+    starts: dict[Any, list[str]] = {}
+    for panel in dict.fromkeys(row["panel"] for row in found):
+        start = None
+        for x in reversed(points):
+            here = {row["colour"]: row["y"] for row in found if row["panel"] == panel and row["x"] == x}
+            if here[name] > min(here.values()):
+                break
+            start = x
+        starts.setdefault(start, []).append(panel)
+    parts = [f"from {x:,} on with {_all(starts[x])}" for x in points if x in starts]
+    never = [f"not at the end with {_all(starts[None])}"] if None in starts else []
+    return f"Of the points that are drawn, {name} is lowest {'; '.join([*parts, *never])}"
+
+
+def _all(names: Sequence[str]) -> str:
+    """Names in a row.
+
+    >>> _all(["a"]), _all(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return " and ".join([part for part in (", ".join(names[:-1]), names[-1]) if part])
+
+
 def cells(records: Records, grid: Grid) -> list[list[float | None]]:
     """The figures of a table, row by row, each the mean over seeds; `None` where there is none."""
-    return [[_cell(records, f"{row}.{column}") for column in grid.columns] for row in grid.rows]
+    seeds = range(1, 2) if grid.one_seed else records.all_seeds()
+    return [[_cell(records, grid.cell(row, column), seeds) for column in grid.columns] for row in grid.rows]
 
 
-def _cell(records: Records, name: str) -> float | None:
+def _cell(records: Records, formula: Formula, seeds: range) -> float | None:
     try:
-        return statistics.fmean(records.lookup(name, seed) for seed in records.all_seeds())
+        return statistics.fmean(records.values(formula, seeds))
     except (Missing, FormulaError):
         return None
 
@@ -157,8 +211,30 @@ def key_of(tree: Tree, seed: int) -> Key:
 
 def _number(record: Mapping[str, Any], path: str) -> float:
     value: Any = record
+    if path.startswith("matrix."):
+        return _cells_of_matrix(record, path)
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FormulaError(f"the record has no number {path}")
     return value
+
+
+def _cells_of_matrix(record: Mapping[str, Any], path: str) -> float:
+    """`matrix.<origin>.<cause>.<count>`: the sum over its rows; 0 without one.
+
+    `any` stands for every origin or cause.
+
+    >>> rows = [{"origin": "fat", "cause": cause, "reads": 2} for cause in ("host", "gc")]
+    >>> cells = ("fat.gc", "any.any", "wal.gc")
+    >>> [_cells_of_matrix({"matrix": rows}, f"matrix.{cell}.reads") for cell in cells]
+    [2, 4, 0]
+    """
+    _, *place, count = path.split(".")
+    if len(place) != 2:
+        raise FormulaError(f"{path}: expected matrix.<origin>.<cause>.<count>")
+    sought = {key: each for key, each in zip(("origin", "cause"), place, strict=True) if each != "any"}
+    found = [row for row in record["matrix"] if all(row[key] == each for key, each in sought.items())]
+    if any(count not in row for row in found):
+        raise FormulaError(f"the rows of the matrix have no number {count}")
+    return sum(row[count] for row in found)

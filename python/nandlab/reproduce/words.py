@@ -6,7 +6,7 @@ import string
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nandlab.reproduce.formula import Formula, FormulaError, parse_formula
+from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.verdict import short
 
 
@@ -22,16 +22,15 @@ class Why:
         """The names in its formulas."""
         return tuple(name for piece in self.pieces if not isinstance(piece, str) for name in piece[0].names)
 
-    def filled(self, value: Callable[[Formula], float]) -> str:
+    def filled(self, value: Callable[[Formula], float | None]) -> str:
         """The words with the figures that `value` finds; a dash where there is none."""
         return "".join(piece if isinstance(piece, str) else _figure(piece, value) for piece in self.pieces)
 
 
-def _figure(piece: tuple[Formula, str], value: Callable[[Formula], float]) -> str:
+def _figure(piece: tuple[Formula, str], value: Callable[[Formula], float | None]) -> str:
     formula, form = piece
-    try:
-        found = value(formula)
-    except FormulaError:
+    found = value(formula)
+    if found is None:
         return "–"
     return format(found, form) if form else short(found)
 

@@ -59,7 +59,7 @@ fn the_option_names_the_victim() {
         let config = Config { log_blocks: 2, victim, ..Config::default() };
         let mut lab: Lab = filled(ProgramOrder::Ascending, 4, &config);
         let (_, copies, _) = cost_of(&mut lab, pages.iter().copied().chain([16]));
-        assert_eq!((merges(&lab), lab.ftl().scheme.logs.len()), ((0, 1, 0), 2), "{victim:?}");
+        assert_eq!((merges(&lab), lab.ftl().scheme.logs.logs().count()), ((0, 1, 0), 2), "{victim:?}");
         copies
     };
     // The first logical block has the older log block, which is written last. A prefix of k leaves 8 - k copies.
@@ -76,9 +76,9 @@ fn a_random_victim_is_the_least_recently_written_one_in_half_of_the_cases() {
     let mut lab: Lab = filled(ProgramOrder::Ascending, 4, &config);
     let (mut oldest_first, mut victims) = (0, 0);
     for round in 0..2000 {
-        let before = lab.ftl().scheme.logs.clone();
+        let before = lab.ftl().scheme.logs.logs().copied().collect::<Vec<_>>();
         write(&mut lab, [round % 4 * 8]);
-        let after: Vec<u32> = lab.ftl().scheme.logs.iter().map(|log| log.group).collect();
+        let after: Vec<u32> = lab.ftl().scheme.logs.logs().map(|log| log.group).collect();
         let oldest = before.iter().min_by_key(|log| log.written).map(|log| log.group);
         if before.len() == 2 && before.iter().any(|log| !after.contains(&log.group)) {
             victims += 1;
@@ -97,7 +97,7 @@ fn random_victims_follow_the_seed() {
         Bast::set_seed(&mut config, seed);
         let mut lab: Lab = filled(ProgramOrder::Ascending, 8, &config);
         write(&mut lab, (0..200).map(|round| round % 8 * 8));
-        lab.ftl().scheme.logs.iter().map(|log| log.group).collect::<Vec<_>>()
+        lab.ftl().scheme.logs.logs().map(|log| log.group).collect::<Vec<_>>()
     };
     assert_eq!(groups(1), groups(1));
     assert!((2..10).any(|seed| groups(seed) != groups(1)));

@@ -4,8 +4,9 @@
 //! migration of v valid pages v copies and 1 erase.
 
 use super::{Config, Fast, SwRule};
-use crate::tests::{cost_of, filled, merges, ORDERS, PAGES};
+use crate::tests::{cost_of, erased, filled, merges, submit, write, ORDERS, PAGES};
 use crate::{Disk, Ftl};
+use nandlab_block::Op;
 use nandlab_nand::{Counting, Geometry, ProgramOrder, Rules};
 
 type Lab = Disk<Fast, Counting>;
@@ -35,6 +36,48 @@ fn a_sequential_log_block_ends_as_its_next_page_says() {
             assert_eq!(cost_of(&mut lab, pages.iter().copied()), (programs, copies, erases), "{order:?} {pages:?}");
             assert_eq!(merges(&lab), expected, "{order:?} {pages:?}");
         }
+    }
+}
+
+#[test]
+fn pages_that_were_never_written_are_in_no_ones_way() {
+    // A partial merge copies the valid pages that are not written, and passes over the others; without gaps these are
+    // padded. Nothing to copy: a switch.
+    for (mapped, pages, gaps, copies, expected) in [
+        (&[0, 1, 4, 5, 6, 7][..], &[0, 1, 5][..], 2, 3, (0, 1, 0)),
+        (&[0, 1, 4, 5, 6, 7], &[0, 5], 2, 4, (0, 1, 0)),
+        (&[0, 1, 4, 5, 6, 7], &[0, 1, 4, 5, 6, 7], 2, 3, (0, 1, 0)),
+        (&[0, 1, 4, 5, 6, 7], &[0, 1, 8], 2, 4, (0, 1, 0)),
+        (&[0, 3, 6], &[0, 6], 4, 1, (0, 1, 0)),
+        (&[0, 1, 6], &[0, 1, 6], 4, 0, (1, 0, 0)),
+        (&[0, 1, 2], &[0, 1, 2, 8], 0, 0, (1, 0, 0)),
+        // The last page of the logical block comes after copies: no switch.
+        (&[0, 1, 2, 3, 4, 5, 6, 7], &[0, 1, 7], 0, 5, (0, 1, 0)),
+    ] {
+        for order in ORDERS {
+            let mut lab: Lab = erased(order, 15, 24, &Config::default());
+            write(&mut lab, mapped.iter().copied().chain([8]));
+            let padding = if order == ProgramOrder::AscendingDense { gaps } else { 0 };
+            let programs = pages.len() as u64 + padding;
+            let cost = cost_of(&mut lab, pages.iter().copied());
+            assert_eq!(cost, (programs, copies, 1), "{order:?} {mapped:?} {pages:?}");
+            assert_eq!(merges(&lab), expected, "{order:?} {mapped:?} {pages:?}");
+        }
+    }
+}
+
+#[test]
+fn trimmed_pages_of_a_sequence_do_not_end_it() {
+    for order in ORDERS {
+        let mut lab: Lab = filled(order, 3, &Config::default());
+        write(&mut lab, [8, 9, 10]);
+        submit(&mut lab, Op::Trim, 9, 1);
+        submit(&mut lab, Op::Trim, 14, 1);
+        // 8 and 10 stay, 11, 12, 13 and 15 are copied; on a chip without gaps 14 is padded. The data block goes, and with
+        // it the copies that were trimmed: a note says so.
+        let padding = u64::from(order == ProgramOrder::AscendingDense);
+        assert_eq!(cost_of(&mut lab, [16]), (1 + 1 + padding, 4, 1), "{order:?}");
+        assert_eq!(merges(&lab), (0, 1, 0), "{order:?}");
     }
 }
 

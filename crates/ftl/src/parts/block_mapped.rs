@@ -2,7 +2,7 @@
 
 use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::store::{self, Found, Options, Store};
-use crate::{Events, Ftl, FtlError, RamUse, Trims, Variant};
+use crate::{Events, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, PageBuf, Rules, SectorMask};
 
 /// What one FTL that maps blocks does otherwise than another: which block takes a page, and what is merged when.
@@ -69,6 +69,11 @@ pub trait Scheme: Sized + std::fmt::Debug {
 
     /// Blocks in use.
     fn blocks(&self) -> Vec<BlockId>;
+
+    /// As [`Ftl::recyclings`].
+    fn recyclings(&self) -> Vec<Recycling> {
+        Vec::new()
+    }
 
     /// Memory for the tables of the scheme.
     fn ram(&self, store: &Store, ram: &mut RamUse);
@@ -232,6 +237,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
 
     fn events(&self) -> Events {
         self.store.events
+    }
+
+    fn recyclings(&self) -> Vec<Recycling> {
+        self.scheme.recyclings()
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

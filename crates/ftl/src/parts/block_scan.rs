@@ -107,7 +107,8 @@ fn reads<N: Nand>(nand: &mut N, at: Ppa) -> Result<bool, FtlError> {
 /// `span` is the number of pages of a logical block, where the FTL merges such blocks and has blocks for notes.
 ///
 /// What passes is a copy of a page of the host, of which the newest counts for every FTL, a note of trims, or of a merge
-/// that speaks of the same logical blocks. Where pages may lie is for the FTL to say.
+/// that speaks of the same logical blocks, and what every FTL that maps blocks passes over: padding and pages of a block
+/// map. Where pages may lie is for the FTL to say.
 pub(crate) fn refuse_foreign(
     geometry: &Geometry,
     logical_pages: u32,
@@ -140,8 +141,8 @@ fn foreign(geometry: &Geometry, logical_pages: u32, oob: Oob, ftl: &str, span: O
     let limit = match oob.kind {
         Kind::Data | Kind::Lost => logical_pages,
         Kind::TrimNote => trim_note::segments(geometry, logical_pages),
-        // Fills the gap below a page on a chip without gaps.
-        Kind::Deleted if span.is_some() => u32::MAX,
+        // Fills the gap below a page on a chip without gaps; a page of the block map, which no mount needs.
+        Kind::Deleted | Kind::Map if span.is_some() => u32::MAX,
         kind => return Some(format!("is of kind {kind:?}: the device was used by another FTL than {ftl}")),
     };
     if lpn.0 >= limit {
@@ -183,7 +184,7 @@ mod tests {
         let merged = page(0, Kind::Data, gathered(8) | COMPLETE);
         for (span, taken) in [
             (None, &[data, note, page(9, Kind::Lost, RESUMED)][..]),
-            (Some(8), &[data, merged, page(9, Kind::Deleted, 0)]),
+            (Some(8), &[data, merged, page(9, Kind::Deleted, 0), page(9, Kind::Map, 0)]),
             (Some(8), &[note, note]),
         ] {
             assert_eq!(refused(span, taken), "");
@@ -197,7 +198,8 @@ mod tests {
             (None, merged, "is of a merge in logical blocks of 8 pages, which fast does not have"),
             (Some(4), merged, "is of a merge in logical blocks of 8 pages, which fast does not have"),
             (None, page(0, Kind::Deleted, 0), "is of kind Deleted"),
-            (Some(8), page(0, Kind::Map, 0), "is of kind Map"),
+            (None, page(0, Kind::Map, 0), "is of kind Map"),
+            (Some(8), page(0, Kind::Header, 0), "is of kind Header"),
             (Some(8), Oob { seq: Seq(0), ..data }, "a lean device that was written cannot be mounted again"),
         ] {
             let found = refused(span, &[data, page]);

@@ -3,6 +3,7 @@
 pub mod block_mapped;
 pub(crate) mod block_scan;
 pub mod block_table;
+pub(crate) mod bound_logs;
 pub mod frontier;
 pub(crate) mod partial;
 mod scan;

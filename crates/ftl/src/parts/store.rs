@@ -15,6 +15,7 @@
 mod check;
 pub(crate) mod fill;
 pub(crate) mod free_blocks;
+mod map_pages;
 mod moves;
 mod notes;
 pub(crate) mod page_bits;
@@ -26,6 +27,7 @@ mod tests;
 use crate::{error, Events, FtlError, RamUse};
 use fill::Fill;
 use free_blocks::FreeBlocks;
+use map_pages::MapPages;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Done, Geometry, Lpn, Nand, NandError, Oob, Ppa, ProgramOrder, SectorMask, Seq, Time,
@@ -58,6 +60,18 @@ pub struct Options {
     pub(crate) extra_blocks: u32,
     pub(crate) durable_trim: bool,
     pub(crate) erase_when: EraseWhen,
+    pub(crate) map_update: MapUpdate,
+}
+
+/// Whether a change of the block map is written to a page of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MapUpdate {
+    /// To the page of the map that holds the entry; no mount needs it.
+    #[default]
+    Page,
+    /// Nowhere but in the spare areas of the pages that moved.
+    Oob,
 }
 
 impl Options {
@@ -115,6 +129,7 @@ pub struct Store {
     fill: Fill,
     pub(crate) free: FreeBlocks,
     notes: Notes,
+    map_pages: Option<MapPages>,
     seq: u64,
     /// Whether a page is unmapped of which no note says so: blocks are erased at once from then on.
     forgets: bool,
@@ -142,6 +157,7 @@ impl Store {
             fill: Fill::new(geometry, order),
             free: FreeBlocks::new(geometry),
             notes: Notes::new(geometry, logical_pages, options.durable_trim),
+            map_pages: (options.map_update == MapUpdate::Page).then(MapPages::none),
             seq: 1,
             forgets: false,
             failing: BTreeSet::new(),
@@ -252,6 +268,15 @@ impl Store {
         })
     }
 
+    /// Whether the newest copy of a page of a logical block, one of those at `places`, lies in another block.
+    pub(crate) fn lacks(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
+        let pages = self.pages_of(group);
+        let (first, end) = (pages.start + places.start, (pages.start + places.end).min(pages.end));
+        let start = self.geometry.page(block, 0).0;
+        let here = start..start + self.geometry.pages_per_block();
+        self.map[first as usize..end as usize].iter().any(|page| page.is_some() && !here.contains(&page.0))
+    }
+
     /// Whether the chip programs without gaps.
     pub(crate) fn is_dense(&self) -> bool {
         self.dense
@@ -281,7 +306,7 @@ impl Store {
         self.fill.lowest_free(block)
     }
 
-    /// Whether every page of a logical block that is mapped lies at its own place in `block`, where `places` allows.
+    /// Whether every page of a logical block that belongs at one of `places` is mapped and lies there in `block`.
     pub(crate) fn is_in_place(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
         let first = self.pages_of(group).start;
         let page = self.geometry.page(block, 0).0;

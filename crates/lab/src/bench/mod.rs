@@ -4,6 +4,7 @@
 //! state it was measured with. A hot loop that is bound by memory is also given as a share of what the
 //! machine does when nothing but the unavoidable access is left of it, so that figures compare across machines.
 
+mod buffers;
 mod hot_loops;
 mod machine;
 mod traces;
@@ -13,6 +14,7 @@ use nandlab_workload::nearest;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Instant;
+use traces::Form;
 
 /// A measured figure.
 #[derive(Clone, Debug, Serialize)]
@@ -81,10 +83,32 @@ const BENCHES: &[Bench] = &[
         limit: None,
         measure: |quick| hot_loops::block_mapped(quick, "[ftl.fast]\nlog_blocks = 32", 0.28),
     },
+    Bench {
+        name: "migration",
+        limit: None,
+        measure: |quick| hot_loops::block_mapped(quick, "[ftl.migration]\nlog_blocks = 32", 0.28),
+    },
     Bench { name: "fmax", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.fmax]", 1.28) },
     Bench { name: "mtbs", limit: None, measure: |quick| hot_loops::block_mapped(quick, "[ftl.mtbs]", 1.28) },
-    Bench { name: "trace_plain", limit: None, measure: |quick| traces::parse(quick, false) },
-    Bench { name: "trace_gzip", limit: None, measure: |quick| traces::parse(quick, true) },
+    Bench { name: "buffer_pass_through", limit: None, measure: |quick| buffers::measure("pass_through", quick) },
+    Bench { name: "buffer_lru", limit: None, measure: |quick| buffers::measure("lru", quick) },
+    Bench { name: "buffer_clock", limit: None, measure: |quick| buffers::measure("clock", quick) },
+    Bench { name: "buffer_cflru", limit: None, measure: |quick| buffers::measure("cflru", quick) },
+    Bench { name: "buffer_s3_fifo", limit: None, measure: |quick| buffers::measure("s3_fifo", quick) },
+    Bench { name: "buffer_sieve", limit: None, measure: |quick| buffers::measure("sieve", quick) },
+    Bench { name: "buffer_arc", limit: None, measure: |quick| buffers::measure("arc", quick) },
+    Bench { name: "buffer_fab", limit: None, measure: |quick| buffers::measure("fab", quick) },
+    Bench { name: "buffer_bplru", limit: None, measure: |quick| buffers::measure("bplru", quick) },
+    Bench { name: "buffer_lb_clock", limit: None, measure: |quick| buffers::measure("lb_clock", quick) },
+    Bench { name: "buffer_hybrid_lru", limit: None, measure: |quick| buffers::measure("hybrid_lru", quick) },
+    Bench { name: "buffer_clock_dnv", limit: None, measure: |quick| buffers::measure("clock_dnv", quick) },
+    Bench { name: "buffer_cbm", limit: None, measure: |quick| buffers::measure("cbm", quick) },
+    Bench { name: "buffer_wap_lru", limit: None, measure: |quick| buffers::measure("wap_lru", quick) },
+    Bench { name: "trace_plain", limit: None, measure: |quick| traces::parse(quick, Form::Csv) },
+    Bench { name: "trace_gzip", limit: None, measure: |quick| traces::parse(quick, Form::Gzip) },
+    Bench { name: "trace_spc", limit: None, measure: |quick| traces::parse(quick, Form::Spc) },
+    Bench { name: "trace_msr", limit: None, measure: |quick| traces::parse(quick, Form::Msr) },
+    Bench { name: "trace_native", limit: None, measure: |quick| traces::parse(quick, Form::Native) },
     Bench { name: "trace_replay", limit: None, measure: traces::replay },
 ];
 
@@ -199,6 +223,14 @@ mod tests {
             if let Some(limit) = bench.limit {
                 assert!(BENCHES[..at].iter().any(|earlier| earlier.name == limit), "{}", bench.name);
             }
+        }
+    }
+
+    #[test]
+    fn every_buffer_has_a_bench() {
+        for buffer in nandlab_buffer::LIST {
+            let name = format!("buffer_{}", buffer.name);
+            assert!(names().any(|known| known == name), "{name}");
         }
     }
 

@@ -7,12 +7,23 @@ use crate::error::LabError;
 use crate::run::run;
 use flate2::write::GzEncoder;
 use flate2::Compression;
+use nandlab_block::{Op, Request};
 use nandlab_nand::random::Random;
-use nandlab_workload::trace::Config;
+use nandlab_workload::trace::{Config, Output, OutputFormat};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+/// How the trace of a bench is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Form {
+    Csv,
+    Gzip,
+    Spc,
+    Msr,
+    Native,
+}
 
 /// A trace in a folder of its own, removed at the end.
 struct Recorded {
@@ -21,25 +32,60 @@ struct Recorded {
     bytes: u64,
 }
 
-const FILE: &str = "trace.csv";
+const FILE: &str = "trace";
 const SECTORS: u64 = 1 << 17;
 
+/// Reads and writes of 4 KiB, random below 64 MiB, half of each; one trim in a hundred where the format has trims.
+fn contents(records: u64, form: Form) -> Vec<u8> {
+    let mut random = Random::new(1);
+    let mut text = String::new();
+    if matches!(form, Form::Csv | Form::Gzip) {
+        text += "time_us,op,sector,sectors,origin\n";
+    }
+    let mut native = Output::new(OutputFormat::Native, Vec::new(), &[]).expect("memory takes every byte");
+    let mut time = 0;
+    for _ in 0..records {
+        time += random.below(2_000);
+        let is_trim = random.below(100) == 0;
+        let is_write = random.below(2) == 1;
+        let origin = random.below(3) as usize;
+        let sector = random.below(SECTORS / 8) * 8;
+        let letter = if is_write { 'W' } else { 'R' };
+        let _ = match form {
+            Form::Csv | Form::Gzip => {
+                let op = if is_trim { 'T' } else { letter };
+                let origin = ["database", "journal", "wal"][origin];
+                writeln!(text, "{time},{op},{sector},8,{origin}")
+            }
+            Form::Spc => {
+                writeln!(text, "{origin},{sector},4096,{letter},{}.{:06}", time / 1_000_000, time % 1_000_000)
+            }
+            Form::Msr => {
+                let (ticks, offset) = (128_166_372_003_061_629 + time * 10, sector * 512);
+                let kind = if is_write { "Write" } else { "Read" };
+                writeln!(text, "{ticks},hm,{origin},{kind},{offset},4096,{}", 1_000 + time % 9_000)
+            }
+            Form::Native => {
+                let op = if is_write { Op::Write } else { Op::Read };
+                let request = Request { time: time * 1_000, ..Request::new(op, sector, 8) };
+                native.write(&request, b"").expect("memory takes every byte");
+                Ok(())
+            }
+        };
+    }
+    match form {
+        Form::Native => native.finish().expect("memory takes every byte").0,
+        _ => text.into_bytes(),
+    }
+}
+
 impl Recorded {
-    /// Reads and writes of 4 KiB, and one trim in a hundred requests, random below 64 MiB, in the project's own format.
-    fn new(quick: bool, is_gzip: bool) -> Result<Self, LabError> {
+    fn new(quick: bool, form: Form) -> Result<Self, LabError> {
         let records: u64 = if quick { 50_000 } else { 2_000_000 };
-        let mut random = Random::new(1);
-        let mut text = "time_us,op,sector,sectors,origin\n".to_owned();
-        let mut time = 0;
-        for _ in 0..records {
-            time += random.below(2_000);
-            let op = if random.below(100) == 0 { "T" } else { ["R", "W"][random.below(2) as usize] };
-            let origin = ["database", "journal", "wal"][random.below(3) as usize];
-            let _ = writeln!(text, "{time},{op},{},8,{origin}", random.below(SECTORS / 8) * 8);
-        }
-        let folder = std::env::temp_dir().join(format!("nandlab-bench-{}-{is_gzip}", std::process::id()));
-        let recorded = Self { folder, records, bytes: text.len() as u64 };
-        recorded.write(text.as_bytes(), is_gzip).map_err(|error| {
+        let contents = contents(records, form);
+        let folder = std::env::temp_dir().join(format!("nandlab-bench-{}-{form:?}", std::process::id()));
+        let recorded = Self { folder, records, bytes: contents.len() as u64 };
+        recorded.write(&contents, form == Form::Gzip).map_err(|error| {
             LabError::Io(format!("{} cannot be written for the bench: {error}", recorded.folder.display()))
         })?;
         Ok(recorded)
@@ -58,7 +104,7 @@ impl Recorded {
     }
 
     fn params(&self) -> BTreeMap<&'static str, String> {
-        BTreeMap::from([("records", self.records.to_string()), ("text_bytes", self.bytes.to_string())])
+        BTreeMap::from([("records", self.records.to_string()), ("bytes", self.bytes.to_string())])
     }
 }
 
@@ -69,8 +115,8 @@ impl Drop for Recorded {
 }
 
 /// Records read and parsed a second.
-pub(super) fn parse(quick: bool, is_gzip: bool) -> Result<Measured, LabError> {
-    let recorded = Recorded::new(quick, is_gzip)?;
+pub(super) fn parse(quick: bool, form: Form) -> Result<Measured, LabError> {
+    let recorded = Recorded::new(quick, form)?;
     let config = Config::new(FILE);
     let once = || {
         let summary = config.summary(&recorded.folder, &|_| true);
@@ -82,7 +128,7 @@ pub(super) fn parse(quick: bool, is_gzip: bool) -> Result<Measured, LabError> {
 
 /// Requests a second of a whole run: the trace is read through, read again, and played on a page map.
 pub(super) fn replay(quick: bool) -> Result<Measured, LabError> {
-    let recorded = Recorded::new(quick, false)?;
+    let recorded = Recorded::new(quick, Form::Csv)?;
     let text = format!(
         "[workload.trace]\npath = \"{FILE}\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n\
          over_provisioning = 0.28\nmodel = \"counting\""

@@ -165,8 +165,8 @@ fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
     let setting = Setting { sectors, seed: experiment.seed, base: &experiment.base, watch: &watch };
     match experiment.workload.kind() {
         Kind::Requests(options) => options.open(&setting).map(drop),
-        // How much room an index needs shows when it is full.
-        Kind::Keys(_) => Ok(()),
+        // How much room an index or files need shows when it is full.
+        Kind::Keys(_) | Kind::Files(_) => Ok(()),
     }
 }
 

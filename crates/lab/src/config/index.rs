@@ -4,11 +4,11 @@ use super::tree::Part;
 use super::{Arrival, Experiment, Host, Sizing};
 use nandlab_index::IndexError;
 use nandlab_nand::SECTOR_BYTES;
-use nandlab_workload::{Kind, LIST};
+use nandlab_workload::{Asks, Kind, LIST};
 
-/// Names of workloads that ask for keys, or of those that do not.
-fn workloads(asks_keys: bool) -> String {
-    let names = LIST.iter().filter(|entry| entry.asks_keys == asks_keys).map(|entry| entry.name);
+/// Names of workloads that ask for this.
+pub(super) fn workloads(asks: Asks) -> String {
+    let names = LIST.iter().filter(|entry| entry.asks == asks).map(|entry| entry.name);
     names.collect::<Vec<_>>().join(", ")
 }
 
@@ -17,22 +17,23 @@ fn workloads(asks_keys: bool) -> String {
 pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, Part, String)> {
     let workload = experiment.workload.name();
     let index = match (experiment.workload.kind(), &experiment.index) {
-        (Kind::Requests(_), None) => return Ok(None),
+        (Kind::Requests(_) | Kind::Files(_), None) => return Ok(None),
         (Kind::Keys(_), Some(index)) => index,
         (Kind::Keys(_), None) => {
             let message = format!(
                 "workload.{workload} asks for keys, and there is no index that has any: add a table [index.btree], or \
                  choose a workload that asks for sectors ({})",
-                workloads(false)
+                workloads(Asks::Requests)
             );
             return Err((format!("workload.{workload}"), Part::Key, message));
         }
-        (Kind::Requests(_), Some(index)) => {
+        (Kind::Requests(_) | Kind::Files(_), Some(index)) => {
             let name = index.name();
+            let asks = super::fs::asks(experiment);
             let message = format!(
-                "index.{name} would not be used: workload.{workload} asks for sectors of the device; leave [index.{name}] \
-                 out, or choose a workload that asks for keys ({})",
-                workloads(true)
+                "index.{name} would not be used: workload.{workload} asks for {asks}; leave [index.{name}] out, or choose a \
+                 workload that asks for keys ({})",
+                workloads(Asks::Keys)
             );
             return Err((format!("index.{name}"), Part::Key, message));
         }
@@ -53,7 +54,7 @@ fn key_and_message(name: &str, error: &IndexError) -> (String, String) {
 
 /// Refuses what an index makes of requests: it waits for each of them.
 pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)> {
-    let Host { arrival, queue_depth } = experiment.host;
+    let Host { arrival, queue_depth, .. } = experiment.host;
     let key = |name: &str| format!("host.{name}");
     if arrival == Arrival::Recorded {
         let why = "operations on keys have no times of their own: with an index it is \"closed\"";

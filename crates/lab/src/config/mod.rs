@@ -6,17 +6,20 @@
 
 mod advice;
 mod device;
+mod fs;
 mod index;
 pub(crate) mod tree;
 mod typed;
 
 pub use device::{Device, Model, Sizing};
+pub(crate) use fs::key_and_message;
 pub use tree::Format;
 
 use crate::error::{ConfigError, LabError};
 use advice::Advice;
 use device::DeviceTable;
 use nandlab_buffer::BufferConfig;
+use nandlab_fs::FsConfig;
 use nandlab_ftl::FtlConfig;
 use nandlab_index::IndexConfig;
 use nandlab_workload::keys::KeySetting;
@@ -39,6 +42,9 @@ pub struct Experiment {
     /// The index that a key workload asks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<IndexConfig>,
+    /// The file system that a file workload uses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fs: Option<FsConfig>,
     /// The write buffer over the FTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferConfig>,
@@ -70,6 +76,7 @@ struct Table {
     #[serde(default)]
     precondition: Precondition,
     index: Option<IndexConfig>,
+    fs: Option<FsConfig>,
     buffer: Option<BufferConfig>,
     ftl: FtlConfig,
     #[serde(default)]
@@ -88,12 +95,19 @@ pub struct Host {
     pub arrival: Arrival,
     /// Requests outstanding at a time in a closed loop.
     pub queue_depth: u32,
+    /// Transactions of a file workload from one sample of `fs.samples` to the next; 0: as many as make at most 100.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub sample_transactions: u64,
 }
 
 impl Default for Host {
     fn default() -> Self {
-        Self { arrival: Arrival::Closed, queue_depth: 1 }
+        Self { arrival: Arrival::Closed, queue_depth: 1, sample_transactions: 0 }
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// When requests come.
@@ -159,6 +173,7 @@ impl Experiment {
             host: table.host,
             precondition: table.precondition,
             index: table.index,
+            fs: table.fs,
             buffer: table.buffer,
             ftl: table.ftl,
             device,
@@ -170,6 +185,7 @@ impl Experiment {
             index.options_mut().resolve();
         }
         let tree = &experiment.tree;
+        fs::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?;
         notices.extend(index::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?);
         experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
@@ -179,6 +195,11 @@ impl Experiment {
                 let key = format!("device.faults.{}", error.key);
                 tree.error(&key, Part::Value, format!("device.faults.{error}"))
             })?;
+        }
+        if let Some(buffer) = &experiment.buffer {
+            let key = format!("buffer.{}", buffer.name());
+            buffer.check(&sizing.geometry).map_err(|message| tree.error(&key, Part::Key, message))?;
+            notices.extend(buffer.notices(&sizing.geometry));
         }
         notices.extend(sizing.notices);
         experiment.notices = notices;
@@ -251,10 +272,11 @@ impl Experiment {
             Kind::Requests(_) if workload == "trace" => return Ok(()),
             Kind::Requests(options) => options,
             Kind::Keys(_) => return index::check_fit(self, sizing),
+            Kind::Files(_) => return fs::check_fit(self, sizing),
         };
         let watch = |_| true;
         let setting = Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch };
-        options.open(&setting).map(drop).map_err(|error| key_and_message(error, workload))
+        options.open(&setting).map(drop).map_err(|error| workload_key_and_message(error, workload))
     }
 
     fn check_ranges(&self) -> Result<(), (String, String)> {
@@ -262,8 +284,12 @@ impl Experiment {
             Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
         };
         let workload = self.workload.name();
-        self.workload.kind().check().map_err(|error| key_and_message(error, workload))?;
-        let Host { arrival, queue_depth } = self.host;
+        self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
+        let Host { arrival, queue_depth, sample_transactions } = self.host;
+        if sample_transactions > 0 && self.fs.is_none() {
+            let why = "it counts the transactions of a workload of files, and this one has none";
+            return refuse("host.sample_transactions", &sample_transactions, why);
+        }
         if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
             return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
         }
@@ -275,6 +301,10 @@ impl Experiment {
             Kind::Requests(options) => options.has_times(),
             Kind::Keys(_) => {
                 index::check_host(self)?;
+                true
+            }
+            Kind::Files(_) => {
+                fs::check_host(self)?;
                 true
             }
         };
@@ -292,7 +322,7 @@ impl Experiment {
 }
 
 /// What is wrong with the options of a workload: the key, and a sentence.
-fn key_and_message(error: WorkloadError, workload: &str) -> (String, String) {
+fn workload_key_and_message(error: WorkloadError, workload: &str) -> (String, String) {
     match LabError::from_workload(error, workload) {
         LabError::Config(error) => (error.key.clone().unwrap_or_default(), error.message.clone()),
         other => ("workload".to_owned(), other.to_string()),

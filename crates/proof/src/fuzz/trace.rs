@@ -1,15 +1,20 @@
 //! The target `trace`: the readers of trace formats beside plain ones, and whole files as a workload.
 //!
 //! ```text
-//! byte   0    bits 0 and 1 what is done with addresses, 2 and 3 repetitions, 4 and 5 a limit on the requests
-//!        1    log2 of the sectors of the device
-//!        2..  the file
+//! byte   0    bits 0 and 1 what is done with addresses, 2 and 3 repetitions, 4 and 5 a limit on the requests, 6
+//!             malformed records are passed over, 7 devices are laid side by side
+//!        1    log2 of the sectors of the device; from 128 on times are scaled and pauses cut
+//!        2    the format: 0 is told from the contents, then as on the list
+//!        3..  the file
 //! ```
 
 use super::sentence;
 use nandlab_block::{Op, Request};
 use nandlab_nand::Origin;
-use nandlab_workload::trace::{Addresses, Config, Format, FormatName};
+use nandlab_workload::trace::{
+    Addresses, Column, ColumnOptions, Config, Format, FormatName, Frame, Line, Malformed, OnError, ReaderOptions,
+    Separator, FORMATS,
+};
 use nandlab_workload::{Options, Setting, WorkloadError};
 use std::cell::RefCell;
 use std::fs::File;
@@ -20,21 +25,77 @@ use std::path::{Path, PathBuf};
 const MAX_REQUESTS: usize = 20_000;
 
 pub(super) fn run(data: &[u8]) {
-    let Some((&[how, capacity], file)) = data.split_first_chunk() else { return };
-    lines(file);
+    let Some((&[how, capacity, format], file)) = data.split_first_chunk() else { return };
+    let format = usize::from(format) % (FORMATS.len() + 1);
+    let format = format.checked_sub(1).map_or(FormatName::Auto, |at| FORMATS[at].format);
+    let columns = (format == FormatName::Columns).then(|| Box::new(columns()));
+    let options = ReaderOptions { columns: columns.clone(), ..ReaderOptions::default() };
+    if let Some(reader) = format.reader(&options) {
+        records(file, format, reader);
+    }
+    let is_changed = capacity >= 128;
     let config = Config {
+        format,
+        columns,
         addresses: [Addresses::Reject, Addresses::Fold, Addresses::Compact][usize::from(how & 3) % 3],
         repeat: 1 + u64::from(how >> 2 & 3),
         requests: Some(u64::from(how >> 4 & 3)).filter(|&limit| limit > 0),
+        on_error: if how & 64 == 0 { OnError::Stop } else { OnError::Skip },
+        side_by_side: how & 128 != 0,
+        time_scale: is_changed.then_some(0.3),
+        longest_gap_s: is_changed.then_some(1e-3),
         ..Config::new(FILE)
     };
     play(file, &config, 1 << (capacity % 48));
 }
 
-/// Each line by the reader of the format and by [`plain`].
-fn lines(file: &[u8]) {
+/// Columns of every kind: by name and by number, with units and without.
+fn columns() -> ColumnOptions {
+    let word = |text: &str| vec![text.to_owned()];
+    ColumnOptions {
+        time: Some(Column::Name("t".to_owned())),
+        op: Column::Number(2),
+        address: Column::Number(3),
+        size: Column::Name("n".to_owned()),
+        device: Some(Column::Number(5)),
+        separator: Separator::Comma,
+        header: true,
+        address_unit_bytes: 4096,
+        size_unit_bytes: 1,
+        read: word("r"),
+        write: word("w"),
+        trim: word("t"),
+        flush: word("f"),
+    }
+}
+
+/// Each record by the reader of the format, and each line of the project's own format by [`plain`].
+fn records(file: &[u8], format: FormatName, mut reader: Box<dyn Format>) {
+    match reader.frame() {
+        Frame::Line => lines(file, format, reader.as_mut()),
+        Frame::Bytes(bytes) => file.chunks(bytes).for_each(|piece| sound(piece, reader.record(piece))),
+        Frame::Block => {
+            let (mut at, mut last) = (0, 0);
+            while at < file.len() {
+                let found = reader.record(&file[at..]);
+                let is_good = found.is_ok();
+                if let Ok(Line::Request(found)) = &found {
+                    assert!(found.request.time >= last, "a native trace does not go back");
+                    last = found.request.time;
+                }
+                sound(&file[at..], found);
+                if !is_good {
+                    return;
+                }
+                assert!(reader.taken() > 0, "a record has a byte");
+                at += reader.taken();
+            }
+        }
+    }
+}
+
+fn lines(file: &[u8], format: FormatName, reader: &mut dyn Format) {
     let mut lines = file.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let mut reader = FormatName::Csv.reader();
     let header = lines.next().unwrap_or_default();
     if let Err(bad) = reader.header(header) {
         sentence(&bad.message, 0);
@@ -42,34 +103,62 @@ fn lines(file: &[u8]) {
     }
     let columns = 1 + header.iter().filter(|&&byte| byte == b',').count();
     for line in lines {
-        one_line(reader.as_mut(), columns, line);
+        let found = reader.record(line);
+        if format == FormatName::Csv {
+            let request = match &found {
+                Ok(Line::Request(found)) => Some(found.request),
+                _ => None,
+            };
+            let shown = String::from_utf8_lossy(line);
+            assert_eq!(request, plain(line, columns), "{shown:?} with {columns} columns");
+        }
+        sound(line, found);
     }
 }
 
-fn one_line(reader: &mut dyn Format, columns: usize, line: &[u8]) {
-    let found = reader.record(line);
-    let shown = String::from_utf8_lossy(line);
-    if let Err(bad) = &found {
-        sentence(&bad.message, 0);
-        assert!(bad.column <= line.len(), "column {} in {shown:?}", bad.column);
+/// What a reader says is a request that can be, or a sentence about a place in the record.
+fn sound(bytes: &[u8], found: Result<Line<'_>, Malformed>) {
+    match found {
+        Ok(Line::Request(found)) => {
+            let request = found.request;
+            assert_eq!(request.sectors == 0, request.op == Op::Flush, "{request:?}");
+            assert!(request.end() < 1 << 50 && request.time <= u64::MAX / 2, "{request:?}");
+            let most = if request.op == Op::Trim { 1 << 31 } else { 1 << 21 };
+            assert!(request.sectors <= most, "{request:?}");
+        }
+        Ok(Line::Other | Line::End) => {}
+        Err(bad) => {
+            sentence(&bad.message, 0);
+            assert!(bad.column <= bytes.len(), "column {} of {}", bad.column, bytes.len());
+        }
     }
-    assert_eq!(found.ok(), plain(line, columns), "{shown:?} with {columns} columns");
 }
 
 /// The slow reader of the project's own format.
 fn plain(line: &[u8], columns: usize) -> Option<Request> {
-    let text = std::str::from_utf8(line).ok()?;
-    let mut fields: Vec<&str> = text.split(',').collect();
-    if fields.len() != columns {
+    // A device may hold anything: it is the rest of the line.
+    let mut fields: Vec<&[u8]> = line.splitn(columns, |&byte| byte == b',').collect();
+    if fields.len() != columns || columns < 6 && fields.last()?.contains(&b',') {
         return None;
     }
+    fields.truncate(5);
+    let fields: Vec<&str> = fields.into_iter().map(std::str::from_utf8).collect::<Result<_, _>>().ok()?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let number = |text: &str, most: u64| {
-        let digits = !text.is_empty() && text.len() <= 19 && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse().ok().filter(|&number: &u64| digits && number <= most)
+        text.parse().ok().filter(|&number: &u64| is_number(text) && text.len() <= 19 && number <= most)
     };
-    let name = if columns == 5 { fields.pop()? } else { "" };
+    let name = fields.get(4).copied().unwrap_or_default();
     let origin = if name.is_empty() { Origin::HOST } else { Origin::from_name(name)? };
-    let time = number(fields[0], u64::MAX / 2000)? * 1000;
+    let (whole, part) = fields[0].split_once('.').unwrap_or((fields[0], "0"));
+    if !is_number(part) {
+        return None;
+    }
+    let rounded_up = u64::from(part.len() > 3 && part.as_bytes()[3] >= b'5');
+    let thousandths: u64 = format!("{part}00")[..3].parse().ok()?;
+    let time = number(whole, u64::MAX / 1000)? * 1000 + thousandths + rounded_up;
+    if time > u64::MAX / 2 {
+        return None;
+    }
     // Reads and writes of 1 GiB, trims of 1 TiB.
     let (op, longest) = match fields[1] {
         "R" => (Op::Read, 1 << 21),
@@ -78,7 +167,7 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
         "F" => (Op::Flush, 1 << 21),
         _ => return None,
     };
-    let (sector, sectors) = (number(fields[2], 1 << 53)?, number(fields[3], longest)?);
+    let (sector, sectors) = (number(fields[2], 1 << 49)?, number(fields[3], longest)?);
     if op == Op::Flush {
         return Some(Request { time, sector: 0, sectors: 0, op, origin });
     }

@@ -28,10 +28,11 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("index", &["nand", "block"], &["serde", "thiserror", "schemars"]),
-    ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "csv", "flate2", "zstd", "libm"]),
+    ("fs", &["nand", "block"], &["serde", "thiserror", "schemars", "fatfs"]),
+    ("workload", &["nand", "block"], &["serde", "thiserror", "schemars", "flate2", "ruzstd", "libm"]),
     (
         "lab",
-        &["nand", "block", "ftl", "buffer", "index", "workload"],
+        &["nand", "block", "ftl", "buffer", "fs", "index", "workload"],
         &["serde", "thiserror", "schemars", "toml", "serde_json", "hdrhistogram", "flate2"],
     ),
     ("py", &["lab"], &["pyo3", "serde_json"]),
@@ -313,6 +314,25 @@ fn every_index_and_its_policies_are_explained() {
             if !row.is_some_and(|row| row.contains(&format!("`{}`", policy.name))) {
                 complaints.push(format!("{}: README.md names no policy `{}` there", entry.name, policy.name));
             }
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn every_file_system_is_explained() {
+    let mut complaints = Vec::new();
+    let read_me = read("README.md");
+    for entry in nandlab_fs::LIST {
+        let head = entry.source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+        let headings: Vec<&str> = head.filter_map(|line| line.strip_prefix("## ")).collect();
+        if headings != HEADINGS {
+            complaints.push(format!("{}: the headings are {headings:?}, expected {HEADINGS:?}", entry.name));
+        }
+        let file = format!("crates/fs/src/{}.rs", entry.name);
+        let name = format!("| file system `{}`", entry.name);
+        if !read_me.lines().any(|line| line.starts_with(&name) && line.contains(&file)) {
+            complaints.push(format!("{}: README.md has no row with `{}` and {file}", entry.name, entry.name));
         }
     }
     none(&complaints);

@@ -27,12 +27,14 @@ const CHUNK_WORDS: usize = CHUNK_PAGES as usize / 64;
 
 /// The set of 4 KiB pages that a trace touches: a bitmap in chunks of 16 MiB of address space.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TouchedPages {
+pub struct TouchedPages {
     chunks: BTreeMap<u64, Box<[u64; CHUNK_WORDS]>>,
 }
 
 impl TouchedPages {
-    pub(crate) fn add(&mut self, request: &Request) {
+    /// Adds what a read or write touches.
+    #[inline]
+    pub fn add(&mut self, request: &Request) {
         if !matches!(request.op, Op::Read | Op::Write) {
             return;
         }
@@ -41,6 +43,16 @@ impl TouchedPages {
             let bit = page % CHUNK_PAGES;
             chunk[(bit / 64) as usize] |= 1 << (bit % 64);
         }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> u64 {
+        self.chunks.values().flat_map(|bits| bits.iter()).map(|word| u64::from(word.count_ones())).sum()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
     }
 
     /// Numbers the pages in the order of their addresses.

@@ -1,73 +1,115 @@
-//! The project's own trace format: comma-separated text, one request a line.
+//! Csv: the project's own text format.
 //!
-//! The first line is the header `time_us,op,sector,sectors,origin` (or without `,origin`). `time_us` is a
-//! whole number of microseconds that never decreases; `op` is `R` read, `W` write, `T` trim or `F` flush;
-//! `sector` and `sectors` count 512-byte sectors and are 0 for a flush; `origin` names the part of the host
-//! that asks (`database`, `journal`, `wal`, ...; `host` where the column is missing or empty).
+//! Comma-separated, one request a line. The first line is the header `time_us,op,sector,sectors,origin,device`, whose
+//! last columns may be missing: `device`, or `origin` and `device`. `time_us` is a number of microseconds, with at most
+//! three decimals, that never decreases; `op` is `R` read, `W` write, `T` trim or `F` flush; `sector` and `sectors` count
+//! 512-byte sectors and are 0 for a flush; `origin` names the part of the host that asks (`database`, `journal`, `wal`,
+//! ...; `host` where the column is missing or empty); `device` is any text up to the end of the line.
 
-use super::format::{Format, Malformed};
+use super::fields::{flush, in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, MAX_SECTOR};
+use super::format::{Format, Line, Malformed, ReaderOptions};
 use nandlab_block::{nearest, Op, Request};
 use nandlab_nand::Origin;
+use std::io::{self, Write};
 
 /// The reader of one line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Csv {
-    has_origin: bool,
+    columns: usize,
     /// The origin of the line before, by name: most lines have the same one.
     last_origin: Vec<u8>,
     last: Origin,
 }
 
 const HEADER: &str = "time_us,op,sector,sectors";
-const MAX_TIME_US: u64 = u64::MAX / 1000 / 2;
-/// 2^53 sectors are 4 EiB.
-const MAX_SECTOR: u64 = 1 << 53;
-/// A trim of 1 TiB.
-const MAX_TRIM: u64 = 1 << 31;
-/// A read or write of 1 GiB.
-const MAX_TRANSFER: u64 = 1 << 21;
+
+impl Csv {
+    pub(crate) fn new(_: &ReaderOptions) -> Self {
+        Self { columns: 4, last_origin: Vec::new(), last: Origin::HOST }
+    }
+}
 
 impl Format for Csv {
-    fn header(&mut self, line: &[u8]) -> Result<(), Malformed> {
-        // Spreadsheets put a byte order mark first.
-        let text = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
-        match text.strip_prefix(HEADER.as_bytes()) {
-            Some(b"") => self.has_origin = false,
-            Some(b",origin") => self.has_origin = true,
+    fn header(&mut self, line: &[u8]) -> Result<bool, Malformed> {
+        self.columns = match line.trim_ascii().strip_prefix(HEADER.as_bytes()) {
+            Some(b"") => 4,
+            Some(b",origin") => 5,
+            Some(b",origin,device") => 6,
             _ => {
-                return Err(Malformed::new(0, format!("expected the header `{HEADER},origin`, found {}", shown(text))))
+                let message = format!("expected the header `{HEADER},origin`, found {}", shown(line.trim_ascii()));
+                return Err(Malformed::new(0, message));
             }
-        }
-        Ok(())
+        };
+        Ok(true)
     }
 
     #[inline]
-    fn record(&mut self, line: &[u8]) -> Result<Request, Malformed> {
-        let mut fields = Fields { line, at: 0 };
-        let time_us = fields.number("time_us, a whole number of microseconds", MAX_TIME_US)?;
-        fields.comma("op")?;
-        let op = fields.op()?;
-        fields.comma("sector")?;
+    fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
+        let mut fields = Fields::new(line);
+        let time = fields.time("time_us", TimeUnit::Us)?;
+        fields.byte(b',', "op")?;
+        let op = op(&mut fields)?;
+        fields.byte(b',', "sector")?;
+        let address = fields.at;
         let sector = fields.number("sector, a whole number of 512-byte sectors", MAX_SECTOR)?;
-        fields.comma("sectors")?;
-        let start = fields.at;
-        let most = if op == Op::Trim { MAX_TRIM } else { MAX_TRANSFER };
-        let sectors = fields.number("sectors, a whole number of 512-byte sectors", most)?;
+        fields.byte(b',', "sectors")?;
+        let size = fields.at;
+        let sectors = fields.number("sectors, a whole number of 512-byte sectors", most_sectors(op))?;
         let mut origin = Origin::HOST;
-        if self.has_origin {
-            fields.comma("origin")?;
-            origin = self.origin(fields.at, &line[fields.at..])?;
-        } else if fields.at != line.len() {
-            return Err(fields.unexpected("the end of the line: the header names four columns"));
+        let mut device = &b""[..];
+        if self.columns == 4 {
+            if fields.at != line.len() {
+                return Err(fields.unexpected("the end of the line: the header names four columns"));
+            }
+        } else {
+            fields.byte(b',', "origin")?;
+            let rest = &line[fields.at..];
+            let length = if self.columns == 5 { None } else { rest.iter().position(|&byte| byte == b',') };
+            let name = &rest[..length.unwrap_or(rest.len())];
+            origin = self.origin(fields.at, name)?;
+            fields.at += name.len();
+            if self.columns == 6 {
+                fields.byte(b',', "device")?;
+                device = &line[fields.at..];
+            }
         }
         if op == Op::Flush {
-            return Ok(Request { time: time_us * 1000, sector: 0, sectors: 0, op, origin });
+            let mut line = flush(time, device);
+            set_origin(&mut line, origin);
+            return Ok(line);
         }
         if sectors == 0 {
-            return Err(Malformed::new(start, "expected sectors, at least 1; only a flush (F) has none".to_owned()));
+            let message = "expected sectors, at least 1; only a flush (F) has none".to_owned();
+            return Err(Malformed::new(size, message));
         }
-        Ok(Request { time: time_us * 1000, sector, sectors: sectors as u32, op, origin })
+        let mut line = in_sectors((time, op), (sector, sectors), device, Columns { address, size })?;
+        set_origin(&mut line, origin);
+        Ok(line)
     }
+
+    fn keeps_order(&self) -> bool {
+        true
+    }
+}
+
+#[inline]
+fn set_origin(line: &mut Line<'_>, origin: Origin) {
+    if let Line::Request(found) = line {
+        found.request.origin = origin;
+    }
+}
+
+#[inline]
+fn op(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
+    let op = match fields.peek() {
+        Some(b'W') => Op::Write,
+        Some(b'R') => Op::Read,
+        Some(b'T') => Op::Trim,
+        Some(b'F') => Op::Flush,
+        _ => return Err(fields.unexpected("op, one of R, W, T, F")),
+    };
+    fields.at += 1;
+    Ok(op)
 }
 
 impl Csv {
@@ -95,70 +137,30 @@ fn unknown_origin(column: usize, name: &[u8]) -> Malformed {
     Malformed::new(column, format!("origin {} is not known{hint} (known: {known})", shown(name)))
 }
 
-struct Fields<'a> {
-    line: &'a [u8],
-    at: usize,
+/// Writes the header.
+pub(crate) fn write_header(out: &mut impl Write, has_device: bool) -> io::Result<()> {
+    writeln!(out, "{HEADER},origin{}", if has_device { ",device" } else { "" })
 }
 
-impl Fields<'_> {
-    #[inline]
-    fn number(&mut self, what: &str, max: u64) -> Result<u64, Malformed> {
-        let start = self.at;
-        let mut value = 0u64;
-        while let Some(digit) = self.line.get(self.at).map(|byte| byte.wrapping_sub(b'0')).filter(|&digit| digit < 10) {
-            // 19 digits cannot overflow, and no column allows more.
-            if self.at - start == 19 {
-                value = u64::MAX;
-                break;
-            }
-            value = value * 10 + u64::from(digit);
-            self.at += 1;
-        }
-        if self.at == start {
-            return Err(self.unexpected(what));
-        }
-        if value > max {
-            return Err(Malformed::new(start, format!("expected {what}, at most {max}")));
-        }
-        Ok(value)
+/// Writes a request; `device` only where the header names it.
+pub(crate) fn write_record(out: &mut impl Write, request: &Request, device: Option<&[u8]>) -> io::Result<()> {
+    write!(out, "{}", request.time / 1000)?;
+    if request.time % 1000 > 0 {
+        let decimals = format!("{:03}", request.time % 1000);
+        write!(out, ".{}", decimals.trim_end_matches('0'))?;
     }
-
-    #[inline]
-    fn comma(&mut self, next: &str) -> Result<(), Malformed> {
-        if self.line.get(self.at) != Some(&b',') {
-            return Err(self.unexpected(&format!("`,` and then {next}")));
-        }
-        self.at += 1;
-        Ok(())
+    let op = match request.op {
+        Op::Read => 'R',
+        Op::Write => 'W',
+        Op::Trim => 'T',
+        Op::Flush => 'F',
+    };
+    write!(out, ",{op},{},{},{}", request.sector, request.sectors, request.origin.name())?;
+    if let Some(device) = device {
+        out.write_all(b",")?;
+        out.write_all(device)?;
     }
-
-    #[inline]
-    fn op(&mut self) -> Result<Op, Malformed> {
-        let op = match self.line.get(self.at) {
-            Some(b'W') => Op::Write,
-            Some(b'R') => Op::Read,
-            Some(b'T') => Op::Trim,
-            Some(b'F') => Op::Flush,
-            _ => return Err(self.unexpected("op, one of R, W, T, F")),
-        };
-        self.at += 1;
-        Ok(op)
-    }
-
-    #[cold]
-    fn unexpected(&self, expected: &str) -> Malformed {
-        Malformed::new(self.at, format!("expected {expected}, found {}", shown(&self.line[self.at..])))
-    }
-}
-
-/// The start of `rest` as it may be shown in a message.
-fn shown(rest: &[u8]) -> String {
-    if rest.is_empty() {
-        return "the end of the line".to_owned();
-    }
-    let cut = &rest[..rest.len().min(40)];
-    let more = if cut.len() < rest.len() { "..." } else { "" };
-    format!("`{}{more}`", String::from_utf8_lossy(cut).escape_debug())
+    out.write_all(b"\n")
 }
 
 #[cfg(test)]
@@ -166,15 +168,22 @@ mod tests {
     use super::*;
 
     fn csv(header: &str) -> Csv {
-        let mut csv = Csv::default();
+        let mut csv = Csv::new(&ReaderOptions::default());
         csv.header(header.as_bytes()).unwrap();
         csv
+    }
+
+    fn request(csv: &mut Csv, line: &str) -> Request {
+        match csv.record(line.as_bytes()).unwrap() {
+            Line::Request(found) => found.request,
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn records_of_every_op() {
         let mut csv = csv("time_us,op,sector,sectors,origin");
-        let mut record = |line: &str| csv.record(line.as_bytes()).unwrap();
+        let mut record = |line: &str| request(&mut csv, line);
         let write = Request { time: 12_000, sector: 4096, sectors: 8, op: Op::Write, origin: Origin::JOURNAL };
         assert_eq!(record("12,W,4096,8,journal"), write);
         assert_eq!(record("12,R,4096,8,").origin, Origin::HOST);
@@ -185,7 +194,7 @@ mod tests {
     #[test]
     fn origin_column_may_be_missing() {
         let mut csv = csv("time_us,op,sector,sectors");
-        assert_eq!(csv.record(b"0,R,1,2").unwrap().origin, Origin::HOST);
+        assert_eq!(request(&mut csv, "0,R,1,2").origin, Origin::HOST);
         assert_eq!(csv.record(b"0,R,1,2,wal").unwrap_err().column, 7);
     }
 
@@ -194,7 +203,7 @@ mod tests {
         let mut csv = csv("time_us,op,sector,sectors,origin");
         for (line, column, expected) in [
             ("", 0, "expected time_us"),
-            ("1.5,W,0,8,wal", 1, "expected `,` and then op"),
+            ("1.,W,0,8,wal", 2, "digits after the point"),
             ("-1,W,0,8,wal", 0, "expected time_us"),
             ("1,w,0,8,wal", 2, "one of R, W, T, F"),
             ("1,Write,0,8,wal", 3, "expected `,` and then sector"),
@@ -203,7 +212,7 @@ mod tests {
             ("1,W,0,8", 7, "expected `,` and then origin, found the end of the line"),
             ("1,W,0,4294967296,wal", 6, "at most 2097152"),
             ("1,T,0,4294967296,wal", 6, "at most 2147483648"),
-            ("99999999999999999999,W,0,8,wal", 0, "at most"),
+            ("99999999999999999999,W,0,8,wal", 0, "292 years"),
             ("1,W,0,8,databse", 8, "did you mean `database`?"),
             ("1,W,0,8,wal,9", 8, "origin `wal,9` is not known"),
         ] {
@@ -215,7 +224,21 @@ mod tests {
 
     #[test]
     fn another_header_is_refused() {
-        let error = Csv::default().header(b"0,W,1,2,wal").unwrap_err();
+        let error = Csv::new(&ReaderOptions::default()).header(b"0,W,1,2,wal").unwrap_err();
         assert!(error.message.contains("expected the header `time_us,op,sector,sectors,origin`, found `0,W,1,2,wal`"));
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let mut csv = csv("time_us,op,sector,sectors,origin,device");
+        for (time, device) in [(12_345, "hm,1"), (12_340, ""), (12_000, "8,16"), (0, "a b")] {
+            let written = Request { time, sector: 9, sectors: 3, op: Op::Read, origin: Origin::JOURNAL };
+            let mut text = Vec::new();
+            write_record(&mut text, &written, Some(device.as_bytes())).unwrap();
+            match csv.record(text.trim_ascii_end()).unwrap() {
+                Line::Request(found) => assert_eq!((found.request, found.device), (written, device.as_bytes())),
+                other => panic!("{other:?}"),
+            }
+        }
     }
 }

@@ -1,12 +1,15 @@
 //! What a trace format has to do, and the list of formats.
 
+use super::blkparse::Action;
+use super::columns::ColumnOptions;
+use super::fields::TimeUnit;
 use nandlab_block::Request;
 use serde::{Deserialize, Serialize};
 
-/// A line that is not what the format says.
+/// A record that is not what the format says.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// Byte of the line, from 0.
+    /// Byte of the record, from 0.
     pub column: usize,
     /// What was expected and what was found.
     pub message: String,
@@ -18,19 +21,99 @@ impl Malformed {
     }
 }
 
-/// A trace format of one request a line: it parses one record, nothing else.
+/// A request as it was recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Found<'a> {
+    /// The request; its address is that of its own device.
+    pub request: Request,
+    /// The device, as the file names it; empty where it names none.
+    pub device: &'a [u8],
+    /// Whether it began or ended inside a sector.
+    pub is_rounded: bool,
+}
+
+/// What a record says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Line<'a> {
+    /// A request.
+    Request(Found<'a>),
+    /// Something else that the format has, and that is no request.
+    Other,
+    /// What follows is no trace any more.
+    End,
+}
+
+/// How a file is cut into records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Frame {
+    /// Lines of text.
+    Line,
+    /// So many bytes each.
+    Bytes(usize),
+    /// Blocks of the native format.
+    Block,
+}
+
+/// What the readers take from the options of the trace.
+#[derive(Clone, Debug, Default)]
+pub struct ReaderOptions {
+    /// The action of a block trace that counts as the request.
+    pub action: Option<Action>,
+    /// The unit of times, where it is not that of the format.
+    pub time_unit: Option<TimeUnit>,
+    /// The columns of the format `columns`.
+    pub columns: Option<Box<ColumnOptions>>,
+}
+
+impl ReaderOptions {
+    pub(crate) fn time_unit(&self, unit: TimeUnit) -> TimeUnit {
+        self.time_unit.unwrap_or(unit)
+    }
+}
+
+/// A trace format: it parses one record, nothing else.
 pub trait Format: Send {
-    /// Takes the first line, which names the columns.
+    /// How the file is cut into records.
+    fn frame(&self) -> Frame {
+        Frame::Line
+    }
+
+    /// Takes the first line; true where it is a header, false where it is a record already.
     ///
     /// # Errors
-    /// Where this is another header.
-    fn header(&mut self, line: &[u8]) -> Result<(), Malformed>;
+    /// Where a header is needed and this is none.
+    fn header(&mut self, _line: &[u8]) -> Result<bool, Malformed> {
+        Ok(false)
+    }
 
-    /// The request of one line, given without its line end.
+    /// What one record says, given without its line end.
     ///
     /// # Errors
     /// What was expected and what was found.
-    fn record(&mut self, line: &[u8]) -> Result<Request, Malformed>;
+    fn record<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Line<'a>, Malformed>;
+
+    /// Bytes of a block that the last record took.
+    fn taken(&self) -> usize {
+        0
+    }
+
+    /// Starts a block of the native format.
+    fn start_block(&mut self) {}
+
+    /// Whether the records come in the order of time unless something is wrong.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
+    /// Whether the line is written as the programs of this format write it; decides where two formats fit.
+    fn is_typical(&self, _line: &[u8]) -> bool {
+        true
+    }
+
+    /// What records are that hold no request, for a notice.
+    fn others(&self) -> &'static str {
+        "hold no request"
+    }
 }
 
 /// An entry of the list of trace formats.
@@ -38,6 +121,8 @@ pub trait Format: Send {
 pub struct Entry {
     /// The name for `workload.trace.format`.
     pub name: &'static str,
+    /// The format.
+    pub format: FormatName,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
 }
@@ -48,24 +133,71 @@ macro_rules! formats {
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum FormatName {
+            /// Told from the contents of the file.
+            #[default]
+            Auto,
             $($(#[$doc])* $variant,)*
         }
 
         impl FormatName {
-            /// A reader of lines of this format.
-            pub fn reader(self) -> Box<dyn Format> {
-                match self { $(Self::$variant => Box::new(super::$module::$reader::default()),)* }
+            /// The name in a configuration.
+            pub fn name(self) -> &'static str {
+                match self { Self::Auto => "auto", $(Self::$variant => stringify!($module),)* }
+            }
+
+            /// A reader of records of this format; none where the format is still to be told.
+            pub fn reader(self, options: &ReaderOptions) -> Option<Box<dyn Format>> {
+                match self {
+                    Self::Auto => None,
+                    $(Self::$variant => Some(Box::new(super::$module::$reader::new(options))),)*
+                }
             }
         }
 
         /// Every trace format.
-        pub const FORMATS: &[Entry] =
-            &[$(Entry { name: stringify!($module), source: include_str!($file) },)*];
+        pub const FORMATS: &[Entry] = &[$(Entry {
+            name: stringify!($module),
+            format: FormatName::$variant,
+            source: include_str!($file),
+        },)*];
     };
 }
 
 formats! {
-    /// `time_us,op,sector,sectors,origin`
-    #[default]
+    /// The project's own binary format.
+    Native(native::Native), "native.rs";
+    /// The project's own text format: `time_us,op,sector,sectors,origin,device`.
     Csv(csv::Csv), "csv.rs";
+    /// SPC, as the traces of the UMass repository.
+    Spc(spc::Spc), "spc.rs";
+    /// MSR Cambridge.
+    Msr(msr::Msr), "msr.rs";
+    /// Florida International University.
+    Fiu(fiu::Fiu), "fiu.rs";
+    /// The text of blkparse.
+    Blkparse(blkparse::Blkparse), "blkparse.rs";
+    /// I/O logs of fio, version 2 and 3.
+    Fio(fio::Fio), "fio.rs";
+    /// MQSim.
+    Mqsim(mqsim::Mqsim), "mqsim.rs";
+    /// SSDsim.
+    Ssdsim(ssdsim::Ssdsim), "ssdsim.rs";
+    /// DiskSim.
+    Disksim(disksim::Disksim), "disksim.rs";
+    /// FlashSim of 2010, sizes in pages.
+    Flashsim(flashsim::Flashsim), "flashsim.rs";
+    /// BIOtracer, smartphones.
+    Biotracer(biotracer::Biotracer), "biotracer.rs";
+    /// Applications on a Pixel 6a.
+    Pixel(pixel::Pixel), "pixel.rs";
+    /// CloudPhysics, binary.
+    Vscsi(vscsi::Vscsi), "vscsi.rs";
+    /// Alibaba block storage.
+    Alibaba(alibaba::Alibaba), "alibaba.rs";
+    /// Tencent block storage.
+    Tencent(tencent::Tencent), "tencent.rs";
+    /// WiscSee.
+    Wiscsee(wiscsee::Wiscsee), "wiscsee.rs";
+    /// Any text in columns, which `workload.trace.columns` names.
+    Columns(columns::Columns), "columns.rs";
 }

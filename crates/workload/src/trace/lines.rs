@@ -1,48 +1,28 @@
-//! Lines of a file, plain or compressed with gzip, in constant memory.
+//! A file cut into records: lines, pieces of one length, or blocks, in constant memory.
 
-use flate2::bufread::GzDecoder;
-use std::fs::File;
-use std::io::{self, BufRead, Cursor, Read};
+use super::unpack::{self, Contents};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+pub(crate) use super::unpack::sentence;
 
 /// Bytes read at a time; no line is longer.
 const BUFFER_BYTES: usize = 256 * 1024;
 
-const READ_TWICE: &str = "expected a file, not a pipe or a device: a trace is read through before it is played. Write \
-                          it into a file first";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A line that does not fit the buffer.
 #[derive(Debug, thiserror::Error)]
 #[error("the line is longer than {BUFFER_BYTES} bytes")]
 pub(crate) struct LongLine;
 
-/// The contents of a gzip file: of one member after the other.
-struct Members<R>(Option<GzDecoder<R>>);
-
-impl<R: BufRead> Read for Members<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(member) = &mut self.0 {
-            let read = member.read(buffer)?;
-            if read > 0 || buffer.is_empty() {
-                return Ok(read);
-            }
-            let rest = member.get_mut().fill_buf()?;
-            if rest.is_empty() {
-                return Ok(0);
-            }
-            if rest[0] != 0x1F || rest.get(1).is_some_and(|&byte| byte != 0x8B) {
-                return Err(io::Error::other("there is something else behind the end of the gzip data"));
-            }
-            self.0 = self.0.take().map(|member| GzDecoder::new(member.into_inner()));
-        }
-        Ok(0)
-    }
-}
-
-/// A file read line by line.
+/// A file read line by line, or piece by piece.
 pub(crate) struct Lines {
     source: Box<dyn Read + Send>,
+    is_cut: Arc<AtomicBool>,
     buffer: Box<[u8]>,
     /// The bytes of the buffer that were read and not handed out.
     start: usize,
@@ -53,30 +33,54 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Opens `path`; gzip is recognised by its first two bytes, whatever the name.
+    /// Bytes of the longest line.
+    pub(crate) const LONGEST: usize = BUFFER_BYTES - BYTE_ORDER_MARK.len();
+
+    /// Opens `path`, unpacked where it is packed.
     ///
     /// # Errors
-    /// What the system says; and what can be read only once is refused, as opening a pipe would wait for its other end.
+    /// As [`unpack::open`].
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        if path.as_os_str().as_encoded_bytes().contains(&0) {
-            return Err(io::Error::other("no file has a name with the character NUL"));
+        let Contents { source, is_cut } = unpack::open(path)?;
+        Ok(Self::new(source, is_cut, BUFFER_BYTES))
+    }
+
+    /// Passes over the mark that some programs put before a text.
+    pub(crate) fn skip_byte_order_mark(&mut self) -> io::Result<()> {
+        if self.peek(BYTE_ORDER_MARK.len())? == BYTE_ORDER_MARK {
+            self.start += BYTE_ORDER_MARK.len();
+            self.searched = self.start;
         }
-        let kind = std::fs::metadata(path)?.file_type();
-        if !kind.is_file() && !kind.is_dir() {
-            return Err(io::Error::other(READ_TWICE));
+        Ok(())
+    }
+
+    fn new(source: Box<dyn Read + Send>, is_cut: Arc<AtomicBool>, bytes: usize) -> Self {
+        let buffer = vec![0; bytes].into_boxed_slice();
+        Self { source, is_cut, buffer, start: 0, end: 0, searched: 0, at_end: false }
+    }
+
+    /// Whether the archive that the file is ended in the middle of a file; known at the end.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
+    }
+
+    /// The next bytes, at most `bytes` and no more than the buffer holds; fewer only at the end. They stay unread.
+    pub(crate) fn peek(&mut self, bytes: usize) -> io::Result<&[u8]> {
+        let wanted = bytes.min(self.buffer.len());
+        while self.end - self.start < wanted && !self.at_end {
+            self.refill()?;
         }
-        let mut file = File::open(path)?;
-        let mut magic = Vec::with_capacity(2);
-        file.by_ref().take(2).read_to_end(&mut magic)?;
-        let is_gzip = magic == [0x1F, 0x8B];
-        let whole = Cursor::new(magic).chain(file);
-        let source: Box<dyn Read + Send> = if is_gzip {
-            Box::new(Members(Some(GzDecoder::new(io::BufReader::with_capacity(BUFFER_BYTES, whole)))))
-        } else {
-            Box::new(whole)
-        };
-        let buffer = vec![0; BUFFER_BYTES].into_boxed_slice();
-        Ok(Self { source, buffer, start: 0, end: 0, searched: 0, at_end: false })
+        Ok(&self.buffer[self.start..self.end.min(self.start + wanted)])
+    }
+
+    /// The next `bytes` bytes; fewer at the end of the file, none after it.
+    #[inline]
+    pub(crate) fn piece(&mut self, bytes: usize) -> io::Result<&[u8]> {
+        let length = self.peek(bytes)?.len();
+        let start = self.start;
+        self.start += length;
+        self.searched = self.start;
+        Ok(&self.buffer[start..start + length])
     }
 
     /// The next line without its line end (`\n` or `\r\n`; the last line may have none).
@@ -109,7 +113,7 @@ impl Lines {
     fn refill(&mut self) -> io::Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
-        self.searched -= self.start;
+        self.searched = self.searched.saturating_sub(self.start);
         self.start = 0;
         if self.end == self.buffer.len() {
             return Err(io::Error::other(LongLine));
@@ -126,28 +130,17 @@ impl Lines {
     }
 }
 
-/// Why a trace cannot be read, as a sentence.
-pub(crate) fn sentence(error: &io::Error) -> String {
-    use io::ErrorKind as Kind;
-    match error.kind() {
-        Kind::NotFound => "there is no such file".to_owned(),
-        Kind::PermissionDenied => "the file may not be read by you".to_owned(),
-        Kind::IsADirectory => "this is a folder, expected a file".to_owned(),
-        Kind::UnexpectedEof => "the gzip data ends too early: the file was not written or copied to its end".to_owned(),
-        Kind::InvalidInput | Kind::InvalidData => format!("the gzip data is damaged ({error})"),
-        _ => error.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use std::io::Cursor;
+
+    fn of(source: impl Read + Send + 'static) -> Lines {
+        Lines::new(Box::new(source), Arc::default(), 16)
+    }
 
     fn lines(bytes: &[u8]) -> Vec<Vec<u8>> {
-        let source = Box::new(Cursor::new(bytes.to_vec()));
-        let buffer = vec![0; 16].into_boxed_slice();
-        let mut lines = Lines { source, buffer, start: 0, end: 0, searched: 0, at_end: false };
+        let mut lines = of(Cursor::new(bytes.to_vec()));
         std::iter::from_fn(|| lines.next().unwrap().map(<[u8]>::to_vec)).collect()
     }
 
@@ -166,34 +159,26 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_refused() {
-        let source = Box::new(io::repeat(b'x'));
-        let mut lines = Lines { source, buffer: vec![0; 16].into(), start: 0, end: 0, searched: 0, at_end: false };
-        let error = lines.next().unwrap_err();
-        assert!(matches!(error.get_ref(), Some(inner) if inner.is::<LongLine>()), "{error}");
+    fn pieces_cross_the_buffer_and_the_last_may_be_short() {
+        let bytes: Vec<u8> = (0..100).collect();
+        let mut lines = of(Cursor::new(bytes.clone()));
+        let mut pieces: Vec<u8> = Vec::new();
+        loop {
+            let next = &bytes[pieces.len()..];
+            assert_eq!(lines.peek(3).unwrap(), &next[..next.len().min(3)]);
+            let piece = lines.piece(7).unwrap();
+            if piece.is_empty() {
+                break;
+            }
+            pieces.extend(piece);
+        }
+        assert_eq!(pieces, bytes);
     }
 
     #[test]
-    fn members_follow_each_other_and_nothing_else_follows() {
-        let packed = |text: &str| {
-            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-            encoder.write_all(text.as_bytes()).unwrap();
-            encoder.finish().unwrap()
-        };
-        let read = |bytes: &[u8]| {
-            let mut text = String::new();
-            Members(Some(GzDecoder::new(bytes))).read_to_string(&mut text).map(|_| text)
-        };
-        let two = [packed("one\n"), packed("two\n")].concat();
-        assert_eq!(read(&two).unwrap(), "one\ntwo\n");
-        for rest in ["x", "garbage\n", "garbage that is longer than a header of gzip"] {
-            let error = read(&[&two[..], rest.as_bytes()].concat()).unwrap_err();
-            assert_eq!(sentence(&error), "there is something else behind the end of the gzip data");
-        }
-        for cut in [1, 9, 20] {
-            let error = read(&two[..two.len() - cut]).unwrap_err();
-            assert!(sentence(&error).starts_with("the gzip data ends too early"), "{error}");
-        }
+    fn a_line_without_end_is_refused() {
+        let error = of(io::repeat(b'x')).next().unwrap_err();
+        assert!(matches!(error.get_ref(), Some(inner) if inner.is::<LongLine>()), "{error}");
     }
 
     #[test]

@@ -1,31 +1,85 @@
 //! Trace: requests that were recorded.
 //!
 //! ## Idea
-//! The records of a file are played in their order, once or `repeat` times. The file is text, one request a
-//! line, plain or compressed with gzip; it is read in constant memory. Before the run it is read through
-//! once: a malformed line, an address beyond the device or a damaged file is found before anything is
-//! simulated.
+//! The records of a file are played in their order, once or `repeat` times. The format is told from the contents, or
+//! forced with `format` (`nandlab list traces`); files packed with gzip, zstd or tar are read as they are, in constant
+//! memory. Before the run the file is read through once: a malformed record, an address beyond the device or a
+//! damaged file is found before anything is simulated. While the run goes on, a thread of its own reads ahead.
 //!
 //! ## Differences
-//! Each repetition starts after the one before by the mean gap between two requests, so that times never
-//! decrease. Times count only with `host.arrival = "recorded"`.
+//! A trace of several devices is refused until one of them is chosen or they are laid side by side. Each repetition
+//! starts after the one before by the mean gap between two requests, so that times never decrease. Times count only
+//! with `host.arrival = "recorded"`; otherwise requests come as fast as the device takes them.
 
 mod addresses;
+mod ahead;
+mod alibaba;
+mod biotracer;
+mod blkparse;
+mod columns;
 mod csv;
+mod detect;
+mod devices;
+mod disksim;
+mod fields;
+mod fio;
+mod fiu;
+mod flashsim;
 mod format;
 pub(crate) mod lines;
+mod mqsim;
+mod msr;
+mod native;
+mod pixel;
 mod play;
+mod records;
+mod spc;
+mod ssdsim;
+mod summary;
+mod tencent;
+mod times;
+mod unpack;
+mod vscsi;
+mod wiscsee;
+mod write;
 
-pub use addresses::Addresses;
-pub use format::{Entry, Format, FormatName, Malformed, FORMATS};
-pub use play::Summary;
+pub use addresses::{Addresses, TouchedPages};
+pub use blkparse::Action;
+pub use columns::{Column, ColumnOptions, Separator};
+pub use fields::TimeUnit;
+pub use format::{Entry, Format, FormatName, Found, Frame, Line, Malformed, ReaderOptions, FORMATS};
+pub use records::{Records, Tally};
+pub use summary::{DeviceSummary, Summary};
+pub use write::{Output, OutputFormat};
 
 use crate::{Options, Setting, Workload, WorkloadError};
-use play::{Plan, Player, Records};
+use play::{Plan, Player};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// What is done with a record that is not what the format says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnError {
+    /// The trace is refused, with the place and what was expected.
+    #[default]
+    Stop,
+    /// It is passed over and counted.
+    Skip,
+}
+
+/// What is done with a record whose time is before that of the record before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsorted {
+    /// It counts as malformed.
+    Reject,
+    /// It is taken at the time of the record before, and counted.
+    Raise,
+}
+
 /// Options of `[workload.trace]`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// The file; a relative path starts at the folder of the experiment.
@@ -33,9 +87,36 @@ pub struct Config {
     /// How the file is written.
     #[serde(default)]
     pub format: FormatName,
+    /// Which action of a block trace (`blkparse`, `wiscsee`) is the request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    /// The unit of times, where it is not that of the format.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<TimeUnit>,
+    /// The columns of the format `columns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Box<ColumnOptions>>,
+    /// What is done with malformed records: `stop` or `skip`.
+    #[serde(default)]
+    pub on_error: OnError,
+    /// What is done with times that go back: `reject` or `raise`; as is usual for the format unless it is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsorted: Option<Unsorted>,
+    /// The device whose requests are played, by its name in the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Lays the devices of the trace one behind the other, in the order in which they first occur.
+    #[serde(default)]
+    pub side_by_side: bool,
     /// What is done with addresses beyond the device: `reject`, `fold` or `compact`.
     #[serde(default)]
     pub addresses: Addresses,
+    /// Times are multiplied with this; 0.5 is twice as fast.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_scale: Option<f64>,
+    /// Longer pauses between two requests are cut to so many seconds, before times are scaled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_gap_s: Option<f64>,
     /// How often the trace is played.
     #[serde(default = "once")]
     pub repeat: u64,
@@ -54,7 +135,16 @@ impl Config {
         Self {
             path: path.to_owned(),
             format: FormatName::default(),
+            action: None,
+            time_unit: None,
+            columns: None,
+            on_error: OnError::default(),
+            unsorted: None,
+            device: None,
+            side_by_side: false,
             addresses: Addresses::default(),
+            time_scale: None,
+            longest_gap_s: None,
             repeat: 1,
             requests: None,
         }
@@ -64,13 +154,29 @@ impl Config {
         base.join(&self.path)
     }
 
+    /// The records of the file, one after the other, with the addresses that they have on their devices.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Option`]; [`WorkloadError::File`], [`WorkloadError::Record`] where its start is wrong.
+    pub fn records(&self, base: &Path) -> Result<Records, WorkloadError> {
+        self.check()?;
+        Records::open(self, base)
+    }
+
     /// Reads the trace through and counts.
     ///
     /// # Errors
-    /// [`WorkloadError::Record`], [`WorkloadError::File`]; [`WorkloadError::Stopped`] where `watch` says so.
+    /// As [`Self::records`]; [`WorkloadError::Stopped`] where `watch` says so.
     pub fn summary(&self, base: &Path, watch: &(dyn Fn(u64) -> bool + Sync)) -> Result<Summary, WorkloadError> {
-        let mut records = Records::open(self.file(base), self.format, self.requests)?;
-        Summary::of(&mut records, watch, |_| {})
+        Summary::of(&mut self.records(base)?, watch, |_, _| {})
+    }
+
+    /// Refuses a trace of several devices of which none was chosen.
+    ///
+    /// # Errors
+    /// [`WorkloadError::File`] with the devices and the ways out.
+    pub fn check_devices(&self, base: &Path, summary: &Summary) -> Result<(), WorkloadError> {
+        summary.check_devices(self, base)
     }
 }
 
@@ -85,19 +191,32 @@ impl Options for Config {
         if self.requests == Some(0) {
             return Err(WorkloadError::option("requests", &0, "at least one request is played"));
         }
+        if self.device.is_some() && self.side_by_side {
+            let why = "with workload.trace.device one device is played, and there is nothing to lay beside it";
+            return Err(WorkloadError::option("side_by_side", &true, why));
+        }
+        if self.format == FormatName::Columns && self.columns.is_none() {
+            let why = "it needs the table [workload.trace.columns] with at least op, address and size";
+            return Err(WorkloadError::option("format", &"columns", why));
+        }
+        if let (Some(columns), FormatName::Columns) = (&self.columns, self.format) {
+            columns.check()?;
+        } else if self.columns.is_some() {
+            let why = "they are read only with format = \"columns\"";
+            return Err(WorkloadError::option("columns", &"a table", why));
+        }
+        for (key, value, most) in [("time_scale", self.time_scale, 1e6), ("longest_gap_s", self.longest_gap_s, 9e9)] {
+            if value.is_some_and(|value| !(value >= 0.0 && value <= most)) {
+                let why = format!("expected a number from 0 to {most}");
+                return Err(WorkloadError::option(key, &value.unwrap_or_default(), why));
+            }
+        }
         Ok(())
     }
 
     fn open(&self, setting: &Setting<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
         self.check()?;
-        let plan = Plan {
-            file: self.file(setting.base),
-            format: self.format,
-            limit: self.requests,
-            repeat: self.repeat,
-            addresses: self.addresses,
-            capacity: setting.sectors,
-        };
+        let plan = Plan { config: self.clone(), base: setting.base.to_owned(), capacity: setting.sectors };
         Ok(Box::new(Player::open(plan, setting.watch)?))
     }
 

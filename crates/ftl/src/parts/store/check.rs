@@ -1,5 +1,6 @@
 //! The invariants of a store, derived anew from flash.
 
+use super::map_pages::MapPages;
 use super::{recover, Store};
 use crate::parts::block_scan::{scan, BlockScan};
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError};
@@ -35,7 +36,8 @@ impl Store {
     fn blocks_have_one_use(&self, in_use: &[BlockId]) {
         let mut seen = BTreeSet::new();
         let free = self.free.iter().map(|free| free.block);
-        for block in in_use.iter().copied().chain(free).chain(self.notes.blocks().iter().copied()) {
+        let map = self.map_pages.as_ref().and_then(MapPages::block);
+        for block in in_use.iter().copied().chain(free).chain(self.notes.blocks().iter().copied()).chain(map) {
             assert!(!self.free.is_bad(block), "block {block} is bad and in use");
             assert!(seen.insert(block), "block {block} is in use twice");
         }

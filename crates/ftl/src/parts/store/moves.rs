@@ -7,8 +7,8 @@ use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Orig
 use std::ops::Range;
 
 impl Store {
-    /// Moves the newest copies of `pages` to their own places in `block`, whose free pages begin there; false where
-    /// the block failed.
+    /// Moves the newest copies of the pages at `places` that lie in another block to their own places in `block`, which
+    /// takes them; false where the block failed.
     pub(crate) fn complete<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -166,26 +166,34 @@ impl Store {
         end: Time,
     ) {
         let target = self.geometry.block_of(first);
-        // The old copies lie in few blocks: a division for each change of block.
+        // The old copies lie in few blocks, one behind the other: a division for each change of block.
         let (mut block, mut places) = (BlockId::NONE, 0..0);
-        for (place, at) in (0..).zip(pages) {
-            let old = self.map[at as usize];
-            if old.is_some() {
-                if !places.contains(&old.0) {
-                    block = self.geometry.block_of(old);
-                    let start = self.geometry.page(block, 0).0;
-                    places = start..start + self.geometry.pages_per_block();
-                    let superseded = &mut self.superseded[block.index()];
-                    *superseded = end.max(*superseded);
+        let mut at = pages.start;
+        while at < pages.end {
+            let (old, place) = (self.map[at as usize], at - pages.start);
+            if !old.is_some() {
+                if is_pending(at) {
+                    self.mapped = self.mapped.max(end);
+                    self.map[at as usize] = Ppa(first.0 + place);
+                    self.valid.insert(target, place);
                 }
-                self.valid.remove(block, old.0 - places.start);
-            } else if is_pending(at) {
-                self.mapped = self.mapped.max(end);
-            } else {
+                at += 1;
                 continue;
             }
-            self.map[at as usize] = Ppa(first.0 + place);
-            self.valid.insert(target, place);
+            if !places.contains(&old.0) {
+                block = self.geometry.block_of(old);
+                let start = self.geometry.page(block, 0).0;
+                places = start..start + self.geometry.pages_per_block();
+                let superseded = &mut self.superseded[block.index()];
+                *superseded = end.max(*superseded);
+            }
+            let most = (pages.end - at).min(places.end - old.0);
+            let here = &mut self.map[at as usize..(at + most) as usize];
+            let run = (old.0..).zip(&*here).take_while(|&(next, page)| page.0 == next).count() as u32;
+            (first.0 + place..).zip(&mut here[..run as usize]).for_each(|(to, page)| *page = Ppa(to));
+            self.valid.remove_run(block, old.0 - places.start, run);
+            self.valid.insert_run(target, place, run);
+            at += run;
         }
     }
 

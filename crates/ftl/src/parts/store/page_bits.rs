@@ -53,6 +53,30 @@ impl PageBits {
         self.words[word] &= !(1 << (page % 64));
     }
 
+    /// The bits of `count` pages from `first` on in each word of a block that has some.
+    #[inline]
+    fn masks(first: u32, count: u32) -> impl Iterator<Item = (usize, u64)> {
+        let end = first + count;
+        (first / 64..end.div_ceil(64)).map(move |word| {
+            let from = 64 * word;
+            (word as usize, low_bits(end - from) & !low_bits(first.saturating_sub(from)))
+        })
+    }
+
+    /// Puts `count` pages of `block` from `first` on into the set.
+    #[inline]
+    pub(crate) fn insert_run(&mut self, block: BlockId, first: u32, count: u32) {
+        let words = self.words_mut(block);
+        Self::masks(first, count).for_each(|(word, mask)| words[word] |= mask);
+    }
+
+    /// Takes `count` pages of `block` from `first` on out of the set.
+    #[inline]
+    pub(crate) fn remove_run(&mut self, block: BlockId, first: u32, count: u32) {
+        let words = self.words_mut(block);
+        Self::masks(first, count).for_each(|(word, mask)| words[word] &= !mask);
+    }
+
     /// Puts the first `pages` pages of `block`, and no others, into the set.
     pub(crate) fn set_first(&mut self, block: BlockId, pages: u32) {
         for (first, word) in (0..).step_by(64).zip(self.words_mut(block)) {
@@ -98,6 +122,23 @@ fn low_bits(count: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_are_pages_one_by_one() {
+        let geometry = Geometry::single_die(3, 200, 512).unwrap();
+        let block = BlockId(1);
+        for (first, count) in [(0, 0), (0, 1), (0, 64), (3, 61), (63, 2), (64, 64), (10, 190), (0, 200), (199, 1)] {
+            let (mut by_run, mut by_page) = (PageBits::new(&geometry), PageBits::new(&geometry));
+            by_run.insert_run(block, first, count);
+            (first..first + count).for_each(|page| by_page.insert(block, page));
+            assert_eq!(by_run.words, by_page.words, "{first}, {count}");
+            by_run.set_first(block, 200);
+            by_page.set_first(block, 200);
+            by_run.remove_run(block, first, count);
+            (first..first + count).for_each(|page| by_page.remove(block, page));
+            assert_eq!(by_run.words, by_page.words, "{first}, {count}");
+        }
+    }
 
     #[test]
     fn sets_of_neighbouring_blocks_do_not_touch() {

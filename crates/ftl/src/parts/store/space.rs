@@ -14,7 +14,7 @@ impl Store {
     /// Whether a block may be taken for the host where `owed` more will be.
     #[inline]
     pub(crate) fn has_room_beside(&self, owed: u32) -> bool {
-        self.free.count() > self.options.reserve_blocks + self.notes.unclaimed() + owed
+        self.free.count() > self.options.reserve_blocks + self.notes.unclaimed() + self.unclaimed_by_map() + owed
     }
 
     /// What was issued last must be durable before another block is opened.

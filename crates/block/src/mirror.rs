@@ -1,6 +1,6 @@
 //! Bytes in memory for a device without bytes.
 
-use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
+use crate::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_nand::SECTOR_BYTES;
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,8 +10,8 @@ const PIECE: usize = 1 << 20;
 
 /// A device that keeps the bytes itself and passes every request on without them.
 ///
-/// A tree needs the bytes of its pages; a device that only counts has none. Over a mirror the tree runs on the fast
-/// counting stack, and the device below sees exactly the requests that one with bytes would see.
+/// An index or a file system needs the bytes that it wrote; a device that only counts has none. Over a mirror they run
+/// on the fast counting stack, and the device below sees exactly the requests that one with bytes would see.
 #[derive(Debug)]
 pub struct Mirror<D> {
     inner: D,
@@ -81,7 +81,7 @@ impl<D: BlockDevice> Mirror<D> {
                 let completion = self.inner.submit(request, Payload::Read(bytes))?;
                 let mut kept = vec![0; bytes.len()];
                 self.read(start(request), &mut kept);
-                assert!(kept == **bytes, "sector {} reads back other bytes than the index wrote there", request.sector);
+                assert!(kept == **bytes, "sector {} reads back other bytes than were written there", request.sector);
                 Ok(completion)
             }
         }

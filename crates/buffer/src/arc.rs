@@ -1,0 +1,197 @@
+//! ARC: recency and frequency in a balance that adapts.
+//!
+//! ## Idea
+//! Pages that were used once of late stand in one list, those that were used again in another. Each list has ghosts, the
+//! pages that it lost. A page that comes back as a ghost says which list was too short, and the balance moves there.
+//!
+//! ## Write path
+//! As in LRU, but for the choice of the page that goes: the oldest of the first list where it is longer than its target,
+//! else the oldest of the second.
+//!
+//! ## Recovery
+//! All of it is DRAM: a power cut takes what was not flushed.
+//!
+//! ## Invariants
+//! With c pages: the first list and its ghosts are at most c, all four together at most 2 c.
+//!
+//! ## Differences
+//! The target is a fraction of pages, so that a step of |B2| / |B1| is taken as it is. Trims make room that the paper does
+//! not know: until the buffer is full again nothing goes and no ghost is made, and a page that goes with a trim leaves none.
+//!
+//! ## References
+//! N. Megiddo, D. S. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003.
+
+use crate::parts::cache::Cached;
+use crate::parts::ghost::Ghost;
+use crate::parts::list::{Links, List};
+use crate::parts::paged::{Paged, Replacement};
+use crate::parts::pages::{Pages, Slot};
+use crate::parts::sizes::{Size, Unit};
+use crate::{MountError, Options};
+use nandlab_block::ByteCount;
+use nandlab_nand::nvm::Nvm;
+use nandlab_nand::Geometry;
+
+/// Options of `[buffer.arc]`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Size of the buffer; rounded down to whole pages.
+    pub size: ByteCount,
+    /// Whether pages that were read come in.
+    pub cache_reads: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { size: crate::DEFAULT_SIZE, cache_reads: true }
+    }
+}
+
+impl Options for Config {
+    fn memories(&self) -> Vec<Size> {
+        vec![Size { key: "buffer.arc.size", bytes: self.size, unit: Unit::Page }]
+    }
+
+    fn sized(&self, bytes: u64, _: &Geometry) -> Self {
+        Self { size: ByteCount(bytes), ..self.clone() }
+    }
+
+    fn variants(&self) -> Vec<(&'static str, Self)> {
+        vec![("write_only", Self { cache_reads: false, ..self.clone() })]
+    }
+}
+
+impl Config {
+    pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<Paged<Arc>>, MountError> {
+        Paged::mount(geometry, nvram, &self.memories()[0], self.cache_reads, |pages| Arc {
+            links: Links::default(),
+            once: List::default(),
+            again: List::default(),
+            once_ghosts: Ghost::default(),
+            again_ghosts: Ghost::default(),
+            capacity: pages,
+            target: 0.0,
+            ghost: Known::No,
+            leaves_ghost: true,
+        })
+    }
+}
+
+/// Whether the page of the last miss was a ghost, and of which list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Known {
+    No,
+    Once,
+    Again,
+}
+
+/// In the mark of a page: it is in the second list.
+const AGAIN: u8 = 1;
+
+/// T1, T2, B1 and B2 of the paper.
+#[derive(Debug)]
+pub(crate) struct Arc {
+    links: Links,
+    once: List,
+    again: List,
+    once_ghosts: Ghost,
+    again_ghosts: Ghost,
+    capacity: u32,
+    /// How long the first list should be: p.
+    target: f64,
+    ghost: Known,
+    /// Whether the victim is remembered.
+    leaves_ghost: bool,
+}
+
+impl Arc {
+    /// Case IV of the paper: of a page that nobody knows the lists must not grow beyond their bounds.
+    fn bound_ghosts(&mut self) {
+        self.leaves_ghost = true;
+        let (once, capacity) = (self.once.len() + self.once_ghosts.len(), self.capacity);
+        if once >= capacity {
+            if self.once.len() < capacity {
+                self.once_ghosts.pop();
+            } else {
+                self.leaves_ghost = false;
+            }
+        } else if once + self.again.len() + self.again_ghosts.len() >= 2 * capacity {
+            self.again_ghosts.pop();
+        }
+    }
+}
+
+impl Replacement for Arc {
+    #[inline]
+    fn hit(&mut self, pages: &mut Pages, slot: Slot) {
+        if pages.mark(slot) == AGAIN {
+            return self.again.move_to_front(&mut self.links, slot);
+        }
+        self.once.remove(&mut self.links, slot);
+        self.again.push_front(&mut self.links, slot);
+        pages.set_mark(slot, AGAIN);
+    }
+
+    #[inline]
+    fn miss(&mut self, lpn: u32) {
+        let (once, again) = (f64::from(self.once_ghosts.len()), f64::from(self.again_ghosts.len()));
+        self.ghost = if self.once_ghosts.remove(lpn) {
+            self.target = f64::from(self.capacity).min(self.target + (again / once).max(1.0));
+            Known::Once
+        } else if self.again_ghosts.remove(lpn) {
+            self.target = (self.target - (once / again).max(1.0)).max(0.0);
+            Known::Again
+        } else {
+            Known::No
+        };
+    }
+
+    #[inline]
+    fn victim(&mut self, _: &mut Pages) -> Slot {
+        self.leaves_ghost = true;
+        if self.ghost == Known::No {
+            self.bound_ghosts();
+            if !self.leaves_ghost {
+                return self.once.back();
+            }
+        }
+        let length = f64::from(self.once.len());
+        let is_longer = length > self.target || self.ghost == Known::Again && length == self.target;
+        if !self.once.is_empty() && is_longer || self.again.is_empty() {
+            self.once.back()
+        } else {
+            self.again.back()
+        }
+    }
+
+    #[inline]
+    fn evicted(&mut self, slot: Slot, lpn: u32) {
+        let is_once = !self.once.is_empty() && self.once.back() == slot;
+        let (list, ghosts) = match is_once {
+            true => (&mut self.once, &mut self.once_ghosts),
+            false => (&mut self.again, &mut self.again_ghosts),
+        };
+        list.remove(&mut self.links, slot);
+        if self.leaves_ghost {
+            ghosts.push(lpn);
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, pages: &mut Pages, slot: Slot) {
+        let is_known = self.ghost != Known::No;
+        pages.set_mark(slot, u8::from(is_known));
+        let list = if is_known { &mut self.again } else { &mut self.once };
+        list.push_front(&mut self.links, slot);
+    }
+
+    fn forget(&mut self, pages: &mut Pages, slot: Slot) {
+        let list = if pages.mark(slot) == AGAIN { &mut self.again } else { &mut self.once };
+        list.remove(&mut self.links, slot);
+    }
+
+    fn state_bytes(&self) -> u64 {
+        Ghost::bytes(2 * u64::from(self.capacity))
+    }
+}

@@ -1,0 +1,124 @@
+//! CLOCK: the oldest page goes that was not used since the hand passed it.
+//!
+//! ## Idea
+//! A bit for each page says that it was used. A hand goes round over the pages: it clears a bit that is set and takes the
+//! first page whose bit is not. It comes near LRU at the price of a bit instead of a place in a list.
+//!
+//! ## Write path
+//! As in LRU, but for the choice of the page that goes. A page that comes stands right behind the hand, so that it is
+//! visited last.
+//!
+//! ## Recovery
+//! All of it is DRAM: a power cut takes what was not flushed.
+//!
+//! ## Invariants
+//! Every page is in the ring once; no more are here than fit.
+//!
+//! ## Differences
+//! Whether the bit of a page that comes is set is an option (`reference_on_insert`); it is not.
+//!
+//! ## References
+//! F. J. Corbato, "A paging experiment with the Multics system", MIT Project MAC Report MAC-M-384, 1968.
+
+use crate::parts::cache::Cached;
+use crate::parts::list::{Links, List};
+use crate::parts::paged::{Paged, Replacement};
+use crate::parts::pages::{Pages, Slot};
+use crate::parts::sizes::{Size, Unit};
+use crate::{MountError, Options};
+use nandlab_block::ByteCount;
+use nandlab_nand::nvm::Nvm;
+use nandlab_nand::Geometry;
+
+/// Options of `[buffer.clock]`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Size of the buffer; rounded down to whole pages.
+    pub size: ByteCount,
+    /// Whether pages that were read come in.
+    pub cache_reads: bool,
+    /// Whether a page that comes counts as used.
+    pub reference_on_insert: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { size: crate::DEFAULT_SIZE, cache_reads: true, reference_on_insert: false }
+    }
+}
+
+impl Options for Config {
+    fn memories(&self) -> Vec<Size> {
+        vec![Size { key: "buffer.clock.size", bytes: self.size, unit: Unit::Page }]
+    }
+
+    fn sized(&self, bytes: u64, _: &Geometry) -> Self {
+        Self { size: ByteCount(bytes), ..self.clone() }
+    }
+
+    fn variants(&self) -> Vec<(&'static str, Self)> {
+        vec![
+            ("write_only", Self { cache_reads: false, ..self.clone() }),
+            ("referenced", Self { reference_on_insert: true, ..self.clone() }),
+        ]
+    }
+}
+
+impl Config {
+    pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<Paged<Clock>>, MountError> {
+        let mark = u8::from(self.reference_on_insert);
+        Paged::mount(geometry, nvram, &self.memories()[0], self.cache_reads, |_| Clock {
+            links: Links::default(),
+            ring: List::default(),
+            mark,
+        })
+    }
+}
+
+/// The ring as a list: its end is where the hand stands, its front right behind it.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    links: Links,
+    ring: List,
+    /// The bit of a page that comes.
+    mark: u8,
+}
+
+impl Replacement for Clock {
+    #[inline]
+    fn hit(&mut self, pages: &mut Pages, slot: Slot) {
+        pages.set_mark(slot, 1);
+    }
+
+    #[inline]
+    fn victim(&mut self, pages: &mut Pages) -> Slot {
+        loop {
+            let slot = self.ring.back();
+            if pages.mark(slot) == 0 {
+                return slot;
+            }
+            pages.set_mark(slot, 0);
+            self.ring.move_to_front(&mut self.links, slot);
+        }
+    }
+
+    #[inline]
+    fn evicted(&mut self, slot: Slot, _: u32) {
+        self.ring.remove(&mut self.links, slot);
+    }
+
+    #[inline]
+    fn insert(&mut self, pages: &mut Pages, slot: Slot) {
+        pages.set_mark(slot, self.mark);
+        self.ring.push_front(&mut self.links, slot);
+    }
+
+    fn forget(&mut self, _: &mut Pages, slot: Slot) {
+        self.ring.remove(&mut self.links, slot);
+    }
+
+    fn state_bytes(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,103 @@
+//! FAB: the block with the most pages goes.
+//!
+//! ## Idea
+//! The pages of a logical block are written back together, so that the FTL merges it once. The block of which most pages
+//! are here gives the most room for the fewest merges.
+//!
+//! ## Write path
+//! Pages hang on the node of their block. A use of any of them makes the block the most recent. Where room is needed, the
+//! block with the most pages goes, the least recent one of several: its dirty pages are written as one ordered run, its
+//! clean ones are dropped.
+//!
+//! ## Recovery
+//! All of it is DRAM: a power cut takes what was not flushed.
+//!
+//! ## Invariants
+//! Every page is on the node of its block, every node in the list of its number of pages.
+//!
+//! ## Differences
+//! Whether pages that were read come in is an option (`cache_reads`).
+//!
+//! ## References
+//! H. Jo, J.-U. Kang, S.-Y. Park, J.-S. Kim, J. Lee, "FAB: flash-aware buffer management policy for portable media
+//! players", IEEE Transactions on Consumer Electronics 52(2), 2006.
+
+use crate::parts::blocks::Node;
+use crate::parts::blockwise::{BlockOrder, Blockwise, Manner, Use};
+use crate::parts::cache::Cached;
+use crate::parts::ranked::Ranked;
+use crate::parts::sizes::{Size, Unit};
+use crate::{MountError, Options};
+use nandlab_block::ByteCount;
+use nandlab_nand::nvm::Nvm;
+use nandlab_nand::Geometry;
+
+/// Options of `[buffer.fab]`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Size of the buffer; rounded down to whole pages.
+    pub size: ByteCount,
+    /// Whether pages that were read come in.
+    pub cache_reads: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { size: crate::DEFAULT_SIZE, cache_reads: true }
+    }
+}
+
+impl Options for Config {
+    fn memories(&self) -> Vec<Size> {
+        vec![Size { key: "buffer.fab.size", bytes: self.size, unit: Unit::Page }]
+    }
+
+    fn sized(&self, bytes: u64, _: &Geometry) -> Self {
+        Self { size: ByteCount(bytes), ..self.clone() }
+    }
+
+    fn variants(&self) -> Vec<(&'static str, Self)> {
+        vec![("write_only", Self { cache_reads: false, ..self.clone() })]
+    }
+}
+
+impl Config {
+    pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<Blockwise<Fab>>, MountError> {
+        let manner = Manner { caches_reads: self.cache_reads, pads: false };
+        Blockwise::mount(geometry, nvram, &self.memories()[0], manner, Fab::default())
+    }
+}
+
+/// The nodes by their number of pages.
+#[derive(Debug, Default)]
+pub(crate) struct Fab {
+    nodes: Ranked,
+}
+
+impl BlockOrder for Fab {
+    #[inline]
+    fn used(&mut self, used: &Use) {
+        if used.is_new {
+            self.nodes.add(used.node, used.pages);
+        } else {
+            self.nodes.used(used.node, used.pages);
+        }
+    }
+
+    fn victim(&mut self) -> Node {
+        self.nodes.highest()
+    }
+
+    fn shrunk(&mut self, node: Node, pages: u32) {
+        self.nodes.set_rank(node, pages);
+    }
+
+    fn closed(&mut self, node: Node) {
+        self.nodes.remove(node);
+    }
+
+    fn bytes(&self, nodes: u64) -> u64 {
+        Ranked::bytes(nodes, 1 + nodes)
+    }
+}

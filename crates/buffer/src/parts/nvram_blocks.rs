@@ -1,0 +1,151 @@
+//! NVRAM as blocks of pages, beside pages in DRAM.
+
+use super::blocks::{Blocks, Node};
+use super::blockwise::mark_of;
+use super::io::{Io, NO_PADDING};
+use super::pages::{Pages, Slot};
+use crate::Memory;
+use nandlab_block::Error;
+use nandlab_nand::Geometry;
+
+/// What a block takes of NVRAM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allocation {
+    /// Room for all its pages, whether they are there or not.
+    Block,
+    /// Room for the pages that are there.
+    Page,
+}
+
+/// The blocks of which pages are here, and how much of NVRAM they take.
+#[derive(Debug)]
+pub(crate) struct NvramBlocks {
+    /// All pages that are here, in both memories.
+    pub blocks: Blocks,
+    /// Pages in NVRAM of each node.
+    pages: Vec<u32>,
+    allocation: Allocation,
+    pages_per_block: u32,
+    capacity_pages: u32,
+    capacity_blocks: u32,
+    used_pages: u32,
+    used_blocks: u32,
+    batch: Vec<Slot>,
+}
+
+impl NvramBlocks {
+    /// Blocks in NVRAM of so many pages, whole blocks of them where blocks are allocated.
+    pub(crate) fn new(geometry: &Geometry, capacity_pages: u32, allocation: Allocation) -> Self {
+        Self {
+            blocks: Blocks::new(geometry.pages_per_block()),
+            pages: Vec::new(),
+            allocation,
+            pages_per_block: geometry.pages_per_block(),
+            capacity_pages,
+            capacity_blocks: capacity_pages / geometry.pages_per_block(),
+            used_pages: 0,
+            used_blocks: 0,
+            batch: Vec::new(),
+        }
+    }
+
+    /// Pages of the block in NVRAM.
+    #[inline]
+    pub(crate) fn pages(&self, node: Node) -> u32 {
+        self.pages.get(node as usize).copied().unwrap_or(0)
+    }
+
+    /// Whether all pages of the block are in NVRAM.
+    #[inline]
+    pub(crate) fn is_complete(&self, node: Node) -> bool {
+        self.pages(node) == self.pages_per_block
+    }
+
+    /// The node of the block of a page, if anything of it is in NVRAM.
+    #[inline]
+    pub(crate) fn present(&self, lpn: u32) -> Option<Node> {
+        let node = self.blocks.find(self.blocks.block_of(lpn))?;
+        if self.pages(node) == 0 {
+            return None;
+        }
+        Some(node)
+    }
+
+    /// Whether a page comes into NVRAM without another one leaving; `present` is the node of its block.
+    #[inline]
+    pub(crate) fn has_room(&self, present: Option<Node>) -> bool {
+        match self.allocation {
+            Allocation::Page => self.used_pages < self.capacity_pages,
+            Allocation::Block => present.is_some() || self.used_blocks < self.capacity_blocks,
+        }
+    }
+
+    /// A page has come that is in DRAM, or will be moved by the caller.
+    #[inline]
+    pub(crate) fn add(&mut self, lpn: u32, slot: Slot) -> Node {
+        self.blocks.add(lpn, slot).0
+    }
+
+    /// A page of the node has come into NVRAM; whether it is the first.
+    #[inline]
+    pub(crate) fn add_nvram(&mut self, node: Node) -> bool {
+        let pages = mark_of(&mut self.pages, node);
+        *pages += 1;
+        self.used_pages += 1;
+        let is_first = *pages == 1;
+        if is_first {
+            self.used_blocks += 1;
+        }
+        is_first
+    }
+
+    /// A page goes; its node, where that has no page in NVRAM any more but had one before.
+    pub(crate) fn remove(&mut self, pages: &Pages, slot: Slot) -> Option<Node> {
+        let (node, _) = self.blocks.remove(slot);
+        if pages.memory(slot) == Memory::Dram {
+            return None;
+        }
+        self.pages[node as usize] -= 1;
+        self.used_pages -= 1;
+        let is_last = self.pages[node as usize] == 0;
+        if !is_last {
+            return None;
+        }
+        self.used_blocks -= 1;
+        Some(node)
+    }
+
+    /// Writes what is dirty of a block in both memories as one ordered run, with its clean pages where `with_clean`. Its
+    /// pages in NVRAM go; those in DRAM stay, clean, and `cleaned` gets those that were dirty.
+    pub(crate) fn flush(
+        &mut self,
+        io: &mut Io<'_>,
+        node: Node,
+        with_clean: bool,
+        mut cleaned: impl FnMut(&mut Pages, Slot),
+    ) -> Result<(), Error> {
+        let mut batch = std::mem::take(&mut self.batch);
+        self.blocks.dirty(io.pages, node, &mut batch);
+        let dirty = batch.len();
+        if with_clean && dirty > 0 {
+            batch.extend(self.blocks.slots(node).filter(|&slot| !io.pages.is_dirty(slot)));
+        }
+        let written = if dirty == 0 { Ok(()) } else { io.write_back(&batch, NO_PADDING) };
+        if written.is_ok() {
+            for &slot in &batch[..dirty] {
+                if io.pages.memory(slot) == Memory::Dram {
+                    cleaned(io.pages, slot);
+                }
+            }
+            batch.clear();
+            batch.extend(self.blocks.slots(node).filter(|&slot| io.pages.memory(slot) == Memory::Nvram));
+            for &slot in &batch {
+                self.remove(io.pages, slot);
+                io.pages.release(slot);
+            }
+        }
+        self.batch = batch;
+        written
+    }
+}

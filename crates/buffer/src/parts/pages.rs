@@ -1,0 +1,234 @@
+//! The pages of a buffer: which are here, in which memory, and what of them is newer than below.
+
+use super::list::NONE;
+use super::places::{Header, Places};
+use super::table::Table;
+use crate::{Counts, Memory, MountError};
+use nandlab_nand::nvm::Nvm;
+use nandlab_nand::{Geometry, Origin, SECTOR_BYTES};
+
+/// Number of a page that is here; policies keep their lists over slots.
+pub(crate) type Slot = u32;
+
+/// Bytes that firmware keeps about a page: its number, its place, two sector masks, origin and marks.
+pub(crate) const FRAME_BYTES: u64 = 28;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    /// Sectors that are here.
+    pub valid: u64,
+    /// Those of them that are newer than below.
+    pub dirty: u64,
+    pub lpn: u32,
+    /// Where it stands in NVRAM; [`NONE`] elsewhere.
+    pub place: u32,
+    /// Who wrote it last.
+    pub origin: Origin,
+    pub memory: Memory,
+    /// Whether the slot is among `unflushed`.
+    pub listed: bool,
+    /// A few bits for the policy: referenced, visited, a count.
+    pub mark: u8,
+}
+
+/// The state of a buffer without its policy.
+#[derive(Clone, Debug)]
+pub(crate) struct Pages {
+    pub(super) frames: Vec<Frame>,
+    free: Vec<Slot>,
+    table: Table,
+    pub(super) page_bytes: usize,
+    /// log2 of the sectors of a page.
+    pub(super) page_shift: u32,
+    /// Every sector of a page.
+    pub(super) full: u64,
+    /// Whether requests come with bytes.
+    pub(super) has_bytes: bool,
+    /// The bytes of pages in DRAM, by slot.
+    pub(super) dram: Vec<u8>,
+    /// A page that moves between memories; zeros in a run without bytes.
+    pub(super) scratch: Vec<u8>,
+    /// A page as it is below.
+    pub(super) fetched: Vec<u8>,
+    /// What a write-back sends below.
+    pub(super) run_bytes: Vec<u8>,
+    /// The pages of a write-back by number; kept for its memory.
+    pub(super) batch: Vec<(u32, Slot)>,
+    /// Slots that were written in DRAM since the last flush, and maybe others.
+    pub(super) unflushed: Vec<Slot>,
+    pub(super) places: Places,
+    pub(crate) counts: Counts,
+}
+
+impl Pages {
+    /// No pages but those that `nvram`, with room for `nvram_pages`, holds from before; their slots, oldest first.
+    pub(crate) fn mount(
+        geometry: &Geometry,
+        nvram: &mut dyn Nvm,
+        nvram_pages: u64,
+    ) -> Result<(Self, Vec<Slot>), MountError> {
+        let mut found = Vec::new();
+        let places = Places::mount(nvram, nvram_pages, geometry.page_bytes().into(), &mut found)?;
+        let mut pages = Self {
+            frames: Vec::new(),
+            free: Vec::new(),
+            table: Table::default(),
+            page_bytes: geometry.page_bytes() as usize,
+            page_shift: geometry.sectors_per_page().trailing_zeros(),
+            full: geometry.full_mask().0,
+            has_bytes: !found.is_empty(),
+            dram: Vec::new(),
+            scratch: vec![0; geometry.page_bytes() as usize],
+            fetched: vec![0; geometry.page_bytes() as usize],
+            run_bytes: Vec::new(),
+            batch: Vec::new(),
+            unflushed: Vec::new(),
+            places,
+            counts: Counts::default(),
+        };
+        let mut slots = Vec::new();
+        for (Header { lpn, origin, dirty, .. }, place) in found {
+            if lpn >= geometry.pages() || dirty & !pages.full != 0 {
+                return Err(MountError::Config(format!(
+                    "the NVRAM holds page {lpn}, which the device below cannot have: it belongs to another device"
+                )));
+            }
+            let slot = pages.take(lpn, Memory::Nvram);
+            let frame = &mut pages.frames[slot as usize];
+            (frame.valid, frame.dirty, frame.origin, frame.place) = (dirty, dirty, origin, place);
+            slots.push(slot);
+        }
+        Ok((pages, slots))
+    }
+
+    /// The slot of a page that is here.
+    #[inline]
+    pub(crate) fn find(&self, lpn: u32) -> Option<Slot> {
+        self.table.get(lpn)
+    }
+
+    /// A slot for a page that is not here; nothing of it is valid yet.
+    #[inline]
+    pub(crate) fn take(&mut self, lpn: u32, memory: Memory) -> Slot {
+        let fresh =
+            Frame { valid: 0, dirty: 0, lpn, place: NONE, origin: Origin::HOST, memory, listed: false, mark: 0 };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                let frame = &mut self.frames[slot as usize];
+                *frame = Frame { listed: frame.listed, ..fresh };
+                slot
+            }
+            None => {
+                self.frames.push(fresh);
+                self.frames.len() as u32 - 1
+            }
+        };
+        self.table.insert(lpn, slot);
+        slot
+    }
+
+    /// Forgets a page of which nothing must survive any more.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: Slot) {
+        let frame = self.frames[slot as usize];
+        debug_assert!(frame.dirty == 0, "page {} would be lost", frame.lpn);
+        if frame.place != NONE {
+            self.places.give_back(frame.place);
+        }
+        self.table.remove(frame.lpn);
+        self.free.push(slot);
+    }
+
+    #[inline]
+    pub(crate) fn lpn(&self, slot: Slot) -> u32 {
+        self.frames[slot as usize].lpn
+    }
+
+    #[inline]
+    pub(crate) fn memory(&self, slot: Slot) -> Memory {
+        self.frames[slot as usize].memory
+    }
+
+    /// Whether it holds anything newer than below.
+    #[inline]
+    pub(crate) fn is_dirty(&self, slot: Slot) -> bool {
+        self.frames[slot as usize].dirty != 0
+    }
+
+    #[inline]
+    pub(crate) fn mark(&self, slot: Slot) -> u8 {
+        self.frames[slot as usize].mark
+    }
+
+    #[inline]
+    pub(crate) fn set_mark(&mut self, slot: Slot, mark: u8) {
+        self.frames[slot as usize].mark = mark;
+    }
+
+    /// Slots that were ever in use.
+    pub(crate) fn slots(&self) -> u32 {
+        self.frames.len() as u32
+    }
+
+    /// Whether the slot holds a page.
+    pub(super) fn is_taken(&self, slot: Slot) -> bool {
+        self.find(self.lpn(slot)) == Some(slot)
+    }
+
+    /// Changes what of a page is dirty, and keeps count of the pages that a power cut would take.
+    #[inline]
+    pub(super) fn set_dirty(&mut self, slot: Slot, dirty: u64) {
+        let frame = &mut self.frames[slot as usize];
+        if frame.memory == Memory::Dram {
+            let dram = &mut self.counts.dirty_dram_pages;
+            *dram = *dram + u64::from(dirty != 0) - u64::from(frame.dirty != 0);
+            self.counts.dirty_dram_pages_max = self.counts.dirty_dram_pages_max.max(*dram);
+            if dirty != 0 && !frame.listed {
+                frame.listed = true;
+                self.unflushed.push(slot);
+            }
+        }
+        frame.dirty = dirty;
+    }
+
+    /// The bytes of a slot in DRAM.
+    pub(super) fn dram_page(&mut self, slot: Slot) -> &mut [u8] {
+        let start = slot as usize * self.page_bytes;
+        let end = start + self.page_bytes;
+        if self.dram.len() < end {
+            self.dram.resize((self.frames.len() * self.page_bytes).max(end), 0);
+        }
+        &mut self.dram[start..end]
+    }
+}
+
+/// Runs of set bits: first and number.
+pub(super) fn runs(mut mask: u64) -> impl Iterator<Item = (u32, u32)> {
+    std::iter::from_fn(move || {
+        (mask != 0).then(|| {
+            let first = mask.trailing_zeros();
+            let count = (mask >> first).trailing_ones();
+            mask &= if first + count == 64 { 0 } else { u64::MAX << (first + count) };
+            (first, count)
+        })
+    })
+}
+
+/// The bytes of sectors in a page.
+pub(super) fn bytes_of(first: u32, count: u32) -> std::ops::Range<usize> {
+    let start = (first * SECTOR_BYTES) as usize;
+    start..start + (count * SECTOR_BYTES) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_bits() {
+        assert!(runs(0).eq([]));
+        assert!(runs(0b1101_1000).eq([(3, 2), (6, 2)]));
+        assert!(runs(u64::MAX).eq([(0, 64)]));
+        assert!(runs(1 << 63 | 1).eq([(0, 1), (63, 1)]));
+    }
+}

@@ -1,0 +1,197 @@
+//! Where pages stand in NVRAM, so that a mount finds them there.
+//!
+//! The memory begins with a word that says how it is divided, then come the headers of all places, then their pages.
+//! A header is four words: the page and the origin of its author, the sectors that are newer than below, a sequence
+//! number, and last a checksum of the three, which is 0 where the place holds nothing that must survive. That word is
+//! stored after everything else of its place, and cleared before anything of it changes: a store of a word is never
+//! torn, so a place is there wholly or not at all. A page is changed in another place than the one it stands in; until
+//! the old header is cleared both are there, and the higher sequence number wins.
+
+use super::list::NONE;
+use crate::MountError;
+use nandlab_nand::nvm::{Nvm, PowerLost, WORD_BYTES};
+use nandlab_nand::Origin;
+
+const HEADER_BYTES: u64 = 4 * WORD_BYTES;
+/// Where the checksum is in a header.
+const VALID: u64 = 3 * WORD_BYTES;
+/// A place more than pages, for the change of a page.
+const SPARE: u64 = 1;
+const FORMAT: u64 = 0x6E61_6E64_6C61_6201;
+
+/// What a header says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    pub lpn: u32,
+    pub origin: Origin,
+    /// Sectors that are newer than below.
+    pub dirty: u64,
+    pub sequence: u64,
+}
+
+impl Header {
+    fn words(&self) -> [u64; 3] {
+        [u64::from(self.lpn) | u64::from(self.origin.0) << 32, self.dirty, self.sequence]
+    }
+
+    fn of([page, dirty, sequence]: [u64; 3]) -> Self {
+        Self { lpn: page as u32, origin: Origin((page >> 32) as u8), dirty, sequence }
+    }
+}
+
+/// A number that is not 0 and changes with each of the words.
+fn checksum(words: [u64; 3]) -> u64 {
+    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0xD129_42B9_4A1D_5A2D).rotate_left(29);
+    words.into_iter().fold(FORMAT, mix) | 1
+}
+
+/// The places of an NVRAM: which are free, and how to write to one.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    page_bytes: u64,
+    places: u64,
+    free: Vec<u32>,
+    /// Places from this one on were never used.
+    unused: u32,
+    next_sequence: u64,
+}
+
+impl Places {
+    /// Bytes of NVRAM that `pages` pages need; none for none.
+    pub(crate) fn bytes(pages: u64, page_bytes: u64) -> u64 {
+        match pages {
+            0 => 0,
+            _ => Self::data_start(pages + SPARE) + (pages + SPARE) * page_bytes,
+        }
+    }
+
+    fn data_start(places: u64) -> u64 {
+        WORD_BYTES + places * HEADER_BYTES
+    }
+
+    /// Reads what `nvram` holds; `found` gets the newest of each page with its place, the oldest page first.
+    ///
+    /// Memory of zeros is divided anew. What a cut left twice is there once afterwards.
+    pub(crate) fn mount(
+        nvram: &mut dyn Nvm,
+        pages: u64,
+        page_bytes: u64,
+        found: &mut Vec<(Header, u32)>,
+    ) -> Result<Self, MountError> {
+        let places = if pages == 0 { 0 } else { pages + SPARE };
+        let mut this = Self { page_bytes, places, free: Vec::new(), unused: 0, next_sequence: 1 };
+        if pages == 0 {
+            return Ok(this);
+        }
+        let needed = Self::bytes(pages, page_bytes);
+        if nvram.bytes() < needed || places >= u64::from(NONE) {
+            let has = nvram.bytes();
+            return Err(MountError::Config(format!(
+                "the NVRAM has {has} bytes, and {pages} pages of {page_bytes} bytes need {needed} with their headers"
+            )));
+        }
+        let format = checksum([FORMAT, pages, page_bytes]);
+        match this.word(nvram, 0)? {
+            0 => nvram.store(0, format.to_le_bytes())?,
+            there if there == format => this.scan(nvram, found)?,
+            _ => {
+                return Err(MountError::Config(format!(
+                    "the NVRAM is divided otherwise than into {pages} pages of {page_bytes} bytes: \
+                     mount it with the sizes with which it was written"
+                )))
+            }
+        }
+        Ok(this)
+    }
+
+    fn word(&self, nvram: &mut dyn Nvm, at: u64) -> Result<u64, PowerLost> {
+        let mut word = [0; WORD_BYTES as usize];
+        nvram.read(at, &mut word)?;
+        Ok(u64::from_le_bytes(word))
+    }
+
+    fn scan(&mut self, nvram: &mut dyn Nvm, found: &mut Vec<(Header, u32)>) -> Result<(), PowerLost> {
+        for place in 0..self.places as u32 {
+            let mut bytes = [0; HEADER_BYTES as usize];
+            nvram.read(self.header(place), &mut bytes)?;
+            let word = |at: usize| u64::from_le_bytes(bytes[at * 8..][..8].try_into().expect("a word is 8 bytes"));
+            let words = [word(0), word(1), word(2)];
+            if word(3) == checksum(words) {
+                found.push((Header::of(words), place));
+            }
+        }
+        // The newest first among those of a page.
+        found.sort_unstable_by_key(|(header, _)| (header.lpn, std::cmp::Reverse(header.sequence)));
+        self.next_sequence = 1 + found.iter().map(|(header, _)| header.sequence).max().unwrap_or(0);
+        let mut taken = vec![false; self.places as usize];
+        let mut newest = None;
+        let mut kept = Vec::new();
+        for &(header, place) in found.iter() {
+            if newest == Some(header.lpn) {
+                self.clear(nvram, place)?;
+            } else {
+                newest = Some(header.lpn);
+                taken[place as usize] = true;
+                kept.push((header, place));
+            }
+        }
+        kept.sort_unstable_by_key(|(header, _)| header.sequence);
+        *found = kept;
+        self.unused = self.places as u32;
+        self.free = (0..self.unused).rev().filter(|&place| !taken[place as usize]).collect();
+        Ok(())
+    }
+
+    fn header(&self, place: u32) -> u64 {
+        WORD_BYTES + u64::from(place) * HEADER_BYTES
+    }
+
+    /// Where the page of `place` begins.
+    #[inline]
+    pub(crate) fn data(&self, place: u32) -> u64 {
+        Self::data_start(self.places) + u64::from(place) * self.page_bytes
+    }
+
+    /// A place that nothing stands in.
+    #[inline]
+    pub(crate) fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            assert!(u64::from(self.unused) < self.places, "a buffer keeps no more pages than its NVRAM has places for");
+            self.unused += 1;
+            self.unused - 1
+        })
+    }
+
+    /// Gives back a place whose header is clear.
+    #[inline]
+    pub(crate) fn give_back(&mut self, place: u32) {
+        self.free.push(place);
+    }
+
+    /// Says that `place` holds `dirty` sectors of `lpn`; from the last word on they survive.
+    #[inline]
+    pub(crate) fn set(
+        &mut self,
+        nvram: &mut dyn Nvm,
+        place: u32,
+        lpn: u32,
+        origin: Origin,
+        dirty: u64,
+    ) -> Result<(), PowerLost> {
+        let words = Header { lpn, origin, dirty, sequence: self.next_sequence }.words();
+        self.next_sequence += 1;
+        let mut bytes = [0; VALID as usize];
+        for (bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        let at = self.header(place);
+        nvram.write(at, &bytes)?;
+        nvram.store(at + VALID, checksum(words).to_le_bytes())
+    }
+
+    /// Says that `place` holds nothing that must survive.
+    #[inline]
+    pub(crate) fn clear(&mut self, nvram: &mut dyn Nvm, place: u32) -> Result<(), PowerLost> {
+        nvram.store(self.header(place) + VALID, [0; 8])
+    }
+}

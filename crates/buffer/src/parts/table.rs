@@ -1,0 +1,144 @@
+//! Slots by number: open addressing, so that the table is as large as the buffer and not as the device.
+
+use super::list::NONE;
+
+/// A map from pages, or blocks, to slots.
+///
+/// Linear probing in a table at most half full; a removal moves what follows back, so that nothing marks where
+/// something was.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    cells: Vec<Cell>,
+    len: usize,
+    /// 64 - log2 of the number of cells.
+    shift: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    key: u32,
+    /// [`NONE`] in an empty cell.
+    slot: u32,
+}
+
+const EMPTY: Cell = Cell { key: 0, slot: NONE };
+const LEAST: usize = 16;
+
+impl Default for Table {
+    fn default() -> Self {
+        Self { cells: vec![EMPTY; LEAST], len: 0, shift: 64 - LEAST.trailing_zeros() }
+    }
+}
+
+impl Table {
+    /// Bytes that a table for so many entries takes.
+    pub(crate) fn bytes(entries: u64) -> u64 {
+        (entries * 2).next_power_of_two().max(LEAST as u64) * 8
+    }
+
+    /// Where the search for `key` begins: the upper bits of a product with 2^64 over the golden ratio, which lays
+    /// neighbours far apart.
+    #[inline]
+    fn home(&self, key: u32) -> usize {
+        (u64::from(key).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    }
+
+    #[inline]
+    fn next(&self, at: usize) -> usize {
+        (at + 1) & (self.cells.len() - 1)
+    }
+
+    /// Where `key` stands, or the empty cell where it would.
+    #[inline]
+    fn place(&self, key: u32) -> usize {
+        let mut at = self.home(key);
+        while self.cells[at].slot != NONE && self.cells[at].key != key {
+            at = self.next(at);
+        }
+        at
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, key: u32) -> Option<u32> {
+        let slot = self.cells[self.place(key)].slot;
+        (slot != NONE).then_some(slot)
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, key: u32, slot: u32) {
+        if self.len * 2 >= self.cells.len() {
+            self.grow();
+        }
+        let at = self.place(key);
+        debug_assert!(self.cells[at].slot == NONE, "{key} is there already");
+        self.cells[at] = Cell { key, slot };
+        self.len += 1;
+    }
+
+    #[inline]
+    pub(crate) fn remove(&mut self, key: u32) -> Option<u32> {
+        let mut hole = self.place(key);
+        let slot = self.cells[hole].slot;
+        if slot == NONE {
+            return None;
+        }
+        let mut at = self.next(hole);
+        while self.cells[at].slot != NONE {
+            let home = self.home(self.cells[at].key);
+            // The cell may move back unless its home lies behind the hole.
+            if at.wrapping_sub(home) & (self.cells.len() - 1) >= at.wrapping_sub(hole) & (self.cells.len() - 1) {
+                self.cells[hole] = self.cells[at];
+                hole = at;
+            }
+            at = self.next(at);
+        }
+        self.cells[hole] = EMPTY;
+        self.len -= 1;
+        Some(slot)
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = vec![EMPTY; self.cells.len() * 2];
+        self.shift -= 1;
+        for cell in std::mem::replace(&mut self.cells, larger) {
+            if cell.slot != NONE {
+                let at = self.place(cell.key);
+                self.cells[at] = cell;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nandlab_nand::random::Random;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn a_table_does_what_a_map_does() {
+        let (mut table, mut map) = (Table::default(), BTreeMap::new());
+        let mut random = Random::new(11);
+        for step in 0..40_000u32 {
+            // Growing, then shrinking, with neighbours and with numbers all over.
+            let key = (random.below(400) as u32) << if random.chance(0.5) { 0 } else { 20 };
+            match map.get(&key) {
+                Some(_) if random.chance(if step < 20_000 { 0.3 } else { 0.8 }) => {
+                    assert_eq!(table.remove(key), map.remove(&key));
+                }
+                Some(&slot) => assert_eq!(table.get(key), Some(slot)),
+                None => {
+                    assert_eq!(table.get(key), None);
+                    assert_eq!(table.remove(key), None);
+                    table.insert(key, step);
+                    map.insert(key, step);
+                }
+            }
+            assert_eq!(table.len, map.len());
+            if step % 100 == 0 {
+                assert!(map.iter().all(|(&key, &slot)| table.get(key) == Some(slot)));
+            }
+        }
+    }
+}

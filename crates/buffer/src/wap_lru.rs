@@ -1,0 +1,296 @@
+//! WAP-LRU: requests go to DRAM or to blocks in NVRAM by the pattern of writes.
+//!
+//! ## Idea
+//! The requests of an interval tell how much is written in a row. While that is little (balanced), small requests go to DRAM
+//! and large ones, taken as sequential, to blocks in NVRAM. While it is much (write-intensive), writes go to DRAM, from
+//! where they move on to NVRAM and so stay longest, and reads go to NVRAM.
+//!
+//! ## Write path
+//! ```text
+//! miss:  balanced         size < t_read, t_write -> DRAM, else NVRAM
+//!        write-intensive  write -> DRAM, read -> NVRAM
+//! hit:   the page stays where it is; in DRAM it, in NVRAM its block, is the most recent
+//! DRAM full:   its least recent page goes: dirty to NVRAM, clean away
+//! NVRAM full:  its least recent block goes: its dirty pages, and those of the block in DRAM, are written in order;
+//!              the pages in DRAM stay, clean, and the others go
+//! ```
+//! At the end of `interval` requests: the pages written, over the number of runs of writes, against `t_state`.
+//!
+//! ## Recovery
+//! What is in NVRAM and dirty survives; of what is in DRAM a power cut takes what was not flushed. The state is balanced.
+//!
+//! ## Invariants
+//! A page is in one memory; a block is in the list of NVRAM while a page of it is there.
+//!
+//! ## Differences
+//! The listing of the paper inserts into DRAM only where that is full, and never says that the least recent block is flushed;
+//! its text says both. A dirty page of DRAM whose own block is flushed to make room for it is dropped as clean. Open in the
+//! paper, and options: what counts as a run (`fw`), the length of an interval, the unit of the sizes, whether a block that is
+//! complete is flushed at once, whether a block takes room for all its pages. The thresholds of the paper's Table 4 are
+//! presets; as numbers of pages they exceed nearly every request of such traces, so that one place is hardly taken: the
+//! record calls that degenerate.
+//!
+//! ## References
+//! K. M. Kim, J.-H. Choi, J. W. Kwak, "WAP-LRU: write pattern analysis based hybrid disk buffer management in flash storage
+//! systems", IEMEK Journal of Embedded Systems and Applications 13(3), 2018.
+
+mod pattern;
+
+use crate::parts::blocks::{Blocks, Node};
+use crate::parts::cache::{Access, Cached, Policy};
+use crate::parts::io::Io;
+use crate::parts::list::{Links, List};
+pub use crate::parts::nvram_blocks::Allocation;
+use crate::parts::nvram_blocks::NvramBlocks;
+use crate::parts::pages::{Pages, Slot, FRAME_BYTES};
+use crate::parts::sizes::{one_to_four, Size, Unit};
+use crate::parts::table::Table;
+use crate::{Memory, MountError, Options, Placement};
+use nandlab_block::{ByteCount, Error, RamUse, Request};
+use nandlab_nand::nvm::Nvm;
+use nandlab_nand::Geometry;
+use pattern::Pattern;
+pub use pattern::{Frequency, Preset, SizeUnit};
+
+/// Options of `[buffer.wap_lru]`.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Size of the DRAM; rounded down to whole pages.
+    pub dram: ByteCount,
+    /// Size of the NVRAM; rounded down to whole blocks.
+    pub nvram: ByteCount,
+    /// Requests of an interval.
+    pub interval: u32,
+    /// Thresholds of Table 4 of the paper: `financial`, `online`, `web_vm` or `webmail`.
+    pub thresholds: Preset,
+    /// Pages written in a row, on the mean, from which an interval is write-intensive; the preset's where it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_state: Option<f64>,
+    /// Size from which reads go to NVRAM while balanced; the preset's where it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_read: Option<f64>,
+    /// Size from which writes go to NVRAM while balanced; the preset's where it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub t_write: Option<f64>,
+    /// What the pages written are divided by: the `runs` of writes of the interval, or 1 and its `switches` between reads and
+    /// writes.
+    pub fw: Frequency,
+    /// What sizes are counted in: `page`s or `sector`s of a request, or pages of the sequential `run` that it continues.
+    pub size_unit: SizeUnit,
+    /// Whether a block all pages of which are in NVRAM is flushed at once.
+    pub flush_when_complete: bool,
+    /// What a block takes of NVRAM: room for the whole `block`, or for its `page`s there.
+    pub allocation: Allocation,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            dram: crate::DEFAULT_DRAM,
+            nvram: crate::DEFAULT_NVRAM,
+            interval: 1000,
+            thresholds: Preset::Financial,
+            t_state: None,
+            t_read: None,
+            t_write: None,
+            fw: Frequency::Runs,
+            size_unit: SizeUnit::Page,
+            flush_when_complete: false,
+            allocation: Allocation::Block,
+        }
+    }
+}
+
+impl Options for Config {
+    fn memories(&self) -> Vec<Size> {
+        vec![
+            Size { key: "buffer.wap_lru.dram", bytes: self.dram, unit: Unit::Page },
+            Size { key: "buffer.wap_lru.nvram", bytes: self.nvram, unit: Unit::Block },
+        ]
+    }
+
+    fn nvram_pages(&self, geometry: &Geometry) -> u64 {
+        self.memories()[1].units(geometry).map_or(0, u64::from) * u64::from(geometry.pages_per_block())
+    }
+
+    fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
+        let (dram, nvram) = one_to_four(bytes, geometry, Unit::Block);
+        Self { dram, nvram, ..self.clone() }
+    }
+
+    fn variants(&self) -> Vec<(&'static str, Self)> {
+        let low = Self { t_state: Some(2.0), t_read: Some(2.0), t_write: Some(2.0), interval: 7, ..self.clone() };
+        vec![
+            ("low", low.clone()),
+            ("sectors", Self { size_unit: SizeUnit::Sector, fw: Frequency::Switches, ..low.clone() }),
+            ("by_page", Self { allocation: Allocation::Page, size_unit: SizeUnit::Run, ..low.clone() }),
+            ("complete", Self { flush_when_complete: true, ..low }),
+        ]
+    }
+}
+
+impl Config {
+    pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<WapLru>, MountError> {
+        let dram_pages = self.memories()[0].units(geometry)?;
+        self.memories()[1].units(geometry)?;
+        let nvram_pages = self.nvram_pages(geometry);
+        let capacity = crate::parts::sizes::pages(nvram_pages, "buffer.wap_lru.nvram")?;
+        let policy = WapLru {
+            links: Links::default(),
+            dram: List::default(),
+            nvram: NvramBlocks::new(geometry, capacity, self.allocation),
+            node_links: Links::default(),
+            nodes: List::default(),
+            pattern: Pattern::new(self, geometry)?,
+            target: Memory::Dram,
+            flushes_complete: self.flush_when_complete,
+            dram_pages,
+            nvram_pages,
+            page_bytes: geometry.page_bytes().into(),
+        };
+        Ok(Cached::new(Pages::mount(geometry, nvram, nvram_pages)?, policy))
+    }
+}
+
+/// The lists by last use.
+#[derive(Debug)]
+pub(crate) struct WapLru {
+    links: Links,
+    /// Pages in DRAM.
+    dram: List,
+    nvram: NvramBlocks,
+    node_links: Links,
+    /// Blocks in NVRAM.
+    nodes: List,
+    pattern: Pattern,
+    /// Where pages of the request go that are not here.
+    target: Memory,
+    flushes_complete: bool,
+    dram_pages: u32,
+    nvram_pages: u64,
+    page_bytes: u64,
+}
+
+impl WapLru {
+    /// Algorithm 1 of the paper, up to the insertion.
+    fn free_dram(&mut self, io: &mut Io<'_>) -> Result<(), Error> {
+        if self.dram.len() < self.dram_pages {
+            return Ok(());
+        }
+        let slot = self.dram.back();
+        if io.pages.is_dirty(slot) {
+            self.free_nvram(io, io.pages.lpn(slot))?;
+        }
+        self.dram.remove(&mut self.links, slot);
+        if io.pages.is_dirty(slot) {
+            io.migrate(slot, Memory::Nvram, 0)?;
+            self.enter_nvram(self.nvram.blocks.node_of(slot));
+            return self.flush_complete(io, slot);
+        }
+        self.nvram.remove(io.pages, slot);
+        io.evict(slot)
+    }
+
+    /// Algorithm 2 of the paper, up to the insertion of a page.
+    fn free_nvram(&mut self, io: &mut Io<'_>, lpn: u32) -> Result<(), Error> {
+        loop {
+            let present = self.nvram.present(lpn);
+            if self.nvram.has_room(present) {
+                return Ok(());
+            }
+            self.flush_block(io, present.unwrap_or_else(|| self.nodes.back()))?;
+        }
+    }
+
+    fn flush_block(&mut self, io: &mut Io<'_>, node: Node) -> Result<(), Error> {
+        self.nvram.flush(io, node, false, |_, _| {})?;
+        self.nodes.remove(&mut self.node_links, node);
+        Ok(())
+    }
+
+    /// Flushes the block of a page in NVRAM where it is complete and that is asked for.
+    fn flush_complete(&mut self, io: &mut Io<'_>, slot: Slot) -> Result<(), Error> {
+        let node = self.nvram.blocks.node_of(slot);
+        if self.flushes_complete && self.nvram.is_complete(node) {
+            self.flush_block(io, node)?;
+        }
+        Ok(())
+    }
+
+    /// A page of the node has come into NVRAM.
+    fn enter_nvram(&mut self, node: Node) {
+        if self.nvram.add_nvram(node) {
+            self.nodes.push_front(&mut self.node_links, node);
+        } else {
+            self.nodes.move_to_front(&mut self.node_links, node);
+        }
+    }
+}
+
+impl Policy for WapLru {
+    #[inline]
+    fn begin(&mut self, request: &Request) {
+        self.target = self.pattern.place(request);
+    }
+
+    fn caches_reads(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn touch(&mut self, io: &mut Io<'_>, slot: Slot, _: &Access) -> Result<(), Error> {
+        match io.pages.memory(slot) {
+            Memory::Dram => self.dram.move_to_front(&mut self.links, slot),
+            Memory::Nvram => self.nodes.move_to_front(&mut self.node_links, self.nvram.blocks.node_of(slot)),
+        }
+        Ok(())
+    }
+
+    fn admit(&mut self, io: &mut Io<'_>, access: &Access) -> Result<Slot, Error> {
+        if self.target == Memory::Dram {
+            self.free_dram(io)?;
+            let slot = io.pages.take(access.lpn, Memory::Dram);
+            self.nvram.add(access.lpn, slot);
+            self.dram.push_front(&mut self.links, slot);
+            return Ok(slot);
+        }
+        self.free_nvram(io, access.lpn)?;
+        let slot = io.pages.take(access.lpn, Memory::Nvram);
+        let node = self.nvram.add(access.lpn, slot);
+        self.enter_nvram(node);
+        Ok(slot)
+    }
+
+    #[inline]
+    fn stored(&mut self, io: &mut Io<'_>, slot: Slot) -> Result<(), Error> {
+        match io.pages.memory(slot) {
+            Memory::Nvram => self.flush_complete(io, slot),
+            Memory::Dram => Ok(()),
+        }
+    }
+
+    fn forget(&mut self, pages: &mut Pages, slot: Slot) {
+        if pages.memory(slot) == Memory::Dram {
+            self.dram.remove(&mut self.links, slot);
+        }
+        if let Some(node) = self.nvram.remove(pages, slot) {
+            self.nodes.remove(&mut self.node_links, node);
+        }
+    }
+
+    fn restore(&mut self, pages: &mut Pages, slot: Slot) {
+        let node = self.nvram.add(pages.lpn(slot), slot);
+        self.enter_nvram(node);
+    }
+
+    fn ram(&self) -> RamUse {
+        let (dram, all) = (u64::from(self.dram_pages), u64::from(self.dram_pages) + self.nvram_pages);
+        let lists = FRAME_BYTES * all + Table::bytes(all) + Links::bytes(dram) + Blocks::bytes(all) + 12 * all;
+        RamUse { sram: [("buffer_lists", lists)].into(), dram: [("buffer_pages", dram * self.page_bytes)].into() }
+    }
+
+    fn placement(&self) -> Option<Placement> {
+        Some(self.pattern.placement())
+    }
+}

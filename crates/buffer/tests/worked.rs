@@ -1,0 +1,308 @@
+//! Examples worked by hand from the descriptions of the policies: what goes to the device below, and when.
+//!
+//! Pages have 4 sectors, blocks 4 pages: pages 0 to 3 are block 0, 4 to 7 block 1, and so on.
+
+#![allow(clippy::unwrap_used)] // also in the functions that tests share
+
+mod common;
+
+use common::{geometry, Rig, SECTORS};
+use nandlab_block::{ByteCount, Op, Payload, Request};
+use nandlab_buffer::{bplru, cbm, cflru, clock_dnv, fab, hybrid_lru, lb_clock, wap_lru};
+use nandlab_buffer::{BufferConfig, Counts, Memory, Placement};
+
+fn pages(pages: u64) -> ByteCount {
+    ByteCount(pages * 2048)
+}
+
+struct Player(Rig);
+
+impl Player {
+    fn new(config: &BufferConfig) -> Self {
+        Self(Rig::new(config, geometry(), SECTORS * 2))
+    }
+
+    /// Does it to `count` pages from `page` on; the writes that go below: first page and pages.
+    fn access(&mut self, op: Op, page: u64, count: u32) -> Vec<(u64, u32)> {
+        self.0.disk.log.clear();
+        self.0.submit(&Request::new(op, page * 4, count * 4), Payload::None).unwrap();
+        let writes = self.0.disk.log.iter().filter(|sent| sent.op == Op::Write);
+        writes.map(|sent| (sent.sector / 4, sent.sectors / 4)).collect()
+    }
+
+    fn write(&mut self, page: u64) -> Vec<(u64, u32)> {
+        self.access(Op::Write, page, 1)
+    }
+
+    fn read(&mut self, page: u64) -> Vec<(u64, u32)> {
+        self.access(Op::Read, page, 1)
+    }
+
+    /// Writes that send nothing below.
+    fn quiet(&mut self, pages: &[u64]) {
+        for &page in pages {
+            assert_eq!(self.write(page), [], "page {page}");
+        }
+    }
+
+    fn counts(&self) -> Counts {
+        self.0.buffer.counts()
+    }
+
+    fn memory(&self, page: u32) -> Option<Memory> {
+        self.0.buffer.kept_in(page)
+    }
+}
+
+#[test]
+fn cflru_drops_a_clean_page_of_the_window_before_an_older_dirty_one() {
+    let mut player = Player::new(&BufferConfig::Cflru(cflru::Config { size: pages(4), ..Default::default() }));
+    player.quiet(&[1]);
+    player.read(0);
+    player.quiet(&[2]);
+    player.read(3);
+    // By last use 3, 2, 0, 1; the window is 0 and 1: page 0 is clean and goes, though 1 is older.
+    assert_eq!(player.write(4), []);
+    assert_eq!((player.memory(0), player.memory(1)), (None, Some(Memory::Dram)));
+    // 4, 3, 2, 1: all of the window is dirty, the oldest goes.
+    assert_eq!(player.write(5), [(1, 1)]);
+    // 5, 4, 3, 2: page 3 is clean, and goes before 2.
+    assert_eq!(player.write(6), []);
+    assert_eq!(player.memory(3), None);
+}
+
+#[test]
+fn fab_flushes_the_fullest_block_and_of_several_the_oldest() {
+    let mut player = Player::new(&BufferConfig::Fab(fab::Config { size: pages(5), ..Default::default() }));
+    player.quiet(&[4, 5, 0, 1, 8, 4]);
+    // Blocks 0 and 1 have two pages each; block 0 was used before block 1.
+    assert_eq!(player.write(12), [(0, 2)]);
+    player.quiet(&[16]);
+    // The largest is block 1, though it was used of late.
+    player.quiet(&[5]);
+    assert_eq!(player.write(20), [(4, 2)]);
+    // One page each, 8 the oldest.
+    player.quiet(&[24]);
+    assert_eq!(player.write(28), [(8, 1)]);
+    // Clean pages go without a write.
+    player.0.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
+    assert_eq!(player.write(32), []);
+    assert_eq!(player.memory(12), None);
+}
+
+#[test]
+fn bplru_pads_its_victim_to_a_whole_block() {
+    let mut player = Player::new(&BufferConfig::Bplru(bplru::Config { size: pages(4), ..Default::default() }));
+    player.quiet(&[0, 5, 2, 9]);
+    // Block 0 was written after block 1. Pages 4, 6 and 7 are read, and the block is written as one request.
+    assert_eq!(player.write(13), [(4, 4)]);
+    let reads: Vec<u64> =
+        player.0.disk.log.iter().filter(|sent| sent.op == Op::Read).map(|sent| sent.sector / 4).collect();
+    assert_eq!(reads, [4, 6, 7]);
+    let counts = player.counts();
+    assert_eq!((counts.flushed_pages, counts.padded_pages, counts.fill_reads), (1, 3, 3));
+}
+
+#[test]
+fn bplru_lets_a_block_go_first_that_was_written_in_order() {
+    let config = bplru::Config { size: pages(6), ..Default::default() };
+    let mut player = Player::new(&BufferConfig::Bplru(config.clone()));
+    player.quiet(&[5, 0, 1, 2, 3, 9]);
+    assert_eq!(player.write(13), [(0, 4)]);
+    assert_eq!(player.counts().fill_reads, 0);
+    // Without compensation it is the oldest.
+    let mut player = Player::new(&BufferConfig::Bplru(bplru::Config { compensation: false, ..config.clone() }));
+    player.quiet(&[5, 0, 1, 2, 3, 9]);
+    assert_eq!(player.write(13), [(4, 4)]);
+    // All of the block, but not in order: no compensation.
+    let mut player = Player::new(&BufferConfig::Bplru(config));
+    player.quiet(&[5, 0, 2, 1, 3, 9]);
+    assert_eq!(player.write(13), [(4, 4)]);
+}
+
+#[test]
+fn lb_clock_takes_the_largest_of_the_blocks_without_a_bit() {
+    let mut player = Player::new(&BufferConfig::LbClock(lb_clock::Config { size: pages(5), ..Default::default() }));
+    player.quiet(&[0, 4, 5, 8, 1]);
+    // Every bit is set: the first round clears them, in the second blocks 0 and 1 are the largest, 0 the first.
+    assert_eq!(player.write(12), [(0, 2)]);
+    // Block 2 has two pages too, and its bit: of the candidates 1 is the only one.
+    player.quiet(&[9]);
+    assert_eq!(player.write(16), [(4, 2)]);
+    // That round cleared the bits of blocks 2 and 3; 2 is larger.
+    player.quiet(&[20]);
+    assert_eq!(player.write(24), [(8, 2)]);
+}
+
+#[test]
+fn lb_clock_clears_the_bit_of_a_block_that_was_written_in_order() {
+    let mut player = Player::new(&BufferConfig::LbClock(lb_clock::Config { size: pages(6), ..Default::default() }));
+    player.quiet(&[4, 0, 1, 2, 3, 8]);
+    // Block 0 alone is a candidate in the first round.
+    assert_eq!(player.write(12), [(0, 4)]);
+}
+
+#[test]
+fn hybrid_lru_keeps_what_it_flushed_as_a_clean_page() {
+    let config = hybrid_lru::Config { dram: pages(2), nvram: pages(2), ..Default::default() };
+    let mut player = Player::new(&BufferConfig::HybridLru(config));
+    player.quiet(&[0, 1]);
+    player.read(2);
+    assert_eq!(player.write(3), [(0, 1)]);
+    assert_eq!((player.memory(0), player.counts().demotions), (Some(Memory::Dram), 1));
+    // It stands at the old end: the next page that is read takes its place.
+    player.read(4);
+    assert_eq!((player.memory(0), player.memory(2)), (None, Some(Memory::Dram)));
+    // A clean page that is written moves to NVRAM, and page 1 from there.
+    assert_eq!(player.write(2), [(1, 1)]);
+    assert_eq!((player.memory(2), player.memory(1)), (Some(Memory::Nvram), Some(Memory::Dram)));
+}
+
+#[test]
+fn clock_dnv_flushes_a_block_with_its_dirty_pages_in_dram() {
+    let config = clock_dnv::Config { dram: pages(3), nvram: pages(4), ..Default::default() };
+    let mut player = Player::new(&BufferConfig::ClockDnv(config));
+    // 0, 4, 8 and 12 move to NVRAM one after another, each to a block of its own; 16, 20 and 1 are in DRAM.
+    player.quiet(&[0, 4, 8, 12, 16, 20, 1]);
+    assert_eq!(player.counts().demotions, 4);
+    assert_eq!((player.memory(12), player.memory(16)), (Some(Memory::Nvram), Some(Memory::Dram)));
+    // 16 has to go to NVRAM, which is full: block 0 goes from there, page 1 with it, which stays as a clean one.
+    assert_eq!(player.write(24), [(0, 2)]);
+    assert_eq!((player.memory(0), player.memory(1)), (None, Some(Memory::Dram)));
+    // Dirty pages leave DRAM first: 20 moves, and block 4 .. 12 have to make room; 4 was used since it came.
+    player.quiet(&[4]);
+    assert_eq!(player.write(28), [(8, 1)]);
+    assert_eq!((player.memory(1), player.memory(20)), (Some(Memory::Dram), Some(Memory::Nvram)));
+}
+
+#[test]
+fn clock_dnv_can_let_clean_pages_go_first_and_the_fullest_block() {
+    let config = clock_dnv::Config {
+        dram: pages(2),
+        nvram: pages(4),
+        prefer: clock_dnv::Prefer::Clean,
+        rank_by_fill: true,
+        ..Default::default()
+    };
+    let mut player = Player::new(&BufferConfig::ClockDnv(config));
+    player.quiet(&[0]);
+    player.read(9);
+    player.quiet(&[4]);
+    assert_eq!((player.memory(9), player.memory(0)), (None, Some(Memory::Dram)));
+    player.quiet(&[5, 8, 12, 16]);
+    // In NVRAM: 0, 4 and 5, 8. Block 1 has two pages there.
+    assert_eq!(player.write(20), [(4, 2)]);
+}
+
+#[test]
+fn cbm_writes_a_block_with_its_clean_pages() {
+    let config = cbm::Config { dram: pages(4), nvram: pages(5), threshold: 2, page_region: 1.0, ..Default::default() };
+    let mut player = Player::new(&BufferConfig::Cbm(config.clone()));
+    // With page 1 block 0 moves to the block region, 2 joins it there; 4 and 8 stay in the page region.
+    player.quiet(&[0, 4, 1, 2, 8]);
+    player.read(3);
+    assert_eq!(player.write(12), [(0, 4)]);
+    let counts = player.counts();
+    assert_eq!((counts.flushed_pages, counts.padded_pages), (3, 1));
+    assert_eq!((player.memory(3), player.memory(0)), (Some(Memory::Dram), None));
+    let mut player = Player::new(&BufferConfig::Cbm(cbm::Config { merge_clean: false, ..config }));
+    player.quiet(&[0, 4, 1, 2, 8]);
+    player.read(3);
+    assert_eq!(player.write(12), [(0, 3)]);
+}
+
+#[test]
+fn cbm_keeps_the_block_that_is_used_more_often() {
+    let config = cbm::Config { dram: pages(1), nvram: pages(4), threshold: 2, ..Default::default() };
+    let mut player = Player::new(&BufferConfig::Cbm(config));
+    player.quiet(&[0, 1, 4, 5]);
+    // Uses in a row count once: block 0 is used twice more, block 1 once.
+    player.quiet(&[0, 4, 5, 4, 1]);
+    assert_eq!(player.write(8), [(4, 2)]);
+}
+
+#[test]
+fn wap_lru_places_by_size_and_then_by_kind() {
+    let config = wap_lru::Config {
+        dram: pages(2),
+        nvram: pages(8),
+        interval: 4,
+        t_state: Some(3.0),
+        t_read: Some(2.0),
+        t_write: Some(2.0),
+        ..Default::default()
+    };
+    let mut player = Player::new(&BufferConfig::WapLru(config));
+    // Balanced: one page goes to DRAM, two go to NVRAM.
+    player.quiet(&[0]);
+    assert_eq!(player.access(Op::Write, 4, 2), []);
+    player.read(8);
+    assert_eq!([0, 4, 8].map(|page| player.memory(page)), [Memory::Dram, Memory::Nvram, Memory::Dram].map(Some));
+    // Page 0 has to leave DRAM and is dirty.
+    player.quiet(&[1]);
+    assert_eq!((player.memory(0), player.counts().demotions), (Some(Memory::Nvram), 1));
+    // Four requests: 4 pages in 2 runs of writes, 2 in the mean. It stays balanced.
+    player.quiet(&[9]);
+    assert_eq!(player.memory(8), None, "a clean page leaves without a trace");
+    // NVRAM has room for two blocks; block 1 is the least recent.
+    assert_eq!(player.access(Op::Write, 12, 2), [(4, 2)]);
+    // Block 0 goes with its dirty page in DRAM, which stays as a clean one.
+    assert_eq!(player.access(Op::Write, 16, 4), [(0, 2)]);
+    assert_eq!(player.memory(1), Some(Memory::Dram));
+    player.quiet(&[20]);
+    assert_eq!(player.memory(1), None);
+    // 8 pages in one run: write-intensive. Reads go to NVRAM, writes of any size to DRAM.
+    assert_eq!(player.read(24), [(12, 2)]);
+    assert_eq!(player.memory(24), Some(Memory::Nvram));
+    player.access(Op::Write, 28, 2);
+    assert_eq!((player.memory(28), player.memory(29)), (Some(Memory::Dram), Some(Memory::Dram)));
+    let expected =
+        Placement { balanced_intervals: 2, write_intensive_intervals: 0, dram_requests: 6, nvram_requests: 4 };
+    assert_eq!(player.0.buffer.placement(), Some(expected));
+}
+
+#[test]
+fn wap_lru_flushes_a_complete_block_where_that_is_asked_for() {
+    let config = wap_lru::Config {
+        dram: pages(2),
+        nvram: pages(8),
+        t_write: Some(2.0),
+        flush_when_complete: true,
+        ..Default::default()
+    };
+    let mut player = Player::new(&BufferConfig::WapLru(config));
+    assert_eq!(player.access(Op::Write, 0, 2), []);
+    assert_eq!(player.access(Op::Write, 2, 2), [(0, 4)]);
+    assert_eq!(player.memory(0), None);
+}
+
+#[test]
+fn wap_lru_by_page_flushes_the_block_that_a_page_comes_to() {
+    let config = wap_lru::Config {
+        dram: pages(2),
+        nvram: pages(4),
+        t_write: Some(0.0),
+        allocation: wap_lru::Allocation::Page,
+        ..Default::default()
+    };
+    let mut player = Player::new(&BufferConfig::WapLru(config));
+    player.quiet(&[0, 4, 8, 9]);
+    // NVRAM is full, and block 1 is there: it goes, not block 0, which is older.
+    assert_eq!(player.write(5), [(4, 1)]);
+    assert_eq!(player.write(12), [(0, 1)]);
+}
+
+#[test]
+fn wap_lru_keeps_to_its_blocks_at_any_scale() {
+    let geometry = nandlab_nand::Geometry::single_die(600, 64, 2048).unwrap();
+    let config =
+        BufferConfig::WapLru(wap_lru::Config { dram: pages(1_638), nvram: pages(6_528), ..Default::default() });
+    let mut rig = Rig::new(&config, geometry, 32_768 * 4);
+    let mut random = nandlab_nand::random::Random::new(1);
+    for _ in 0..600_000 {
+        let op = if random.chance(0.5) { Op::Write } else { Op::Read };
+        rig.submit(&Request::new(op, random.below(32_768) * 4, 4), Payload::None).unwrap();
+    }
+    let counts = rig.buffer.counts();
+    assert!(counts.demotions > 10_000 && counts.flushes > 1_000, "{counts:?}");
+}

@@ -1,0 +1,80 @@
+/// Why a file system cannot do what was asked.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FsError {
+    /// The device refused or failed.
+    #[error(transparent)]
+    Device(#[from] nandlab_block::Error),
+    /// There is no such name.
+    #[error("there is no '{path}'")]
+    NotFound {
+        /// The path.
+        path: String,
+    },
+    /// The name is taken.
+    #[error("'{path}' exists already")]
+    Exists {
+        /// The path.
+        path: String,
+    },
+    /// A file stands where a directory is needed, or the other way.
+    #[error("'{path}' is a {is}, not a {needed}")]
+    WrongKind {
+        /// The path.
+        path: String,
+        /// What it is.
+        is: &'static str,
+        /// What was needed.
+        needed: &'static str,
+    },
+    /// A directory that is to go holds names.
+    #[error("the directory '{path}' is not empty")]
+    NotEmpty {
+        /// The path.
+        path: String,
+    },
+    /// The file, or one in the directory, is open.
+    #[error("'{path}' is open")]
+    Busy {
+        /// The path.
+        path: String,
+    },
+    /// The name cannot be used here.
+    #[error("'{path}' cannot be a name here: {why}")]
+    BadName {
+        /// The path.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// There is no room.
+    #[error("the file system is full: {what}")]
+    Full {
+        /// What did not fit.
+        what: String,
+    },
+    /// The file was never opened, or was closed.
+    #[error("the file was closed, or never opened")]
+    Closed,
+    /// An option has a value that cannot work; the message starts with its key.
+    #[error("{key} = {given} cannot work: {why}")]
+    Option {
+        /// The key.
+        key: &'static str,
+        /// What was given.
+        given: String,
+        /// What is allowed.
+        why: String,
+    },
+    /// This file system does not do that.
+    #[error("{0} is not possible on this file system")]
+    Unsupported(&'static str),
+    /// What the device holds is not this file system, or is damaged.
+    #[error("the file system is damaged: {0}")]
+    Damaged(String),
+}
+
+impl FsError {
+    pub(crate) fn option(key: &'static str, given: &dyn std::fmt::Display, why: impl Into<String>) -> Self {
+        Self::Option { key, given: given.to_string(), why: why.into() }
+    }
+}

@@ -1,0 +1,212 @@
+//! File systems.
+//!
+//! Read this file first: [`FileSystem`] is the contract, and [`file_systems!`] is the list. A new file system is one new
+//! file and one line of that list; the configuration, `nandlab list`, the Python function, the docs page and the
+//! conformance runs follow from it.
+//!
+//! A mounted file system is RAM over a device that it borrows. [`posix`] is the same contract over a real directory, to
+//! compare with; it has no device and is not on the list.
+
+mod error;
+pub mod fat;
+pub mod minv;
+pub mod parts;
+pub mod posix;
+pub mod yaffs;
+
+pub use error::FsError;
+
+use nandlab_block::{BlockDevice, RamUse};
+
+/// An open file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Handle(pub u32);
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// Bytes.
+    File,
+    /// Names.
+    Directory,
+    /// Another path.
+    Symlink,
+}
+
+/// What is known of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Stat {
+    /// What it stands for.
+    pub kind: Kind,
+    /// Bytes of a file; 0 of a directory.
+    pub bytes: u64,
+}
+
+/// Space of a file system.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Space {
+    /// Bytes that files can have together, about.
+    pub total_bytes: u64,
+    /// Bytes of it that no file uses.
+    pub free_bytes: u64,
+}
+
+/// A mounted file system.
+///
+/// Paths are names joined by `/`, from the root; an empty path is the root. What a call has done is visible to the next;
+/// it survives a power cut after [`Self::sync`] or [`Self::sync_all`], on a file system that promises more, earlier.
+///
+/// An open file is not taken away, replaced or given another name, nor is a directory above it.
+///
+/// # Errors
+/// Every call fails with the reasons of [`FsError`]; a call that failed for the name or for space has changed nothing.
+/// After a device failed to write, the file system is of no more use until it is mounted again.
+pub trait FileSystem {
+    /// Makes an empty file and opens it; a file of that name is cut to nothing.
+    fn create(&mut self, path: &str) -> Result<Handle, FsError>;
+
+    /// Opens a file.
+    fn open(&mut self, path: &str) -> Result<Handle, FsError>;
+
+    /// Closes a file.
+    fn close(&mut self, file: Handle) -> Result<(), FsError>;
+
+    /// Fills `bytes` from position `at` of the file on and returns how many there were before the end.
+    fn read(&mut self, file: Handle, at: u64, bytes: &mut [u8]) -> Result<usize, FsError>;
+
+    /// Writes `bytes` from position `at` on; a gap behind the end reads as zeros.
+    fn write(&mut self, file: Handle, at: u64, bytes: &[u8]) -> Result<(), FsError>;
+
+    /// Cuts or extends a file to so many bytes; what is new reads as zeros.
+    fn truncate(&mut self, file: Handle, bytes: u64) -> Result<(), FsError>;
+
+    /// Makes the contents and the size of a file survive a power cut, with its name.
+    fn sync(&mut self, file: Handle) -> Result<(), FsError>;
+
+    /// Makes everything survive a power cut.
+    fn sync_all(&mut self) -> Result<(), FsError>;
+
+    /// Bytes of an open file.
+    fn len(&mut self, file: Handle) -> Result<u64, FsError>;
+
+    /// Gives a file or directory another name; where a file gets it, a file of that name goes.
+    fn rename(&mut self, from: &str, to: &str) -> Result<(), FsError>;
+
+    /// Takes a file away.
+    fn unlink(&mut self, path: &str) -> Result<(), FsError>;
+
+    /// Makes a directory.
+    fn mkdir(&mut self, path: &str) -> Result<(), FsError>;
+
+    /// Takes an empty directory away.
+    fn rmdir(&mut self, path: &str) -> Result<(), FsError>;
+
+    /// What a name stands for.
+    fn stat(&mut self, path: &str) -> Result<Stat, FsError>;
+
+    /// The names in a directory, in ascending order.
+    fn list(&mut self, path: &str) -> Result<Vec<String>, FsError>;
+
+    /// Space of the file system.
+    fn space(&mut self) -> Result<Space, FsError>;
+
+    /// Memory that the file system needs, by structure.
+    fn ram(&self) -> RamUse;
+}
+
+/// What became of a volume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Volume {
+    /// Bytes of the unit in which files take space.
+    pub unit_bytes: u64,
+    /// Those units.
+    pub units: u64,
+}
+
+/// An entry of the list of file systems.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name in `[fs.<name>]`.
+    pub name: &'static str,
+    /// The source file, whose head comment is the docs page.
+    pub source: &'static str,
+    /// The paper or book it comes from, short; empty where there is none.
+    pub paper: &'static str,
+    /// The schema of its options.
+    pub options: fn() -> schemars::Schema,
+}
+
+/// Makes the configuration and the list of every file system from one line each.
+macro_rules! file_systems {
+    ($($(#[$doc:meta])* $variant:ident($module:ident), $file:literal, $paper:literal;)*) => {
+        /// The `[fs.<name>]` table of an experiment: which file system, with its options.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum FsConfig {
+            $($(#[$doc])* $variant($module::Config),)*
+        }
+
+        impl FsConfig {
+            /// The name of the chosen file system.
+            pub fn name(&self) -> &'static str {
+                match self { $(Self::$variant(_) => stringify!($module),)* }
+            }
+
+            /// Every file system with its default options, in the order of [`LIST`].
+            pub fn all() -> Vec<Self> {
+                vec![$(Self::$variant($module::Config::default()),)*]
+            }
+
+            /// Checks what can be checked without a device.
+            ///
+            /// # Errors
+            /// [`FsError::Option`].
+            pub fn check(&self) -> Result<(), FsError> {
+                match self { $(Self::$variant(config) => config.check(),)* }
+            }
+
+            /// What [`Self::format`] makes of a device of so many sectors.
+            ///
+            /// # Errors
+            /// [`FsError::Option`].
+            pub fn plan(&self, sectors: u64) -> Result<Volume, FsError> {
+                match self { $(Self::$variant(config) => config.plan(sectors).map(Into::into),)* }
+            }
+
+            /// Makes an empty volume on `device`.
+            ///
+            /// # Errors
+            /// As [`Self::plan`], and what the device failed with.
+            pub fn format(&self, device: &mut dyn BlockDevice) -> Result<Volume, FsError> {
+                match self { $(Self::$variant(config) => config.format(device).map(Into::into),)* }
+            }
+
+            /// Mounts the volume on `device`, lets `work` use it, and unmounts it unless the device failed meanwhile.
+            ///
+            /// # Errors
+            /// [`FsError::Damaged`] where there is no volume, and what the device failed with in mount or unmount.
+            pub fn mounted<R>(
+                &self,
+                device: &mut dyn BlockDevice,
+                work: impl FnOnce(&mut dyn FileSystem) -> R,
+            ) -> Result<R, FsError> {
+                match self { $(Self::$variant(config) => config.mounted(device, |volume| work(volume)),)* }
+            }
+        }
+
+        /// Every file system.
+        pub const LIST: &[Entry] = &[
+            $(Entry {
+                name: stringify!($module),
+                source: include_str!($file),
+                paper: $paper,
+                options: || schemars::schema_for!($module::Config),
+            },)*
+        ];
+    };
+}
+
+file_systems! {
+    /// The file system of memory cards.
+    Fat(fat), "fat.rs", "Microsoft, FAT: General Overview of On-Disk Format, 2000";
+}

@@ -1,0 +1,167 @@
+//! The map of a file: a tree of nodes in NVRAM from its chunks to pages of flash.
+
+use super::layout::{FANOUT, HEAD, PENDING, ROOT_NODE};
+use super::memory::{Change, Head, Type};
+use super::Minv;
+use crate::FsError;
+use nandlab_nand::nvm::Nvm;
+use nandlab_nand::{Nand, Ppa};
+
+/// Which of the entries of a node at that height a chunk is under; leaves have height 1.
+fn slot(index: u32, height: u8) -> u64 {
+    u64::from(index >> (4 * u32::from(height - 1)) & (FANOUT - 1)) * 4
+}
+
+/// Whether a map of that height reaches so far.
+fn reaches(index: u32, height: u8) -> bool {
+    height >= 8 || u64::from(index) < 1u64 << (4 * u32::from(height))
+}
+
+impl<N: Nand, V: Nvm> Minv<N, V> {
+    /// Where the map entry of a chunk is; `None`: in no node yet.
+    pub(super) fn entry(&mut self, object: u32, chunk: u32) -> Result<Option<u64>, FsError> {
+        let (index, height) = (chunk - 1, self.known(object)?.height);
+        if height == 0 || !reaches(index, height) {
+            return Ok(None);
+        }
+        let none = Change::default();
+        let mut node = self.half(&none, self.field(object, ROOT_NODE))?;
+        for level in (1..=height).rev() {
+            if node == 0 {
+                return Ok(None);
+            }
+            let at = self.layout().node(node - 1) + slot(index, level);
+            if level == 1 {
+                return Ok(Some(at));
+            }
+            node = self.half(&none, at)?;
+        }
+        Ok(None)
+    }
+
+    /// The page of a chunk.
+    pub(super) fn page(&mut self, object: u32, chunk: u32) -> Result<Ppa, FsError> {
+        match self.entry(object, chunk)? {
+            Some(entry) => Ok(Ppa(self.half(&Change::default(), entry)?.wrapping_sub(1))),
+            None => Ok(Ppa::NONE),
+        }
+    }
+
+    /// Makes the nodes that lead to the map entry of a chunk, as part of `change`; returns where it is.
+    pub(super) fn put_path(
+        &mut self,
+        change: &mut Change,
+        object: u32,
+        head: &mut Head,
+        chunk: u32,
+    ) -> Result<u64, FsError> {
+        let index = chunk - 1;
+        let root = self.field(object, ROOT_NODE);
+        while head.height == 0 || !reaches(index, head.height) {
+            let below = self.half(change, root)?;
+            let node = self.take_node(change)?;
+            self.put_half(change, self.layout().node(node), below)?;
+            self.put_half(change, root, node + 1)?;
+            head.height += 1;
+        }
+        self.put_head(change, object, *head);
+        let mut at = root;
+        for level in (1..=head.height).rev() {
+            let mut node = self.half(change, at)?;
+            if node == 0 {
+                node = self.take_node(change)? + 1;
+                self.put_half(change, at, node)?;
+            }
+            at = self.layout().node(node - 1) + slot(index, level);
+        }
+        Ok(at)
+    }
+
+    /// Goes on giving up the pages of a shortened or removed file, until there are none.
+    pub(super) fn finish_pending(&mut self) -> Result<(), FsError> {
+        let word = self.now(PENDING)?;
+        let (object, first) = (word as u32, (word >> 32) as u32);
+        if object == 0 {
+            return Ok(());
+        }
+        let head = self.known(object)?;
+        let root = self.field(object, ROOT_NODE);
+        if head.height > 0 {
+            self.drop_pages(root, head.height, 0, first)?;
+            if first <= 1 {
+                self.drop_nodes(root, head.height, Some((object, head)))?;
+            }
+        } else {
+            self.drop_text(root)?;
+        }
+        let mut change = Change::default();
+        if head.kind == Type::Removed {
+            change.put(self.field(object, HEAD), 0);
+        }
+        change.put(PENDING, 0);
+        self.commit(&change)
+    }
+
+    /// Gives up the pages from chunk `first` on below the entry at `at`, whose first chunk has that index.
+    fn drop_pages(&mut self, at: u64, height: u8, index: u64, first: u32) -> Result<(), FsError> {
+        let value = self.half(&Change::default(), at)?;
+        if value == 0 {
+            return Ok(());
+        }
+        if height == 0 {
+            if index + 1 < u64::from(first) {
+                return Ok(());
+            }
+            let page = Ppa(value - 1);
+            let mut change = Change::default();
+            self.put_half(&mut change, at, 0)?;
+            self.put_void(&mut change, page)?;
+            self.commit(&change)?;
+            self.owners[page.index()] = None;
+            return self.erase_if_empty(self.geometry.block_of(page));
+        }
+        let span = 1u64 << (4 * u32::from(height - 1));
+        for entry in 0..u64::from(FANOUT) {
+            let start = index + entry * span;
+            if start + span >= u64::from(first) {
+                self.drop_pages(self.layout().node(value - 1) + entry * 4, height - 1, start, first)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back the nodes below the entry at `at`; with the last one goes the height of the map.
+    fn drop_nodes(&mut self, at: u64, height: u8, root_of: Option<(u32, Head)>) -> Result<(), FsError> {
+        let value = self.half(&Change::default(), at)?;
+        if value == 0 {
+            return Ok(());
+        }
+        if height > 1 {
+            for entry in 0..u64::from(FANOUT) {
+                self.drop_nodes(self.layout().node(value - 1) + entry * 4, height - 1, None)?;
+            }
+        }
+        let mut change = Change::default();
+        self.put_half(&mut change, at, 0)?;
+        self.drop_node(&mut change, value - 1)?;
+        if let Some((object, head)) = root_of {
+            self.put_head(&mut change, object, Head { height: 0, ..head });
+        }
+        self.commit(&change)
+    }
+
+    /// Gives back the nodes with the text of a symbolic link.
+    fn drop_text(&mut self, at: u64) -> Result<(), FsError> {
+        loop {
+            let mut change = Change::default();
+            let node = self.half(&change, at)?;
+            if node == 0 {
+                return Ok(());
+            }
+            let next = self.half(&change, self.layout().node(node - 1))?;
+            self.put_half(&mut change, at, next)?;
+            self.drop_node(&mut change, node - 1)?;
+            self.commit(&change)?;
+        }
+    }
+}

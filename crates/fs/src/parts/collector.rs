@@ -1,0 +1,184 @@
+//! Garbage collection as YAFFS does it, over whatever keeps the state of the blocks.
+//!
+//! Before each write the collector is asked. With enough erased blocks it is *passive*: it takes a block with few live
+//! pages, looks at a part of the device only, and leaves out some calls after each hit. Else it is *aggressive*: it
+//! takes the block with the fewest live pages. The search goes on where the last one ended.
+
+use crate::FsError;
+use nandlab_nand::BlockId;
+
+/// Constants of garbage collection; the defaults are those of YAFFS in 2007 to 2010.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Blocks that are kept for headers and collection, at least 2: file data is refused where it would leave fewer.
+    pub reserved_blocks: u32,
+    /// Collection is aggressive with fewer erased blocks than the reserve, that of the checkpoint and these.
+    pub aggressive_margin: u32,
+    /// Most live pages of a block that passive collection takes. Doh et al. say 3, the code says 2.
+    pub passive_limit: u32,
+    /// Passive collection looks at one block of so many, and one more.
+    pub passive_share: u32,
+    /// Most blocks that passive collection looks at, but for one more.
+    pub passive_most: u32,
+    /// After a hit, passive collection runs at the call with this number.
+    pub skip: u32,
+    /// Blocks that one call collects at most; more than one only while fewer are erased than reserved.
+    pub tries: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            reserved_blocks: 5,
+            aggressive_margin: 2,
+            passive_limit: 3,
+            passive_share: 16,
+            passive_most: 200,
+            skip: 4,
+            tries: 2,
+        }
+    }
+}
+
+impl Config {
+    /// Refuses what cannot work.
+    pub(crate) fn check(&self) -> Result<(), FsError> {
+        if self.reserved_blocks < 2 {
+            let why = "collection needs a block for copies and one for headers, so at least 2";
+            return Err(FsError::option("gc.reserved_blocks", &self.reserved_blocks, why));
+        }
+        if self.passive_share == 0 {
+            return Err(FsError::option("gc.passive_share", &0, "one block of that many is looked at, so at least 1"));
+        }
+        if self.tries == 0 {
+            return Err(FsError::option("gc.tries", &0, "without collection the device fills up: at least 1"));
+        }
+        Ok(())
+    }
+}
+
+/// What garbage collection did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Blocks that were collected.
+    pub runs: u64,
+    /// Those of them with enough erased blocks at hand.
+    pub passive: u64,
+    /// The others.
+    pub aggressive: u64,
+    /// Live pages that were copied.
+    pub copied: u64,
+    /// Blocks that were erased because their last live page went, outside of collection.
+    pub emptied: u64,
+}
+
+/// Where the search is, and what was found.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    config: Config,
+    cursor: u32,
+    skip: u32,
+    running: bool,
+    /// What was done.
+    pub counts: Counts,
+}
+
+/// A file system whose blocks can be collected.
+pub(crate) trait Collect {
+    /// Why collection fails.
+    type Error;
+    fn collector(&mut self) -> &mut Collector;
+    fn blocks(&self) -> u32;
+    fn erased_blocks(&self) -> u32;
+    /// Erased blocks that a checkpoint will need.
+    fn checkpoint_blocks(&self) -> u32 {
+        0
+    }
+    /// A search begins.
+    fn search(&mut self) {}
+    /// Live pages of a block; `None` where it may not be collected now.
+    fn live_pages(&mut self, block: BlockId) -> Result<Option<u32>, Self::Error>;
+    /// A block that is to be collected whatever it holds, since a program has failed in it.
+    fn urgent(&mut self) -> Option<BlockId>;
+    /// Moves the live pages away and erases the block.
+    fn collect(&mut self, block: BlockId) -> Result<(), Self::Error>;
+}
+
+impl Collector {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { config: config.clone(), cursor: 0, skip: 0, running: false, counts: Counts::default() }
+    }
+
+    fn is_aggressive(&self, erased: u32, checkpoint: u32) -> bool {
+        erased < self.config.reserved_blocks + checkpoint + self.config.aggressive_margin
+    }
+
+    /// How many blocks a search looks at.
+    fn width(&self, blocks: u32, aggressive: bool) -> u32 {
+        1 + if aggressive { blocks } else { (blocks / self.config.passive_share).min(self.config.passive_most) }
+    }
+}
+
+/// Collects what one write calls for.
+pub(crate) fn check<C: Collect>(system: &mut C, pages_per_block: u32) -> Result<(), C::Error> {
+    if std::mem::replace(&mut system.collector().running, true) {
+        return Ok(());
+    }
+    let done = collect(system, pages_per_block);
+    system.collector().running = false;
+    done
+}
+
+fn collect<C: Collect>(system: &mut C, pages_per_block: u32) -> Result<(), C::Error> {
+    while let Some(block) = system.urgent() {
+        system.collect(block)?;
+    }
+    for _ in 0..system.collector().config.tries {
+        let (erased, checkpoint) = (system.erased_blocks(), system.checkpoint_blocks());
+        let aggressive = system.collector().is_aggressive(erased, checkpoint);
+        let Some(block) = pick(system, aggressive, pages_per_block)? else { return Ok(()) };
+        let counts = &mut system.collector().counts;
+        counts.runs += 1;
+        counts.passive += u64::from(!aggressive);
+        counts.aggressive += u64::from(aggressive);
+        system.collect(block)?;
+        if system.erased_blocks() >= system.collector().config.reserved_blocks {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// The block to collect next, if one is worth it.
+fn pick<C: Collect>(system: &mut C, aggressive: bool, pages_per_block: u32) -> Result<Option<BlockId>, C::Error> {
+    let blocks = system.blocks();
+    let collector = system.collector();
+    collector.skip = collector.skip.saturating_sub(1);
+    if !aggressive && collector.skip > 0 {
+        return Ok(None);
+    }
+    let mut fewest = if aggressive { pages_per_block } else { collector.config.passive_limit + 1 };
+    let (mut cursor, width) = (collector.cursor, collector.width(blocks, aggressive));
+    let mut found = None;
+    system.search();
+    for _ in 0..width {
+        cursor = (cursor + 1) % blocks;
+        match system.live_pages(BlockId(cursor))? {
+            Some(live) if live < fewest => {
+                fewest = live;
+                found = Some(BlockId(cursor));
+                if live == 0 {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    let collector = system.collector();
+    collector.cursor = cursor;
+    if found.is_some() {
+        collector.skip = collector.config.skip;
+    }
+    Ok(found)
+}

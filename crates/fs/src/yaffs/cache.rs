@@ -1,0 +1,93 @@
+//! The cache of pages that are written in part.
+
+/// A page in the cache.
+#[derive(Debug)]
+struct Entry<B> {
+    object: u32,
+    chunk: u32,
+    page: B,
+    /// Differs from what is on flash.
+    dirty: bool,
+}
+
+/// Pages by last use, the oldest first.
+#[derive(Debug)]
+pub(super) struct Cache<B> {
+    entries: Vec<Entry<B>>,
+    pages: usize,
+}
+
+impl<B: Clone> Cache<B> {
+    pub(super) fn new(pages: u32) -> Self {
+        Self { entries: Vec::new(), pages: pages as usize }
+    }
+
+    pub(super) fn is_off(&self) -> bool {
+        self.pages == 0
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.entries.len() >= self.pages
+    }
+
+    pub(super) fn pages(&self) -> u64 {
+        self.pages as u64
+    }
+
+    fn position(&self, object: u32, chunk: u32) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.object == object && entry.chunk == chunk)
+    }
+
+    /// The page of a chunk, which was used last from now on.
+    pub(super) fn get(&mut self, object: u32, chunk: u32) -> Option<&mut B> {
+        let at = self.position(object, chunk)?;
+        let entry = self.entries.remove(at);
+        self.entries.push(entry);
+        self.entries.last_mut().map(|entry| &mut entry.page)
+    }
+
+    pub(super) fn holds(&self, object: u32, chunk: u32) -> bool {
+        self.position(object, chunk).is_some()
+    }
+
+    pub(super) fn insert(&mut self, object: u32, chunk: u32, page: B) {
+        debug_assert!(!self.holds(object, chunk) && !self.is_full(), "there is room for one copy");
+        self.entries.push(Entry { object, chunk, page, dirty: true });
+    }
+
+    pub(super) fn set_dirty(&mut self, object: u32, chunk: u32) {
+        if let Some(at) = self.position(object, chunk) {
+            self.entries[at].dirty = true;
+        }
+    }
+
+    pub(super) fn set_clean(&mut self, object: u32, chunk: u32) {
+        if let Some(at) = self.position(object, chunk) {
+            self.entries[at].dirty = false;
+        }
+    }
+
+    /// The page used longest ago, and whether it must be written first.
+    pub(super) fn oldest(&self) -> Option<(u32, u32, bool)> {
+        self.entries.first().map(|entry| (entry.object, entry.chunk, entry.dirty))
+    }
+
+    /// The first chunk of an object that must be written.
+    pub(super) fn dirty_chunk(&self, object: u32) -> Option<u32> {
+        self.entries.iter().filter(|entry| entry.dirty && entry.object == object).map(|entry| entry.chunk).min()
+    }
+
+    /// Chunks that must be written.
+    pub(super) fn dirty(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.entries.iter().filter(|entry| entry.dirty).map(|entry| (entry.object, entry.chunk))
+    }
+
+    /// Drops the chunks of an object from one on.
+    pub(super) fn drop_from(&mut self, object: u32, chunk: u32) {
+        self.entries.retain(|entry| entry.object != object || entry.chunk < chunk);
+    }
+
+    pub(super) fn drop_chunk(&mut self, object: u32, chunk: u32) {
+        self.entries.retain(|entry| entry.object != object || entry.chunk != chunk);
+    }
+}

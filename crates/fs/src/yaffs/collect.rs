@@ -1,0 +1,223 @@
+//! Garbage collection: which blocks may be collected, and how one is emptied.
+
+use super::blocks::State;
+use super::flash::Page;
+use super::objects::Owner;
+use super::Yaffs;
+use crate::parts::collector::{self, Collect, Collector};
+use crate::parts::tags::Tags;
+use crate::FsError;
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
+
+impl<N: Nand> Collect for Yaffs<N> {
+    type Error = FsError;
+
+    fn collector(&mut self) -> &mut Collector {
+        &mut self.collector
+    }
+
+    fn blocks(&self) -> u32 {
+        self.blocks.len()
+    }
+
+    fn erased_blocks(&self) -> u32 {
+        self.blocks.empty()
+    }
+
+    fn checkpoint_blocks(&self) -> u32 {
+        self.checkpoint_reserve()
+    }
+
+    fn search(&mut self) {
+        self.oldest_dirty = None;
+    }
+
+    fn live_pages(&mut self, block: BlockId) -> Result<Option<u32>, FsError> {
+        let entry = *self.blocks.get(block);
+        let may = entry.state == State::Full && self.may_lose(block) && (entry.in_use > 0 || self.may_erase());
+        Ok(may.then(|| entry.live()))
+    }
+
+    fn urgent(&mut self) -> Option<BlockId> {
+        self.oldest_dirty = None;
+        let failing = self.failing.clone();
+        failing.into_iter().find(|&block| self.may_lose(block) && self.may_erase())
+    }
+
+    fn collect(&mut self, block: BlockId) -> Result<(), FsError> {
+        self.empty_block(block)
+    }
+}
+
+impl<N: Nand> Yaffs<N> {
+    /// Whether nothing that a header in the block has cut can come back from an older block.
+    fn may_lose(&mut self, block: BlockId) -> bool {
+        let entry = *self.blocks.get(block);
+        if self.small || !entry.shrinks {
+            return true;
+        }
+        let blocks = &self.blocks;
+        entry.sequence <= *self.oldest_dirty.get_or_insert_with(|| blocks.oldest_dirty())
+    }
+
+    /// Collects the blocks in which a program failed, as far as they may be.
+    pub(super) fn retire_failing(&mut self) -> Result<(), FsError> {
+        while let Some(block) = self.urgent() {
+            self.void_checkpoint()?;
+            self.empty_block(block)?;
+        }
+        Ok(())
+    }
+
+    /// Moves what is live away and erases the block.
+    fn empty_block(&mut self, block: BlockId) -> Result<(), FsError> {
+        self.void_checkpoint()?;
+        let cause = if self.blocks.get(block).failing { Cause::BadBlock } else { Cause::Gc };
+        let origin = self.nand.ctx().origin();
+        let before = self.nand.ctx().set_cause(cause);
+        let done = self.move_all(block);
+        self.nand.ctx().set_cause(before);
+        self.nand.ctx().set_origin(origin);
+        done
+    }
+
+    fn move_all(&mut self, block: BlockId) -> Result<(), FsError> {
+        self.blocks.set_state(block, State::Collecting);
+        let mut done = Vec::new();
+        for page in 0..self.geometry.pages_per_block() {
+            let at = self.geometry.page(block, page);
+            if !self.blocks.is_used(at) {
+                continue;
+            }
+            let Owner { object: number, chunk, .. } = self.owners[at.index()];
+            let object = self.objects.get_mut(number);
+            if !object.deleted {
+                self.move_page(at)?;
+            } else if chunk > 0 {
+                object.map(chunk, Ppa::NONE);
+                if object.mapped == 0 {
+                    done.push(number);
+                }
+                self.drop_deleted(at)?;
+            } else if object.mapped == 0 {
+                // The last pages of the file were in this block, and go with it.
+                object.header = Ppa::NONE;
+                self.blocks.release(at, false);
+                self.owners[at.index()] = Owner::NONE;
+            } else {
+                self.move_page(at)?;
+            }
+        }
+        self.erase(block)?;
+        done.into_iter().try_for_each(|number| self.forget(number))
+    }
+
+    /// Drops a page of a removed file, whose tags say so.
+    fn drop_deleted(&mut self, at: Ppa) -> Result<(), FsError> {
+        self.nand.ctx().set_origin(Origin::FILE_DATA);
+        let mut page = self.blank();
+        match self.nand.read(at, &mut page) {
+            Ok(_) | Err(NandError::Uncorrectable(_)) => {}
+            Err(error) => return Err(self.failed(error)),
+        }
+        self.blocks.release(at, true);
+        self.owners[at.index()] = Owner::NONE;
+        Ok(())
+    }
+
+    /// Forgets a removed object, no page of which is left, with its header.
+    pub(super) fn forget(&mut self, number: u32) -> Result<(), FsError> {
+        let header = self.objects.get(number).header;
+        self.objects.remove(number);
+        if header.is_some() {
+            self.give_up(header, true)?;
+        }
+        Ok(())
+    }
+
+    /// Moves a page in use to the allocation point.
+    pub(super) fn move_page(&mut self, from: Ppa) -> Result<(), FsError> {
+        let owner = self.owners[from.index()];
+        let (number, chunk, serial) = (owner.object, owner.chunk, owner.serial.wrapping_add(1) & 3);
+        let to = if chunk == 0 {
+            self.move_header(from, number, serial)?
+        } else {
+            let bytes = owner.bytes.min(self.objects.get(number).bytes_in(chunk, self.page_bytes()));
+            let tags = Tags { serial, ..Tags::new(number, chunk, bytes) };
+            match self.copy(from, tags, owner.kind())? {
+                Some(to) => to,
+                None => self.program_lost(tags)?,
+            }
+        };
+        self.collector.counts.copied += 1;
+        let object = self.objects.get_mut(number);
+        if chunk == 0 {
+            object.header = to;
+        } else {
+            object.map(chunk, to);
+        }
+        if self.small && self.config.mark_copied {
+            self.mark_deleted(from)?;
+        }
+        self.blocks.release(from, false);
+        self.owners[from.index()] = Owner::NONE;
+        Ok(())
+    }
+
+    /// A header goes on as it is where it says how long the file is; what it has cut is gone by now, so the copy cuts
+    /// nothing.
+    fn move_header(&mut self, from: Ppa, number: u32, serial: u8) -> Result<Ppa, FsError> {
+        let object = self.objects.get(number);
+        if object.stored_size == object.size {
+            let keeps = object.deleted && !self.small;
+            let tags = Tags { serial, shrinks: keeps, ..Tags::new(number, 0, 0) };
+            if let Some(to) = self.copy(from, tags, Kind::Header)? {
+                return Ok(to);
+            }
+        } else {
+            match self.nand.read_tail(from, &mut [0; super::header::BYTES]) {
+                Ok(_) | Err(NandError::Uncorrectable(_)) => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+        let to = self.program_header(number, 0, false)?;
+        let object = self.objects.get_mut(number);
+        object.stored_size = object.size;
+        Ok(to)
+    }
+
+    /// A page that stands for one that cannot be read.
+    fn program_lost(&mut self, tags: Tags) -> Result<Ppa, FsError> {
+        let contents = self.blank();
+        self.program(&Page { tags, kind: Kind::Lost, contents: &contents, tail: &[] })
+    }
+
+    /// Asks garbage collection, as every write does.
+    pub(super) fn ask_collector(&mut self) -> Result<(), FsError> {
+        collector::check(self, self.geometry.pages_per_block())
+    }
+
+    /// Runs `work` as part of a mount.
+    pub(super) fn mounting<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.nand.ctx().set_cause(Cause::Mount);
+        let done = work(self);
+        self.nand.ctx().set_cause(before);
+        done
+    }
+
+    /// Reads the rest of a page that is written in part.
+    pub(super) fn read_old(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Tags, FsError> {
+        let oob = scoped(&mut self.nand, Cause::ReadModifyWrite, |nand| nand.read(at, page));
+        let oob = oob.map_err(|error| self.failed(error))?;
+        self.refuse_lost(at, oob.kind)?;
+        Ok(Tags::from_oob(self.small, &oob))
+    }
+
+    /// A page of lost data cannot be read.
+    pub(super) fn refuse_lost(&self, at: Ppa, kind: Kind) -> Result<(), FsError> {
+        if kind == Kind::Lost {
+            return Err(self.failed(NandError::Uncorrectable(at)));
+        }
+        Ok(())
+    }
+}

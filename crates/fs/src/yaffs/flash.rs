@@ -1,0 +1,269 @@
+//! Pages: allocated, programmed, given up; blocks: opened, erased, retired.
+
+use super::blocks::{Block, State};
+use super::objects::Owner;
+use super::{header, Yaffs};
+use crate::parts::tags::Tags;
+use crate::parts::wait;
+use crate::FsError;
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Oob, Origin, PageBuf, Ppa};
+
+/// What a page to be programmed holds.
+pub(super) struct Page<'a, B> {
+    pub(super) tags: Tags,
+    pub(super) kind: Kind,
+    pub(super) contents: &'a B,
+    pub(super) tail: &'a [u8],
+}
+
+impl<N: Nand> Yaffs<N> {
+    pub(super) fn blank(&self) -> N::Buf {
+        N::Buf::zeroed(self.geometry.page_bytes())
+    }
+
+    /// The author of a page of that kind.
+    pub(super) fn origin(kind: Kind) -> Origin {
+        if kind == Kind::Header {
+            Origin::OBJECT_HEADER
+        } else {
+            Origin::FILE_DATA
+        }
+    }
+
+    /// Programs the next page, and the one after where it fails, and takes it into use.
+    pub(super) fn program(&mut self, page: &Page<'_, N::Buf>) -> Result<Ppa, FsError> {
+        loop {
+            let to = self.allocate()?;
+            let oob = self.stamped(page.tags, page.kind, to);
+            self.nand.ctx().set_origin(oob.origin);
+            let done = self.nand.program(to, page.contents, page.tail, oob);
+            if self.programmed(to, done.map(drop))? {
+                self.adopt(to, page.tags, page.kind);
+                return Ok(to);
+            }
+        }
+    }
+
+    /// Copies a page to the next one and takes that into use; `None`: the page cannot be read.
+    pub(super) fn copy(&mut self, from: Ppa, tags: Tags, kind: Kind) -> Result<Option<Ppa>, FsError> {
+        loop {
+            let to = self.allocate()?;
+            let oob = self.stamped(tags, kind, to);
+            match self.nand.copy(from, to, oob) {
+                Err(NandError::Uncorrectable(page)) if page == from => {
+                    self.give_back(to);
+                    return Ok(None);
+                }
+                done => {
+                    if self.programmed(to, done.map(drop))? {
+                        self.adopt(to, tags, kind);
+                        return Ok(Some(to));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The metadata of a page at `to`.
+    fn stamped(&self, tags: Tags, kind: Kind, to: Ppa) -> Oob {
+        let sequence = self.blocks.get(self.geometry.block_of(to)).sequence;
+        Tags { sequence, ..tags }.to_oob(self.small, kind, Self::origin(kind))
+    }
+
+    /// Whether a program went well; a block where one failed takes no more pages.
+    fn programmed(&mut self, to: Ppa, done: Result<(), NandError>) -> Result<bool, FsError> {
+        wait(&mut self.nand);
+        match done {
+            Ok(()) => Ok(true),
+            Err(NandError::ProgramFailed(_)) => {
+                let block = self.geometry.block_of(to);
+                self.close_open();
+                self.blocks.change(block, |entry| entry.failing = true);
+                self.failing.push(block);
+                Ok(false)
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn adopt(&mut self, to: Ppa, tags: Tags, kind: Kind) {
+        self.blocks.take(to);
+        let lost = kind == Kind::Lost;
+        let Tags { object, chunk, serial, bytes, .. } = tags;
+        self.owners[to.index()] = Owner { object, chunk, serial, bytes, lost };
+        if tags.shrinks {
+            self.blocks.change(self.geometry.block_of(to), |block| block.shrinks = true);
+        }
+        if let Some((block, next)) = self.blocks.open {
+            if next == self.geometry.pages_per_block() {
+                self.blocks.set_state(block, State::Full);
+                self.blocks.open = None;
+            }
+        }
+    }
+
+    /// The open block takes no more pages.
+    fn close_open(&mut self) {
+        if let Some((block, _)) = self.blocks.open.take() {
+            self.blocks.set_state(block, State::Full);
+        }
+    }
+
+    /// The next page.
+    fn allocate(&mut self) -> Result<Ppa, FsError> {
+        self.void_checkpoint()?;
+        while self.blocks.open.is_none() {
+            self.open_block()?;
+        }
+        let (block, page) = self.blocks.open.expect("a block was just opened");
+        self.blocks.open = Some((block, page + 1));
+        Ok(self.geometry.page(block, page))
+    }
+
+    /// The page taken last was not programmed after all.
+    fn give_back(&mut self, to: Ppa) {
+        self.blocks.open = Some((self.geometry.block_of(to), self.geometry.page_in_block(to)));
+    }
+
+    /// Opens the next empty block; none is open after its erase failed.
+    fn open_block(&mut self) -> Result<(), FsError> {
+        if let Some(block) = self.take_empty(State::Open)? {
+            self.blocks.open = Some((block, 0));
+        }
+        Ok(())
+    }
+
+    /// An erased block with the next sequence number, in that state; `None` where its erase failed.
+    pub(super) fn take_empty(&mut self, state: State) -> Result<Option<BlockId>, FsError> {
+        let Some(block) = self.blocks.next_empty() else {
+            return Err(FsError::Full { what: "no block is left that could be erased".into() });
+        };
+        if self.blocks.get(block).state == (State::Empty { erased: false }) && !self.erase(block)? {
+            return Ok(None);
+        }
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.blocks.change(block, |entry| *entry = Block { state, sequence, ..Block::EMPTY });
+        Ok(Some(block))
+    }
+
+    /// Erases a block without pages in use; where a program or the erase failed, it is retired and false returned.
+    pub(super) fn erase(&mut self, block: BlockId) -> Result<bool, FsError> {
+        debug_assert_eq!(self.blocks.get(block).in_use, 0, "block {block} holds pages in use");
+        let was_failing = self.blocks.get(block).failing;
+        if !was_failing {
+            match self.nand.erase(block) {
+                Ok(_) => {
+                    wait(&mut self.nand);
+                    self.blocks.change(block, |entry| *entry = Block::EMPTY);
+                    return Ok(true);
+                }
+                Err(NandError::EraseFailed(_)) => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+        let retired = scoped(&mut self.nand, Cause::BadBlock, |nand| nand.retire(block));
+        retired.map_err(|error| self.failed(error))?;
+        wait(&mut self.nand);
+        self.blocks.change(block, |entry| *entry = Block { state: State::Bad, ..Block::EMPTY });
+        self.failing.retain(|&failing| failing != block);
+        self.retired += 1;
+        Ok(false)
+    }
+
+    /// Gives up a page that is in use; with pages of 512 B it gets a deletion mark where `mark` says so.
+    pub(super) fn give_up(&mut self, at: Ppa, mark: bool) -> Result<(), FsError> {
+        self.void_checkpoint()?;
+        if self.small && mark {
+            self.mark_deleted(at)?;
+        }
+        self.blocks.release(at, false);
+        self.owners[at.index()] = Owner::NONE;
+        self.erase_if_empty(self.geometry.block_of(at))
+    }
+
+    /// Programs a deletion mark; where that fails the page cannot be read, which is as good.
+    pub(super) fn mark_deleted(&mut self, at: Ppa) -> Result<(), FsError> {
+        let owner = self.owners[at.index()];
+        let tags = Tags { serial: owner.serial, ..Tags::new(owner.object, owner.chunk, 0) };
+        self.mark(at, tags, Self::origin(owner.kind()))
+    }
+
+    /// Programs a deletion mark over those tags.
+    pub(super) fn mark(&mut self, at: Ppa, tags: Tags, origin: Origin) -> Result<(), FsError> {
+        let oob = tags.to_oob(self.small, Kind::Deleted, origin);
+        match self.nand.program_spare(at, oob) {
+            Ok(_) | Err(NandError::ProgramFailed(_)) => {
+                wait(&mut self.nand);
+                Ok(())
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Erases a full block without pages in use, unless something else is still to be learned from it.
+    fn erase_if_empty(&mut self, block: BlockId) -> Result<(), FsError> {
+        let entry = self.blocks.get(block);
+        if entry.state != State::Full || entry.in_use > 0 || entry.shrinks || !self.may_erase() {
+            return Ok(());
+        }
+        self.collector.counts.emptied += u64::from(self.erase(block)?);
+        Ok(())
+    }
+
+    /// Whether a block is left when one is erased: a device in use must not look blank, or a mount would take a block
+    /// whose erase was cut for one that was never used.
+    pub(super) fn may_erase(&self) -> bool {
+        let holds = |block: &Block| !matches!(block.state, State::Empty { .. } | State::Bad);
+        self.blocks.iter().filter(|(_, block)| holds(block)).nth(1).is_some()
+    }
+
+    /// Writes the header of an object that did not change meanwhile but for its contents.
+    pub(super) fn write_header(&mut self, number: u32) -> Result<(), FsError> {
+        self.ask_collector()?;
+        self.put_header(number, 0, false)
+    }
+
+    /// Puts the header of an object in place of the one before.
+    ///
+    /// The collector is asked before the object is changed: what it moves it tags as the object is, and a cut before
+    /// the new header would find tags of a change that did not happen.
+    pub(super) fn put_header(&mut self, number: u32, shadows: u32, shrinks: bool) -> Result<(), FsError> {
+        let before = self.objects.get(number).header;
+        self.nand.ctx().set_origin(Origin::OBJECT_HEADER);
+        if before.is_some() {
+            match self.nand.read_tail(before, &mut [0; header::BYTES]) {
+                // What it says is known.
+                Ok(_) | Err(NandError::Uncorrectable(_)) => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        } else if self.blocks.free_pages() <= self.reserve() {
+            return Err(FsError::Full { what: "there is no room for another name".into() });
+        }
+        let at = self.program_header(number, shadows, shrinks)?;
+        let object = self.objects.get_mut(number);
+        object.header = at;
+        object.stored_size = object.size;
+        object.dirty = false;
+        if before.is_some() {
+            self.give_up(before, true)?;
+        }
+        Ok(())
+    }
+
+    /// Programs the header of an object as it is now.
+    pub(super) fn program_header(&mut self, number: u32, shadows: u32, shrinks: bool) -> Result<Ppa, FsError> {
+        self.time += 1;
+        let time = self.time;
+        let object = self.objects.get_mut(number);
+        object.time = time;
+        let tail = object.header(shadows).to_bytes();
+        let serial = match object.header {
+            before if before.is_some() => self.owners[before.index()].serial.wrapping_add(1) & 3,
+            _ => 1,
+        };
+        let tags = Tags { serial, shrinks: shrinks && !self.small, ..Tags::new(number, 0, 0) };
+        let contents = self.blank();
+        self.program(&Page { tags, kind: Kind::Header, contents: &contents, tail: &tail })
+    }
+}

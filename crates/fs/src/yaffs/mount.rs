@@ -1,0 +1,285 @@
+//! Mount: what both scans share, and what they leave to be mended.
+
+use super::blocks::{Blocks, State};
+use super::cache::Cache;
+use super::flash::Page;
+use super::header::{self, Header, Type};
+use super::objects::{Object, Objects, Owner, LOST, ROOT, UNLINKED};
+use super::{Collector, Config, Yaffs};
+use crate::parts::tags::Tags;
+use crate::FsError;
+use nandlab_nand::{BlockId, Kind, Nand, NandError, Oob, Ppa};
+use std::collections::BTreeMap;
+
+/// A page that was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    Erased,
+    /// Its spare area cannot be read.
+    Unreadable,
+    Page(Oob),
+}
+
+/// A chunk on flash.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copy {
+    pub(super) at: Ppa,
+    pub(super) tags: Tags,
+    pub(super) lost: bool,
+}
+
+/// What a scan knows of an object.
+#[derive(Debug, Default)]
+pub(super) struct Traces {
+    pub(super) header: Option<(Copy, Header)>,
+    pub(super) chunks: BTreeMap<u32, Copy>,
+    /// `yaffs2`: where the pages newer than the header end.
+    pub(super) extent: u64,
+    /// `yaffs2`: pages older than those seen hold nothing behind this.
+    pub(super) limit: Option<u64>,
+}
+
+pub(super) type Scan = BTreeMap<u32, Traces>;
+
+impl<N: Nand> Yaffs<N> {
+    /// Mounts what is on `nand`; an erased device is an empty file system.
+    ///
+    /// # Errors
+    /// [`FsError::Option`] where the options or the device cannot work; [`FsError::Damaged`]; what the device fails
+    /// with.
+    pub fn mount(nand: N, config: &Config) -> Result<Self, FsError> {
+        config.check()?;
+        let geometry = *nand.geometry();
+        let small = config.is_small(&geometry, nand.rules())?;
+        let needed = config.gc.reserved_blocks.saturating_add(2);
+        if geometry.blocks() < needed {
+            let why = format!("the device has {} blocks, and the reserve and files need {needed}", geometry.blocks());
+            return Err(FsError::option("gc.reserved_blocks", &config.gc.reserved_blocks, why));
+        }
+        let mut mounted = Self {
+            blocks: Blocks::new(&geometry),
+            collector: Collector::new(&config.gc),
+            oldest_dirty: None,
+            failing: Vec::new(),
+            objects: Objects::new(),
+            owners: vec![Owner::NONE; geometry.pages() as usize],
+            open: BTreeMap::new(),
+            next_handle: 0,
+            sequence: 1,
+            time: 0,
+            cache: Cache::new(config.cache_pages),
+            checkpoint: Vec::new(),
+            retired: 0,
+            broken: std::cell::Cell::new(false),
+            config: config.clone(),
+            nand,
+            geometry,
+            small,
+        };
+        mounted.mounting(Self::recover)?;
+        Ok(mounted)
+    }
+
+    fn recover(&mut self) -> Result<(), FsError> {
+        crate::parts::wait(&mut self.nand);
+        if self.small {
+            self.scan_small()
+        } else {
+            self.scan_large()
+        }
+    }
+
+    /// The spare area of a page; an error where its block is bad.
+    pub(super) fn look(&mut self, at: Ppa) -> Result<Option<Found>, FsError> {
+        match self.nand.read_spare(at) {
+            Ok(None) => Ok(Some(Found::Erased)),
+            Ok(Some(oob)) => Ok(Some(Found::Page(oob))),
+            Err(NandError::Uncorrectable(_)) => Ok(Some(Found::Unreadable)),
+            Err(NandError::BadBlock(_)) => Ok(None),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Whether the contents of a programmed page can be read.
+    pub(super) fn is_readable(&mut self, at: Ppa) -> Result<bool, FsError> {
+        let mut page = self.blank();
+        match self.nand.read(at, &mut page) {
+            Ok(_) => Ok(true),
+            Err(NandError::Uncorrectable(_)) => Ok(false),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// The header in a page; `None`: it cannot be read.
+    pub(super) fn load_header(&mut self, at: Ppa) -> Result<Option<Header>, FsError> {
+        let mut bytes = [0; header::BYTES];
+        match self.nand.read_tail(at, &mut bytes) {
+            Ok(_) => Header::from_bytes(&bytes).map(Some),
+            Err(NandError::Uncorrectable(_)) => Ok(None),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Where the first block is opened: one that looks erased, so that the only block with something in it is not
+    /// erased first, and a device in use always shows that it is.
+    pub(super) fn choose_first_block(&mut self, newest: Option<BlockId>, looks_erased: &[bool]) {
+        let blocks = self.blocks.len();
+        let start = newest.map_or(blocks - 1, |block| block.0);
+        let first = (1..=blocks).map(|step| (start + step) % blocks).find(|&block| looks_erased[block as usize]);
+        match first {
+            Some(first) if self.blocks.open.is_none() => {
+                self.blocks.resume_after(BlockId((first + blocks - 1) % blocks));
+            }
+            _ => self.blocks.resume_after(BlockId(start)),
+        }
+    }
+
+    /// Takes over what was found; returns the pages that are void though their tags do not say so.
+    pub(super) fn adopt_scan(&mut self, scan: Scan) -> Vec<Copy> {
+        let mut void = Vec::new();
+        for (number, traces) in scan {
+            let Some((copy, header)) = traces.header else {
+                void.extend(traces.chunks.into_values());
+                continue;
+            };
+            self.time = self.time.max(header.time);
+            let mut object = Object::from_header(header, copy.at);
+            object.size = object.size.max(traces.extent);
+            object.dirty = object.size != object.stored_size;
+            let deleted = object.parent == UNLINKED;
+            self.use_page(copy, number);
+            for (chunk, copy) in traces.chunks {
+                let base = u64::from(chunk - 1) * self.page_bytes();
+                // A page of no bytes stands for a page that was torn.
+                if object.kind != Type::File || base >= object.size && copy.tags.bytes > 0 && !deleted {
+                    void.push(copy);
+                    continue;
+                }
+                object.map(chunk, copy.at);
+                object.stale_tail |= base < object.size && base + u64::from(copy.tags.bytes) > object.size;
+                let bytes = copy.tags.bytes.min(object.bytes_in(chunk, self.page_bytes()));
+                self.use_page(Copy { tags: Tags { bytes, ..copy.tags }, ..copy }, number);
+            }
+            self.objects.insert(number, object);
+            if deleted {
+                self.soften(number);
+            }
+        }
+        void
+    }
+
+    fn use_page(&mut self, copy: Copy, object: u32) {
+        self.blocks.take(copy.at);
+        let Tags { chunk, serial, bytes, .. } = copy.tags;
+        self.owners[copy.at.index()] = Owner { object, chunk, serial, bytes, lost: copy.lost };
+    }
+
+    /// Ends what a cut left half done between objects: links, shadows, directories, removed files.
+    pub(super) fn settle(&mut self, shadows: &[(u32, u32)]) -> Result<(), FsError> {
+        self.find_homes();
+        let links: Vec<(u32, u32)> = self
+            .objects
+            .iter()
+            .filter(|(_, object)| object.kind == Type::HardLink && object.parent != UNLINKED)
+            .map(|(number, object)| (number, object.equivalent))
+            .collect();
+        for (link, file) in links {
+            if self.objects.known(file).is_some_and(|object| object.kind == Type::File && !object.deleted) {
+                self.objects.get_mut(file).links.insert(link);
+            } else {
+                self.delete(link)?;
+            }
+        }
+        for &(number, shadowed) in shadows {
+            self.end_rename(number, shadowed)?;
+        }
+        let gone: Vec<u32> = self
+            .objects
+            .iter()
+            .filter(|(_, object)| object.deleted && object.mapped == 0)
+            .map(|(number, _)| number)
+            .collect();
+        gone.into_iter().try_for_each(|number| self.forget(number))
+    }
+
+    /// Removes the file that a rename has replaced, where the power went before that.
+    fn end_rename(&mut self, number: u32, shadowed: u32) -> Result<(), FsError> {
+        let (Some(object), Some(other)) = (self.objects.known(number), self.objects.known(shadowed)) else {
+            return Ok(());
+        };
+        let is_left = !object.deleted && !other.deleted && object.parent == other.parent && object.name == other.name;
+        if !is_left || number == shadowed {
+            return Ok(());
+        }
+        let (parent, name) = (object.parent, object.name.clone());
+        self.remove(shadowed)?;
+        if self.objects.find(parent, &name).is_none() {
+            self.objects.rename(number, parent, &name);
+        }
+        Ok(())
+    }
+
+    /// Puts objects whose directory is gone under `lost+found`, in memory.
+    fn find_homes(&mut self) {
+        let is_home = |objects: &Objects, number: u32| {
+            objects.known(number).is_some_and(|object| object.kind == Type::Directory && !object.deleted)
+        };
+        for number in self.objects.numbers() {
+            let object = self.objects.get(number);
+            let parent = object.parent;
+            if number == ROOT || number == LOST || parent == UNLINKED || is_home(&self.objects, parent) {
+                continue;
+            }
+            if self.objects.known(LOST).is_none() {
+                self.objects.insert(LOST, Object::new(Type::Directory, ROOT, "lost+found"));
+            }
+            self.objects.rename(number, LOST, &format!("object {number}"));
+        }
+    }
+
+    /// Writes a torn chunk anew, so that the torn page is never again the newest copy of anything.
+    pub(super) fn supersede(&mut self, torn: Tags) -> Result<(), FsError> {
+        let Tags { object: number, chunk, .. } = torn;
+        if self.objects.known(number).is_none() {
+            let ghost = Object::new(Type::File, UNLINKED, "");
+            self.objects.insert(number, ghost);
+            self.put_header_anew(number)?;
+            self.objects.get_mut(number).deleted = true;
+            return Ok(());
+        }
+        if chunk == 0 {
+            let shrinks = self.objects.get(number).parent == UNLINKED;
+            return self.put_header(number, 0, shrinks);
+        }
+        let at = self.objects.get(number).page(chunk);
+        if at.is_some() {
+            return self.move_page(at);
+        }
+        let contents = self.blank();
+        let to = self.program(&Page {
+            tags: Tags::new(number, chunk, 0),
+            kind: Kind::Data,
+            contents: &contents,
+            tail: &[],
+        })?;
+        self.objects.get_mut(number).map(chunk, to);
+        Ok(())
+    }
+
+    /// A header for an object that has none.
+    fn put_header_anew(&mut self, number: u32) -> Result<(), FsError> {
+        let at = self.program_header(number, 0, true)?;
+        self.objects.get_mut(number).header = at;
+        Ok(())
+    }
+
+    /// What a block becomes that holds something: open where it is the newest and has room, else full.
+    pub(super) fn set_used(&mut self, block: BlockId, programmed: u32, resume: bool) {
+        if resume && programmed < self.geometry.pages_per_block() {
+            self.blocks.set_state(block, State::Open);
+            self.blocks.open = Some((block, programmed));
+        } else {
+            self.blocks.set_state(block, State::Full);
+        }
+    }
+}

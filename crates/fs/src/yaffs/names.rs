@@ -1,0 +1,185 @@
+//! Names: files, directories and links made, renamed and removed.
+
+use super::header::{Type, NAME_BYTES, TARGET_BYTES};
+use super::objects::{Object, ROOT, UNLINKED};
+use super::Yaffs;
+use crate::parts::tree::{self, Place, Tree};
+use crate::{FsError, Kind};
+use nandlab_nand::{Nand, Ppa};
+
+impl<N: Nand> Tree for Yaffs<N> {
+    const ROOT: u32 = ROOT;
+
+    fn name_bytes(&self) -> usize {
+        NAME_BYTES
+    }
+
+    fn find(&mut self, directory: u32, name: &str) -> Result<Option<u32>, FsError> {
+        Ok(self.objects.find(directory, name))
+    }
+
+    fn kind(&mut self, entry: u32) -> Result<Kind, FsError> {
+        Ok(match self.objects.get(entry).kind {
+            Type::File | Type::HardLink => Kind::File,
+            Type::Directory => Kind::Directory,
+            Type::Symlink => Kind::Symlink,
+        })
+    }
+
+    fn parent(&mut self, entry: u32) -> Result<u32, FsError> {
+        Ok(self.objects.get(entry).parent)
+    }
+
+    fn target(&mut self, entry: u32) -> Result<String, FsError> {
+        Ok(self.objects.get(entry).target.clone())
+    }
+
+    fn contents(&mut self, entry: u32) -> Result<u32, FsError> {
+        let object = self.objects.get(entry);
+        Ok(if object.kind == Type::HardLink { object.equivalent } else { entry })
+    }
+
+    fn open_entries(&mut self) -> Result<Vec<u32>, FsError> {
+        let names = |&file: &u32| std::iter::once(file).chain(self.objects.get(file).links.iter().copied());
+        Ok(self.open.values().flat_map(names).collect())
+    }
+}
+
+impl<N: Nand> Yaffs<N> {
+    /// A new object with its header on flash.
+    fn make(&mut self, place: &Place, kind: Type, fill: impl FnOnce(&mut Object)) -> Result<u32, FsError> {
+        let number = self.objects.vacant();
+        let number = number.ok_or_else(|| FsError::Full { what: "all object numbers are taken".into() })?;
+        let mut object = Object::new(kind, place.directory, &place.name);
+        fill(&mut object);
+        self.objects.insert(number, object);
+        if let Err(error) = self.write_header(number) {
+            self.objects.remove(number);
+            return Err(error);
+        }
+        Ok(number)
+    }
+
+    /// Makes an empty file, or cuts the one of that name to nothing.
+    pub(super) fn create_file(&mut self, path: &str) -> Result<u32, FsError> {
+        let place = tree::place(self, path)?;
+        let Some(Place { entry: None, .. }) = &place else {
+            let object = tree::file(self, path)?;
+            self.resize(object, 0)?;
+            return Ok(object);
+        };
+        let place = place.expect("the root is an entry");
+        self.make(&place, Type::File, |_| {})
+    }
+
+    pub(super) fn make_directory(&mut self, path: &str) -> Result<(), FsError> {
+        let place = tree::vacant(self, path)?;
+        self.make(&place, Type::Directory, |_| {}).map(drop)
+    }
+
+    /// Makes a symbolic link at `path` that leads to `target`.
+    ///
+    /// # Errors
+    /// [`FsError::BadName`] for a target of more than 159 bytes; else as for a new file.
+    pub fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError> {
+        self.alive()?;
+        if target.len() > TARGET_BYTES {
+            let why = format!("a symbolic link leads to at most {TARGET_BYTES} bytes");
+            return Err(FsError::BadName { path: target.to_owned(), why });
+        }
+        let place = tree::vacant(self, path)?;
+        let fill = |object: &mut Object| {
+            target.clone_into(&mut object.target);
+            object.size = target.len() as u64;
+        };
+        self.make(&place, Type::Symlink, fill).map(drop)
+    }
+
+    /// Where a symbolic link leads.
+    ///
+    /// # Errors
+    /// [`FsError::NotFound`], [`FsError::WrongKind`].
+    pub fn read_link(&mut self, path: &str) -> Result<String, FsError> {
+        let entry = tree::entry(self, path)?;
+        match self.objects.get(entry).kind {
+            Type::Symlink => self.target(entry),
+            Type::Directory => {
+                Err(FsError::WrongKind { path: path.to_owned(), is: "directory", needed: "symbolic link" })
+            }
+            _ => Err(FsError::WrongKind { path: path.to_owned(), is: "file", needed: "symbolic link" }),
+        }
+    }
+
+    /// Gives the file at `from` a second name.
+    ///
+    /// # Errors
+    /// As for a new file.
+    pub fn link(&mut self, from: &str, to: &str) -> Result<(), FsError> {
+        self.alive()?;
+        let file = tree::file(self, from)?;
+        let place = tree::vacant(self, to)?;
+        let link = self.make(&place, Type::HardLink, |object| object.equivalent = file)?;
+        self.objects.get_mut(file).links.insert(link);
+        Ok(())
+    }
+
+    pub(super) fn rename_entry(&mut self, from: &str, to: &str) -> Result<(), FsError> {
+        let Some(renaming) = tree::renaming(self, from, to)? else { return Ok(()) };
+        let replaced = renaming.to.entry;
+        self.move_to(renaming.entry, renaming.to.directory, &renaming.to.name, replaced.unwrap_or(0))?;
+        replaced.map_or(Ok(()), |replaced| self.remove(replaced))
+    }
+
+    /// Gives an object another place; `shadows` is the object there, which a mount removes if the power goes now.
+    fn move_to(&mut self, number: u32, directory: u32, name: &str, shadows: u32) -> Result<(), FsError> {
+        self.ask_collector()?;
+        self.objects.rename(number, directory, name);
+        self.put_header(number, shadows, false)
+    }
+
+    /// Removes an entry; contents with another name stay.
+    pub(super) fn remove(&mut self, number: u32) -> Result<(), FsError> {
+        let object = self.objects.get(number);
+        if let Some(&link) = object.links.first() {
+            let place = self.objects.get(link);
+            let (directory, name) = (place.parent, place.name.clone());
+            self.objects.get_mut(number).links.remove(&link);
+            self.move_to(number, directory, &name, link)?;
+            return self.delete(link);
+        }
+        if object.kind == Type::HardLink {
+            let file = object.equivalent;
+            self.objects.get_mut(file).links.remove(&number);
+        }
+        self.delete(number)
+    }
+
+    /// Moves an object without other names to the unlinked directory, and gives up what it holds.
+    pub(super) fn delete(&mut self, number: u32) -> Result<(), FsError> {
+        self.cache.drop_from(number, 0);
+        let object = self.objects.get(number);
+        if object.mapped == 0 && self.small {
+            return self.forget(number);
+        }
+        self.ask_collector()?;
+        self.objects.rename(number, UNLINKED, "");
+        self.objects.get_mut(number).size = 0;
+        self.put_header(number, 0, true)?;
+        self.soften(number);
+        if self.objects.get(number).mapped == 0 {
+            // The header is void at once; its block stays until nothing older can come back.
+            return self.forget(number);
+        }
+        Ok(())
+    }
+
+    /// The pages of a removed file are given up when their blocks are collected.
+    pub(super) fn soften(&mut self, number: u32) {
+        let object = self.objects.get_mut(number);
+        object.deleted = true;
+        let pages: Vec<Ppa> = object.mapped_chunks().map(|(_, at)| at).collect();
+        for at in pages {
+            self.blocks.change(self.geometry.block_of(at), |block| block.soft += 1);
+        }
+    }
+}

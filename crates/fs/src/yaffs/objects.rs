@@ -1,0 +1,237 @@
+//! Objects and their names, in memory.
+
+use super::header::{Header, Type};
+use crate::parts::tags::MAX_OBJECT;
+use nandlab_nand::{Kind, Ppa};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The root directory.
+pub(super) const ROOT: u32 = 1;
+/// Where objects are put whose directory is gone.
+pub(super) const LOST: u32 = 2;
+/// Where removed objects go.
+pub(super) const UNLINKED: u32 = 3;
+/// Numbers below are those of directories that are not on flash.
+const FIRST: u32 = 257;
+
+/// What a page in use holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Owner {
+    pub(super) object: u32,
+    pub(super) chunk: u32,
+    pub(super) serial: u8,
+    /// Bytes in the page that are the file's, at most those in the tags: what stands behind them was cut off, and a
+    /// copy must not claim it, also where the file has grown again in the cache.
+    pub(super) bytes: u32,
+    /// The page stands for one that could not be read.
+    pub(super) lost: bool,
+}
+
+impl Owner {
+    pub(super) const NONE: Self = Self { object: 0, chunk: 0, serial: 0, bytes: 0, lost: false };
+
+    /// The kind of the page.
+    pub(super) fn kind(&self) -> Kind {
+        match self.chunk {
+            0 => Kind::Header,
+            _ if self.lost => Kind::Lost,
+            _ => Kind::Data,
+        }
+    }
+}
+
+/// An object.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Object {
+    pub(super) kind: Type,
+    pub(super) parent: u32,
+    pub(super) name: String,
+    pub(super) size: u64,
+    /// The length in the header on flash.
+    pub(super) stored_size: u64,
+    pub(super) time: u64,
+    /// The page of the header.
+    pub(super) header: Ppa,
+    /// The pages of the file.
+    pub(super) chunks: Vec<Ppa>,
+    /// How many of them there are.
+    pub(super) mapped: u32,
+    /// Removed; the pages wait to be collected.
+    pub(super) deleted: bool,
+    /// The header on flash is older than this.
+    pub(super) dirty: bool,
+    /// The page with the end of the file may hold other bytes behind it.
+    pub(super) stale_tail: bool,
+    pub(super) target: String,
+    pub(super) equivalent: u32,
+    /// Hard links to this file.
+    pub(super) links: BTreeSet<u32>,
+}
+
+impl Object {
+    pub(super) fn new(kind: Type, parent: u32, name: &str) -> Self {
+        Self {
+            kind,
+            parent,
+            name: name.to_owned(),
+            size: 0,
+            stored_size: 0,
+            time: 0,
+            header: Ppa::NONE,
+            chunks: Vec::new(),
+            mapped: 0,
+            deleted: false,
+            dirty: false,
+            stale_tail: false,
+            target: String::new(),
+            equivalent: 0,
+            links: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn from_header(header: Header, at: Ppa) -> Self {
+        Self {
+            size: header.size,
+            stored_size: header.size,
+            time: header.time,
+            header: at,
+            target: header.target,
+            equivalent: header.equivalent,
+            ..Self::new(header.kind, header.parent, &header.name)
+        }
+    }
+
+    pub(super) fn header(&self, shadows: u32) -> Header {
+        Header {
+            kind: self.kind,
+            parent: self.parent,
+            size: self.size,
+            time: self.time,
+            equivalent: self.equivalent,
+            shadows,
+            name: self.name.clone(),
+            target: self.target.clone(),
+        }
+    }
+
+    /// The page of a chunk.
+    pub(super) fn page(&self, chunk: u32) -> Ppa {
+        self.chunks.get(chunk as usize - 1).copied().unwrap_or(Ppa::NONE)
+    }
+
+    /// Maps a chunk; returns the page before.
+    pub(super) fn map(&mut self, chunk: u32, to: Ppa) -> Ppa {
+        let at = chunk as usize - 1;
+        if self.chunks.len() <= at {
+            self.chunks.resize(at + 1, Ppa::NONE);
+        }
+        let before = std::mem::replace(&mut self.chunks[at], to);
+        self.mapped = self.mapped + u32::from(to.is_some()) - u32::from(before.is_some());
+        before
+    }
+
+    /// Mapped chunks with their pages, ascending.
+    pub(super) fn mapped_chunks(&self) -> impl Iterator<Item = (u32, Ppa)> + '_ {
+        (1..).zip(&self.chunks).filter(|(_, page)| page.is_some()).map(|(chunk, &page)| (chunk, page))
+    }
+
+    /// Bytes of the file in a chunk, with pages of `page_bytes`.
+    pub(super) fn bytes_in(&self, chunk: u32, page_bytes: u64) -> u32 {
+        let base = u64::from(chunk - 1) * page_bytes;
+        self.size.saturating_sub(base).min(page_bytes) as u32
+    }
+}
+
+/// All objects, and the names in directories.
+#[derive(Debug, Default)]
+pub(super) struct Objects {
+    table: BTreeMap<u32, Object>,
+    names: BTreeMap<(u32, String), u32>,
+    last: u32,
+}
+
+impl Objects {
+    /// The root directory alone, which is never on flash.
+    pub(super) fn new() -> Self {
+        let mut objects = Self { last: FIRST - 1, ..Self::default() };
+        objects.table.insert(ROOT, Object::new(Type::Directory, ROOT, ""));
+        objects
+    }
+
+    pub(super) fn is_on_flash(number: u32) -> bool {
+        number >= FIRST
+    }
+
+    pub(super) fn get(&self, number: u32) -> &Object {
+        self.table.get(&number).expect("numbers come from the table")
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> &mut Object {
+        self.table.get_mut(&number).expect("numbers come from the table")
+    }
+
+    pub(super) fn known(&self, number: u32) -> Option<&Object> {
+        self.table.get(&number)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Object)> {
+        self.table.iter().map(|(&number, object)| (number, object))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        self.table.keys().copied().collect()
+    }
+
+    /// A number that no object has; `None`: all are taken.
+    pub(super) fn vacant(&self) -> Option<u32> {
+        (self.last + 1..MAX_OBJECT).chain(FIRST..=self.last).find(|number| !self.table.contains_key(number))
+    }
+
+    /// Adds an object, under its name where it has a place.
+    pub(super) fn insert(&mut self, number: u32, object: Object) {
+        self.last = number.max(FIRST - 1);
+        if object.parent != UNLINKED {
+            self.names.insert((object.parent, object.name.clone()), number);
+        }
+        self.table.insert(number, object);
+    }
+
+    pub(super) fn remove(&mut self, number: u32) {
+        self.forget_name(number);
+        self.table.remove(&number);
+    }
+
+    /// Takes the name away where it still stands for this object.
+    pub(super) fn forget_name(&mut self, number: u32) {
+        let object = self.get(number);
+        let key = (object.parent, object.name.clone());
+        if self.names.get(&key) == Some(&number) {
+            self.names.remove(&key);
+        }
+    }
+
+    /// Moves an object to another name, which then stands for it.
+    pub(super) fn rename(&mut self, number: u32, parent: u32, name: &str) {
+        self.forget_name(number);
+        let object = self.get_mut(number);
+        object.parent = parent;
+        name.clone_into(&mut object.name);
+        if parent != UNLINKED {
+            self.names.insert((parent, name.to_owned()), number);
+        }
+    }
+
+    pub(super) fn find(&self, directory: u32, name: &str) -> Option<u32> {
+        self.names.get(&(directory, name.to_owned())).copied()
+    }
+
+    /// The names in a directory, ascending.
+    pub(super) fn names_in(&self, directory: u32) -> impl Iterator<Item = (&str, u32)> {
+        let range = (directory, String::new())..(directory + 1, String::new());
+        self.names.range(range).map(|((_, name), &number)| (name.as_str(), number))
+    }
+}

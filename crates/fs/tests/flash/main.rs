@@ -1,0 +1,8 @@
+//! The file systems on bare flash, against a plain model: random operations with mounts, faults, power cuts.
+
+mod cuts;
+mod model;
+mod mounts;
+mod operations;
+mod phone;
+mod rig;

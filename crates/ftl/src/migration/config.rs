@@ -1,0 +1,105 @@
+//! The options.
+
+use super::{FirstWrite, Fit, Rule, Scope, Victim};
+use crate::parts::store::{EraseWhen, MapUpdate};
+use crate::Variant;
+
+/// Options of block recycling by cost.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Most log blocks in use at once, at least 1; as many as the free blocks allow where that is less. Default 8, as
+    /// in the paper.
+    pub log_blocks: u32,
+    /// Whether a full log block is merged or moved. Default macro.
+    pub recycling: Rule,
+    /// With `recycling = "limit"`: most migrations in a row; half the pages of a block, as in the paper,
+    /// unless it is set.
+    pub limit: Option<u32>,
+    /// With `recycling = "macro"`: how alpha is found. Default `least_squares`.
+    pub alpha_fit: Fit,
+    /// With `recycling = "macro"`: how many migrations count for alpha, the last ones; 0, the default, for all.
+    pub alpha_window: u32,
+    /// With `recycling = "macro"`: whose migrations count for alpha. Default block.
+    pub alpha_scope: Scope,
+    /// With `recycling = "adaptive"`: the share of the price of a merge that pages carried along unwritten may cost
+    /// before it is done; above 0. Default 0.5.
+    pub patience: f64,
+    /// With `recycling = "adaptive"`: what an erase costs, in copies of a page. Default 1.33, of the paper's MLC
+    /// chip.
+    pub erase_copies: f64,
+    /// Whether a recycling programs a page of the block map. Default page, as in the paper.
+    pub map_update: MapUpdate,
+    /// Which log block is merged when all are in use. Default lru.
+    pub victim: Victim,
+    /// Where a page goes that was never written. Default log, as in the paper.
+    pub first_write: FirstWrite,
+    /// Whether a log block that holds a prefix in order is completed; else it is merged in full. Default false.
+    pub partial_merge: bool,
+    /// When a block that holds nothing any more is erased. Default `on_alloc`, as in the paper.
+    pub erase_when: EraseWhen,
+    /// Blocks of the device that stay free for merges and migrations; at least 1. With 1 a program failure or a torn
+    /// page may leave no room; the default, 2, is safe.
+    pub reserve_blocks: u32,
+    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
+    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    pub durable_trim: bool,
+    /// How many recyclings, the last ones, are kept for the result record. Default 0.
+    pub log_recyclings: u32,
+    /// The logical block whose recyclings are kept; those of all where it is not set.
+    pub log_recyclings_of: Option<u32>,
+    /// Seed of random victims: no option, the experiment's seed comes here.
+    #[serde(skip)]
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            log_blocks: 8,
+            recycling: Rule::Macro,
+            limit: None,
+            alpha_fit: Fit::LeastSquares,
+            alpha_window: 0,
+            alpha_scope: Scope::Block,
+            patience: 0.5,
+            erase_copies: 1.33,
+            map_update: MapUpdate::Page,
+            victim: Victim::Lru,
+            first_write: FirstWrite::Log,
+            partial_merge: false,
+            erase_when: EraseWhen::OnAlloc,
+            reserve_blocks: 2,
+            durable_trim: true,
+            log_recyclings: 0,
+            log_recyclings_of: None,
+            seed: 0,
+        }
+    }
+}
+
+/// The sets of options that the proofs run.
+pub(super) fn variants() -> Vec<Variant<Config>> {
+    let with = |recycling| Config { recycling, log_blocks: 2, ..Config::default() };
+    vec![
+        Variant::safe("merge", Config { victim: Victim::Fifo, ..with(Rule::Merge) }),
+        Variant::safe("cost", Config { log_blocks: 1, ..with(Rule::Cost) }),
+        Variant::safe("limit", Config { limit: Some(2), victim: Victim::Random, ..with(Rule::Limit) }),
+        Variant::safe(
+            "global",
+            Config { alpha_scope: Scope::Global, alpha_window: 4, victim: Victim::Fullest, ..with(Rule::Macro) },
+        ),
+        Variant::safe(
+            "last",
+            Config { alpha_fit: Fit::Last, map_update: MapUpdate::Oob, log_recyclings: 3, ..with(Rule::Macro) },
+        ),
+        Variant::safe("adaptive", with(Rule::Adaptive)),
+        Variant::safe(
+            "data_first",
+            Config { first_write: FirstWrite::Data, partial_merge: true, ..with(Rule::Adaptive) },
+        ),
+        Variant::safe("on_free", Config { erase_when: EraseWhen::OnFree, ..with(Rule::Cost) }),
+        Variant::tight("reserve_1", Config { reserve_blocks: 1, ..with(Rule::Cost) }),
+        Variant::safe("forget_trims", Config { durable_trim: false, ..with(Rule::Cost) }),
+    ]
+}

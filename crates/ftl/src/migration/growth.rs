@@ -1,0 +1,94 @@
+//! How fast the pages that a migration copies grow: the alpha of the macroscopic optimum, estimated online.
+
+use std::collections::VecDeque;
+
+/// How alpha is found from the migrations since the last merge.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fit {
+    /// Slope of the line through the origin with the least squares: sum of k p over sum of k k.
+    #[default]
+    LeastSquares,
+    /// What the last migration copied, over their number.
+    Last,
+}
+
+/// Whose migrations the estimate is made from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Those of the logical block since its last merge.
+    #[default]
+    Block,
+    /// Those of all logical blocks since the mount.
+    Global,
+}
+
+/// Samples `(k, p)`: the k-th migration after a merge copied p pages.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Growth {
+    /// The samples in the window, where there is one.
+    samples: VecDeque<(u64, u64)>,
+    /// Sum of k p.
+    products: u64,
+    /// Sum of k k.
+    squares: u64,
+}
+
+impl Growth {
+    /// Takes a sample; `window` is how many of them count, all where it is 0.
+    pub(super) fn add(&mut self, k: u32, p: u32, window: u32) {
+        let (k, p) = (k.into(), p.into());
+        self.products += k * p;
+        self.squares += k * k;
+        if window == 0 {
+            return;
+        }
+        self.samples.push_back((k, p));
+        if self.samples.len() > window as usize {
+            let (k, p) = self.samples.pop_front().expect("a sample was just taken");
+            self.products -= k * p;
+            self.squares -= k * k;
+        }
+    }
+
+    /// Alpha, the log block that is full now included: it would be the k-th migration, of p pages.
+    pub(super) fn alpha(&self, k: u32, p: u32, window: u32, fit: Fit) -> f64 {
+        if fit == Fit::Last {
+            return f64::from(p) / f64::from(k);
+        }
+        let (mut products, mut squares) = (self.products, self.squares);
+        if window > 0 && self.samples.len() == window as usize {
+            let (k, p) = self.samples[0];
+            products -= k * p;
+            squares -= k * k;
+        }
+        let (k, p) = (u64::from(k), u64::from(p));
+        (products + k * p) as f64 / (squares + k * k) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_straight_line_has_its_slope_and_a_window_forgets() {
+        let mut growth = Growth::default();
+        (1..10).for_each(|k| growth.add(k, 3 * k, 0));
+        assert_eq!(growth.alpha(10, 30, 0, Fit::LeastSquares), 3.0);
+        assert_eq!(growth.alpha(10, 50, 0, Fit::Last), 5.0);
+        // Normal equations by hand: (1 x 4 + 2 x 5) / (1 + 4).
+        let mut growth = Growth::default();
+        growth.add(1, 4, 0);
+        assert_eq!(growth.alpha(2, 5, 0, Fit::LeastSquares), 14.0 / 5.0);
+        // Two samples count: that of 900 pages is out of the window.
+        let mut growth = Growth::default();
+        for (k, p) in [(1, 900), (2, 4), (3, 6)] {
+            growth.add(k, p, 2);
+        }
+        assert_eq!(growth.alpha(4, 8, 2, Fit::LeastSquares), (3.0 * 6.0 + 4.0 * 8.0) / 25.0);
+        growth.add(4, 8, 2);
+        assert_eq!(growth.alpha(5, 10, 2, Fit::LeastSquares), 2.0);
+    }
+}

@@ -1,0 +1,230 @@
+//! Costs by hand, for a logical block of N = 8 valid pages: a merge copies 8 and erases two blocks, a migration of p
+//! valid pages copies p, erases one and leaves N - p; blocks are erased when they are taken.
+
+use super::{Config, FirstWrite, Fit, Migration, Rule, Victim};
+use crate::parts::store::{EraseWhen, MapUpdate};
+use crate::tests::{cost, cost_of, erased, filled, merges, submit, write, ORDERS, PAGES};
+use crate::{Disk, Ftl, RecyclingKind};
+use nandlab_block::{BlockDevice, Op, Payload, Request};
+use nandlab_nand::{Cause, Counting, Geometry, Nand, ProgramOrder, Rules};
+
+type Lab = Disk<Migration, Counting>;
+
+/// Without pages of the map, and with erases at once, so that costs show where they arise.
+fn rule(recycling: Rule) -> Config {
+    Config { recycling, map_update: MapUpdate::Oob, erase_when: EraseWhen::OnFree, ..Config::default() }
+}
+
+/// `pages` of the second logical block in turn, `count` of them.
+fn turns(pages: u64, count: u64) -> impl Iterator<Item = u64> {
+    (0..count).map(move |at| 8 + at % pages)
+}
+
+#[test]
+fn a_log_block_in_order_becomes_the_data_block_for_nothing() {
+    for recycling in [Rule::Merge, Rule::Cost, Rule::Limit, Rule::Macro, Rule::Adaptive] {
+        for order in ORDERS {
+            let mut lab: Lab = filled(order, 3, &rule(recycling));
+            let before = merges(&lab);
+            assert_eq!(cost_of(&mut lab, (8..16).chain([9])), (PAGES + 1, 0, 1), "{recycling:?}, {order:?}");
+            let after = merges(&lab);
+            assert!(after.0 > before.0 && (after.1, after.2) == (0, 0), "{recycling:?}, {order:?}: {after:?}");
+        }
+    }
+}
+
+#[test]
+fn a_migration_copies_the_valid_pages_and_a_merge_all() {
+    for (recycling, pages, (copies, erases), (full, migrations)) in [
+        (Rule::Merge, 2, (PAGES, 2), (1, 0)),
+        (Rule::Cost, 1, (1, 1), (0, 1)),
+        (Rule::Cost, 3, (3, 1), (0, 1)),
+        (Rule::Cost, 4, (PAGES, 2), (1, 0)),
+        (Rule::Limit, 3, (3, 1), (0, 1)),
+        (Rule::Macro, 2, (2, 1), (0, 1)),
+        // The first migration would copy 4, as many as half a block; 3 a migration would be merged after 0.5 of them.
+        (Rule::Macro, 4, (PAGES, 2), (1, 0)),
+        (Rule::Adaptive, 3, (3, 1), (0, 1)),
+        (Rule::Adaptive, 5, (PAGES, 2), (1, 0)),
+    ] {
+        for order in ORDERS {
+            let mut lab: Lab = filled(order, 3, &rule(recycling));
+            let before = cost_of(&mut lab, turns(pages, PAGES));
+            assert_eq!((before.1, before.2 <= 1), (0, true), "{recycling:?}: the log block is full and waits");
+            assert_eq!(cost_of(&mut lab, [8]), (1, copies, erases), "{recycling:?}, {pages} pages, {order:?}");
+            assert_eq!((merges(&lab).2, lab.ftl().events().migrations), (full, migrations), "{recycling:?}, {pages}");
+        }
+    }
+}
+
+#[test]
+fn the_data_block_stays_and_the_next_pages_go_behind_the_moved_ones() {
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &rule(Rule::Cost));
+    write(&mut lab, turns(2, PAGES));
+    let data = lab.ftl().scheme.logs.data(1);
+    // 6 pages are left after a migration of 2, and again.
+    assert_eq!(cost_of(&mut lab, turns(2, 1)), (1, 2, 1));
+    assert_eq!(cost_of(&mut lab, turns(2, 5)), (5, 0, 0));
+    assert_eq!(cost_of(&mut lab, turns(2, 6)), (6, 2, 1));
+    assert_eq!(lab.ftl().scheme.logs.data(1), data);
+    assert_eq!(lab.ftl().events().migrations, 2);
+}
+
+#[test]
+fn a_limit_ends_the_migrations_in_a_row() {
+    for (limit, expected) in [(Some(1), 1), (Some(3), 3), (None, PAGES / 2)] {
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &Config { limit, ..rule(Rule::Limit) });
+        write(&mut lab, turns(2, PAGES + 6 * expected));
+        assert_eq!((lab.ftl().events().migrations, merges(&lab).2), (expected, 0), "{limit:?}");
+        write(&mut lab, [8]);
+        assert_eq!((lab.ftl().events().migrations, merges(&lab).2), (expected, 1), "{limit:?}");
+        write(&mut lab, turns(2, PAGES + 6 * expected - 1));
+        assert_eq!(lab.ftl().events().migrations, 2 * expected, "{limit:?}: it counts anew after the merge");
+    }
+}
+
+#[test]
+fn the_macroscopic_rule_merges_at_the_rounded_optimum() {
+    // One page over and over: p = 1 at every migration. Through n of them the last one gives alpha = 1 / n, and a
+    // merge is due where n - 1 >= round(sqrt(2 + 16 n) - 2): at 13 migrations, 14 >= sqrt(226) - 2 = 13.03 does not
+    // hold yet for 12 (sqrt(210) - 2 = 12.49).
+    let expected = (0..).find(|&n| f64::from(n) >= ((2.0 + 16.0 * f64::from(n + 1)).sqrt() - 2.0).round()).unwrap();
+    let config = Config { alpha_fit: Fit::Last, ..rule(Rule::Macro) };
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+    write(&mut lab, turns(1, PAGES + 7 * u64::from(expected as u32) + 1));
+    assert_eq!((lab.ftl().events().migrations, merges(&lab).2), (u64::from(expected as u32), 1));
+}
+
+#[test]
+fn pages_left_over_from_a_format_are_copied_by_cost_for_ever_and_once_by_the_adaptive_rule() {
+    // Three pages written once, then one over and over: cost carries all four for ever.
+    let migrations = |recycling| {
+        let geometry = Geometry::single_die(16, 64, 512).unwrap();
+        let nand: Counting = Counting::new(geometry, Rules::default());
+        let mut lab: Lab = Disk::mount(nand, 256, &rule(recycling)).unwrap();
+        write(&mut lab, 0..64);
+        write(&mut lab, (0..30).chain((0..6400).map(|_| 0)));
+        let copies = lab.nand_mut().ctx().matrix().sum(|_, cause| cause == Cause::Migration).copies;
+        (copies / lab.ftl().events().migrations, merges(&lab).2)
+    };
+    assert_eq!(migrations(Rule::Cost), (30, 0));
+    assert_eq!(migrations(Rule::Adaptive), (1, 1), "a merge, and then a page a migration");
+}
+
+#[test]
+fn an_evicted_log_block_is_merged_and_never_moved() {
+    for victim in [Victim::Lru, Victim::Fifo, Victim::Random, Victim::Fullest] {
+        let config = Config { log_blocks: 1, victim, ..rule(Rule::Cost) };
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+        let before = lab.ftl().events();
+        write(&mut lab, [9]);
+        assert_eq!(cost_of(&mut lab, [1]), (1, PAGES, 2), "{victim:?}");
+        let after = lab.ftl().events();
+        assert_eq!((after.full_merges - before.full_merges, after.migrations), (1, 0));
+    }
+}
+
+#[test]
+fn a_log_block_without_valid_pages_is_given_back() {
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &Config { log_recyclings: 9, ..rule(Rule::Cost) });
+    write(&mut lab, turns(2, PAGES));
+    submit(&mut lab, Op::Trim, 8, 2);
+    submit(&mut lab, Op::Flush, 0, 0);
+    assert_eq!(cost_of(&mut lab, [8]), (1, 0, 1));
+    let last = *lab.ftl().recyclings().last().unwrap();
+    assert_eq!((last.kind, last.valid, last.logical_block), (RecyclingKind::Dropped, 0, 1));
+}
+
+#[test]
+fn every_recycling_programs_a_page_of_the_map_where_the_option_says_so() {
+    for (map_update, each) in [(MapUpdate::Page, 1), (MapUpdate::Oob, 0)] {
+        let config = Config { map_update, log_recyclings: 1000, ..rule(Rule::Limit) };
+        let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+        let first = lab.ftl().recyclings().len() as u64;
+        let cost = cost(&mut lab, |lab| write(lab, (0..400).map(|at| at * 7 % 24)));
+        let recyclings = lab.ftl().recyclings().len() as u64 - first;
+        assert!(recyclings > 20);
+        assert_eq!(cost.programs() - cost.copies - 400, each * recyclings);
+        let counted = lab.nand_mut().ctx().matrix().sum(|_, cause| cause == Cause::Map);
+        assert_eq!(counted.programs(), each * (first + recyclings), "{map_update:?}");
+    }
+}
+
+#[test]
+fn a_page_of_the_map_names_the_blocks() {
+    let lab: Lab = filled(ProgramOrder::Ascending, 3, &Config::default());
+    let (store, scheme) = (&lab.ftl().store, &lab.ftl().scheme);
+    let (segment, table) = scheme.map_page(store.geometry().page_bytes(), 1);
+    let entry: Vec<u32> = table.chunks(4).map(|bytes| u32::from_le_bytes(bytes.try_into().unwrap())).collect();
+    let log = |group| scheme.logs.log(group).map_or(u32::MAX, |log| log.0);
+    let expected: Vec<u32> = (0..3).flat_map(|group| [scheme.logs.data(group).0, log(group)]).collect();
+    assert_eq!((segment, entry), (0, expected));
+}
+
+#[test]
+fn the_last_recyclings_are_kept_with_what_the_rule_saw() {
+    let config = Config { log_recyclings: 3, log_recyclings_of: Some(1), ..rule(Rule::Macro) };
+    let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
+    write(&mut lab, turns(1, 50).chain([17]));
+    let kept = lab.ftl().recyclings();
+    assert_eq!(kept.len(), 3);
+    assert!(kept.windows(2).all(|pair| pair[0].number < pair[1].number));
+    let last = kept[2];
+    assert_eq!((last.kind, last.valid, last.copies, last.evicted), (RecyclingKind::Migration, 1, 1, false));
+    // 24 pages and then as many of the 50 as fit: 8, and 7 after each migration.
+    assert_eq!((last.migrations, last.written_pages), (5, 24 + 8 + 5 * 7 + 1));
+    // Least squares through the origin of p = 1 for k = 1 to 6.
+    assert_eq!(last.alpha, Some(21.0 / 91.0));
+}
+
+#[test]
+fn first_writes_go_where_the_option_says() {
+    for (first_write, data) in [(FirstWrite::Log, false), (FirstWrite::Data, true)] {
+        let mut lab: Lab = erased(ProgramOrder::Any, 12, 24, &Config { first_write, ..rule(Rule::Cost) });
+        write(&mut lab, [3, 1]);
+        assert_eq!(lab.ftl().scheme.logs.data(0).is_some(), data, "{first_write:?}");
+    }
+}
+
+#[test]
+fn a_mount_in_the_middle_of_a_migration_finds_every_page_and_merges_first() {
+    use nandlab_nand::counting::Full;
+    use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+    let mut in_three = 0;
+    for operation in 1..8 {
+        let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
+        let nand = PowerCut::new(Counting::<Full>::new(geometry, Rules::default()));
+        let config = rule(Rule::Cost);
+        let mut disk = Disk::<Migration, _>::mount(nand, 24, &config).unwrap();
+        write(&mut disk, (0..24).chain(turns(3, PAGES + 3)));
+        submit(&mut disk, Op::Flush, 0, 0);
+        write(&mut disk, turns(3, 2));
+        disk.nand_mut().arm(CutPlan { operation, form: Form::Clean });
+        let cut = (8..16).any(|page| disk.submit(&Request::new(Op::Write, page, 1), Payload::None).is_err());
+        assert!(cut, "operation {operation}");
+        let mut nand = disk.into_nand();
+        nand.restore();
+        let mut disk = Disk::<Migration, _>::mount(nand, 24, &config).unwrap();
+        disk.check();
+        in_three += u32::from(disk.ftl().scheme.emptied.is_some());
+        write(&mut disk, [1, 9, 17, 9]);
+        disk.check();
+    }
+    assert!(in_three > 0, "no cut fell between two copies");
+}
+
+#[test]
+fn options_that_cannot_work_are_refused() {
+    let geometry = Geometry::single_die(20, PAGES as u32, 512).unwrap();
+    for (config, start) in [
+        (Config { log_blocks: 0, ..Config::default() }, "ftl.migration.log_blocks = 0 cannot work"),
+        (Config { patience: 0.0, ..Config::default() }, "ftl.migration.patience = 0 is not a number above 0"),
+        (
+            Config { erase_copies: -1.0, ..Config::default() },
+            "ftl.migration.erase_copies = -1 is not a number of 0 or more",
+        ),
+    ] {
+        let error = Migration::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
+        assert!(error.starts_with(start), "{error}");
+    }
+}

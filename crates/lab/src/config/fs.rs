@@ -1,0 +1,77 @@
+//! Whether a file system and what is asked of it fit together, and both the device.
+
+use super::index::workloads;
+use super::tree::Part;
+use super::{Arrival, Experiment, Host, Sizing};
+use nandlab_fs::{FsError, LIST};
+use nandlab_workload::{Asks, Kind};
+
+/// What the workload asks for, in words.
+pub(super) fn asks(experiment: &Experiment) -> &'static str {
+    match experiment.workload.kind() {
+        Kind::Requests(_) => "sectors of the device",
+        Kind::Keys(_) => "keys of an index",
+        Kind::Files(_) => "files",
+    }
+}
+
+/// Refuses files without a file system, and a file system without files; then what is wrong with its options.
+pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String)> {
+    let workload = experiment.workload.name();
+    let fs = match (experiment.workload.kind(), &experiment.fs) {
+        (Kind::Requests(_) | Kind::Keys(_), None) => return Ok(()),
+        (Kind::Files(_), Some(fs)) => fs,
+        (Kind::Files(_), None) => {
+            let tables: Vec<String> = LIST.iter().map(|entry| format!("[fs.{}]", entry.name)).collect();
+            let message = format!(
+                "workload.{workload} asks for files, and there is no file system that has any: add a table {}, or choose a \
+                 workload that asks for sectors ({})",
+                tables.join(" or "),
+                workloads(Asks::Requests)
+            );
+            return Err((format!("workload.{workload}"), Part::Key, message));
+        }
+        (Kind::Requests(_) | Kind::Keys(_), Some(fs)) => {
+            let (name, asks) = (fs.name(), asks(experiment));
+            let message = format!(
+                "fs.{name} would not be used: workload.{workload} asks for {asks}; leave [fs.{name}] out, or choose a \
+                 workload that asks for files ({})",
+                workloads(Asks::Files)
+            );
+            return Err((format!("fs.{name}"), Part::Key, message));
+        }
+    };
+    fs.check().map_err(|error| {
+        let (key, message) = key_and_message(fs.name(), &error);
+        (key, Part::Value, message)
+    })
+}
+
+/// What is wrong with the options of a file system: the key, and a sentence.
+pub(crate) fn key_and_message(name: &str, error: &FsError) -> (String, String) {
+    match error {
+        FsError::Option { key, .. } => (format!("fs.{name}.{key}"), format!("fs.{name}.{error}")),
+        other => (format!("fs.{name}"), format!("fs.{name}: {other}")),
+    }
+}
+
+/// Refuses what a file system makes of requests: it waits for each of them.
+pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)> {
+    let Host { arrival, queue_depth, .. } = experiment.host;
+    let key = |name: &str| format!("host.{name}");
+    if arrival == Arrival::Recorded {
+        let why = "operations on files have no times of their own: with a file system it is \"closed\"";
+        return Err((key("arrival"), format!("host.arrival = \"recorded\" cannot work: {why}")));
+    }
+    if queue_depth != 1 {
+        let why = "a file system waits for each request before it makes the next: with one it is 1";
+        return Err((key("queue_depth"), format!("host.queue_depth = {queue_depth} cannot work: {why}")));
+    }
+    Ok(())
+}
+
+/// Whether the file system fits the device; whether the files fit shows when they do not.
+pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), (String, String)> {
+    let Some(fs) = &experiment.fs else { return Ok(()) };
+    fs.plan(sizing.sectors()).map(drop).map_err(|error| key_and_message(fs.name(), &error))
+}

@@ -1,0 +1,203 @@
+//! What a buffer did.
+
+use crate::engine::BufferCounts;
+use nandlab_buffer::{Accesses, Counts, Placement};
+use nandlab_nand::profile::Profile;
+use nandlab_nand::Geometry;
+use serde::Serialize;
+
+/// What the buffer did during the workload; a request that touches three pages is three accesses.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BufferRecord {
+    /// Pages read, all of it here, or written, something of them here.
+    pub hits: u64,
+    /// Pages read or written otherwise.
+    pub misses: u64,
+    /// Hits of reads.
+    pub read_hits: u64,
+    /// Misses of reads.
+    pub read_misses: u64,
+    /// Hits of writes.
+    pub write_hits: u64,
+    /// Misses of writes.
+    pub write_misses: u64,
+    /// Pages moved from one memory of the buffer to another.
+    pub demotions: u64,
+    /// Batches of dirty pages written back.
+    pub flushes: u64,
+    /// Pages in those batches, without padding.
+    pub flushed_pages: u64,
+    /// Pages read to complete what is written back.
+    pub fill_reads: u64,
+    /// Pages written back with others to make a block whole.
+    pub padded_pages: u64,
+    /// Accesses to DRAM.
+    pub dram: MemoryRecord,
+    /// Accesses to NVRAM, and what they cost; null without NVRAM.
+    pub nvram: Option<NvramRecord>,
+    /// What a capacitor must cover to save the DRAM, at most.
+    pub saving_max: SavingRecord,
+    /// The same at the end.
+    pub saving_at_end: SavingRecord,
+    /// What a policy that looks at patterns decided; null for the others.
+    pub placement: Option<PlacementRecord>,
+}
+
+/// Accesses to a memory, in pages or parts of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MemoryRecord {
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+}
+
+/// Accesses to NVRAM.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NvramRecord {
+    /// Reads of pages or parts of one.
+    pub reads: u64,
+    /// Writes of pages or parts of one.
+    pub writes: u64,
+    /// 8-byte words stored, those of headers included.
+    pub stored_words: u64,
+    /// Time of all accesses, us.
+    pub time_us: f64,
+    /// Energy of all accesses, J.
+    pub energy_j: f64,
+}
+
+/// Dirty pages in DRAM when the power goes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SavingRecord {
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Time to program them, evenly over all dies, ms.
+    pub ms: f64,
+}
+
+/// What a policy decided by the patterns that it saw.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PlacementRecord {
+    /// Intervals in the balanced state.
+    pub balanced_intervals: u64,
+    /// Intervals in the write-intensive state.
+    pub write_intensive_intervals: u64,
+    /// Requests placed in DRAM.
+    pub dram_requests: u64,
+    /// Requests placed in NVRAM.
+    pub nvram_requests: u64,
+    /// Share of the intervals that are write-intensive; null where there is none.
+    pub write_intensive_share: Option<f64>,
+    /// Share of the requests placed in NVRAM; null where there is none.
+    pub nvram_share: Option<f64>,
+    /// Whether one state, or one place, has less than 1 %: the thresholds do not fit the workload.
+    pub degenerate: bool,
+}
+
+/// A state or a place with less is as good as never taken.
+const DEGENERATE: f64 = 0.01;
+
+impl PlacementRecord {
+    fn of(placement: &Placement) -> Self {
+        let Placement { balanced_intervals, write_intensive_intervals, dram_requests, nvram_requests } = *placement;
+        let share = |part: u64, other: u64| (part + other > 0).then(|| part as f64 / (part + other) as f64);
+        let write_intensive_share = share(write_intensive_intervals, balanced_intervals);
+        let nvram_share = share(nvram_requests, dram_requests);
+        let is_degenerate =
+            |share: Option<f64>| share.is_some_and(|share| !(DEGENERATE..=1.0 - DEGENERATE).contains(&share));
+        Self {
+            balanced_intervals,
+            write_intensive_intervals,
+            dram_requests,
+            nvram_requests,
+            write_intensive_share,
+            nvram_share,
+            degenerate: is_degenerate(write_intensive_share) || is_degenerate(nvram_share),
+        }
+    }
+}
+
+impl MemoryRecord {
+    fn of(end: Accesses, start: Accesses) -> Self {
+        Self { reads: end.reads - start.reads, writes: end.writes - start.writes }
+    }
+}
+
+impl BufferRecord {
+    /// What was done from `start` to `end`; `saving_us` is the time to program a number of pages.
+    pub(crate) fn between(start: &BufferCounts, end: &BufferCounts, geometry: &Geometry, profile: &Profile) -> Self {
+        let count = |of: fn(&Counts) -> u64| of(&end.counts) - of(&start.counts);
+        let saving = |pages: u64| SavingRecord {
+            bytes: pages * u64::from(geometry.page_bytes()),
+            ms: saving_us(profile, geometry, pages) / 1000.0,
+        };
+        let accesses = MemoryRecord::of(end.counts.nvram, start.counts.nvram);
+        let placement = end.placement.zip(start.placement).map(|(end, start)| {
+            PlacementRecord::of(&Placement {
+                balanced_intervals: end.balanced_intervals - start.balanced_intervals,
+                write_intensive_intervals: end.write_intensive_intervals - start.write_intensive_intervals,
+                dram_requests: end.dram_requests - start.dram_requests,
+                nvram_requests: end.nvram_requests - start.nvram_requests,
+            })
+        });
+        Self {
+            hits: count(Counts::hits),
+            misses: count(Counts::misses),
+            read_hits: count(|counts| counts.read_hits),
+            read_misses: count(|counts| counts.read_misses),
+            write_hits: count(|counts| counts.write_hits),
+            write_misses: count(|counts| counts.write_misses),
+            demotions: count(|counts| counts.demotions),
+            flushes: count(|counts| counts.flushes),
+            flushed_pages: count(|counts| counts.flushed_pages),
+            fill_reads: count(|counts| counts.fill_reads),
+            padded_pages: count(|counts| counts.padded_pages),
+            dram: MemoryRecord::of(end.counts.dram, start.counts.dram),
+            nvram: end.nvram.zip(start.nvram).map(|(end, start)| NvramRecord {
+                reads: accesses.reads,
+                writes: accesses.writes,
+                stored_words: end.stored_words - start.stored_words,
+                time_us: (end.time_ns - start.time_ns) as f64 / 1e3,
+                energy_j: (end.energy_nj - start.energy_nj) / 1e9,
+            }),
+            saving_max: saving(end.counts.dirty_dram_pages_max),
+            saving_at_end: saving(end.counts.dirty_dram_pages),
+            placement,
+        }
+    }
+}
+
+/// Time to program so many pages, evenly over all dies, us: the transfers of a channel come one after another, and so do
+/// the programs of a die.
+fn saving_us(profile: &Profile, geometry: &Geometry, pages: u64) -> f64 {
+    let timing = &profile.timing;
+    let (dies, channels) = (u64::from(geometry.dies()), u64::from(geometry.shape().channels));
+    let bytes = f64::from(geometry.page_bytes() + geometry.shape().spare_bytes);
+    let transfer_us = timing.transfer_ns_per_byte * bytes / 1000.0;
+    let programs = pages.div_ceil(dies) as f64 * (timing.program_us + transfer_us);
+    programs.max(pages.div_ceil(channels) as f64 * transfer_us)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_than_a_hundredth_of_one_kind_is_degenerate() {
+        let degenerate = |states: [u64; 2], places: [u64; 2]| {
+            PlacementRecord::of(&Placement {
+                balanced_intervals: states[0],
+                write_intensive_intervals: states[1],
+                dram_requests: places[0],
+                nvram_requests: places[1],
+            })
+            .degenerate
+        };
+        assert!(!degenerate([99, 1], [1, 99]));
+        assert!(degenerate([992, 8], [50, 50]));
+        assert!(degenerate([1, 1], [1000, 1]));
+        assert!(degenerate([0, 5], [1, 1]));
+        assert!(!degenerate([0, 0], [0, 0]), "nothing was decided yet");
+    }
+}

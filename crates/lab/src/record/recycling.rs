@@ -1,0 +1,126 @@
+//! What became of log blocks, for an FTL that keeps a list of it.
+
+use nandlab_ftl::{Recycling, RecyclingKind};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// The recyclings that were kept, and what follows from them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RecyclingRecord {
+    /// Each of them, the oldest first.
+    pub list: Vec<Recycling>,
+    /// Mean of the pages that a migration copied; null where there was none.
+    pub migration_valid: Option<f64>,
+    /// Mean of the valid pages of full log blocks that were merged in full; null where there was none.
+    pub merge_valid: Option<f64>,
+    /// Most migrations of a logical block in a row; those are the row of `slope` and `r2`. Rows that begin with a merge
+    /// come before those that begin with whatever the log block held already.
+    pub longest_row: u64,
+    /// Slope of the line through the origin for the pages that they copied over their number; null where there are
+    /// none.
+    pub slope: Option<f64>,
+    /// Squared correlation of the two; null where one of them does not change.
+    pub r2: Option<f64>,
+}
+
+impl RecyclingRecord {
+    /// From the recyclings of a run.
+    pub(crate) fn of(list: Vec<Recycling>) -> Self {
+        let valid = |kind, evicted| {
+            let of_kind = list.iter().filter(move |one| one.kind == kind && (evicted || !one.evicted));
+            mean(of_kind.map(|one| f64::from(one.valid)))
+        };
+        let row = longest_row(&list);
+        let products: f64 = row.iter().map(|&(k, p)| k * p).sum();
+        let squares: f64 = row.iter().map(|&(k, _)| k * k).sum();
+        Self {
+            migration_valid: valid(RecyclingKind::Migration, true),
+            merge_valid: valid(RecyclingKind::Full, false),
+            longest_row: row.len() as u64,
+            slope: (squares > 0.0).then(|| products / squares),
+            r2: squared_correlation(&row),
+            list,
+        }
+    }
+}
+
+/// The longest row of migrations of a logical block: their number since its last merge, from 1, and the pages copied.
+fn longest_row(list: &[Recycling]) -> Vec<(f64, f64)> {
+    let migrations = || list.iter().enumerate().filter(|(_, one)| one.kind == RecyclingKind::Migration);
+    // The row that a migration ends, read backwards.
+    let row = |(end, last): (usize, &Recycling)| -> Vec<(f64, f64)> {
+        let same = list[..=end].iter().rev().filter(|one| one.logical_block == last.logical_block);
+        let row = same.take_while(|one| one.kind == RecyclingKind::Migration && one.migrations <= last.migrations);
+        let mut row: Vec<(f64, f64)> = row.map(|one| (f64::from(one.migrations + 1), f64::from(one.valid))).collect();
+        row.reverse();
+        row
+    };
+    let mut merged = BTreeSet::new();
+    let begun: Vec<bool> = list
+        .iter()
+        .map(|one| {
+            if one.kind != RecyclingKind::Migration {
+                merged.insert(one.logical_block);
+            }
+            merged.contains(&one.logical_block)
+        })
+        .collect();
+    let longest = migrations().max_by_key(|(at, one)| (begun[*at], one.migrations, std::cmp::Reverse(*at)));
+    longest.map(row).unwrap_or_default()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let (count, sum) = values.fold((0u64, 0.0), |(count, sum), value| (count + 1, sum + value));
+    (count > 0).then(|| sum / count as f64)
+}
+
+fn squared_correlation(row: &[(f64, f64)]) -> Option<f64> {
+    let (x, y) = (mean(row.iter().map(|point| point.0))?, mean(row.iter().map(|point| point.1))?);
+    let sum = |term: fn(f64, f64) -> f64| row.iter().map(|&(k, p)| term(k - x, p - y)).sum::<f64>();
+    let (both, first, second) = (sum(|k, p| k * p), sum(|k, _| k * k), sum(|_, p| p * p));
+    (first > 0.0 && second > 0.0).then(|| both * both / (first * second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recycling(number: u64, logical_block: u32, kind: RecyclingKind, valid: u32, migrations: u32) -> Recycling {
+        let (written_pages, evicted, copies, alpha) = (0, false, valid, None);
+        Recycling { number, written_pages, logical_block, kind, evicted, valid, migrations, copies, alpha }
+    }
+
+    #[test]
+    fn means_are_by_kind_and_the_line_is_that_of_the_longest_row() {
+        use RecyclingKind::{Full, Migration};
+        let list = [(0, Migration, 9, 0), (0, Full, 11, 1), (7, Migration, 50, 0), (0, Migration, 3, 0)];
+        let rest = [(0, Migration, 5, 1), (7, Full, 60, 1), (0, Migration, 10, 2)];
+        let list = (0..).zip(list.into_iter().chain(rest));
+        let list = list.map(|(number, (block, kind, valid, n))| recycling(number, block, kind, valid, n)).collect();
+        let record = RecyclingRecord::of(list);
+        assert_eq!(record.migration_valid, Some((9 + 50 + 3 + 5 + 10) as f64 / 5.0));
+        assert_eq!(record.merge_valid, Some(35.5));
+        // (1, 3), (2, 5), (3, 10): (3 + 10 + 30) / (1 + 4 + 9); by the formula of Pearson 7^2 / (2 x 26).
+        assert_eq!((record.longest_row, record.slope), (3, Some(43.0 / 14.0)));
+        assert!((record.r2.unwrap() - 49.0 / 52.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_row_that_begins_with_a_merge_comes_before_a_longer_one() {
+        use RecyclingKind::{Full, Migration};
+        let list = [(Migration, 60, 0), (Migration, 60, 1), (Migration, 60, 2), (Full, 60, 3), (Migration, 1, 0)];
+        let list = list.into_iter().chain([(Migration, 3, 1)]);
+        let list = (0..).zip(list).map(|(number, (kind, valid, n))| recycling(number, 0, kind, valid, n)).collect();
+        let record = RecyclingRecord::of(list);
+        assert_eq!((record.longest_row, record.slope), (2, Some(7.0 / 5.0)));
+    }
+
+    #[test]
+    fn nothing_kept_says_nothing() {
+        let record = RecyclingRecord::of(Vec::new());
+        assert_eq!((record.migration_valid, record.merge_valid, record.longest_row), (None, None, 0));
+        assert_eq!((record.slope, record.r2), (None, None));
+        let one = RecyclingRecord::of(vec![recycling(0, 0, RecyclingKind::Migration, 4, 0)]);
+        assert_eq!((one.slope, one.r2), (Some(4.0), None));
+    }
+}

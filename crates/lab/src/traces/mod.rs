@@ -1,0 +1,207 @@
+//! What can be done with a trace besides playing it: what it holds, its first requests, another format, a part of it.
+
+mod heat;
+mod info;
+
+pub use info::{info, InfoOptions};
+
+use crate::config::{Experiment, Format};
+use crate::error::{ConfigError, LabError};
+use flate2::write::GzEncoder;
+use flate2::Compression;
+use nandlab_block::{Op, Request};
+use nandlab_workload::trace::{Config, Output, OutputFormat, Records, Summary};
+use nandlab_workload::{WorkloadConfig, WorkloadError};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Told of the records read so far; false stops the work.
+pub type Watch<'a> = &'a (dyn Fn(u64) -> bool + Sync);
+
+/// The options of a trace at `path`, of overrides such as `format=spc` or `columns.time=1`.
+///
+/// # Errors
+/// [`LabError::Config`], as in an experiment.
+pub fn options(path: &str, sets: &[String]) -> Result<Config, LabError> {
+    let text = serde_json::json!({ "workload": { "trace": { "path": path } }, "ftl": { "page": {} } }).to_string();
+    let sets: Vec<String> = sets.iter().map(|set| format!("workload.trace.{set}")).collect();
+    let experiment = Experiment::parse(&text, Format::Json, "", Path::new(""), &sets)?;
+    match experiment.workload {
+        WorkloadConfig::Trace(config) => Ok(config),
+        _ => unreachable!("the text above has a trace"),
+    }
+}
+
+fn explained(error: WorkloadError) -> LabError {
+    match LabError::from_workload(error, "trace") {
+        // There is no experiment whose key could be shown.
+        LabError::Trace(mut wrong) => {
+            wrong.key = None;
+            LabError::Trace(wrong)
+        }
+        other => other,
+    }
+}
+
+/// A part of a trace; times are seconds after the first request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Part {
+    /// Requests that are left out at the start.
+    pub skip: u64,
+    /// Requests at most.
+    pub count: Option<u64>,
+    /// From this time on.
+    pub from_s: Option<f64>,
+    /// Before this time.
+    pub to_s: Option<f64>,
+}
+
+impl Part {
+    /// The part that a JSON object with these keys names.
+    ///
+    /// # Errors
+    /// [`LabError::Config`].
+    pub fn from_json(text: &str) -> Result<Self, LabError> {
+        serde_json::from_str(text).map_err(|error| wrong(format!("no part of a trace: {error}")))
+    }
+}
+
+fn wrong(message: String) -> LabError {
+    ConfigError { message, ..Default::default() }.into()
+}
+
+/// The format of that name that can be written.
+///
+/// # Errors
+/// [`LabError::Config`].
+pub fn output_format(name: &str) -> Result<OutputFormat, LabError> {
+    let known = serde_json::from_value(name.into());
+    known.map_err(|_| wrong(format!("traces are written as native, csv or fio, not as {name:?}")))
+}
+
+/// The requests of a part, one after the other.
+struct Selected<'a> {
+    records: Records,
+    part: &'a Part,
+    first_ns: Option<u64>,
+    seen: u64,
+    given: u64,
+}
+
+impl<'a> Selected<'a> {
+    fn new(config: &Config, base: &Path, part: &'a Part) -> Result<Self, LabError> {
+        let records = config.records(base).map_err(explained)?;
+        Ok(Self { records, part, first_ns: None, seen: 0, given: 0 })
+    }
+
+    fn next(&mut self) -> Result<Option<(Request, u32)>, LabError> {
+        if self.part.count.is_some_and(|count| self.given >= count) {
+            return Ok(None);
+        }
+        while let Some((request, device)) = self.records.next_request().map_err(explained)? {
+            let first = *self.first_ns.get_or_insert(request.time);
+            let since_s = (request.time - first) as f64 / 1e9;
+            if self.part.to_s.is_some_and(|to| since_s >= to) {
+                return Ok(None);
+            }
+            self.seen += 1;
+            if self.seen > self.part.skip && self.part.from_s.is_none_or(|from| since_s >= from) {
+                self.given += 1;
+                return Ok(Some((request, device)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+#[derive(Serialize)]
+struct Shown {
+    time_us: f64,
+    op: &'static str,
+    sector: u64,
+    sectors: u32,
+    origin: String,
+    device: String,
+}
+
+/// The first `count` requests of a part, as JSON: `format`, `requests` and `notices`.
+///
+/// # Errors
+/// [`LabError`]: the options, the file, a record.
+pub fn head(config: &Config, base: &Path, part: &Part) -> Result<String, LabError> {
+    let mut selected = Selected::new(config, base, part)?;
+    let mut rows = Vec::new();
+    while let Some((request, device)) = selected.next()? {
+        rows.push(Shown {
+            time_us: request.time as f64 / 1e3,
+            op: word(request.op),
+            sector: request.sector,
+            sectors: request.sectors,
+            origin: request.origin.name(),
+            device: String::from_utf8_lossy(selected.records.device_name(device)).into_owned(),
+        });
+    }
+    let (format, notices) = (selected.records.format(), selected.records.notices());
+    Ok(serde_json::json!({ "format": format, "requests": rows, "notices": notices }).to_string())
+}
+
+fn word(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Trim => "trim",
+        Op::Flush => "flush",
+    }
+}
+
+#[derive(Serialize)]
+struct Converted {
+    from: &'static str,
+    to: OutputFormat,
+    requests: u64,
+    /// What the new format has no place for, in sentences.
+    dropped: Vec<String>,
+    notices: Vec<String>,
+}
+
+/// Writes a part of a trace into the file `to`, packed with gzip where `is_gzip`; what was done, as JSON.
+///
+/// # Errors
+/// [`LabError`]: the options, the file, a record, or `to` cannot be written; then it may be there in part.
+pub fn convert(
+    config: &Config,
+    base: &Path,
+    part: &Part,
+    to: (&Path, OutputFormat, bool),
+    watch: Watch<'_>,
+) -> Result<String, LabError> {
+    let (path, format, is_gzip) = to;
+    let io = |error: std::io::Error| LabError::Io(format!("{} cannot be written: {error}", path.display()));
+    let stopped = || explained(WorkloadError::Stopped);
+    // The devices stand at the head of some formats.
+    let mut records = config.records(base).map_err(explained)?;
+    let summary = Summary::of(&mut records, watch, |_, _| {}).map_err(explained)?;
+    let names: Vec<Vec<u8>> =
+        (0..summary.devices.len() as u32).map(|number| records.device_name(number).to_vec()).collect();
+    let file = BufWriter::with_capacity(1 << 18, File::create(path).map_err(io)?);
+    let sink: Box<dyn Write> =
+        if is_gzip { Box::new(GzEncoder::new(file, Compression::default())) } else { Box::new(file) };
+    let mut output = Output::new(format, sink, &names).map_err(io)?;
+    let mut selected = Selected::new(config, base, part)?;
+    while let Some((request, device)) = selected.next()? {
+        if selected.given % (1 << 16) == 1 && !watch(selected.given) {
+            return Err(stopped());
+        }
+        output.write(&request, selected.records.device_name(device)).map_err(io)?;
+    }
+    let (mut sink, dropped) = output.finish().map_err(io)?;
+    sink.flush().map_err(io)?;
+    drop(sink);
+    let notices = selected.records.notices();
+    let done =
+        Converted { from: selected.records.format().name(), to: format, requests: selected.given, dropped, notices };
+    Ok(serde_json::to_string(&done).expect("a conversion has text keys and finite numbers only"))
+}

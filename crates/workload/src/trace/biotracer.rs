@@ -1,0 +1,56 @@
+//! BIOtracer: applications on a smartphone with eMMC.
+//!
+//! `sector sectors bytes flags created fetched issued completed`, tabs between: first 512-byte sector, number of
+//! sectors, the same in bytes, bit 0 of the flags 1 for a write; then seconds: when the request was made, taken by the
+//! driver, given to the device, and completed. The first of them is the time of the request. A packed write of eMMC has
+//! one sector of header, which is no data: a write of 8 n + 1 sectors counts 8 n. Requests that waited were recorded
+//! later than they were made, so times may go back.
+//!
+//! Source: Zhou et al., "An Empirical Study of File-System I/O on Smartphones", IISWC 2015.
+
+use super::fields::{in_sectors, Columns, Fields, TimeUnit};
+use super::format::{Format, Line, Malformed, ReaderOptions};
+use nandlab_block::Op;
+
+/// The reader of one line.
+#[derive(Debug)]
+pub struct Biotracer(TimeUnit);
+
+impl Biotracer {
+    pub(crate) fn new(options: &ReaderOptions) -> Self {
+        Self(options.time_unit(TimeUnit::S))
+    }
+}
+
+const PAGE_SECTORS: u64 = 8;
+
+impl Format for Biotracer {
+    #[inline]
+    fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
+        let mut fields = Fields::new(line);
+        let sector = fields.number("sector, a whole number of 512-byte sectors", u64::MAX)?;
+        fields.blank("sectors")?;
+        let size = fields.at;
+        let mut sectors = fields.number("sectors, a whole number of 512-byte sectors", u64::MAX >> 10)?;
+        fields.blank("bytes")?;
+        let at = fields.at;
+        if fields.number("bytes, a whole number", u64::MAX)? != sectors * 512 {
+            fields.at = at;
+            return Err(fields.unexpected(&format!("bytes, here {} as there are {sectors} sectors", sectors * 512)));
+        }
+        fields.blank("flags")?;
+        let flags = fields.number("flags, a whole number", u64::from(u32::MAX))?;
+        fields.blank("the time when the request was made")?;
+        let time = fields.time("the time when the request was made", self.0)?;
+        for name in ["fetched", "issued", "completed"] {
+            fields.blank(name)?;
+            fields.time(name, self.0)?;
+        }
+        fields.end()?;
+        let op = if flags & 1 == 1 { Op::Write } else { Op::Read };
+        if op == Op::Write && sectors % PAGE_SECTORS == 1 && sectors > 1 {
+            sectors -= 1;
+        }
+        in_sectors((time, op), (sector, sectors), b"", Columns { address: 0, size })
+    }
+}

@@ -1,0 +1,142 @@
+//! blkparse: the text that blkparse prints of a Linux block trace.
+//!
+//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. A request passes several actions (`Q`
+//! queued, `I` inserted, `D` given to the device, `C` completed), each on a line: only those of `action` are requests,
+//! by default `C`. In `rwbs`, `R` is a read, `W` a write, `D` a discard, `F` without data a flush; `N` is none of them.
+//! Each processor has a buffer of its own, so times may go back. The summary at the end ends the trace.
+//!
+//! Source: Axboe & Brunelle, "blktrace User Guide", 2007; blkparse(1).
+
+use super::fields::{flush, in_sectors, Columns, Fields, TimeUnit};
+use super::format::{Format, Line, Malformed, ReaderOptions};
+use nandlab_block::Op;
+use serde::{Deserialize, Serialize};
+
+/// What happened to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub enum Action {
+    /// Queued: as the file system asked.
+    Q,
+    /// A request structure was allocated.
+    G,
+    /// Inserted into the scheduler.
+    I,
+    /// Given to the device.
+    D,
+    /// Completed by the device.
+    C,
+}
+
+impl Action {
+    pub(crate) fn letter(self) -> u8 {
+        match self {
+            Self::Q => b'Q',
+            Self::G => b'G',
+            Self::I => b'I',
+            Self::D => b'D',
+            Self::C => b'C',
+        }
+    }
+}
+
+/// The reader of one line.
+#[derive(Debug)]
+pub struct Blkparse {
+    action: u8,
+    unit: TimeUnit,
+}
+
+impl Blkparse {
+    pub(crate) fn new(options: &ReaderOptions) -> Self {
+        let action = options.action.unwrap_or(Action::C).letter();
+        Self { action, unit: options.time_unit(TimeUnit::S) }
+    }
+}
+
+impl Format for Blkparse {
+    #[inline]
+    fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
+        let mut fields = Fields::new(line);
+        fields.blanks();
+        if is_summary(&line[fields.at..]) {
+            return Ok(Line::End);
+        }
+        let device = fields.at;
+        fields.number("major, a whole number", u64::MAX)?;
+        fields.byte(b',', "minor")?;
+        fields.number("minor, a whole number", u64::MAX)?;
+        let device = &line[device..fields.at];
+        fields.blank("cpu")?;
+        fields.number("cpu, a whole number", u64::MAX)?;
+        fields.blank("sequence")?;
+        fields.number("sequence, a whole number", u64::MAX)?;
+        fields.blank("seconds")?;
+        let time = fields.time("seconds", self.unit)?;
+        fields.blank("pid")?;
+        fields.number("pid, a whole number", u64::MAX)?;
+        fields.blank("action")?;
+        let at = fields.at;
+        let action = fields.word("action, a letter such as Q, D or C")?;
+        if action.len() > 2 || !action.iter().all(u8::is_ascii_alphabetic) {
+            fields.at = at;
+            return Err(fields.unexpected("action, a letter such as Q, D or C"));
+        }
+        if action != [self.action] {
+            return Ok(Line::Other);
+        }
+        fields.blank("rwbs")?;
+        self.transfer(fields, time, device)
+    }
+
+    fn others(&self) -> &'static str {
+        "hold other actions than the one that workload.trace.action chooses, or no read, write, discard or flush,"
+    }
+}
+
+impl Blkparse {
+    /// From `rwbs` on.
+    #[inline]
+    fn transfer<'a>(&self, mut fields: Fields<'a>, time: u64, device: &'a [u8]) -> Result<Line<'a>, Malformed> {
+        let at = fields.at;
+        let flags = fields.word("rwbs")?;
+        if !flags.iter().all(u8::is_ascii_alphabetic) {
+            fields.at = at;
+            return Err(fields.unexpected("rwbs, letters such as R, W, WS or FN"));
+        }
+        let has = |letter| flags.contains(&letter);
+        // A flush that carries data is a write: FWS, WFS.
+        let op = match () {
+            () if has(b'D') => Op::Trim,
+            () if has(b'R') => Op::Read,
+            () if has(b'W') => Op::Write,
+            () if has(b'F') => Op::Flush,
+            () => return Ok(Line::Other),
+        };
+        fields.blanks();
+        let address = fields.at;
+        let has_sector = fields.peek().is_some_and(|byte| byte.is_ascii_digit());
+        let sector = if has_sector { fields.number("sector", u64::MAX >> 9)? } else { 0 };
+        fields.blanks();
+        if fields.peek() != Some(b'+') {
+            // Without a length nothing is moved: a flush, or the mark of one.
+            return Ok(if has(b'F') { flush(time, device) } else { Line::Other });
+        }
+        fields.at += 1;
+        fields.blank("sectors")?;
+        let size = fields.at;
+        let sectors = fields.number("sectors, a whole number of 512-byte sectors", u64::MAX)?;
+        if !matches!(fields.peek(), None | Some(b' ' | b'\t')) {
+            return Err(fields.unexpected("a space and then the process"));
+        }
+        if sectors == 0 && has(b'F') {
+            return Ok(flush(time, device));
+        }
+        in_sectors((time, op), (sector, sectors), device, Columns { address, size })
+    }
+}
+
+/// Whether the totals begin here.
+fn is_summary(text: &[u8]) -> bool {
+    let cpu = text.strip_prefix(b"CPU").is_some_and(|rest| rest.first().is_some_and(u8::is_ascii_digit));
+    cpu || text.starts_with(b"Total (")
+}

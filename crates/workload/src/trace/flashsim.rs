@@ -1,0 +1,39 @@
+//! FlashSim: traces in the form that was published with that simulator in 2010.
+//!
+//! `time device sector pages type`, tabs between: milliseconds with six decimals, a number, first 512-byte sector, size
+//! in pages of 4 KiB, 1 for a read and 0 for a write. DiskSim has the same columns with sizes in sectors.
+//!
+//! Source: Kim, Tauras, Gupta & Urgaonkar, "FlashSim", SIMUL 2009.
+
+use super::fields::{five_columns, FiveColumns, TimeUnit};
+use super::format::{Format, Line, Malformed, ReaderOptions};
+
+/// The reader of one line.
+#[derive(Debug)]
+pub struct Flashsim(FiveColumns);
+
+impl Flashsim {
+    pub(crate) fn new(options: &ReaderOptions) -> Self {
+        Self(FiveColumns {
+            time: options.time_unit(TimeUnit::Ms),
+            has_fraction: true,
+            size_sectors: 8,
+            size_words: "pages, a whole number of 4 KiB pages",
+        })
+    }
+}
+
+impl Format for Flashsim {
+    #[inline]
+    fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
+        five_columns(line, self.0)
+    }
+
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
+    fn is_typical(&self, line: &[u8]) -> bool {
+        line.contains(&b'\t') && super::fields::decimals(line) == Some(6)
+    }
+}

@@ -1,0 +1,407 @@
+//! Native: the project's own binary format, for traces that are read often.
+//!
+//! Everything that a trace can hold (time in nanoseconds, operation, sectors, origin, device) in 5 to 10 bytes a record,
+//! without loss, in blocks with checksums; the bytes are described in `docs/traces.md`. `nandlab trace convert` writes it.
+
+use super::fields::{most_sectors, MAX_SECTOR, MAX_TIME};
+use super::format::{Format, Found, Frame, Line, Malformed, ReaderOptions};
+use flate2::Crc;
+use nandlab_block::{Op, Request};
+use nandlab_nand::{Origin, Time};
+use std::io::{self, Write};
+
+/// The first bytes of a file. The first is no text, and a copy that changed line ends is told from a whole file.
+pub(crate) const MAGIC: [u8; 8] = *b"\x89NLTR\r\n\x1A";
+
+/// Bytes of the header of a file: magic, version, flags, checksum.
+pub(crate) const HEADER_BYTES: usize = 16;
+
+/// Bytes of the header of a block: bytes of its body, records, checksum of the body.
+pub(crate) const BLOCK_HEADER_BYTES: usize = 12;
+
+const VERSION: u16 = 1;
+
+/// Records of a block.
+const BLOCK_RECORDS: u32 = 4096;
+
+/// Bytes that a body has at most.
+pub(crate) const MAX_BODY_BYTES: usize = 192 * 1024;
+
+/// A body of this length is written, however few records it has: one record is far shorter than the rest.
+const FULL_BODY_BYTES: usize = 160 * 1024;
+
+const MAX_NAME_BYTES: usize = 4096;
+
+const FOLLOWS: u8 = 1 << 2;
+const SAME_SECTORS: u8 = 1 << 3;
+const HAS_ORIGIN: u8 = 1 << 4;
+const HAS_DEVICE: u8 = 1 << 5;
+const SAME_TIME: u8 = 1 << 6;
+const RESERVED: u8 = 1 << 7;
+
+/// What the next record is told by differences to.
+#[derive(Debug, Default)]
+struct State {
+    time: Time,
+    end: u64,
+    sectors: u32,
+    origin: usize,
+    device: usize,
+}
+
+/// The reader of one record.
+#[derive(Debug, Default)]
+pub struct Native {
+    state: State,
+    origins: Vec<Origin>,
+    devices: Vec<Vec<u8>>,
+    taken: usize,
+}
+
+impl Native {
+    pub(crate) fn new(_: &ReaderOptions) -> Self {
+        Self::default()
+    }
+}
+
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
+}
+
+/// Checks the header of a file.
+pub(crate) fn check_header(header: &[u8]) -> Result<(), String> {
+    if header.len() < HEADER_BYTES || header[..8] != MAGIC {
+        return Err("expected the header of a native trace".to_owned());
+    }
+    let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    if number(12) != checksum(&header[..12]) {
+        return Err("the header is damaged: its checksum does not fit".to_owned());
+    }
+    let version = number(8) as u16;
+    if version != VERSION || number(8) >> 16 != 0 {
+        return Err(format!("the trace has version {version} of the native format, expected {VERSION}"));
+    }
+    Ok(())
+}
+
+/// What the header of a block says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockHeader {
+    pub(crate) bytes: usize,
+    pub(crate) records: u32,
+    checksum: u32,
+}
+
+impl BlockHeader {
+    pub(crate) fn read(header: &[u8; BLOCK_HEADER_BYTES]) -> Result<Self, String> {
+        let number = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let block = Self { bytes: number(0) as usize, records: number(4), checksum: number(8) };
+        if block.bytes > MAX_BODY_BYTES {
+            return Err(format!("expected a block of at most {MAX_BODY_BYTES} bytes, found one of {}", block.bytes));
+        }
+        Ok(block)
+    }
+
+    /// The last block has no records.
+    pub(crate) fn is_last(&self) -> bool {
+        self.records == 0
+    }
+
+    pub(crate) fn check(&self, body: &[u8]) -> Result<(), String> {
+        if checksum(body) == self.checksum {
+            Ok(())
+        } else {
+            Err("a block is damaged: its checksum does not fit".to_owned())
+        }
+    }
+}
+
+struct Body<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Body<'a> {
+    #[inline]
+    fn byte(&mut self) -> Result<u8, Malformed> {
+        let Some(&byte) = self.bytes.get(self.at) else {
+            return Err(Malformed::new(self.at, "expected more of a record, found the end of its block".to_owned()));
+        };
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// Seven bits a byte, the lowest first.
+    #[inline]
+    fn number(&mut self) -> Result<u64, Malformed> {
+        let first = self.byte()?;
+        if first < 0x80 {
+            return Ok(first.into());
+        }
+        let mut value = u64::from(first & 0x7F);
+        for shift in (7..64).step_by(7) {
+            let byte = self.byte()?;
+            value |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 && (shift < 63 || byte < 2) {
+                return Ok(value);
+            }
+            if shift == 63 {
+                break;
+            }
+        }
+        Err(Malformed::new(self.at, "expected a number of at most 64 bits".to_owned()))
+    }
+
+    /// A number in a table of this block; the name where it is the first of its kind.
+    fn entry(&mut self, known: usize) -> Result<(usize, Option<&'a [u8]>), Malformed> {
+        let number = self.number()? as usize;
+        if number < known {
+            return Ok((number, None));
+        }
+        let length = self.number()? as usize;
+        if number > known || length > MAX_NAME_BYTES || length > self.bytes.len() - self.at {
+            return Err(Malformed::new(self.at, "expected an origin or device of this block".to_owned()));
+        }
+        let name = &self.bytes[self.at..self.at + length];
+        self.at += length;
+        Ok((number, Some(name)))
+    }
+}
+
+impl Format for Native {
+    fn frame(&self) -> Frame {
+        Frame::Block
+    }
+
+    #[inline]
+    fn record<'a>(&'a mut self, bytes: &'a [u8]) -> Result<Line<'a>, Malformed> {
+        let mut body = Body { bytes, at: 0 };
+        let tag = body.byte()?;
+        if tag & RESERVED != 0 {
+            return Err(Malformed::new(0, "expected the first byte of a record".to_owned()));
+        }
+        if tag & (HAS_DEVICE | HAS_ORIGIN) != 0 {
+            self.names(tag, &mut body)?;
+        }
+        let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][usize::from(tag & 3)];
+        let state = &mut self.state;
+        if tag & SAME_TIME == 0 {
+            state.time = state.time.saturating_add(body.number()?);
+            if state.time > MAX_TIME {
+                return Err(Malformed::new(body.at, "a time is beyond the 292 years of a trace".to_owned()));
+            }
+        }
+        let mut request = Request { time: state.time, origin: Origin::HOST, ..Request::new(op, 0, 0) };
+        if op != Op::Flush {
+            if tag & FOLLOWS == 0 {
+                let step = body.number()?;
+                state.end = state.end.wrapping_add(step >> 1 ^ (step & 1).wrapping_neg());
+            }
+            if tag & SAME_SECTORS == 0 {
+                state.sectors = u32::try_from(body.number()?).unwrap_or(u32::MAX);
+            }
+            let sectors = u64::from(state.sectors);
+            if state.end > MAX_SECTOR || sectors == 0 || sectors > most_sectors(op) {
+                let message = format!("expected sectors of a request, found {sectors} from {} on", state.end);
+                return Err(Malformed::new(body.at, message));
+            }
+            (request.sector, request.sectors) = (state.end, state.sectors);
+            state.end += sectors;
+        }
+        self.taken = body.at;
+        if let Some(&origin) = self.origins.get(state.origin) {
+            request.origin = origin;
+        }
+        let device = self.devices.get(state.device).map_or(&b""[..], Vec::as_slice);
+        Ok(Line::Request(Found { request, device, is_rounded: false }))
+    }
+
+    fn taken(&self) -> usize {
+        self.taken
+    }
+
+    fn start_block(&mut self) {
+        *self = Self::default();
+    }
+
+    fn keeps_order(&self) -> bool {
+        true
+    }
+}
+
+impl Native {
+    fn names(&mut self, tag: u8, body: &mut Body<'_>) -> Result<(), Malformed> {
+        if tag & HAS_ORIGIN != 0 {
+            let (number, name) = body.entry(self.origins.len())?;
+            if let Some(name) = name {
+                let origin = std::str::from_utf8(name).ok().and_then(Origin::from_name);
+                self.origins.push(origin.ok_or_else(|| {
+                    Malformed::new(body.at, format!("origin {} is not known", super::fields::shown(name)))
+                })?);
+            }
+            self.state.origin = number;
+        }
+        if tag & HAS_DEVICE != 0 {
+            let (number, name) = body.entry(self.devices.len())?;
+            if let Some(name) = name {
+                self.devices.push(name.to_vec());
+            }
+            self.state.device = number;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a native trace.
+#[derive(Debug)]
+pub struct Writer<W: Write> {
+    out: W,
+    body: Vec<u8>,
+    records: u32,
+    state: State,
+    origins: Vec<Origin>,
+    devices: Vec<Vec<u8>>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn new(mut out: W) -> io::Result<Self> {
+        let mut header = Vec::from(MAGIC);
+        header.extend(VERSION.to_le_bytes());
+        header.extend([0, 0]);
+        header.extend(checksum(&header).to_le_bytes());
+        out.write_all(&header)?;
+        let body = Vec::with_capacity(MAX_BODY_BYTES);
+        Ok(Self { out, body, records: 0, state: State::default(), origins: Vec::new(), devices: Vec::new() })
+    }
+
+    /// Appends a request of `device`; times do not decrease, and a name of a device has at most 4096 bytes.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn write(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
+        let device = &device[..device.len().min(MAX_NAME_BYTES)];
+        let tag_at = self.body.len();
+        let mut tag = match request.op {
+            Op::Read => 0,
+            Op::Write => 1,
+            Op::Trim => 2,
+            Op::Flush => 3,
+        };
+        self.body.push(tag);
+        // Without a table, a record is of the host and of a device without a name.
+        let first_origin = self.origins.is_empty() && request.origin != Origin::HOST;
+        if first_origin || self.origins.get(self.state.origin).is_some_and(|&origin| origin != request.origin) {
+            tag |= HAS_ORIGIN;
+            let name = request.origin.name();
+            self.state.origin = enter(&mut self.origins, &mut self.body, &request.origin, name.as_bytes());
+        }
+        let first_device = self.devices.is_empty() && !device.is_empty();
+        if first_device || self.devices.get(self.state.device).is_some_and(|known| known != device) {
+            tag |= HAS_DEVICE;
+            self.state.device = enter(&mut self.devices, &mut self.body, &device.to_vec(), device);
+        }
+        match request.time.saturating_sub(self.state.time) {
+            0 => tag |= SAME_TIME,
+            gap => put(&mut self.body, gap),
+        }
+        self.state.time = self.state.time.max(request.time);
+        if request.op != Op::Flush {
+            match request.sector.wrapping_sub(self.state.end) {
+                0 => tag |= FOLLOWS,
+                step => put(&mut self.body, step << 1 ^ ((step as i64) >> 63) as u64),
+            }
+            match request.sectors {
+                same if same == self.state.sectors => tag |= SAME_SECTORS,
+                sectors => put(&mut self.body, sectors.into()),
+            }
+            (self.state.end, self.state.sectors) = (request.end(), request.sectors);
+        }
+        self.body[tag_at] = tag;
+        self.records += 1;
+        if self.records == BLOCK_RECORDS || self.body.len() >= FULL_BODY_BYTES {
+            self.end_block()?;
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> io::Result<()> {
+        self.out.write_all(&(self.body.len() as u32).to_le_bytes())?;
+        self.out.write_all(&self.records.to_le_bytes())?;
+        self.out.write_all(&checksum(&self.body).to_le_bytes())?;
+        self.out.write_all(&self.body)?;
+        self.body.clear();
+        self.records = 0;
+        (self.state, self.origins, self.devices) = (State::default(), Vec::new(), Vec::new());
+        Ok(())
+    }
+
+    /// Writes what is left and the mark of the end.
+    ///
+    /// # Errors
+    /// What the output says.
+    pub fn finish(mut self) -> io::Result<W> {
+        if self.records > 0 {
+            self.end_block()?;
+        }
+        self.end_block()?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+}
+
+/// Writes which entry of a table is meant, with its name where it is new; returns its number.
+fn enter<T: PartialEq + Clone>(table: &mut Vec<T>, body: &mut Vec<u8>, entry: &T, name: &[u8]) -> usize {
+    let known = table.iter().position(|one| one == entry);
+    let number = known.unwrap_or(table.len());
+    put(body, number as u64);
+    if known.is_none() {
+        put(body, name.len() as u64);
+        body.extend(name);
+        table.push(entry.clone());
+    }
+    number
+}
+
+fn put(body: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        body.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    body.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_length() {
+        for value in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), 1 << 62, u64::MAX] {
+            let mut bytes = Vec::new();
+            put(&mut bytes, value);
+            let mut body = Body { bytes: &bytes, at: 0 };
+            assert_eq!(body.number(), Ok(value));
+            assert_eq!(body.at, bytes.len());
+        }
+        let too_long = [0xFF; 10];
+        assert!(Body { bytes: &too_long, at: 0 }.number().is_err());
+    }
+
+    #[test]
+    fn a_header_says_its_version_and_damage() {
+        let header = Writer::new(Vec::new()).unwrap().out;
+        assert_eq!(check_header(&header), Ok(()));
+        let mut damaged = header.clone();
+        damaged[8] = 2;
+        assert!(check_header(&damaged).unwrap_err().contains("checksum"));
+        let sum = checksum(&damaged[..12]).to_le_bytes();
+        damaged[12..].copy_from_slice(&sum);
+        assert!(check_header(&damaged).unwrap_err().contains("version 2 of the native format, expected 1"));
+    }
+}

@@ -1,0 +1,440 @@
+//! The records of a file, one after the other: cut, read by their format, put in order.
+
+use super::detect::detect;
+use super::devices::{shown, Devices, MAX_DEVICES};
+use super::format::{Format, FormatName, Frame, Line, Malformed, ReaderOptions};
+use super::lines::{sentence, Lines, LongLine};
+use super::native::{self, BlockHeader};
+use super::times::Pace;
+use super::{Config, OnError, Unsorted};
+use crate::WorkloadError;
+use nandlab_block::Request;
+use nandlab_nand::Time;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What was set aside or changed while a trace was read.
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct Tally {
+    /// Records that are not what the format says, passed over with `on_error = "skip"`.
+    pub skipped: u64,
+    /// Where the first of them is and what is wrong with it.
+    pub first_skipped: Option<String>,
+    /// Records whose time went back, taken at the time of the record before.
+    pub raised: u64,
+    /// How far a time went back at most, in nanoseconds.
+    pub raised_ns: Time,
+    /// Records that hold no request.
+    pub others: u64,
+    /// Requests that began or ended inside a sector.
+    pub rounded: u64,
+    /// Requests of other devices than the one that was chosen.
+    pub left_out: u64,
+    /// Pauses that were cut.
+    pub cut_gaps: u64,
+}
+
+/// The records of a file.
+pub struct Records {
+    file: PathBuf,
+    lines: Lines,
+    format: Box<dyn Format>,
+    frame: Frame,
+    name: FormatName,
+    notice: Option<String>,
+    /// The record that was read last, from 1: the line of a text.
+    number: u64,
+    block: Block,
+    last: Time,
+    raises: bool,
+    skips: bool,
+    pace: Pace,
+    left: u64,
+    chosen: Option<Vec<u8>>,
+    devices: Devices,
+    tally: Tally,
+}
+
+/// The block of a native trace that is being read.
+#[derive(Default)]
+struct Block {
+    body: Vec<u8>,
+    at: usize,
+    left: u32,
+    is_last: bool,
+}
+
+/// One record, or why there is none.
+enum Next {
+    Request(Request, u32),
+    /// Nothing that counts: another device, no request, a blank line.
+    Nothing,
+    End,
+}
+
+/// A request, and the number of its device.
+pub type Recorded = (Request, u32);
+
+impl Records {
+    pub(crate) fn open(config: &Config, base: &Path) -> Result<Self, WorkloadError> {
+        let file = config.file(base);
+        let mut lines = Lines::open(&file).map_err(|error| unreadable(&file, &error))?;
+        let options =
+            ReaderOptions { action: config.action, time_unit: config.time_unit, columns: config.columns.clone() };
+        let (format, name, notice) = match config.format.reader(&options) {
+            Some(reader) => (reader, config.format, None),
+            None => {
+                let detected = detect(&mut lines, &options).map_err(|error| unreadable(&file, &error))?;
+                let detected = detected.map_err(|message| refused(&file, message))?;
+                let reader = detected.format.reader(&options).expect("a format that was told is one of the list");
+                (reader, detected.format, detected.notice)
+            }
+        };
+        let raises = match config.unsorted {
+            Some(unsorted) => unsorted == Unsorted::Raise,
+            None => !format.keeps_order(),
+        };
+        let mut records = Self {
+            file,
+            lines,
+            frame: format.frame(),
+            format,
+            name,
+            notice,
+            number: 0,
+            block: Block::default(),
+            last: 0,
+            raises,
+            skips: config.on_error == OnError::Skip,
+            pace: Pace::new(config),
+            left: config.requests.unwrap_or(u64::MAX),
+            chosen: config.device.clone().map(String::into_bytes),
+            devices: Devices::default(),
+            tally: Tally::default(),
+        };
+        records.header()?;
+        Ok(records)
+    }
+
+    /// How the file is written.
+    pub fn format(&self) -> FormatName {
+        self.name
+    }
+
+    /// How the format was told, where that is worth saying.
+    pub(crate) fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
+    }
+
+    pub(crate) fn devices(&self) -> &Devices {
+        &self.devices
+    }
+
+    /// The name of a device in the file; empty where it has none.
+    pub fn device_name(&self, number: u32) -> &[u8] {
+        self.devices.name(number)
+    }
+
+    /// What was set aside so far, in sentences, with how the format was told.
+    pub fn notices(&self) -> Vec<String> {
+        notices(self)
+    }
+
+    /// What was set aside so far.
+    pub fn tally(&self) -> Tally {
+        Tally { cut_gaps: self.pace.cuts(), ..self.tally.clone() }
+    }
+
+    /// What the records are that hold no request.
+    pub(crate) fn others(&self) -> &'static str {
+        self.format.others()
+    }
+
+    /// Whether the archive that the file is was cut short.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.lines.is_cut()
+    }
+
+    fn header(&mut self) -> Result<(), WorkloadError> {
+        match self.frame {
+            Frame::Bytes(_) => Ok(()),
+            Frame::Block => {
+                let header = self.lines.piece(native::HEADER_BYTES).map_err(|error| unreadable(&self.file, &error))?;
+                native::check_header(header).map_err(|message| refused(&self.file, message))
+            }
+            Frame::Line => self.header_line(),
+        }
+    }
+
+    /// Asks the format about the first line; it is read again where it is a record.
+    fn header_line(&mut self) -> Result<(), WorkloadError> {
+        self.lines.skip_byte_order_mark().map_err(|error| unreadable(&self.file, &error))?;
+        let start = self.lines.peek(usize::MAX).map_err(|error| unreadable_line(&self.file, 1, &error))?;
+        let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+        if first.len() >= Lines::LONGEST {
+            return Err(unreadable_line(&self.file, 1, &io::Error::other(LongLine)));
+        }
+        let is_header = match self.format.header(first.strip_suffix(b"\r").unwrap_or(first)) {
+            Ok(is_header) => is_header,
+            Err(bad) => return Err(malformed(&self.file, 1, bad)),
+        };
+        if is_header {
+            self.number = 1;
+            self.lines.next().map_err(|error| unreadable_line(&self.file, 1, &error))?;
+        }
+        Ok(())
+    }
+
+    /// The next request and its device.
+    #[inline]
+    ///
+    /// # Errors
+    /// [`WorkloadError::Record`], [`WorkloadError::File`].
+    pub fn next_request(&mut self) -> Result<Option<Recorded>, WorkloadError> {
+        while self.left > 0 {
+            self.number += 1;
+            let next = match self.frame {
+                Frame::Line => self.line(),
+                Frame::Bytes(bytes) => self.piece(bytes),
+                Frame::Block => self.block(),
+            };
+            match next {
+                Ok(Next::Request(request, device)) => {
+                    self.left -= 1;
+                    return Ok(Some((request, device)));
+                }
+                Ok(Next::Nothing) => {}
+                // What follows, as the summary of blkparse, is not asked for again.
+                Ok(Next::End) => self.left = 0,
+                Err(error) => self.pass_over(error)?,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Passes over a malformed record, where that was asked for.
+    #[cold]
+    fn pass_over(&mut self, error: WorkloadError) -> Result<(), WorkloadError> {
+        if !self.skips || !matches!(error, WorkloadError::Record { .. }) {
+            return Err(error);
+        }
+        self.tally.skipped += 1;
+        if self.tally.first_skipped.is_none() {
+            self.tally.first_skipped = Some(error.to_string());
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn line(&mut self) -> Result<Next, WorkloadError> {
+        let line = match self.lines.next() {
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok(Next::End),
+            Err(error) => {
+                // What follows cannot be told from it.
+                self.skips = false;
+                return Err(unreadable_line(&self.file, self.number, &error));
+            }
+        };
+        match self.format.record(line) {
+            Ok(Line::Request(found)) => {
+                let device = self.devices.number(found.device);
+                self.tally.rounded += u64::from(found.is_rounded);
+                let request = found.request;
+                self.placed(request, device)
+            }
+            Ok(Line::Other) => {
+                self.tally.others += 1;
+                Ok(Next::Nothing)
+            }
+            Ok(Line::End) => Ok(Next::End),
+            Err(bad) => {
+                let is_blank = line.trim_ascii().is_empty();
+                // Tools pad the archives that they cut.
+                let is_padding = line.iter().all(|&byte| byte == 0);
+                if is_blank || is_padding && self.lines.is_cut() {
+                    return Ok(Next::Nothing);
+                }
+                Err(malformed(&self.file, self.number, bad))
+            }
+        }
+    }
+
+    fn piece(&mut self, bytes: usize) -> Result<Next, WorkloadError> {
+        let piece = self.lines.piece(bytes).map_err(|error| unreadable(&self.file, &error))?;
+        if piece.is_empty() {
+            return Ok(Next::End);
+        }
+        match self.format.record(piece) {
+            Ok(Line::Request(found)) => {
+                let device = self.devices.number(found.device);
+                self.tally.rounded += u64::from(found.is_rounded);
+                let request = found.request;
+                self.placed(request, device)
+            }
+            Ok(Line::Other) => {
+                self.tally.others += 1;
+                Ok(Next::Nothing)
+            }
+            Ok(Line::End) => Ok(Next::End),
+            Err(bad) => Err(malformed_bytes(&self.file, self.number, bad)),
+        }
+    }
+
+    #[inline]
+    fn block(&mut self) -> Result<Next, WorkloadError> {
+        if self.block.left == 0 {
+            self.next_block().map_err(|message| refused(&self.file, message))?;
+            if self.block.is_last {
+                return Ok(Next::End);
+            }
+        }
+        let found = match self.format.record(&self.block.body[self.block.at..]) {
+            Ok(Line::Request(found)) => found,
+            Ok(Line::Other | Line::End) => return Ok(Next::Nothing),
+            Err(bad) => {
+                // Nothing after it in the block can be told from nonsense.
+                let message = format!("record {}, byte {} of it: {}", self.number, bad.column + 1, bad.message);
+                return Err(refused(&self.file, message));
+            }
+        };
+        let device = self.devices.number(found.device);
+        let request = found.request;
+        self.block.at += self.format.taken();
+        self.block.left -= 1;
+        self.placed(request, device)
+    }
+
+    fn next_block(&mut self) -> Result<(), String> {
+        const TOO_EARLY: &str = "the trace ends too early: the file was not written or copied to its end";
+        let bytes = self.lines.piece(native::BLOCK_HEADER_BYTES).map_err(|error| sentence(&error))?;
+        let header = bytes.try_into().map_err(|_| TOO_EARLY.to_owned())?;
+        let header = BlockHeader::read(header)?;
+        let body = self.lines.piece(header.bytes).map_err(|error| sentence(&error))?;
+        if body.len() < header.bytes {
+            return Err(TOO_EARLY.to_owned());
+        }
+        header.check(body)?;
+        self.block.body.clear();
+        self.block.body.extend_from_slice(body);
+        (self.block.at, self.block.left, self.block.is_last) = (0, header.records, header.is_last());
+        self.format.start_block();
+        if header.is_last() && !self.lines.peek(1).map_err(|error| sentence(&error))?.is_empty() {
+            return Err("there is something else behind the end of the trace".to_owned());
+        }
+        Ok(())
+    }
+
+    /// A request as it is played: of the chosen device, and not before the one before it.
+    #[inline]
+    fn placed(&mut self, mut request: Request, device: Option<u32>) -> Result<Next, WorkloadError> {
+        let Some(device) = device else { return Err(too_many_devices(&self.file, self.number)) };
+        if let Some(chosen) = &self.chosen {
+            if self.devices.name(device) != &chosen[..] {
+                self.tally.left_out += 1;
+                return Ok(Next::Nothing);
+            }
+        }
+        if request.time < self.last {
+            if !self.raises {
+                return Err(backwards(&self.file, self.number, request.time, self.last));
+            }
+            self.tally.raised += 1;
+            self.tally.raised_ns = self.tally.raised_ns.max(self.last - request.time);
+            request.time = self.last;
+        }
+        self.last = request.time;
+        request.time = self.pace.time(request.time);
+        Ok(Next::Request(request, device))
+    }
+}
+
+#[cold]
+pub(crate) fn unreadable(file: &Path, error: &io::Error) -> WorkloadError {
+    refused(file, sentence(error))
+}
+
+#[cold]
+fn refused(file: &Path, message: String) -> WorkloadError {
+    WorkloadError::File { file: file.display().to_string(), message }
+}
+
+#[cold]
+fn unreadable_line(file: &Path, line: u64, error: &io::Error) -> WorkloadError {
+    match error.get_ref() {
+        Some(inner) if inner.is::<LongLine>() => malformed(file, line, Malformed::new(0, inner.to_string())),
+        _ => unreadable(file, error),
+    }
+}
+
+#[cold]
+fn malformed(file: &Path, line: u64, bad: Malformed) -> WorkloadError {
+    let Malformed { column, message } = bad;
+    WorkloadError::Record { file: file.display().to_string(), line, column: column + 1, message }
+}
+
+/// Records without lines have a number, and bytes.
+#[cold]
+fn malformed_bytes(file: &Path, number: u64, bad: Malformed) -> WorkloadError {
+    let Malformed { column, message } = bad;
+    let message = format!("(counted in records, and in bytes of one) {message}");
+    WorkloadError::Record { file: file.display().to_string(), line: number, column: column + 1, message }
+}
+
+#[cold]
+fn too_many_devices(file: &Path, line: u64) -> WorkloadError {
+    malformed(file, line, Malformed::new(0, format!("a trace may have {MAX_DEVICES} devices, and this is one more")))
+}
+
+#[cold]
+fn backwards(file: &Path, line: u64, time: Time, last: Time) -> WorkloadError {
+    let us = |time: Time| time as f64 / 1000.0;
+    let message = format!(
+        "time goes back from {} to {} us; records come in the order of time, or with unsorted = \"raise\" at the time \
+         of the record before",
+        us(last),
+        us(time)
+    );
+    malformed(file, line, Malformed::new(0, message))
+}
+
+/// Sentences on what was set aside.
+pub(crate) fn notices(records: &Records) -> Vec<String> {
+    let tally = records.tally();
+    let mut said = Vec::new();
+    said.extend(records.notice().map(str::to_owned));
+    if let Some(first) = &tally.first_skipped {
+        let what = plural(tally.skipped, "malformed record was", "malformed records were");
+        said.push(format!("{what} skipped; the first: {first}"));
+    }
+    if tally.raised > 0 {
+        let what = plural(tally.raised, "record has a time", "records have times");
+        let most = tally.raised_ns as f64 / 1e9;
+        said.push(format!("{what} before that of the record before, by {most} s at most: taken at that time"));
+    }
+    if tally.others > 0 {
+        let what = plural(tally.others, "record", "records");
+        said.push(format!("{what} of the trace {} and were passed over", records.others()));
+    }
+    if tally.rounded > 0 {
+        let what = plural(tally.rounded, "request begins or ends", "requests begin or end");
+        said.push(format!("{what} inside a sector: the sectors that are touched count whole"));
+    }
+    if tally.left_out > 0 {
+        let what = plural(tally.left_out, "request", "requests");
+        let device = records.chosen.as_deref().map(shown).unwrap_or_default();
+        said.push(format!("{what} of other devices than \"{device}\" were left out"));
+    }
+    if tally.cut_gaps > 0 {
+        let what = plural(tally.cut_gaps, "pause was", "pauses were");
+        said.push(format!("{what} cut to workload.trace.longest_gap_s"));
+    }
+    if records.is_cut() {
+        said.push("the archive that the trace is ends in the middle of a file: what is there was read".to_owned());
+    }
+    said
+}
+
+fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}

@@ -1,0 +1,177 @@
+//! What a trace holds.
+
+use super::devices::shown;
+use super::records::{notices, Records, Tally};
+use super::{Config, FormatName};
+use crate::WorkloadError;
+use nandlab_block::{Op, Request};
+use nandlab_nand::Time;
+use std::path::Path;
+
+/// Records between two calls of the watch.
+const WATCH_EVERY: u64 = 1 << 16;
+
+/// Sectors that the start of a device beside others is a multiple of: 1 MiB, as partitions are.
+const DEVICE_ALIGNMENT: u64 = 2048;
+
+/// Devices that a message lists.
+const LISTED: usize = 24;
+
+/// A device of a trace.
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct DeviceSummary {
+    /// Its name in the file; empty where the format names none.
+    pub name: String,
+    /// Requests to it.
+    pub requests: u64,
+    /// First sector after its highest address.
+    pub end_sector: u64,
+}
+
+/// What a trace holds.
+#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
+pub struct Summary {
+    /// How the file is written.
+    pub format: FormatName,
+    /// Records.
+    pub requests: u64,
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Trims.
+    pub trims: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Sectors read.
+    pub read_sectors: u64,
+    /// Sectors written.
+    pub written_sectors: u64,
+    /// Sectors trimmed.
+    pub trimmed_sectors: u64,
+    /// First sector after the highest address of any device.
+    pub end_sector: u64,
+    /// Sectors of the longest read or write.
+    pub longest: u32,
+    /// Time of the first record, in nanoseconds.
+    pub first_ns: Time,
+    /// Time of the last record, in nanoseconds.
+    pub last_ns: Time,
+    /// The devices, in the order in which they first occur.
+    pub devices: Vec<DeviceSummary>,
+    /// What was set aside or changed while the trace was read.
+    pub tally: Tally,
+    /// The same in sentences, with how the format was told.
+    pub notices: Vec<String>,
+}
+
+impl Summary {
+    /// Reads `records` to their end; `also` sees each with the number of its device.
+    ///
+    /// # Errors
+    /// Those of the records; [`WorkloadError::Stopped`] where `watch` says so.
+    pub fn of(
+        records: &mut Records,
+        watch: &(dyn Fn(u64) -> bool + Sync),
+        mut also: impl FnMut(&Request, u32),
+    ) -> Result<Self, WorkloadError> {
+        let mut sum = Self { format: records.format(), ..Self::default() };
+        while let Some((request, device)) = records.next_request()? {
+            if sum.requests % WATCH_EVERY == 0 && !watch(sum.requests) {
+                return Err(WorkloadError::Stopped);
+            }
+            sum.add(&request, device);
+            also(&request, device);
+        }
+        // Those of which no request was played are known by name, too.
+        sum.devices.resize_with(records.devices().len(), DeviceSummary::default);
+        for (number, device) in sum.devices.iter_mut().enumerate() {
+            device.name = shown(records.devices().name(number as u32));
+        }
+        sum.tally = records.tally();
+        sum.notices = notices(records);
+        Ok(sum)
+    }
+
+    #[inline]
+    fn add(&mut self, request: &Request, device: u32) {
+        let sectors = u64::from(request.sectors);
+        match request.op {
+            Op::Read => (self.reads, self.read_sectors) = (self.reads + 1, self.read_sectors + sectors),
+            Op::Write => (self.writes, self.written_sectors) = (self.writes + 1, self.written_sectors + sectors),
+            Op::Trim => (self.trims, self.trimmed_sectors) = (self.trims + 1, self.trimmed_sectors + sectors),
+            Op::Flush => self.flushes += 1,
+        }
+        if self.requests == 0 {
+            self.first_ns = request.time;
+        }
+        self.requests += 1;
+        self.end_sector = self.end_sector.max(request.end());
+        if request.op != Op::Trim {
+            self.longest = self.longest.max(request.sectors);
+        }
+        self.last_ns = request.time;
+        let number = device as usize;
+        if self.devices.len() <= number {
+            self.devices.resize_with(number + 1, DeviceSummary::default);
+        }
+        let device = &mut self.devices[number];
+        device.requests += 1;
+        device.end_sector = device.end_sector.max(request.end());
+    }
+
+    /// How much later a repetition starts: the span of the trace and one mean gap.
+    pub(crate) fn period(&self) -> Time {
+        let span = self.last_ns - self.first_ns;
+        span + span / self.requests.saturating_sub(1).max(1)
+    }
+
+    /// The first sector of each device when they lie side by side, and the first one behind them all.
+    pub fn side_by_side(&self) -> (Vec<u64>, u64) {
+        let mut next = 0;
+        let starts = self.devices.iter().map(|device| {
+            let start = next;
+            next += device.end_sector.next_multiple_of(DEVICE_ALIGNMENT);
+            start
+        });
+        let starts: Vec<u64> = starts.collect();
+        let last = self.devices.last().map_or(0, |device| device.end_sector);
+        (starts.clone(), starts.last().map_or(0, |start| start + last))
+    }
+
+    pub(crate) fn check_devices(&self, config: &Config, base: &Path) -> Result<(), WorkloadError> {
+        let file = config.file(base).display().to_string();
+        let list = |devices: &mut dyn Iterator<Item = &DeviceSummary>| {
+            let names: Vec<String> =
+                devices.map(|one| format!("\"{}\" ({} requests)", one.name, one.requests)).collect();
+            let more = names.len().saturating_sub(LISTED);
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{}{rest}", names[..names.len() - more].join(", "))
+        };
+        if let (Some(wanted), 0) = (&config.device, self.requests) {
+            // Those of others were not counted.
+            let names: Vec<&str> = self.devices.iter().map(|device| device.name.as_str()).collect();
+            let known = if names.is_empty() { String::new() } else { format!(" (it has {})", quoted(&names)) };
+            let message = format!("the trace has no request of a device \"{wanted}\"{known}");
+            return Err(WorkloadError::File { file, message });
+        }
+        let devices = self.devices.iter().filter(|device| device.requests > 0);
+        if devices.clone().count() < 2 || config.side_by_side || config.device.is_some() {
+            return Ok(());
+        }
+        let count = devices.clone().count();
+        let example = devices.clone().next().map_or("", |device| device.name.as_str());
+        let message = format!(
+            "the trace has {count} devices: {}. Set workload.trace.device to one of them, such as \"{example}\", or \
+             workload.trace.side_by_side = true to lay one behind the other",
+            list(&mut devices.into_iter()),
+        );
+        Err(WorkloadError::File { file, message })
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    let listed: Vec<String> = names.iter().take(LISTED).map(|name| format!("\"{name}\"")).collect();
+    let more = if names.len() > LISTED { format!(" and {} more", names.len() - LISTED) } else { String::new() };
+    format!("{}{more}", listed.join(", "))
+}

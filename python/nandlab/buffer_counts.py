@@ -1,0 +1,67 @@
+"""What a write buffer did, a part of the result record."""
+
+from __future__ import annotations
+
+from nandlab.view import View
+
+
+class Accesses(View):
+    """Accesses to a memory, a page or a part of one at a time."""
+
+    reads: int
+    writes: int
+
+
+class NvramAccesses(View):
+    """Accesses to the NVRAM of a buffer, and the words of 8 bytes stored, headers included."""
+
+    reads: int
+    writes: int
+    stored_words: int
+    time_us: float
+    energy_j: float
+
+
+class Saving(View):
+    """What a capacitor must cover to save the DRAM: dirty bytes, and the time to program them."""
+
+    bytes: int
+    ms: float
+
+
+class Placement(View):
+    """What `wap_lru` decided by patterns; degenerate where one state or place has less than 1 %."""
+
+    balanced_intervals: int
+    write_intensive_intervals: int
+    dram_requests: int
+    nvram_requests: int
+    write_intensive_share: float | None
+    nvram_share: float | None
+    degenerate: bool
+
+
+class BufferCounts(View):
+    """What the write buffer did; a request that touches three pages is three accesses.
+
+    Hits are pages read without the FTL, or written while something of them was here. Demotions are
+    pages moved from one memory of the buffer to another, flushes batches of dirty pages written
+    back, fill_reads pages read to complete them.
+    """
+
+    hits: int
+    misses: int
+    read_hits: int
+    read_misses: int
+    write_hits: int
+    write_misses: int
+    demotions: int
+    flushes: int
+    flushed_pages: int
+    fill_reads: int
+    padded_pages: int
+    dram: Accesses
+    nvram: NvramAccesses | None
+    saving_max: Saving
+    saving_at_end: Saving
+    placement: Placement | None

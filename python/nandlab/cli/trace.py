@@ -1,0 +1,263 @@
+"""`nandlab trace info|head|slice|convert`: what a trace holds, and other files of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nandlab.cli.background import interruptible, unfinished
+from nandlab.cli.options import json_option
+from nandlab.cli.output import print_json, print_table, say
+
+TRACE = click.Path(exists=True, dir_okay=False, readable=True)
+
+SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB)?")
+FACTORS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20}
+
+
+@click.group("trace")
+def command() -> None:
+    """Look into traces, cut them, and write them in other formats.
+
+    Every command tells the format from the contents (`nandlab list traces`).
+    """
+
+
+def _options(given: dict[str, Any]) -> list[str]:
+    """The options of a trace among those of a command, as overrides."""
+    options = [
+        f"{name}={given[name]}" for name in ("format", "action", "on_error") if given[name] is not None
+    ]
+    if given["device"] is not None:
+        import json
+
+        options.append(f"device={json.dumps(given['device'])}")
+    return options + list(given["sets"])
+
+
+def _reads_a_trace(function: Callable[..., None]) -> Callable[..., None]:
+    """The argument and the options of every command that reads a trace."""
+    for option in (
+        json_option,
+        click.option(
+            "--set",
+            "sets",
+            metavar="KEY=VALUE",
+            multiple=True,
+            help="Set an option of [workload.trace], as in columns.op=2 or time_unit=ms. Can be repeated.",
+        ),
+        click.option("--action", metavar="LETTER", help="The action of a block trace that is the request."),
+        click.option("--on-error", type=click.Choice(["stop", "skip"]), help="What malformed records do."),
+        click.option("--device", metavar="NAME", help="Only the requests of this device."),
+        click.option("--format", metavar="NAME", help="How the file is written; told from its contents."),
+        click.argument("file", type=TRACE),
+    ):
+        function = option(function)
+    return function
+
+
+def _page_bytes(_ctx: click.Context, _parameter: click.Parameter, text: str) -> int:
+    found = SIZE.fullmatch(text.strip())
+    if found is None:
+        raise click.BadParameter(f"{text!r} is no size such as 4096 or 16KiB")
+    return int(found[1]) * FACTORS[found[2] or ""]
+
+
+@command.command("info")
+@_reads_a_trace
+@click.option("--page-bytes", metavar="SIZE", default="4096", show_default=True, callback=_page_bytes)
+@click.option(
+    "--plots", metavar="DIR", type=click.Path(file_okay=False), help="Draw pictures (SVG) into DIR."
+)
+def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
+    """Say what FILE holds: requests, addresses, sizes, times, overwrites, skew."""
+    from nandlab import trace_file
+
+    if plots is not None:
+        from nandlab.report.charts import require_vl_convert
+
+        require_vl_convert()
+    options = _options(given)
+    found = interruptible(lambda: trace_file.info(file, options, page_bytes, pictures=plots is not None))
+    drawn = _draw(found, plots) if plots is not None else []
+    if as_json:
+        print_json({**found, "plots": drawn} if plots is not None else found)
+        return
+    print_table(_facts(found))
+    _print_sizes(found)
+    for notice in found["notices"]:
+        click.echo(f"note: {notice}")
+    for path in drawn:
+        say(f"picture: {path}")
+
+
+def _draw(found: dict[str, Any], plots: str) -> list[str]:
+    from nandlab.new_file import write_whole
+    from nandlab.report.trace import pictures
+
+    if found["requests"] == 0:
+        return []
+    folder = Path(plots)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name, text in pictures(found).items():
+        path = folder / f"{name}.svg"
+        write_whole(path, text.encode())
+        paths.append(str(path))
+    return paths
+
+
+def _facts(found: dict[str, Any]) -> list[list[str]]:
+    from nandlab import units
+
+    requests = max(found["requests"], 1)
+    devices = [device for device in found["devices"] if device["requests"] > 0]
+    names = ", ".join(
+        f"{device['name']} ({device['requests']:,})" for device in devices[:8] if device["name"]
+    )
+    footprint, over = found["footprint"], found["overwrites"]
+    skew = dict(found["skew"])
+    page = units.size(found["page_bytes"])
+    facts = [
+        ["format", found["format"]],
+        ["requests", f"{found['requests']:,}"],
+        *(
+            [name, f"{found[name]:,} ({units.percent(found[name] / requests)})"]
+            for name in ("reads", "writes")
+        ),
+        *([name, f"{found[name]:,}"] for name in ("trims", "flushes") if found[name]),
+        ["bytes read", units.size(found["read_sectors"] * 512)],
+        ["bytes written", units.size(found["written_sectors"] * 512)],
+        ["span", units.duration_s(found["span_s"]) if found["span_s"] >= 1 else f"{found['span_s']:.6f} s"],
+        ["devices", f"{len(devices)}" + (f": {names}{', ...' if len(devices) > 8 else ''}" if names else "")],
+        [
+            "addresses",
+            f"sector {found['lowest_sector']:,} to {found['end_sector']:,} "
+            f"(up to {units.size(found['end_sector'] * 512)})",
+        ],
+        [
+            "footprint",
+            f"{units.size(footprint['touched_bytes'])} touched, {units.size(footprint['read_bytes'])} read, "
+            f"{units.size(footprint['written_bytes'])} written, "
+            f"in units of {units.size(footprint['unit_bytes'])}",
+        ],
+        ["writes of a page", f"{over['mean']:.2f} on average, {over['most']:,.0f} at most (pages of {page})"],
+        [
+            "sequential",
+            f"{units.percent(found['sequential']['reads'])} of the reads, "
+            f"{units.percent(found['sequential']['writes'])} of the writes start where the one before ended",
+        ],
+        [
+            f"aligned to {page}",
+            f"{units.percent(found['alignment']['both'])} start and end so, "
+            f"{units.percent(found['alignment']['start'])} start so",
+        ],
+    ]
+    if skew:
+        told = ", ".join(
+            f"{units.percent(skew[share])} go to {units.percent(share)}" for share in (0.01, 0.1, 0.2)
+        )
+        facts.append(["skew of the writes", f"{told} of the written pages"])
+    return facts
+
+
+def _print_sizes(found: dict[str, Any]) -> None:
+    from nandlab import units
+
+    rows = [
+        [f"size of a {kind}", *(units.size(sizes[key]) for key in QUANTILES)]
+        for kind, sizes in found["size_bytes"].items()
+    ]
+    gaps = found["inter_arrival_us"]
+    if gaps is not None:
+        rows.append(["time between two", *(units.time_us(gaps[key]) for key in QUANTILES)])
+    if rows:
+        click.echo()
+        print_table(rows, ["", *QUANTILES], right=range(1, len(QUANTILES) + 1))
+
+
+QUANTILES = ("mean", "min", "p10", "p50", "p90", "p99", "max")
+
+
+@command.command("head")
+@_reads_a_trace
+@click.option("-n", "--count", type=click.IntRange(1, 100_000), default=10, show_default=True)
+def head(as_json: bool, count: int, file: str, **given: Any) -> None:  # noqa: ANN401 - options
+    """Print the first requests of FILE as they were read."""
+    from nandlab import trace_file
+
+    found = trace_file.head(file, _options(given), {"count": count})
+    if as_json:
+        print_json(found)
+        return
+    titles = ["time_us", "op", "sector", "sectors", "origin", "device"]
+    rows = [
+        [f"{row['time_us']:.3f}".removesuffix(".000"), *(str(row[title]) for title in titles[1:])]
+        for row in found["requests"]
+    ]
+    print_table(rows, titles, right=(0, 2, 3))
+    for notice in found["notices"]:
+        click.echo(f"note: {notice}")
+
+
+def _writes_a_trace(function: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        click.option("--to", type=click.Choice(["native", "csv", "fio"]), help="The format of OUTPUT."),
+        click.argument("output", type=click.Path(dir_okay=False)),
+    ):
+        function = option(function)
+    return function
+
+
+def _write(
+    file: str, output: str, to: str | None, as_json: bool, part: dict[str, Any], given: dict[str, Any]
+) -> None:  # noqa: PLR0913 - what two commands share
+    from nandlab import trace_file
+
+    options = _options(given)
+    done = interruptible(
+        lambda: trace_file.convert(file, output, to, options, part, beside=lambda path: unfinished.add(path))
+    )
+    if as_json:
+        print_json(done)
+        return
+    click.echo(f"{output}: {done['requests']:,} requests, from {done['from']} to {done['to']}")
+    for dropped in done["dropped"]:
+        click.echo(f"dropped: {dropped}")
+    for notice in done["notices"]:
+        click.echo(f"note: {notice}")
+
+
+@command.command("convert")
+@_reads_a_trace
+@_writes_a_trace
+def convert(as_json: bool, output: str, to: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
+    """Write FILE as OUTPUT: .nltr (native), .csv or .iolog (fio version 3), packed with .gz after it."""
+    _write(file, output, to, as_json, {}, given)
+
+
+@command.command("slice")
+@_reads_a_trace
+@_writes_a_trace
+@click.option("--skip", type=click.IntRange(0), default=0, help="Requests left out at the start.")
+@click.option("-n", "--count", type=click.IntRange(1), help="Requests at most.")
+@click.option("--from", "from_s", type=click.FloatRange(0), metavar="SECONDS", help="From this time on.")
+@click.option("--until", "to_s", type=click.FloatRange(0), metavar="SECONDS", help="Before this time.")
+def slice_(  # noqa: PLR0913 - the options of a command
+    as_json: bool,
+    output: str,
+    to: str | None,
+    skip: int,
+    count: int | None,
+    from_s: float | None,
+    to_s: float | None,
+    file: str,
+    **given: Any,  # noqa: ANN401 - options
+) -> None:
+    """Write a part of FILE as OUTPUT, by count or by seconds after the first request; as convert."""
+    part = {"skip": skip, "count": count, "from_s": from_s, "to_s": to_s}
+    _write(file, output, to, as_json, part, given)

@@ -1,0 +1,45 @@
+"""What a file system did, in rows of figures for the terminal and for reports."""
+
+from __future__ import annotations
+
+from nandlab import units
+from nandlab.result import FsFigures, FsPhase
+
+Row = tuple[str, str, str]
+"""Name, value and explanation."""
+
+
+def rows(fs: FsFigures) -> list[Row]:
+    """Name, value and explanation of the figures of a file system."""
+    phases = fs.phases
+    size = fs.volume.units * fs.volume.unit_bytes
+    return [
+        ("transactions", units.count(fs.transactions), _cost(phases.transactions)),
+        ("operations", units.count(fs.operations.total), _operations(fs)),
+        ("set up, clean up", "", f"{_cost(phases.set_up)}; {_cost(phases.clean_up)}"),
+        ("volume", units.size(size), _volume(fs)),
+        (
+            "format, mount",
+            "",
+            f"{_cost(phases.format)}; {_cost(phases.mount)}; in no figure below but P/E cycles",
+        ),
+    ]
+
+
+def _operations(fs: FsFigures) -> str:
+    done = fs.operations.to_dict()
+    words = [f"{units.count(number)} {name}" for name, number in done.items() if number and name != "total"]
+    moved = f"{units.size(fs.written_bytes)} written, {units.size(fs.read_bytes)} read"
+    return f"{', '.join(words)}; {moved}"
+
+
+def _cost(part: FsPhase) -> str:
+    flash = part.flash
+    time = "" if part.time_us is None else f", {units.time_us(part.time_us)}"
+    return f"{units.count(flash.programs)} programs, {units.count(flash.erases)} erases{time}"
+
+
+def _volume(fs: FsFigures) -> str:
+    volume = fs.volume
+    free = "" if volume.free_bytes is None else f", {units.size(volume.free_bytes)} free at the end"
+    return f"{units.count(volume.units)} units of {units.size(volume.unit_bytes)}{free}"

@@ -1,0 +1,92 @@
+"""Figures over a list in the record of one run, such as what became of its log blocks one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab.reproduce.document import Table
+from nandlab.reproduce.formula import Formula, FormulaError, parse_formula
+from nandlab.reproduce.words import Why, parse_why
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Lines through the entries of a list, a panel for each run; of the first seed."""
+
+    name: str
+    title: str
+    caption: Why
+    runs: tuple[str, ...]
+    labels: dict[str, str]
+    path: str
+    """The list: a key of the record, names joined by full stops."""
+    first: int
+    """The entry that is drawn first, counted from 1."""
+    entries: int
+    """How many are drawn at most."""
+    x: Formula
+    x_title: str
+    lines: dict[str, Formula]
+    """What is drawn: formulas over the numbers of an entry; `entry` is its place in the list, from 1."""
+    y_title: str
+    y_log: bool
+
+    def points(self, run: str, record: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """The points of a run: `panel`, `colour`, `x` and `y`; none where an entry lacks a number."""
+        found: Any = record
+        for part in self.path.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+        start = self.first - 1
+        drawn = list(enumerate(found or (), 1))[start : start + self.entries]
+        panel = self.labels.get(run, run)
+        return [
+            {"panel": panel, "colour": self.labels.get(line, line), "x": x, "y": y}
+            for at, entry in drawn
+            for line, formula in self.lines.items()
+            for x, y in _point(self.x, formula, {**entry, "entry": at})
+        ]
+
+
+def _point(x: Formula, y: Formula, entry: Mapping[str, Any]) -> Iterable[tuple[float, float]]:
+    def number(name: str) -> float:
+        value = entry.get(name)
+        if not isinstance(value, int | float):
+            raise FormulaError(f"the entry has no number {name}")
+        return float(value)
+
+    try:
+        yield x.value(number), y.value(number)
+    except FormulaError:
+        return
+
+
+def parse_timeline(table: Table) -> Timeline:
+    """Reads an entry of `[[timelines]]`.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    x, lines = table.table("x"), table.table("lines")
+    timeline = Timeline(
+        name=table.text("name"),
+        title=table.text("title"),
+        caption=table.read("caption", table.text("caption", ""), parse_why),
+        runs=tuple(table.texts("runs")),
+        labels={key: str(value) for key, value in table.plain("labels").items()},
+        path=table.text("list"),
+        first=table.whole("first", 1),
+        entries=table.whole("entries"),
+        x=x.read("value", x.text("value"), parse_formula),
+        x_title=x.text("title"),
+        lines={key: lines.read(key, lines.text(key), parse_formula) for key in lines.keys()},  # noqa: SIM118
+        y_title=table.text("y_title"),
+        y_log=table.truth("y_log", False),
+    )
+    if not timeline.name.replace("-", "").isalnum():
+        raise table.error("name", f"expected letters, digits and -, given {timeline.name!r}")
+    for each in (x, table):
+        each.end()
+    return timeline

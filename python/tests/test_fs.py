@@ -1,0 +1,136 @@
+"""A file system in experiments: in TOML and Python, in lists, tables and reports, and how its runs end."""
+
+import inspect
+import re
+
+import pytest
+
+import nandlab
+from nandlab.result import FsFigures
+
+TOML = """
+[workload.postmark]
+number = 40
+transactions = 120
+
+[fs.fat]
+write_through = "operation"
+
+[ftl.bast]
+
+[host]
+sample_transactions = 50
+
+[device]
+profile = "k9l8g08u0m"
+capacity = "8 MiB"
+over_provisioning = 0.5
+"""
+
+
+@pytest.fixture
+def postmark(tmp_path):
+    path = tmp_path / "postmark.toml"
+    path.write_text(TOML)
+    return path
+
+
+def as_python(**other):
+    tables = {
+        "workload": nandlab.workload.postmark(number=40, transactions=120),
+        "fs": nandlab.fs.fat(write_through="operation"),
+        "ftl": nandlab.ftl.bast(),
+        "host": nandlab.Host(sample_transactions=50),
+        "device": nandlab.Device(profile="k9l8g08u0m", capacity="8 MiB", over_provisioning=0.5),
+    }
+    return nandlab.Experiment(**{**tables, **other})
+
+
+def test_toml_and_python_are_one(postmark):
+    assert nandlab.Experiment.from_toml(postmark) == as_python()
+    assert nandlab.Experiment.from_toml(postmark).run() == as_python().run()
+
+
+def test_figures_of_a_file_system_are_typed_and_sum():
+    result = as_python().run()
+    fs = result.fs
+    assert isinstance(fs, FsFigures)
+    assert set(fs.to_dict()) == set(FsFigures.__annotations__)
+    for part in (fs.operations, fs.phases, fs.phases.transactions, fs.volume, fs.samples[0]):
+        assert set(part.to_dict()) == set(type(part).__annotations__)
+    parts = (fs.phases.set_up, fs.phases.transactions, fs.phases.clean_up)
+    assert sum(part.flash.programs for part in parts) == result.flash.programs
+    assert [sample.transactions for sample in fs.samples] == [50, 100, 120]
+    assert fs.operations.create == fs.operations.unlink
+    assert result.ram.sram["fat_sectors"] == 64 << 10
+
+
+def test_every_option_of_a_file_system_is_a_keyword():
+    resolved = as_python().resolve()["fs"]["fat"]
+    assert set(resolved) <= set(inspect.signature(nandlab.fs.fat).parameters)
+    with pytest.raises(TypeError, match="did you mean fats"):
+        nandlab.fs.fat(fat_s=2)
+
+
+def test_lists_have_file_systems_and_say_what_workloads_ask(nandlab_command):
+    assert "fat" in nandlab_command("list", "file-systems").out
+    about = nandlab_command("list", "file-systems", "fat").out
+    for option in ("write_through", "cluster_bytes", "trim"):
+        assert option in about
+    workloads = nandlab_command("list", "workloads", "--json").document["workloads"]
+    asks = {workload["name"] for workload in workloads if workload["asks"] == "files"}
+    assert asks == {"postmark", "directories", "large_files", "phone", "fax", "event_recorder"}
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "way_out"),
+    [
+        ("[workload.phone]\n[ftl.page]\n", "line 1", "add a table [fs.fat], or choose a workload that"),
+        ("[workload.uniform]\n[fs.fat]\n[ftl.page]\n", "line 2", "leave [fs.fat] out, or choose"),
+        ("[workload.phone]\n[fs.fatt]\n[ftl.page]\n", "line 2", "fat"),
+        ('[workload.phone]\n[fs.fat]\nfat = "fat12"\n[ftl.page]\n', "line 3", "choose another cluster_bytes"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(nandlab_command, tmp_path, text, place, way_out):
+    path = tmp_path / "wrong.toml"
+    path.write_text(text)
+    ended = nandlab_command("run", path)
+    assert ended.status == 2
+    assert place in ended.err
+    assert way_out in ended.err
+
+
+def test_a_table_shows_the_file_system(nandlab_command, postmark):
+    out = nandlab_command("run", postmark).out
+    assert re.search(r"^transactions +120 +[\d,]+ programs, \d+ erases, ", out, re.MULTILINE)
+    assert re.search(
+        r"^volume +[\d.]+ MiB +[\d,]+ units of 1 KiB, [\d.]+ MiB free at the end$", out, re.MULTILINE
+    )
+    assert re.search(r"^file change +", out, re.MULTILINE)
+
+
+def test_compare_varies_options_of_a_file_system(nandlab_command, postmark):
+    arguments = ("compare", postmark, "--vary", "fs.fat.write_through=entry,sector,operation")
+    runs = nandlab_command(*arguments, "--json").document["runs"]
+    programs = [run["result"]["flash"]["programs"] for run in runs]
+    # The later a sector is written, the less often.
+    assert programs == sorted(programs, reverse=True)
+    assert len(set(programs)) == 3
+    assert "transactions" in nandlab_command(*arguments).out
+
+
+def test_a_report_of_a_file_system_opens(nandlab_command, postmark, tmp_path):
+    nandlab_command("run", postmark, "--report", tmp_path / "report.html")
+    assert "transactions" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_full_volume_keeps_what_was_measured():
+    many = nandlab.workload.postmark(number=2000)
+    with pytest.raises(
+        nandlab.DeviceFull, match="the file system is full: the root directory of 512"
+    ) as full:
+        as_python(workload=many).run()
+    result = full.value.result
+    assert result.stopped.why == "fs_full"
+    assert result.partial
+    assert result.fs.operations.create == 256

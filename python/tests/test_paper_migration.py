@@ -1,0 +1,87 @@
+"""The paper about block recycling by cost: each of its assumptions matters."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from nandlab import Experiment
+from nandlab.reproduce import load, parse, reproduce
+
+# Runs of PostMark that are short enough for a test.
+TEXT = load("migration").text.replace("directories.transactions = 1500", "directories.transactions = 200")
+TEXT = TEXT.replace("large_files.transactions = 300", "large_files.transactions = 60")
+CLUSTERS = 'cluster_bytes = 4096, root_entries = 512, align_data = "256 KiB" }'
+
+
+def verdicts(text, ids, seeds=1):
+    """Verdicts of some claims, the paper's file being `text`."""
+    paper = parse(text, "migration", "migration.toml")
+    claims = tuple(dataclasses.replace(claim) for claim in paper.claims if claim.id in ids)
+    assert len(claims) == len(ids)
+    paper = dataclasses.replace(paper, claims=claims, figures=(), grids=(), timelines=())
+    return {each.claim.id: each.verdict for each in reproduce(paper, seeds).claims}
+
+
+MUTATIONS = {
+    # With 8 it is still within the 5 points.
+    "limit 2": ("limit = 64\n", "limit = 2\n", {"fig7.limit": "differs"}),
+    "never written": (
+        'fill = "sequential"',
+        'fill = "none"',
+        {"fig7.migration": "differs", "fig7.limit": "differs", "fig7.macro": "differs"},
+    ),
+    "each entry at once": (
+        CLUSTERS,
+        'write_through = "entry", ' + CLUSTERS,
+        {"fig7.macro": "differs"},
+    ),
+    "clusters of 2 KB": (CLUSTERS, CLUSTERS.replace("4096", "2048"), {"fig7.migration": "differs"}),
+    "128 MiB": ('capacity = "104 MiB"', 'capacity = "128 MiB"', {"fig7.migration": "differs"}),
+    "no log blocks to spare": (
+        "log_recyclings_of = 0\n",
+        "log_recyclings_of = 0\nlog_blocks = 2\n",
+        {"fig7.limit": "differs", "fig7.macro": "differs"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def unchanged():
+    """Verdicts of every claim that a mutation names."""
+    return verdicts(TEXT, {name for _, _, named in MUTATIONS.values() for name in named})
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation):
+    old, new, named = MUTATIONS[mutation]
+    assert old in TEXT
+    assert {unchanged[name] for name in named} == {"reproduced"}
+    assert verdicts(TEXT.replace(old, new), named) == named
+
+
+def test_what_runs_once_is_the_same_for_every_seed():
+    paper = parse(TEXT.replace("transactions = 200", "transactions = 20"), "migration", "migration.toml")
+    assert paper.same_for_all_seeds
+    for part in paper.same_for_all_seeds:
+        one, two = (
+            Experiment(**{**paper.tree(f"{part}.macro"), "seed": seed}).run().to_dict() for seed in (1, 2)
+        )
+        for record in (one, two):
+            record.pop("speed")
+            record.pop("seed")
+            record["experiment"].pop("seed")
+        assert one == two, part
+
+
+def test_a_full_run_takes_the_transactions_of_the_paper():
+    paper = load("migration").in_full()
+    workloads = [paper.tree(part)["workload"] for part in ("small", "large", "phone", "fax")]
+    assert [next(iter(each.values()))["transactions"] for each in workloads] == [2000] * 4
+
+
+def test_the_readme_counts_the_claims():
+    claims = load("migration").claims
+    ours = sum(claim.id.startswith("beyond.") for claim in claims)
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    assert f"[{len(claims)}](papers/migration.toml), of them {ours} ours" in readme

@@ -1,0 +1,151 @@
+"""What a paper's file may hold: timelines, formulas in tables, parts of a full run."""
+
+import dataclasses
+
+import pytest
+
+from nandlab import ConfigError, Experiment
+from nandlab.report import write_reproduction
+from nandlab.reproduce import parse, reproduce
+from nandlab.reproduce.formula import FormulaError, parse_formula
+from nandlab.reproduce.records import cells, timeline_rows
+
+PAPER = """\
+title = "Recyclings"
+source = "A. Nobody, 2001"
+seeds = 2
+same_for_all_seeds = "ordered"
+[full.parts.few.workload.uniform]
+requests = 1400
+[template.device]
+capacity = "2 MiB"
+over_provisioning = 2.0
+[template.ftl.migration]
+log_recyclings = 50
+[parts.few.workload.uniform]
+requests = 700
+read_share = 0.0
+[parts.ordered.workload.sequential]
+requests = 600
+read_share = 0.0
+[parts.one.ftl.migration]
+log_blocks = 1
+[parts.two.ftl.migration]
+log_blocks = 2
+[measures]
+writes = "flash.programs"
+host = "matrix.any.host.programs"
+copied = "matrix.host.full_merge.copies + matrix.any.migration.copies"
+[[claims]]
+id = "first"
+where = "Table 1"
+kind = "not_printed"
+statement = "programs of the host"
+measured = "few.one.host"
+[[timelines]]
+name = "course"
+title = "Recyclings"
+caption = "{few.one.writes:.0f} programs"
+runs = ["few.one", "few.two"]
+list = "recyclings.list"
+first = 3
+entries = 4
+y_title = "pages"
+[timelines.labels]
+valid = "valid pages"
+[timelines.x]
+value = "number"
+title = "recycling"
+[timelines.lines]
+valid = "valid"
+twice = "2 * copies + 0 * entry"
+[[tables]]
+name = "ratio"
+title = "Two log blocks and one"
+one_seed = true
+rows = ["few", "ordered"]
+columns = ["$.two.writes / $.one.writes", "one.writes"]
+"""
+
+
+@pytest.fixture(scope="module")
+def found():
+    return reproduce(parse(PAPER, "mine", "mine.toml"))
+
+
+def record(run, seed, found):
+    return Experiment(**{**found.paper.tree(run), "seed": seed}).run().to_dict()
+
+
+def test_a_timeline_has_the_entries_of_the_list(found):
+    rows = timeline_rows(found.records, found.paper.timelines[0])
+    entries = record("few.one", 1, found)["recyclings"]["list"][2:6]
+    assert len(entries) == 4
+    first = [row for row in rows if row["panel"] == "few.one"]
+    drawn = [(row["x"], row["y"]) for row in first if row["colour"] == "valid pages"]
+    assert drawn == [(entry["number"], entry["valid"]) for entry in entries]
+    doubled = [row["y"] for row in first if row["colour"] == "twice"]
+    assert doubled == [2 * entry["copies"] for entry in entries]
+
+
+def test_a_timeline_is_drawn(found, tmp_path):
+    write_reproduction([found], tmp_path / "r.html", None)
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 1
+    assert "valid pages" in page
+
+
+def test_a_table_of_one_seed_has_formulas_over_its_rows(found):
+    grid = found.paper.grids[0]
+    one, two = (record(f"few.{part}", 1, found)["flash"]["programs"] for part in ("one", "two"))
+    assert cells(found.records, grid)[0] == [two / one, one]
+
+
+def test_what_no_seed_changes_runs_once(found):
+    runs = [(found.records.names[key], key[1]) for key in found.records.found]
+    assert [seed for name, seed in runs if name.startswith("ordered")] == [1, 1]
+    assert sorted(seed for name, seed in runs if name == "few.one") == [1, 2]
+    assert [seed for name, seed in runs if name == "few.two"] == [1]
+
+
+def test_the_matrix_is_summed(found):
+    rows = record("few.one", 1, found)["matrix"]
+    host = sum(row["programs"] for row in rows if row["cause"] == "host")
+    assert host == 700
+    paper = dataclasses.replace(
+        found.paper, measures={**found.paper.measures, "writes": parse_formula("matrix.any.programs")}
+    )
+    with pytest.raises(FormulaError, match=r"matrix\.<origin>\.<cause>\.<count>"):
+        dataclasses.replace(found.records, paper=paper).lookup("few.one.writes", 1)
+
+
+def test_a_full_run_lays_its_parts_over_the_others():
+    paper = parse(PAPER, "mine", "mine.toml")
+    full = reproduce(paper, seeds=1, full=True)
+    assert full.claims[0].measured == 1400
+    assert full.paper.tree("few")["workload"]["uniform"]["read_share"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[full.parts.few.", "[full.parts.fwe.", "line 5: full.parts.fwe: there is no part 'fwe'"),
+        ('"few.two"]', '"few.tow"]', "there is no part 'tow'"),
+        ('valid = "valid"\n', 'valid = "valid +"\n', "no formula"),
+        ("first = 3", "first = 0", "a whole number from 1 on"),
+        ("$.two.writes / $", "$.two.writes / / $", "no formula"),
+        ("$.two.writes", "$.two.wrties", "there is no measure 'wrties'"),
+        ('name = "course"', 'name = "a/b"', "letters, digits and -"),
+    ],
+)
+def test_mistakes_are_named(old, new, words):
+    assert PAPER.count(old) == 1
+    with pytest.raises(ConfigError) as error:
+        parse(PAPER.replace(old, new), "mine", "mine.toml")
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["argmin(1)", "argmin(1, 2, 3)"])
+def test_argmin_takes_pairs(text):
+    with pytest.raises(FormulaError, match="pairs"):
+        parse_formula(text).value({}.__getitem__)

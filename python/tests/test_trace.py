@@ -1,0 +1,107 @@
+"""`nandlab trace`: what a trace holds, and other files of it."""
+
+from pathlib import Path
+
+import pytest
+
+from nandlab import trace_file
+
+SAMPLES = Path(__file__).parents[2] / "crates" / "workload" / "tests" / "samples"
+
+# Two writes of 8 KiB on one page pair, a write that follows, a read of half a page elsewhere.
+LINES = [
+    "0,0,8192,w,1.0",
+    "0,0,8192,w,1.5",
+    "0,16,4096,w,2.0",
+    "0,1001,2048,r,4.0",
+]
+
+
+@pytest.fixture
+def spc(tmp_path):
+    path = tmp_path / "a.spc"
+    path.write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    return path
+
+
+def test_info_counts_what_can_be_counted_by_hand(nandlab_command, spc):
+    found = nandlab_command("trace", "info", spc, "--json").document
+    assert (found["format"], found["requests"], found["reads"], found["writes"]) == ("spc", 4, 1, 3)
+    assert (found["written_sectors"], found["read_sectors"], found["span_s"]) == (40, 4, 3.0)
+    assert found["footprint"] == {
+        "unit_bytes": 4096,
+        "touched_bytes": 4 * 4096,
+        "read_bytes": 4096,
+        "written_bytes": 3 * 4096,
+    }
+    assert found["overwrites"] == {"page_writes": 5, "mean": pytest.approx(5 / 3), "most": 2.0}
+    assert found["sequential"] == {"reads": 0.0, "writes": pytest.approx(1 / 3), "all": 0.25}
+    assert found["alignment"] == {"start": 0.75, "size": 0.75, "both": 0.75}
+    # Of three written pages two are written twice.
+    assert dict(found["skew"])[0.5] == pytest.approx(4 / 5)
+    assert found["size_bytes"]["write"]["max"] == 8192
+    gaps = found["inter_arrival_us"]
+    assert (gaps["count"], gaps["mean"]) == (3, pytest.approx(1e6, rel=1e-3))
+
+
+def test_info_is_a_table_and_draws(nandlab_command, spc, tmp_path):
+    folder = tmp_path / "plots"
+    done = nandlab_command("trace", "info", spc, "--plots", folder)
+    assert done.status == 0, done.err
+    assert "sequential" in done.out and "told from its contents" in done.out
+    names = {path.name for path in folder.iterdir()}
+    expected = {"addresses-reads", "addresses-writes", "gaps", "heat", "sizes", "skew"}
+    assert names == {f"{name}.svg" for name in expected}
+    for path in folder.iterdir():
+        assert path.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_conversions_there_and_back_are_equal(nandlab_command, tmp_path):
+    original = SAMPLES / "csv"
+    native, back = tmp_path / "a.nltr", tmp_path / "b.csv.gz"
+    assert nandlab_command("trace", "convert", original, native, "--json").document["dropped"] == []
+    nandlab_command("trace", "convert", native, back)
+    wanted = trace_file.head(original)["requests"]
+    assert trace_file.head(native)["requests"] == wanted == trace_file.head(back)["requests"]
+    log = nandlab_command("trace", "convert", native, tmp_path / "c.iolog", "--json").document
+    assert any("origin" in sentence for sentence in log["dropped"])
+
+
+def test_slices_by_count_and_by_time(nandlab_command, spc, tmp_path):
+    by_count, by_time = tmp_path / "a.csv", tmp_path / "b.csv"
+    nandlab_command("trace", "slice", spc, by_count, "--skip", "1", "--count", "2")
+    nandlab_command("trace", "slice", spc, by_time, "--from", "0.5", "--until", "3")
+    assert by_count.read_bytes() == by_time.read_bytes()
+    assert [row["sector"] for row in trace_file.head(by_count)["requests"]] == [0, 16]
+
+
+def test_what_is_wrong_is_a_sentence_with_its_place(nandlab_command, spc, tmp_path):
+    spc.write_text("\n".join([*LINES, "0,8,0,w,5.0"]) + "\n", encoding="utf-8")
+    done = nandlab_command("trace", "info", spc)
+    assert done.status == 2
+    assert "line 5, column 5: expected a size of at least 1, found 0" in done.err
+    found = nandlab_command("trace", "info", spc, "--on-error", "skip", "--json").document
+    assert (found["requests"], found["tally"]["skipped"]) == (4, 1)
+    out = tmp_path / "a.csv"
+    assert nandlab_command("trace", "convert", spc, out).status == 2
+    assert not out.exists() and list(tmp_path.iterdir()) == [spc]
+    for arguments, said in (
+        (("head", spc, "--format", "spcc"), "spc"),
+        (("convert", spc, spc, "--to", "csv"), "would overwrite"),
+        (("convert", spc, tmp_path / "a.txt"), "tells the format"),
+        (("info", spc, "--page-bytes", "1000"), "sectors of 512 bytes"),
+    ):
+        done = nandlab_command("trace", *arguments)
+        assert done.status == 2 and said in done.err, done
+
+
+def test_a_run_shows_the_format_and_refuses_mixed_devices(nandlab_command, tmp_path):
+    experiment = tmp_path / "a.toml"
+    text = '[workload.trace]\npath = "{}"\naddresses = "compact"\n[ftl.page]\n[device]\ncapacity = "64 MiB"\n'
+    experiment.write_text(text.format(SAMPLES / "spc"), encoding="utf-8")
+    refused = nandlab_command("run", experiment).err
+    assert "the trace has 2 devices" in refused and "side_by_side" in refused
+    for setting, requests in (("side_by_side=true", 4), ('device="1"', 2)):
+        record = nandlab_command("run", experiment, "--set", f"workload.trace.{setting}", "--json").document
+        assert record["host"]["requests"] == requests
+        assert any('read as "spc"' in notice for notice in record["notices"])
