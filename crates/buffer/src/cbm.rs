@@ -33,7 +33,7 @@ use crate::parts::list::{Links, List, NONE};
 use crate::parts::nvram_blocks::{Allocation, NvramBlocks};
 use crate::parts::pages::{Pages, Slot, FRAME_BYTES};
 use crate::parts::ranked::Ranked;
-use crate::parts::sizes::{one_to_four, Size, Unit};
+use crate::parts::sizes::two_memories;
 use crate::parts::table::Table;
 use crate::{Memory, MountError, Options};
 use nandlab_block::{ByteCount, Error, RamUse};
@@ -84,21 +84,7 @@ impl Default for Config {
 }
 
 impl Options for Config {
-    fn memories(&self) -> Vec<Size> {
-        vec![
-            Size { key: "buffer.cbm.dram", bytes: self.dram, unit: Unit::Page },
-            Size { key: "buffer.cbm.nvram", bytes: self.nvram, unit: Unit::Page },
-        ]
-    }
-
-    fn nvram_pages(&self, geometry: &Geometry) -> u64 {
-        self.memories()[1].units(geometry).map_or(0, u64::from)
-    }
-
-    fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
-        let (dram, nvram) = one_to_four(bytes, geometry, Unit::Page);
-        Self { dram, nvram, ..self.clone() }
-    }
+    two_memories!("cbm", Page);
 
     fn variants(&self) -> Vec<(&'static str, Self)> {
         let this = || self.clone();
@@ -111,7 +97,7 @@ impl Options for Config {
 
 impl Config {
     pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<Cbm>, MountError> {
-        let [dram, nvm] = [self.memories()[0].units(geometry)?, self.memories()[1].units(geometry)?];
+        let [dram, nvm] = [self.memories()[0].pages(geometry)?, self.memories()[1].pages(geometry)?];
         let share = self.page_region;
         if !(0.0..=1.0).contains(&share) {
             return Err(MountError::Config(format!("buffer.cbm.page_region = {share} is not from 0 to 1")));

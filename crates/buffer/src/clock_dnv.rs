@@ -36,7 +36,7 @@ pub use crate::parts::nvram_blocks::Allocation;
 use crate::parts::nvram_blocks::NvramBlocks;
 use crate::parts::pages::{Pages, Slot, FRAME_BYTES};
 use crate::parts::ranked::Ranked;
-use crate::parts::sizes::{one_to_four, Size, Unit};
+use crate::parts::sizes::two_memories;
 use crate::parts::table::Table;
 use crate::{Memory, MountError, Options};
 use nandlab_block::{ByteCount, Error, RamUse};
@@ -87,21 +87,7 @@ impl Default for Config {
 }
 
 impl Options for Config {
-    fn memories(&self) -> Vec<Size> {
-        vec![
-            Size { key: "buffer.clock_dnv.dram", bytes: self.dram, unit: Unit::Page },
-            Size { key: "buffer.clock_dnv.nvram", bytes: self.nvram, unit: Unit::Block },
-        ]
-    }
-
-    fn nvram_pages(&self, geometry: &Geometry) -> u64 {
-        self.memories()[1].units(geometry).map_or(0, u64::from) * u64::from(geometry.pages_per_block())
-    }
-
-    fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
-        let (dram, nvram) = one_to_four(bytes, geometry, Unit::Block);
-        Self { dram, nvram, ..self.clone() }
-    }
+    two_memories!("clock_dnv", Block);
 
     fn variants(&self) -> Vec<(&'static str, Self)> {
         let this = || self.clone();
@@ -115,24 +101,21 @@ impl Options for Config {
 
 impl Config {
     pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<ClockDnv>, MountError> {
-        let dram_pages = self.memories()[0].units(geometry)?;
-        self.memories()[1].units(geometry)?;
-        let nvram_pages = self.nvram_pages(geometry);
-        let capacity = crate::parts::sizes::pages(nvram_pages, "buffer.clock_dnv.nvram")?;
+        let [dram_pages, nvram_pages] = [self.memories()[0].pages(geometry)?, self.memories()[1].pages(geometry)?];
         let policy = ClockDnv {
             links: Links::default(),
             rings: [List::default(); 2],
-            nvram: NvramBlocks::new(geometry, capacity, self.allocation),
+            nvram: NvramBlocks::new(geometry, nvram_pages, self.allocation),
             ring: Links::default(),
             nodes: List::default(),
             ranked: Ranked::default(),
             is_used: Vec::new(),
             config: self.clone(),
             dram_pages,
-            nvram_pages,
+            nvram_pages: nvram_pages.into(),
             page_bytes: geometry.page_bytes().into(),
         };
-        Ok(Cached::new(Pages::mount(geometry, nvram, nvram_pages)?, policy))
+        Ok(Cached::new(Pages::mount(geometry, nvram, nvram_pages.into())?, policy))
     }
 }
 

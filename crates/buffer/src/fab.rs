@@ -26,7 +26,7 @@ use crate::parts::blocks::Node;
 use crate::parts::blockwise::{BlockOrder, Blockwise, Manner, Use};
 use crate::parts::cache::Cached;
 use crate::parts::ranked::Ranked;
-use crate::parts::sizes::{Size, Unit};
+use crate::parts::sizes::one_memory;
 use crate::{MountError, Options};
 use nandlab_block::ByteCount;
 use nandlab_nand::nvm::Nvm;
@@ -49,13 +49,7 @@ impl Default for Config {
 }
 
 impl Options for Config {
-    fn memories(&self) -> Vec<Size> {
-        vec![Size { key: "buffer.fab.size", bytes: self.size, unit: Unit::Page }]
-    }
-
-    fn sized(&self, bytes: u64, _: &Geometry) -> Self {
-        Self { size: ByteCount(bytes), ..self.clone() }
-    }
+    one_memory!("fab");
 
     fn variants(&self) -> Vec<(&'static str, Self)> {
         vec![("write_only", Self { cache_reads: false, ..self.clone() })]

@@ -27,7 +27,7 @@ use crate::parts::cache::{Access, Cached, Policy};
 use crate::parts::io::Io;
 use crate::parts::list::{Links, List};
 use crate::parts::pages::{Pages, Slot, FRAME_BYTES};
-use crate::parts::sizes::{one_to_four, Size, Unit};
+use crate::parts::sizes::two_memories;
 use crate::parts::table::Table;
 use crate::{Memory, MountError, Options};
 use nandlab_block::{ByteCount, Error, RamUse};
@@ -53,21 +53,7 @@ impl Default for Config {
 }
 
 impl Options for Config {
-    fn memories(&self) -> Vec<Size> {
-        vec![
-            Size { key: "buffer.hybrid_lru.dram", bytes: self.dram, unit: Unit::Page },
-            Size { key: "buffer.hybrid_lru.nvram", bytes: self.nvram, unit: Unit::Page },
-        ]
-    }
-
-    fn nvram_pages(&self, geometry: &Geometry) -> u64 {
-        self.memories()[1].units(geometry).map_or(0, u64::from)
-    }
-
-    fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
-        let (dram, nvram) = one_to_four(bytes, geometry, Unit::Page);
-        Self { dram, nvram, ..self.clone() }
-    }
+    two_memories!("hybrid_lru", Page);
 
     fn variants(&self) -> Vec<(&'static str, Self)> {
         vec![("lend", Self { lend_nvram: true, ..self.clone() })]
@@ -76,7 +62,7 @@ impl Options for Config {
 
 impl Config {
     pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<HybridLru>, MountError> {
-        let [dram, nvm] = [self.memories()[0].units(geometry)?, self.memories()[1].units(geometry)?];
+        let [dram, nvm] = [self.memories()[0].pages(geometry)?, self.memories()[1].pages(geometry)?];
         let policy = HybridLru {
             links: Links::default(),
             clean: List::default(),

@@ -29,7 +29,7 @@
 use crate::parts::blocks::Node;
 use crate::parts::blockwise::{mark_of, BlockOrder, Blockwise, Manner, Use};
 use crate::parts::cache::Cached;
-use crate::parts::sizes::{Size, Unit};
+use crate::parts::sizes::one_memory;
 use crate::parts::tournament::Tournament;
 use crate::{MountError, Options};
 use nandlab_block::ByteCount;
@@ -53,13 +53,7 @@ impl Default for Config {
 }
 
 impl Options for Config {
-    fn memories(&self) -> Vec<Size> {
-        vec![Size { key: "buffer.lb_clock.size", bytes: self.size, unit: Unit::Page }]
-    }
-
-    fn sized(&self, bytes: u64, _: &Geometry) -> Self {
-        Self { size: ByteCount(bytes), ..self.clone() }
-    }
+    one_memory!("lb_clock");
 
     fn variants(&self) -> Vec<(&'static str, Self)> {
         vec![("reads", Self { cache_reads: true, ..self.clone() })]

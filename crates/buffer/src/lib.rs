@@ -199,13 +199,12 @@ const DEFAULT_NVRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 - DEFAULT_DRAM.0);
 
 /// What the options of every buffer can do.
 pub(crate) trait Options: Sized {
-    /// The sizes that are written.
+    /// The sizes that are written: of DRAM, then of NVRAM where there is any.
     fn memories(&self) -> Vec<Size>;
 
     /// Pages of NVRAM.
     fn nvram_pages(&self, geometry: &Geometry) -> u64 {
-        let _ = geometry;
-        0
+        self.memories().get(1).map_or(0, |nvram| nvram.pages(geometry).map_or(0, u64::from))
     }
 
     /// The same options with about so many bytes in all.

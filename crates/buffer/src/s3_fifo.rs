@@ -27,7 +27,7 @@ use crate::parts::ghost::Ghost;
 use crate::parts::list::{Links, List};
 use crate::parts::paged::{Paged, Replacement};
 use crate::parts::pages::{Pages, Slot};
-use crate::parts::sizes::{Size, Unit};
+use crate::parts::sizes::one_memory;
 use crate::{MountError, Options};
 use nandlab_block::ByteCount;
 use nandlab_nand::nvm::Nvm;
@@ -65,13 +65,7 @@ impl Default for Config {
 }
 
 impl Options for Config {
-    fn memories(&self) -> Vec<Size> {
-        vec![Size { key: "buffer.s3_fifo.size", bytes: self.size, unit: Unit::Page }]
-    }
-
-    fn sized(&self, bytes: u64, _: &Geometry) -> Self {
-        Self { size: ByteCount(bytes), ..self.clone() }
-    }
+    one_memory!("s3_fifo");
 
     fn variants(&self) -> Vec<(&'static str, Self)> {
         vec![

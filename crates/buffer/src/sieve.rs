@@ -25,7 +25,7 @@ use crate::parts::cache::Cached;
 use crate::parts::list::{Links, List, NONE};
 use crate::parts::paged::{Paged, Replacement};
 use crate::parts::pages::{Pages, Slot};
-use crate::parts::sizes::{Size, Unit};
+use crate::parts::sizes::one_memory;
 use crate::{MountError, Options};
 use nandlab_block::ByteCount;
 use nandlab_nand::nvm::Nvm;
@@ -48,13 +48,7 @@ impl Default for Config {
 }
 
 impl Options for Config {
-    fn memories(&self) -> Vec<Size> {
-        vec![Size { key: "buffer.sieve.size", bytes: self.size, unit: Unit::Page }]
-    }
-
-    fn sized(&self, bytes: u64, _: &Geometry) -> Self {
-        Self { size: ByteCount(bytes), ..self.clone() }
-    }
+    one_memory!("sieve");
 
     fn variants(&self) -> Vec<(&'static str, Self)> {
         vec![("write_only", Self { cache_reads: false, ..self.clone() })]

@@ -43,7 +43,7 @@ use crate::parts::list::{Links, List};
 pub use crate::parts::nvram_blocks::Allocation;
 use crate::parts::nvram_blocks::NvramBlocks;
 use crate::parts::pages::{Pages, Slot, FRAME_BYTES};
-use crate::parts::sizes::{one_to_four, Size, Unit};
+use crate::parts::sizes::two_memories;
 use crate::parts::table::Table;
 use crate::{Memory, MountError, Options, Placement};
 use nandlab_block::{ByteCount, Error, RamUse, Request};
@@ -103,21 +103,7 @@ impl Default for Config {
 }
 
 impl Options for Config {
-    fn memories(&self) -> Vec<Size> {
-        vec![
-            Size { key: "buffer.wap_lru.dram", bytes: self.dram, unit: Unit::Page },
-            Size { key: "buffer.wap_lru.nvram", bytes: self.nvram, unit: Unit::Block },
-        ]
-    }
-
-    fn nvram_pages(&self, geometry: &Geometry) -> u64 {
-        self.memories()[1].units(geometry).map_or(0, u64::from) * u64::from(geometry.pages_per_block())
-    }
-
-    fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
-        let (dram, nvram) = one_to_four(bytes, geometry, Unit::Block);
-        Self { dram, nvram, ..self.clone() }
-    }
+    two_memories!("wap_lru", Block);
 
     fn variants(&self) -> Vec<(&'static str, Self)> {
         let low = Self { t_state: Some(2.0), t_read: Some(2.0), t_write: Some(2.0), interval: 7, ..self.clone() };
@@ -132,24 +118,21 @@ impl Options for Config {
 
 impl Config {
     pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<WapLru>, MountError> {
-        let dram_pages = self.memories()[0].units(geometry)?;
-        self.memories()[1].units(geometry)?;
-        let nvram_pages = self.nvram_pages(geometry);
-        let capacity = crate::parts::sizes::pages(nvram_pages, "buffer.wap_lru.nvram")?;
+        let [dram_pages, nvram_pages] = [self.memories()[0].pages(geometry)?, self.memories()[1].pages(geometry)?];
         let policy = WapLru {
             links: Links::default(),
             dram: List::default(),
-            nvram: NvramBlocks::new(geometry, capacity, self.allocation),
+            nvram: NvramBlocks::new(geometry, nvram_pages, self.allocation),
             node_links: Links::default(),
             nodes: List::default(),
             pattern: Pattern::new(self, geometry)?,
             target: Memory::Dram,
             flushes_complete: self.flush_when_complete,
             dram_pages,
-            nvram_pages,
+            nvram_pages: nvram_pages.into(),
             page_bytes: geometry.page_bytes().into(),
         };
-        Ok(Cached::new(Pages::mount(geometry, nvram, nvram_pages)?, policy))
+        Ok(Cached::new(Pages::mount(geometry, nvram, nvram_pages.into())?, policy))
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub mod bench;
 mod build;
+pub mod bundled;
 pub mod config;
 mod control;
 mod engine;

@@ -137,7 +137,7 @@ fn head_comment(source: &str) -> String {
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
-fn device(bundled: &profiles::Bundled) -> DeviceChoice {
+fn device(bundled: &crate::bundled::Bundled) -> DeviceChoice {
     let profile: Profile = toml::from_str(bundled.text).expect("a test reads every bundled profile");
     let geometry = profile.geometry().expect("a test reads every bundled profile");
     DeviceChoice {

@@ -1,31 +1,15 @@
 //! The papers that come with the program: their claims as data.
 
+use crate::bundled::{bundled, Bundled};
 use crate::config::tree::Tree;
 use crate::config::Format;
 use crate::error::ConfigError;
 
-/// A bundled paper: its name and its TOML.
-#[derive(Clone, Copy, Debug)]
-pub struct Bundled {
-    /// The name in `nandlab reproduce`.
-    pub name: &'static str,
-    /// The file.
-    pub text: &'static str,
-}
-
-macro_rules! papers {
-    ($($name:literal,)*) => {
-        /// Every bundled paper, by name.
-        pub const LIST: &[Bundled] = &[
-            $(Bundled { name: $name, text: include_str!(concat!("../../../papers/", $name, ".toml")) },)*
-        ];
-    };
-}
-
-papers! {
+/// Every bundled paper, by its name in `nandlab reproduce`.
+pub const LIST: &[Bundled] = bundled! { "papers":
     "btree",
     "migration",
-}
+};
 
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.
 ///
@@ -44,14 +28,7 @@ mod tests {
 
     #[test]
     fn every_file_is_on_the_list() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../papers");
-        let mut files: Vec<String> = std::fs::read_dir(folder)
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter_map(|name| name.strip_suffix(".toml").map(str::to_owned))
-            .collect();
-        files.sort();
-        assert_eq!(files, LIST.iter().map(|paper| paper.name).collect::<Vec<_>>());
+        crate::bundled::assert_complete(LIST, "papers");
     }
 
     #[test]

@@ -27,6 +27,9 @@ impl Unit {
     }
 }
 
+/// Slots have numbers of 32 bits, some of which stand for none.
+const MOST_PAGES: u32 = u32::MAX / 4;
+
 /// One memory of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
@@ -49,10 +52,24 @@ impl Size {
             let message = format!("{key} = \"{has}\" holds no {unit}: set at least \"{needs}\"");
             return Err(MountError::Config(message));
         }
-        match u32::try_from(units) {
-            Ok(units) if units < u32::MAX / 4 => Ok(units),
-            _ => Err(MountError::Config(format!("{key} = \"{}\" is more than a buffer can have", self.bytes))),
-        }
+        u32::try_from(units).ok().filter(|&units| units < MOST_PAGES).ok_or_else(|| self.too_many())
+    }
+
+    /// Pages of whole units.
+    ///
+    /// # Errors
+    /// As [`Self::units`].
+    pub(crate) fn pages(&self, geometry: &Geometry) -> Result<u32, MountError> {
+        let each = match self.unit {
+            Unit::Page => 1,
+            Unit::Block => geometry.pages_per_block(),
+        };
+        let pages = self.units(geometry)?.checked_mul(each).filter(|&pages| pages < MOST_PAGES);
+        pages.ok_or_else(|| self.too_many())
+    }
+
+    fn too_many(&self) -> MountError {
+        MountError::Config(format!("{} = \"{}\" is more than a buffer can have", self.key, self.bytes))
     }
 
     /// Says that the size was rounded down, where it was.
@@ -72,14 +89,43 @@ impl Size {
     }
 }
 
-/// The pages of whole blocks, as a number that slots can have.
-pub(crate) fn pages(pages: u64, key: &str) -> Result<u32, MountError> {
-    let too_many = || MountError::Config(format!("{key} is more than a buffer can have"));
-    u32::try_from(pages).ok().filter(|&pages| pages < u32::MAX / 4).ok_or_else(too_many)
-}
-
 /// A fifth of `bytes` for DRAM and the rest for NVRAM, each at least as large as its unit.
 pub(crate) fn one_to_four(bytes: u64, geometry: &Geometry, nvram: Unit) -> (ByteCount, ByteCount) {
     let dram = (bytes / 5).max(Unit::Page.bytes(geometry));
     (ByteCount(dram), ByteCount((bytes - bytes / 5).max(nvram.bytes(geometry))))
 }
+
+/// Those methods of [`crate::Options`] that a buffer with its `size` in pages of DRAM has.
+macro_rules! one_memory {
+    ($key:literal) => {
+        fn memories(&self) -> Vec<$crate::parts::sizes::Size> {
+            use $crate::parts::sizes::{Size, Unit};
+            vec![Size { key: concat!("buffer.", $key, ".size"), bytes: self.size, unit: Unit::Page }]
+        }
+
+        fn sized(&self, bytes: u64, _: &Geometry) -> Self {
+            Self { size: ByteCount(bytes), ..self.clone() }
+        }
+    };
+}
+
+/// Those of a buffer with pages of `dram`, and `nvram` in pages or blocks.
+macro_rules! two_memories {
+    ($key:literal, $unit:ident) => {
+        fn memories(&self) -> Vec<$crate::parts::sizes::Size> {
+            use $crate::parts::sizes::{Size, Unit};
+            vec![
+                Size { key: concat!("buffer.", $key, ".dram"), bytes: self.dram, unit: Unit::Page },
+                Size { key: concat!("buffer.", $key, ".nvram"), bytes: self.nvram, unit: Unit::$unit },
+            ]
+        }
+
+        fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
+            use $crate::parts::sizes::{one_to_four, Unit};
+            let (dram, nvram) = one_to_four(bytes, geometry, Unit::$unit);
+            Self { dram, nvram, ..self.clone() }
+        }
+    };
+}
+
+pub(crate) use {one_memory, two_memories};

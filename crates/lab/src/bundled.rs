@@ -1,0 +1,35 @@
+//! Files that come with the program.
+
+/// A bundled file.
+#[derive(Clone, Copy, Debug)]
+pub struct Bundled {
+    /// Its name without the ending, by which it is asked for.
+    pub name: &'static str,
+    /// Its TOML.
+    pub text: &'static str,
+}
+
+/// The [`Bundled`] files of a folder of the project, by name.
+macro_rules! bundled {
+    ($folder:literal: $($name:literal,)*) => {
+        &[$($crate::bundled::Bundled {
+            name: $name,
+            text: include_str!(concat!("../../../", $folder, "/", $name, ".toml")),
+        },)*]
+    };
+}
+
+pub(crate) use bundled;
+
+/// Fails unless `list` has every file of the folder, in the order of names.
+#[cfg(test)]
+pub(crate) fn assert_complete(list: &[Bundled], folder: &str) {
+    let folder = format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"));
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| name.strip_suffix(".toml").map(str::to_owned))
+        .collect();
+    files.sort();
+    assert_eq!(files, list.iter().map(|file| file.name).collect::<Vec<_>>());
+}
