@@ -5,6 +5,7 @@
 pub mod bench;
 mod build;
 pub mod config;
+mod contents;
 mod control;
 mod engine;
 mod error;
@@ -15,7 +16,9 @@ mod latency;
 pub mod lists;
 mod memory;
 mod meter;
+mod mounts;
 mod notices;
+mod on_flash;
 mod oplog;
 pub mod papers;
 mod precondition;

@@ -214,7 +214,7 @@ fn skew(heat: &Heat) -> Vec<(f64, f64)> {
 /// [`LabError`]: the options, the file, a record.
 pub fn info(config: &Config, base: &Path, options: InfoOptions, watch: Watch<'_>) -> Result<String, LabError> {
     let page = options.page_bytes;
-    if page < SECTOR || !page.is_multiple_of(SECTOR) || page > 1 << 30 {
+    if page < SECTOR || page % SECTOR != 0 || page > 1 << 30 {
         let message = format!("a page of {page} bytes is no whole number of sectors of 512 bytes up to 1 GiB");
         return Err(ConfigError { message, ..Default::default() }.into());
     }
