@@ -85,10 +85,17 @@ class Merges(View):
 
 
 class Gc(View):
-    """Garbage collection: victim blocks collected, and those of them that held nothing valid."""
+    """Garbage collection: victim blocks collected, and those of them that held nothing valid.
+
+    With a file system on bare flash also those collected with enough erased blocks at hand (`passive`) and
+    with few, and blocks that were `emptied`: erased outside of collection, as their last page in use went.
+    """
 
     runs: int
     empty_runs: int
+    passive: int | None
+    aggressive: int | None
+    emptied: int | None
 
 
 class Accesses(View):
@@ -262,8 +269,29 @@ class Volume(View):
     free_bytes: int | None
 
 
+class FsCollections(View):
+    """Collections of a file system on bare flash, as in `Gc`, since the first transaction began."""
+
+    passive: int
+    aggressive: int
+    emptied: int
+
+
+class FsBlocks(View):
+    """Blocks of a file system on bare flash: never written, with nothing in them, and by live pages.
+
+    `live` has pairs of live pages and the blocks that hold so many; `live_pages`, with `host.sample_blocks`,
+    those of each block.
+    """
+
+    unused: int
+    empty: int
+    live: list[list[int]]
+    live_pages: list[int] | None
+
+
 class FsSample(View):
-    """Counts after so many transactions, since the first began."""
+    """Counts after so many transactions, since the first began; `gc` and `blocks` on bare flash only."""
 
     transactions: int
     requests: int
@@ -274,6 +302,8 @@ class FsSample(View):
     erases: int
     busy_us: float
     time_us: float | None
+    gc: FsCollections | None
+    blocks: FsBlocks | None
 
 
 class FsFigures(View):
@@ -289,6 +319,17 @@ class FsFigures(View):
     samples: list[FsSample]
 
 
+class Nvram(View):
+    """NVRAM of a file system: bytes that its metadata takes, accesses, and the words of 8 bytes stored."""
+
+    bytes: int
+    reads: int
+    writes: int
+    stored_words: int
+    time_us: float
+    energy_j: float
+
+
 class Preconditioning(View):
     """What filling the device before the workload cost."""
 
@@ -299,10 +340,11 @@ class Preconditioning(View):
 
 
 class Mount(View):
-    """What the first mount read, and how long it took."""
+    """What a mount read, and how long it took; accesses to the NVRAM of a file system, where it has one."""
 
     page_reads: int
     spare_reads: int
+    nvram_accesses: int | None
     time_us: float | None
 
 
@@ -422,6 +464,9 @@ class Result(View):
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
+        nvram: That of a file system; None without.
+        mount: What opening the device cost.
+        remount: What mounting a file system on bare flash again cost after the run; None for all else.
         time_us: Simulated time; None when the model keeps no time.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
         series: Up to 200 samples over the run.
@@ -445,8 +490,10 @@ class Result(View):
     buffer: BufferCounts | None
     index: IndexFigures | None
     fs: FsFigures | None
+    nvram: Nvram | None
     precondition: Preconditioning | None
     mount: Mount
+    remount: Mount | None
     time_us: float | None
     latency_us: Latencies | None
     latency_histogram: dict[str, list[list[float]]] | None

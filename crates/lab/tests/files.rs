@@ -383,6 +383,21 @@ fn phone(file: &str) -> (Vec<nandlab_lab::record::FsSample>, u64) {
     let sets = ["host.sample_transactions=20", "host.sample_blocks=false", "workload.phone.transactions=2500"];
     let samples = record(&text.unwrap(), &sets).fs.unwrap().samples;
     let first = samples.iter().find(|sample| sample.gc.unwrap().aggressive > 0).unwrap().transactions;
+    for sample in samples.iter().filter(|sample| sample.transactions % 500 == 0) {
+        let (gc, blocks) = (sample.gc.unwrap(), sample.blocks.as_ref().unwrap());
+        println!(
+            "{file} {}: {:.1} s, {} programs, {} erases, {} passive, {} aggressive, {} emptied; {} unused, {} empty",
+            sample.transactions,
+            sample.time_us.unwrap() / 1e6,
+            sample.programs,
+            sample.erases,
+            gc.passive,
+            gc.aggressive,
+            gc.emptied,
+            blocks.unused,
+            blocks.empty
+        );
+    }
     (samples, first)
 }
 

@@ -115,7 +115,8 @@ impl Collector {
     }
 
     fn is_aggressive(&self, erased: u32, checkpoint: u32) -> bool {
-        erased < self.config.reserved_blocks + checkpoint + self.config.aggressive_margin
+        let Config { reserved_blocks, aggressive_margin, .. } = self.config;
+        erased < reserved_blocks.saturating_add(checkpoint).saturating_add(aggressive_margin)
     }
 
     /// How many blocks a search looks at.
@@ -163,7 +164,7 @@ fn pick<C: Collect>(system: &mut C, aggressive: bool, pages: u32) -> Result<Opti
     if !aggressive && collector.skip > 0 {
         return Ok(None);
     }
-    let mut fewest = if aggressive { pages } else { collector.config.passive_limit + 1 };
+    let mut fewest = if aggressive { pages } else { collector.config.passive_limit.saturating_add(1) };
     let (mut cursor, width) = (collector.cursor, collector.width(blocks, aggressive));
     let mut found = None;
     system.search();
