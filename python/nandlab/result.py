@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from typing import Any, Literal
 
+from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, Nvram, Volume
 from nandlab.view import View
 
 
@@ -220,23 +221,6 @@ class IndexFigures(View):
     latency_us: Latencies | None
 
 
-class FileCounts(View):
-    """Operations of a workload of files, by kind."""
-
-    total: int
-    mkdir: int
-    rmdir: int
-    create: int
-    open: int
-    close: int
-    read: int
-    write: int
-    truncate: int
-    sync: int
-    rename: int
-    unlink: int
-
-
 class FsPhase(View):
     """What a part of the run of a file system cost; `requests` and sectors are those of the file system."""
 
@@ -259,35 +243,6 @@ class FsPhases(View):
     set_up: FsPhase
     transactions: FsPhase
     clean_up: FsPhase
-
-
-class Volume(View):
-    """A volume in units in which files take space, and what is free on it at the end."""
-
-    unit_bytes: int
-    units: int
-    free_bytes: int | None
-
-
-class FsCollections(View):
-    """Collections of a file system on bare flash, as in `Gc`, since the first transaction began."""
-
-    passive: int
-    aggressive: int
-    emptied: int
-
-
-class FsBlocks(View):
-    """Blocks of a file system on bare flash: never written, with nothing in them, and by live pages.
-
-    `live` has pairs of live pages and the blocks that hold so many; `live_pages`, with `host.sample_blocks`,
-    those of each block.
-    """
-
-    unused: int
-    empty: int
-    live: list[list[int]]
-    live_pages: list[int] | None
 
 
 class FsSample(View):
@@ -317,17 +272,6 @@ class FsFigures(View):
     volume: Volume
     latency_us: Latencies | None
     samples: list[FsSample]
-
-
-class Nvram(View):
-    """NVRAM of a file system: bytes that its metadata takes, accesses, and the words of 8 bytes stored."""
-
-    bytes: int
-    reads: int
-    writes: int
-    stored_words: int
-    time_us: float
-    energy_j: float
 
 
 class Preconditioning(View):

@@ -1,10 +1,33 @@
-//! What mounts cost: the first one, and another one at the end of a run on bare flash.
+//! What a record says of a file system on bare flash: collections, NVRAM, and what mounts cost.
 
 use crate::control::Phase;
 use crate::engine::NvramState;
-use crate::record::{MountRecord, Record};
+use crate::record::{FsCollections, FsNvramRecord, Gc, MountRecord, NvramRecord, Record};
 use crate::run::{us, Mark, Run};
 use nandlab_nand::Cause;
+
+impl Mark {
+    /// Garbage collection since `start`, of an FTL or of a file system.
+    pub(crate) fn gc_since(&self, start: &Self) -> Gc {
+        let collected = self.collections.zip(start.collections);
+        let collected = collected.map(|(end, start)| FsCollections::between(&start, &end));
+        Gc {
+            runs: self.events.gc_runs - start.events.gc_runs,
+            empty_runs: self.events.empty_gc_runs - start.events.empty_gc_runs,
+            passive: collected.map(|counts| counts.passive),
+            aggressive: collected.map(|counts| counts.aggressive),
+            emptied: collected.map(|counts| counts.emptied),
+        }
+    }
+
+    /// What the NVRAM of a file system did since `start`.
+    pub(crate) fn nvram_since(&self, start: &Self) -> Option<FsNvramRecord> {
+        self.nvram.zip(start.nvram).map(|(end, start)| FsNvramRecord {
+            bytes: end.bytes,
+            used: NvramRecord::between(&start.usage, &end.usage),
+        })
+    }
+}
 
 impl Run<'_> {
     /// What the mount cost that came since `before`.

@@ -11,6 +11,7 @@ pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use recycling::RecyclingRecord;
 
 use crate::config::Experiment;
+use nandlab_ftl::Events;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cell, Matrix};
 use serde::Serialize;
@@ -183,6 +184,16 @@ pub struct Merges {
     pub partial: u64,
     /// Data blocks gathered anew.
     pub full: u64,
+}
+
+impl Merges {
+    pub(crate) fn between(start: &Events, end: &Events) -> Self {
+        Self {
+            switch: end.switch_merges - start.switch_merges,
+            partial: end.partial_merges - start.partial_merges,
+            full: end.full_merges - start.full_merges,
+        }
+    }
 }
 
 /// Garbage collection.

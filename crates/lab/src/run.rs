@@ -14,9 +14,8 @@ use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
-    BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, FsCollections, FsNvramRecord, Gc, HostCounts,
-    MatrixRow, Merges, MountRecord, NvramRecord, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed,
-    StopReason, Stopped, Throughput, Wear,
+    BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, MatrixRow, Merges, MountRecord,
+    PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped, Throughput, Wear,
 };
 use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
@@ -369,8 +368,6 @@ impl<'a> Run<'a> {
         notices.extend(buffer.as_ref().and_then(degenerate_placement));
         notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
         let device = &self.experiment.device;
-        let collected = end.collections.zip(start.collections);
-        let collected = collected.map(|(end, start)| FsCollections::between(&start, &end));
         Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -381,28 +378,15 @@ impl<'a> Run<'a> {
             flash: FlashCounts::of(&total),
             busy_us: us(device.profile.busy_ns(&total)),
             waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors),
-            merges: Merges {
-                switch: events(|e| e.switch_merges),
-                partial: events(|e| e.partial_merges),
-                full: events(|e| e.full_merges),
-            },
+            merges: Merges::between(&start.events, &end.events),
             migrations: events(|e| e.migrations),
             recyclings: self.recyclings(start),
-            gc: Gc {
-                runs: events(|e| e.gc_runs),
-                empty_runs: events(|e| e.empty_gc_runs),
-                passive: collected.map(|counts| counts.passive),
-                aggressive: collected.map(|counts| counts.aggressive),
-                emptied: collected.map(|counts| counts.emptied),
-            },
+            gc: end.gc_since(start),
             matrix: MatrixRow::all(&matrix, &device.profile),
             buffer,
             index: None,
             fs: None,
-            nvram: end.nvram.zip(start.nvram).map(|(end, start)| FsNvramRecord {
-                bytes: end.bytes,
-                used: NvramRecord::between(&start.usage, &end.usage),
-            }),
+            nvram: end.nvram_since(start),
             precondition,
             mount,
             remount: None,

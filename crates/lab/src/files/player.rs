@@ -108,11 +108,7 @@ impl<'a, 'd> Player<'a, 'd> {
             read_sectors: now.host.read_sectors - since.host.read_sectors,
             written_sectors: now.host.written_sectors - since.host.written_sectors,
             flash: FlashCounts::of(&counted),
-            merges: Merges {
-                switch: events.switch_merges - before.switch_merges,
-                partial: events.partial_merges - before.partial_merges,
-                full: events.full_merges - before.full_merges,
-            },
+            merges: Merges::between(before, events),
             migrations: events.migrations - before.migrations,
             busy_us: us(self.profile.busy_ns(&counted)),
             time_us: self.keeps_time.then(|| us(now.mark.time - since.mark.time)),
