@@ -20,7 +20,7 @@ class Device:
 
     Args:
         profile: Name of a bundled profile (`nandlab list devices`), or a path to a TOML file.
-        capacity: Bytes that the host sees.
+        capacity: Bytes that the host sees; all of the flash, below a file system on bare flash.
         over_provisioning: Physical size over the host's size, less 1: 0.07 is 7 %.
         blocks_per_plane: Fixes the physical size, in place of `over_provisioning`.
         model: "timed" counts and keeps time; "counting" only counts, and is the fastest; "bytes" also stores
@@ -62,6 +62,7 @@ class Host:
         queue_depth: Requests outstanding at once in a closed loop.
         sample_transactions: Transactions of a workload of files from one sample to the next; as many as make
             at most 100 unless given.
+        sample_blocks: Whether the samples of a file system on bare flash hold the live pages of each block.
 
     >>> Host(queue_depth=32).to_dict()
     {'queue_depth': 32}
@@ -71,6 +72,7 @@ class Host:
     arrival: Literal["closed", "recorded"] | None = None
     queue_depth: int | None = None
     sample_transactions: int | None = None
+    sample_blocks: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The TOML table as a dictionary, without what was left out."""

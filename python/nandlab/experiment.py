@@ -45,7 +45,7 @@ class Experiment:
 
     Args:
         workload: Exactly one workload.
-        ftl: Exactly one FTL.
+        ftl: Exactly one FTL; none below a file system on bare flash.
         index: The index that a workload of keys asks.
         fs: The file system that a workload of files uses.
         buffer: At most one write buffer over the FTL.
@@ -82,7 +82,7 @@ class Experiment:
         self,
         *,
         workload: Mapping[str, Any],
-        ftl: Mapping[str, Any],
+        ftl: Mapping[str, Any] | None = None,
         index: Mapping[str, Any] | None = None,
         fs: Mapping[str, Any] | None = None,
         buffer: Mapping[str, Any] | None = None,
@@ -300,9 +300,10 @@ class Experiment:
             resolved = self.resolve()
         except _native.ConfigError as error:
             return f"{of} that cannot run: {error}>"
-        (workload,), (ftl,), device = resolved["workload"], resolved["ftl"], resolved["device"]
+        (workload,), device = resolved["workload"], resolved["device"]
+        (below,) = resolved["ftl"] if "ftl" in resolved else resolved["fs"]
         size = f" {device['capacity']}" if "capacity" in device else ""
-        return f"{of}: {workload}, {ftl}, {device['profile']}{size}, seed {resolved['seed']}>"
+        return f"{of}: {workload}, {below}, {device['profile']}{size}, seed {resolved['seed']}>"
 
 
 class Run:

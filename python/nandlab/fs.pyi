@@ -39,3 +39,46 @@ def fat(
         trim: Whether the clusters of what is removed are trimmed. Default false.
         time_stamps: What time stamps show. Default "counted".
     """
+
+def yaffs(
+    *,
+    format: Literal['auto', 'yaffs1', 'yaffs2'] | None = None,
+    gc: Mapping[str, Any] | None = None,
+    cache_pages: int | None = None,
+    checkpoint: bool | None = None,
+    mark_copied: bool | None = None,
+) -> Choice:
+    """A file system on bare flash, every page with its tags.
+
+    After Manning, How YAFFS Works, 2010.
+
+    Args:
+        format: The form on flash; `auto`: by the size of a page. Default "auto".
+        gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
+            3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
+        cache_pages: Pages of the cache for writes of a part of a page; 0: none, as in the measurements
+            of Doh et al. Default 0.
+        checkpoint: `yaffs2`: whether `sync_all` saves the tables, so that a mount need not scan.
+            Default true.
+        mark_copied: `yaffs1`: whether pages that collection has copied get a deletion mark before their
+            block is erased. Default true.
+    """
+
+def minv(
+    *,
+    gc: Mapping[str, Any] | None = None,
+    objects: int | None = None,
+    nvram: Mapping[str, Any] | None = None,
+) -> Choice:
+    """All metadata in NVRAM, only the contents of files in the NAND.
+
+    After Doh, Choi, Lee, Noh, EMSOFT 2007.
+
+    Args:
+        gc: Garbage collection. Default {"reserved_blocks": 5, "aggressive_margin": 2, "passive_limit":
+            3, "passive_share": 16, "passive_most": 200, "skip": 4, "tries": 2}.
+        objects: Files, directories and links that the NVRAM has room for, the root directory included:
+            128 bytes each, and as much for their maps. From 2 to 262142. Default 2048.
+        nvram: What an access to the NVRAM costs; nothing unless given. Default {"unit_bytes": 8,
+            "read_ns": 0.0, "write_ns": 0.0, "read_nj": 0.0, "write_nj": 0.0}.
+    """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nandlab import units
-from nandlab.result import FsFigures, FsPhase
+from nandlab.result import FsFigures, FsPhase, Result
 
 Row = tuple[str, str, str]
 """Name, value and explanation."""
@@ -24,6 +24,23 @@ def rows(fs: FsFigures) -> list[Row]:
             f"{_cost(phases.format)}; {_cost(phases.mount)}; in no figure below but P/E cycles",
         ),
     ]
+
+
+def bare_rows(result: Result) -> list[Row]:
+    """The rows of what only a file system on bare flash has: its NVRAM, and a mount after the run."""
+    found = []
+    nvram, mount = result.nvram, result.remount
+    if nvram is not None:
+        words = f"{units.count(nvram.reads)} reads, {units.count(nvram.writes)} writes"
+        cost = f", {units.time_us(nvram.time_us)}, {units.energy_j(nvram.energy_j)}" if nvram.time_us else ""
+        found.append(("NVRAM", units.size(nvram.bytes), f"{words}{cost}"))
+    if mount is not None:
+        words = f"{units.count(mount.page_reads)} page reads, {units.count(mount.spare_reads)} spare reads"
+        accesses = mount.nvram_accesses
+        more = "" if accesses is None else f", {units.count(accesses)} accesses to NVRAM"
+        time = "" if mount.time_us is None else units.time_us(mount.time_us)
+        found.append(("mount after the run", time, f"{words}{more}; in no other figure"))
+    return found
 
 
 def _operations(fs: FsFigures) -> str:

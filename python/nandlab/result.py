@@ -11,6 +11,7 @@ import copy
 from typing import Any, Literal
 
 from nandlab.buffer_counts import BufferCounts
+from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, Nvram, Volume
 from nandlab.view import View
 
 
@@ -111,10 +112,17 @@ class Recyclings(View):
 
 
 class Gc(View):
-    """Garbage collection: victim blocks collected, and those of them that held nothing valid."""
+    """Garbage collection: victim blocks collected, and those of them that held nothing valid.
+
+    With a file system on bare flash also those collected with enough erased blocks at hand (`passive`) and
+    with few, and blocks that were `emptied`: erased outside of collection, as their last page in use went.
+    """
 
     runs: int
     empty_runs: int
+    passive: int | None
+    aggressive: int | None
+    emptied: int | None
 
 
 class Operations(View):
@@ -178,23 +186,6 @@ class IndexFigures(View):
     latency_us: Latencies | None
 
 
-class FileCounts(View):
-    """Operations of a workload of files, by kind."""
-
-    total: int
-    mkdir: int
-    rmdir: int
-    create: int
-    open: int
-    close: int
-    read: int
-    write: int
-    truncate: int
-    sync: int
-    rename: int
-    unlink: int
-
-
 class FsPhase(View):
     """What a part of the run of a file system cost; `requests` and sectors are those of the file system."""
 
@@ -219,16 +210,8 @@ class FsPhases(View):
     clean_up: FsPhase
 
 
-class Volume(View):
-    """A volume in units in which files take space, and what is free on it at the end."""
-
-    unit_bytes: int
-    units: int
-    free_bytes: int | None
-
-
 class FsSample(View):
-    """Counts after so many transactions, since the first began."""
+    """Counts after so many transactions, since the first began; `gc` and `blocks` on bare flash only."""
 
     transactions: int
     requests: int
@@ -239,6 +222,8 @@ class FsSample(View):
     erases: int
     busy_us: float
     time_us: float | None
+    gc: FsCollections | None
+    blocks: FsBlocks | None
 
 
 class FsFigures(View):
@@ -264,10 +249,11 @@ class Preconditioning(View):
 
 
 class Mount(View):
-    """What the first mount read, and how long it took."""
+    """What a mount read, and how long it took; accesses to the NVRAM of a file system, where it has one."""
 
     page_reads: int
     spare_reads: int
+    nvram_accesses: int | None
     time_us: float | None
 
 
@@ -387,6 +373,9 @@ class Result(View):
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
+        nvram: That of a file system; None without.
+        mount: What opening the device cost.
+        remount: What mounting a file system on bare flash again cost after the run; None for all else.
         time_us: Simulated time; None when the model keeps no time.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
         series: Up to 200 samples over the run.
@@ -411,8 +400,10 @@ class Result(View):
     buffer: BufferCounts | None
     index: IndexFigures | None
     fs: FsFigures | None
+    nvram: Nvram | None
     precondition: Preconditioning | None
     mount: Mount
+    remount: Mount | None
     time_us: float | None
     latency_us: Latencies | None
     latency_histogram: dict[str, list[list[float]]] | None

@@ -14,9 +14,12 @@ from nandlab.result import Faults, Latency, Result
 def title(result: Result) -> str:
     """One line: which design.
 
-    The FTL, the device, what the host sees of it, and how much more there is.
+    The FTL, the device, what the host sees of it, and how much more there is; without one the file system.
     """
     device = result.device
+    if "ftl" not in result.experiment:
+        size, page = units.size(device.physical_bytes), units.size(device.page_bytes)
+        return f"{ftl_name(result)} on {device.name}, {size} of bare flash, {page} pages"
     return (
         f"{ftl_name(result)} on {device.name}, {units.size(device.logical_bytes)} for the host, "
         f"{units.percent(device.over_provisioning)} over-provisioning, {units.size(device.page_bytes)} pages"
@@ -24,8 +27,8 @@ def title(result: Result) -> str:
 
 
 def ftl_name(result: Result) -> str:
-    """The name of the FTL that ran."""
-    return next(iter(result.experiment.get("ftl", {})), "ftl")
+    """The name of the FTL that ran, or of the file system without one."""
+    return next(iter(result.experiment.get("ftl", result.experiment.get("fs", {}))), "ftl")
 
 
 def workload_name(result: Result) -> str:
@@ -51,7 +54,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     if result.index is not None:
         rows = [*index_figures.rows(result.index), *rows]
     if result.fs is not None:
-        rows = [*fs_figures.rows(result.fs), *rows]
+        rows = [*fs_figures.rows(result.fs), *fs_figures.bare_rows(result), *rows]
     if result.time_us is None:
         rows = [row for row in rows if row[0] != "time"]
     if result.energy_j is not None:
@@ -114,6 +117,8 @@ def _erase_parts(result: Result) -> str:
     merges = result.merges
     counts = {
         "garbage collections": result.gc.runs,
+        "of them aggressive": result.gc.aggressive,
+        "emptied": result.gc.emptied,
         "switch merges": merges.switch,
         "partial merges": merges.partial,
         "full merges": merges.full,

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "record.md"
 
@@ -47,14 +49,15 @@ def test_every_figure_of_an_index_is_documented(nandlab_command):
     assert not missing, f"docs/record.md does not name {missing} of index"
 
 
-def test_every_figure_of_a_file_system_is_documented(nandlab_command):
-    experiment = DOCS.parent / "experiments" / "fat-phone.toml"
+@pytest.mark.parametrize("name", ["fat", "yaffs", "minv"])
+def test_every_figure_of_a_file_system_is_documented(nandlab_command, name):
+    experiment = DOCS.parent / "experiments" / f"{name}-phone.toml"
     record = nandlab_command("run", experiment, "--set", "workload.phone.transactions=60", "--json").document
     page = PAGE.read_text(encoding="utf-8").splitlines()
-    page = [line for line in page if line.startswith(("| `fs.", "| `flash.", "| `merges."))]
+    page = [line for line in page if line.startswith(("| `fs.", "| `flash.", "| `merges.", "| `nvram."))]
     documented = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", " ".join(page)))))
     latency = {"mean", "p50", "p90", "p99", "p999", "max", "count", "trim"}
-    missing = sorted(set(names(record["fs"], "fs")) - documented - latency)
+    missing = sorted({*names(record["fs"], "fs"), *names(record["nvram"])} - documented - latency)
     assert not missing, f"docs/record.md does not name {missing} of fs"
 
 

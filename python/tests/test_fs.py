@@ -85,7 +85,11 @@ def test_lists_have_file_systems_and_say_what_workloads_ask(nandlab_command):
 @pytest.mark.parametrize(
     ("text", "place", "way_out"),
     [
-        ("[workload.phone]\n[ftl.page]\n", "line 1", "add a table [fs.fat], or choose a workload that"),
+        (
+            "[workload.phone]\n[ftl.page]\n",
+            "line 1",
+            "add a table [fs.fat] or [fs.yaffs] or [fs.minv], or choose",
+        ),
         ("[workload.uniform]\n[fs.fat]\n[ftl.page]\n", "line 2", "leave [fs.fat] out, or choose"),
         ("[workload.phone]\n[fs.fatt]\n[ftl.page]\n", "line 2", "fat"),
         ('[workload.phone]\n[fs.fat]\nfat = "fat12"\n[ftl.page]\n', "line 3", "choose another cluster_bytes"),
@@ -134,3 +138,55 @@ def test_a_full_volume_keeps_what_was_measured():
     assert result.stopped.why == "fs_full"
     assert result.partial
     assert result.fs.operations.create == 256
+
+
+def on_flash(fs, **other):
+    return nandlab.Experiment(
+        workload=nandlab.workload.phone(transactions=60),
+        fs=fs,
+        host=nandlab.Host(sample_transactions=20, sample_blocks=True),
+        device=nandlab.Device(profile="k9f5608", capacity="1 MiB"),
+        **other,
+    )
+
+
+@pytest.mark.parametrize(
+    "fs", [nandlab.fs.yaffs(gc={"passive_limit": 2}), nandlab.fs.minv(nvram={"read_ns": 20.0})]
+)
+def test_figures_of_a_file_system_on_bare_flash_are_typed(fs):
+    experiment = on_flash(fs)
+    result = experiment.run()
+    sample = result.fs.samples[-1]
+    for part in (sample, sample.gc, sample.blocks, result.gc, result.mount, result.remount):
+        assert set(part.to_dict()) == set(type(part).__annotations__)
+    assert len(sample.blocks.live_pages) == result.device.blocks
+    assert sum(blocks for _, blocks in sample.blocks.live) == result.device.blocks
+    (name,) = fs
+    assert repr(experiment) == f"<Experiment of Python: phone, {name}, k9f5608 1 MiB, seed 1>"
+    assert (result.nvram is None) == (name == "yaffs")
+    if result.nvram is not None:
+        assert set(result.nvram.to_dict()) == set(type(result.nvram).__annotations__)
+        assert result.nvram.time_us == pytest.approx(result.time_us - result.busy_us)
+
+
+def test_an_ftl_under_a_file_system_on_bare_flash_is_refused():
+    with pytest.raises(nandlab.ConfigError, match=r"leave \[ftl\.page\] out"):
+        on_flash(nandlab.fs.yaffs(), ftl=nandlab.ftl.page()).resolve()
+    with pytest.raises(nandlab.ConfigError, match="needs the key `ftl`"):
+        nandlab.Experiment(workload=nandlab.workload.uniform()).resolve()
+
+
+def test_a_table_shows_a_file_system_on_bare_flash(nandlab_command, tmp_path):
+    path = tmp_path / "minv.toml"
+    path.write_text(on_flash(nandlab.fs.minv()).to_toml())
+    ended = nandlab_command("run", path, "--report", tmp_path / "report.html")
+    assert re.search(
+        r"^phone: minv on k9f5608, 1 MiB of bare flash, 512 B pages, seed 1$", ended.out, re.MULTILINE
+    )
+    assert re.search(r"^NVRAM +[\d.]+ KiB +[\d,]+ reads, [\d,]+ writes$", ended.out, re.MULTILINE)
+    assert re.search(
+        r"^mount after the run +.* 0 page reads, [01] spare reads, \d+ ", ended.out, re.MULTILINE
+    )
+    assert "minv on k9f5608: phone" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    both = nandlab_command("compare", path, "--vary", "fs=yaffs,minv", "--json").document["runs"]
+    assert [run["result"]["mount"]["spare_reads"] for run in both] == [128, 64]

@@ -4,19 +4,25 @@
 //! file and one line of that list; the configuration, `nandlab list`, the Python function, the docs page and the
 //! conformance runs follow from it.
 //!
-//! A mounted file system is RAM over a device that it borrows. [`posix`] is the same contract over a real directory, to
+//! A file system is written for a device with sectors, which it borrows while it is mounted, or for bare flash, which is
+//! its own until it is dropped ([`flash`]). [`posix`] is the same contract over a real directory, to
 //! compare with; it has no device and is not on the list.
 
 mod error;
 pub mod fat;
+pub mod flash;
 pub mod minv;
 pub mod parts;
 pub mod posix;
 pub mod yaffs;
 
 pub use error::FsError;
+pub use flash::{BlockUse, FlashFs};
 
+use flash::FlashOptions;
 use nandlab_block::{BlockDevice, RamUse};
+use nandlab_nand::nvm::{NvmCost, Nvram};
+use nandlab_nand::{Geometry, Nand, Rules};
 
 /// An open file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -123,38 +129,66 @@ pub struct Volume {
     pub units: u64,
 }
 
+/// What a file system is written for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Over {
+    /// A device with sectors, such as an FTL: [`FsConfig::format`] and [`FsConfig::mounted`].
+    Device,
+    /// Bare flash, and NVRAM where it needs that: [`FsConfig::mount`].
+    Flash,
+}
+
 /// An entry of the list of file systems.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name in `[fs.<name>]`.
     pub name: &'static str,
+    /// The path of its source file in this folder.
+    pub file: &'static str,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
     /// The paper or book it comes from, short; empty where there is none.
     pub paper: &'static str,
+    /// What it is written for.
+    pub over: Over,
     /// The schema of its options.
     pub options: fn() -> schemars::Schema,
 }
 
+/// What is asked of a file system on bare flash that only one on a device can do.
+const ON_A_DEVICE: FsError = FsError::Unsupported("a volume in sectors");
+/// The other way.
+const ON_FLASH: FsError = FsError::Unsupported("bare flash without an FTL");
+
 /// Makes the configuration and the list of every file system from one line each.
 macro_rules! file_systems {
-    ($($(#[$doc:meta])* $variant:ident($module:ident), $file:literal, $paper:literal;)*) => {
+    (
+        device { $($(#[$doc:meta])* $variant:ident($module:ident), $file:literal, $paper:literal;)* }
+        flash { $($(#[$flash_doc:meta])* $flash:ident($flash_module:ident), $flash_file:literal, $flash_paper:literal;)* }
+    ) => {
         /// The `[fs.<name>]` table of an experiment: which file system, with its options.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum FsConfig {
             $($(#[$doc])* $variant($module::Config),)*
+            $($(#[$flash_doc])* $flash($flash_module::Config),)*
         }
 
         impl FsConfig {
             /// The name of the chosen file system.
             pub fn name(&self) -> &'static str {
-                match self { $(Self::$variant(_) => stringify!($module),)* }
+                match self {
+                    $(Self::$variant(_) => stringify!($module),)*
+                    $(Self::$flash(_) => stringify!($flash_module),)*
+                }
             }
 
-            /// Every file system with its default options, in the order of [`LIST`].
-            pub fn all() -> Vec<Self> {
-                vec![$(Self::$variant($module::Config::default()),)*]
+            /// What the chosen file system is written for.
+            pub fn over(&self) -> Over {
+                match self {
+                    $(Self::$variant(_) => Over::Device,)*
+                    $(Self::$flash(_) => Over::Flash,)*
+                }
             }
 
             /// Checks what can be checked without a device.
@@ -162,15 +196,21 @@ macro_rules! file_systems {
             /// # Errors
             /// [`FsError::Option`].
             pub fn check(&self) -> Result<(), FsError> {
-                match self { $(Self::$variant(config) => config.check(),)* }
+                match self {
+                    $(Self::$variant(config) => config.check(),)*
+                    $(Self::$flash(config) => config.check(),)*
+                }
             }
 
             /// What [`Self::format`] makes of a device of so many sectors.
             ///
             /// # Errors
-            /// [`FsError::Option`].
+            /// [`FsError::Option`]; [`FsError::Unsupported`] of one on bare flash.
             pub fn plan(&self, sectors: u64) -> Result<Volume, FsError> {
-                match self { $(Self::$variant(config) => config.plan(sectors).map(Into::into),)* }
+                match self {
+                    $(Self::$variant(config) => config.plan(sectors).map(Into::into),)*
+                    $(Self::$flash(_) => Err(ON_A_DEVICE),)*
+                }
             }
 
             /// Makes an empty volume on `device`.
@@ -178,19 +218,64 @@ macro_rules! file_systems {
             /// # Errors
             /// As [`Self::plan`], and what the device failed with.
             pub fn format(&self, device: &mut dyn BlockDevice) -> Result<Volume, FsError> {
-                match self { $(Self::$variant(config) => config.format(device).map(Into::into),)* }
+                match self {
+                    $(Self::$variant(config) => config.format(device).map(Into::into),)*
+                    $(Self::$flash(_) => Err(ON_A_DEVICE),)*
+                }
             }
 
             /// Mounts the volume on `device`, lets `work` use it, and unmounts it unless the device failed meanwhile.
             ///
             /// # Errors
-            /// [`FsError::Damaged`] where there is no volume, and what the device failed with in mount or unmount.
+            /// [`FsError::Damaged`] where there is no volume, and what the device failed with in mount or unmount;
+            /// [`FsError::Unsupported`] of one on bare flash.
             pub fn mounted<R>(
                 &self,
                 device: &mut dyn BlockDevice,
                 work: impl FnOnce(&mut dyn FileSystem) -> R,
             ) -> Result<R, FsError> {
-                match self { $(Self::$variant(config) => config.mounted(device, |volume| work(volume)),)* }
+                match self {
+                    $(Self::$variant(config) => config.mounted(device, |volume| work(volume)),)*
+                    $(Self::$flash(_) => Err(ON_A_DEVICE),)*
+                }
+            }
+
+            /// Checks whether the file system can live on such flash.
+            ///
+            /// # Errors
+            /// [`FsError::Option`]; [`FsError::Unsupported`] of one that needs a device.
+            pub fn check_flash(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FsError> {
+                match self {
+                    $(Self::$variant(_) => Err(ON_FLASH),)*
+                    $(Self::$flash(config) => FlashOptions::check_device(config, geometry, rules),)*
+                }
+            }
+
+            /// Bytes of NVRAM that the file system needs on such flash.
+            pub fn nvram_bytes(&self, geometry: &Geometry) -> u64 {
+                match self {
+                    $(Self::$variant(_) => 0,)*
+                    $(Self::$flash(config) => FlashOptions::nvram_bytes(config, geometry),)*
+                }
+            }
+
+            /// That NVRAM, empty.
+            pub fn nvram(&self, geometry: &Geometry) -> Nvram {
+                match self {
+                    $(Self::$variant(_) => Nvram::new(0, NvmCost::default()),)*
+                    $(Self::$flash(config) => FlashOptions::nvram(config, geometry),)*
+                }
+            }
+
+            /// Mounts what is on flash and in NVRAM; an erased device gets an empty file system.
+            ///
+            /// # Errors
+            /// As [`Self::check_flash`]; [`FsError::Damaged`]; what the devices fail with.
+            pub fn mount<N: Nand + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
+                match self {
+                    $(Self::$variant(_) => Err(ON_FLASH),)*
+                    $(Self::$flash(config) => FlashOptions::mount(config, nand, nvram),)*
+                }
             }
         }
 
@@ -198,15 +283,33 @@ macro_rules! file_systems {
         pub const LIST: &[Entry] = &[
             $(Entry {
                 name: stringify!($module),
+                file: $file,
                 source: include_str!($file),
                 paper: $paper,
+                over: Over::Device,
                 options: || schemars::schema_for!($module::Config),
+            },)*
+            $(Entry {
+                name: stringify!($flash_module),
+                file: $flash_file,
+                source: include_str!($flash_file),
+                paper: $flash_paper,
+                over: Over::Flash,
+                options: || schemars::schema_for!($flash_module::Config),
             },)*
         ];
     };
 }
 
 file_systems! {
-    /// The file system of memory cards.
-    Fat(fat), "fat.rs", "Microsoft, FAT: General Overview of On-Disk Format, 2000";
+    device {
+        /// The file system of memory cards.
+        Fat(fat), "fat.rs", "Microsoft, FAT: General Overview of On-Disk Format, 2000";
+    }
+    flash {
+        /// Every page with its tags, on bare flash.
+        Yaffs(yaffs), "yaffs/mod.rs", "Manning, How YAFFS Works, 2010";
+        /// All metadata in NVRAM, file data on bare flash.
+        Minv(minv), "minv/mod.rs", "Doh, Choi, Lee, Noh, EMSOFT 2007";
+    }
 }

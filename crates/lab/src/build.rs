@@ -1,14 +1,17 @@
 //! From an experiment to an FTL on a device.
 
-use crate::config::{Device, Experiment, Model, Sizing};
+use crate::config::{key_and_message, Device, Experiment, Model, Sizing};
 use crate::engine::{self, Bare, Engine, Mounted, Stack};
 use crate::error::{ConfigError, LabError};
+use crate::on_flash::OnFlash;
 use crate::oplog::OpLog;
 use crate::verify::Oracle;
+use nandlab_block::Error;
 use nandlab_buffer::{BufferConfig, MountError};
+use nandlab_fs::{FsConfig, FsError};
 use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
 use nandlab_nand::backed::Backed;
-use nandlab_nand::counting::Lean;
+use nandlab_nand::counting::{Full, Lean, SpareStore};
 use nandlab_nand::faulty::{self, Faulty};
 use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, Nvram};
 use nandlab_nand::plain::WithContent;
@@ -27,8 +30,49 @@ pub(crate) fn with_engine<R>(
     work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
 ) -> Result<R, LabError> {
     let Experiment { device, buffer, seed, .. } = experiment;
+    let Some(ftl) = &experiment.ftl else {
+        let fs = experiment.fs.as_ref().expect("an experiment without an FTL was checked to have a file system");
+        return on_flash(fs, device, *seed, sizing, log, work);
+    };
     let buffer = buffer.as_ref().map(|buffer| mount_buffer(buffer, device.model, sizing)).transpose()?;
-    experiment.ftl.dispatch(Assembly { device, buffer, seed: *seed, sizing, log, work })
+    ftl.dispatch(Assembly { device, buffer, seed: *seed, sizing, log, work })
+}
+
+/// A file system on the bare device. The one that counts keeps whole spare areas, from which it is mounted at the end.
+fn on_flash<R>(
+    fs: &FsConfig,
+    device: &Device,
+    seed: u64,
+    sizing: &Sizing,
+    log: Option<&OpLog>,
+    work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
+) -> Result<R, LabError> {
+    let refuse = |error| unmountable(fs, error);
+    if is_boxed(device, log) {
+        return work(&mut OnFlash::mount(fs, boxed_device::<Full>(device, seed, sizing, log)?).map_err(refuse)?);
+    }
+    let counting = Counting::<Full>::new(sizing.geometry, device.profile.rules);
+    if device.model == Model::Counting {
+        return work(&mut OnFlash::mount(fs, counting).map_err(refuse)?);
+    }
+    work(&mut OnFlash::mount(fs, Timed::new(counting, &device.profile.timing)).map_err(refuse)?)
+}
+
+/// Why a file system cannot be made.
+fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
+    match error {
+        FsError::Option { .. } => {
+            let (key, message) = key_and_message(fs.name(), &error);
+            ConfigError { message, key: Some(key), ..Default::default() }.into()
+        }
+        FsError::Device(Error::PowerLost) => LabError::PowerLost,
+        other => LabError::DeviceFull(format!("the device cannot be used: {other}")),
+    }
+}
+
+/// Whether the experiment needs the stack that can do everything.
+fn is_boxed(device: &Device, log: Option<&OpLog>) -> bool {
+    log.is_some() || device.faults.is_some() || device.model == Model::Bytes
 }
 
 /// A buffer over NVRAM of its own, which has contents where the device has.
@@ -65,11 +109,10 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
         let mut config = config.clone();
         F::set_seed(&mut config, seed);
         let config = &config;
-        let boxed = log.is_some() || device.faults.is_some() || device.model == Model::Bytes;
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
-        if boxed {
-            let nand = boxed_device(device, seed, sizing, log)?;
+        if is_boxed(device, log) {
+            let nand = boxed_device::<Lean>(device, seed, sizing, log)?;
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
             if device.model == Model::Bytes {
                 return work(&mut Stack::new(disk, buffer, Oracle::new(sizing.sectors())));
@@ -87,8 +130,9 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
     }
 }
 
-/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, operation log.
-fn boxed_device(
+/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, operation log; `S` is what one
+/// without bytes keeps of spare areas.
+fn boxed_device<S: SpareStore + 'static>(
     device: &Device,
     seed: u64,
     sizing: &Sizing,
@@ -98,8 +142,8 @@ fn boxed_device(
     let timing = &device.profile.timing;
     let mut nand: Box<dyn engine::Device> = match device.model {
         Model::Bytes => Box::new(Timed::new(Backed::ram(geometry, rules), timing)),
-        Model::Timed => Box::new(Timed::new(WithContent::new(Counting::<Lean>::new(geometry, rules)), timing)),
-        Model::Counting => Box::new(WithContent::new(Counting::<Lean>::new(geometry, rules))),
+        Model::Timed => Box::new(Timed::new(WithContent::new(Counting::<S>::new(geometry, rules)), timing)),
+        Model::Counting => Box::new(WithContent::new(Counting::<S>::new(geometry, rules))),
     };
     if let Some(faults) = &device.faults {
         let mut faults = faults.clone();

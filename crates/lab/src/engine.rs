@@ -3,6 +3,8 @@
 use crate::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request};
 use nandlab_buffer::{Buffer, Buffered, Counts, Placement};
+use nandlab_fs::parts::collector::Counts as Collections;
+use nandlab_fs::{BlockUse, FileSystem, FsError};
 use nandlab_ftl::{Disk, Events, Ftl, RamUse, Recycling};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::SpareStore;
@@ -28,16 +30,43 @@ pub(crate) struct BufferCounts {
     pub nvram: Option<NvmUsage>,
 }
 
-/// What an experiment runs on.
-pub(crate) trait Engine {
+/// An engine that takes requests: an FTL, with or without a buffer over it.
+pub(crate) trait Requests {
     /// Carries out a batch; completions go to `done`, one a request. Requests whose data is lost to bit errors
-    /// are counted and passed over; [`Self::failed`] names them.
+    /// are counted and passed over; [`Engine::failed`] names them.
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error>;
 
     /// Carries out one request with its bytes, if the device keeps any, at its own time.
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
+}
 
-    /// Sectors that the device exports.
+/// An engine that takes operations on files: a file system on bare flash.
+pub(crate) trait Files {
+    /// The file system.
+    fn files(&mut self) -> &mut dyn FileSystem;
+
+    /// An operation failed since data was lost to bit errors.
+    fn count_unreadable(&mut self);
+
+    /// What became of each block.
+    fn blocks(&self) -> Vec<BlockUse>;
+
+    /// Drops the file system as a power cut does, and mounts it again.
+    fn remount(&mut self) -> Result<(), FsError>;
+}
+
+/// What an engine takes.
+pub(crate) enum Door<'a> {
+    Requests(&'a mut dyn Requests),
+    Files(&'a mut dyn Files),
+}
+
+/// What an experiment runs on.
+pub(crate) trait Engine {
+    /// What it takes.
+    fn door(&mut self) -> Door<'_>;
+
+    /// Sectors that the device exports; those of the flash, where a file system has it without an FTL.
     fn sectors(&self) -> u64;
 
     /// The counts by origin and cause.
@@ -66,6 +95,41 @@ pub(crate) trait Engine {
 
     /// Those of them in the last batch, by their place in it.
     fn failed(&self) -> &[usize];
+
+    /// What garbage collection of a file system on bare flash did.
+    fn collections(&self) -> Option<Collections> {
+        None
+    }
+
+    /// The NVRAM of a file system.
+    fn nvram(&self) -> Option<NvramState> {
+        None
+    }
+}
+
+impl dyn Engine + '_ {
+    /// The engine as one that takes requests.
+    pub(crate) fn requests(&mut self) -> &mut dyn Requests {
+        match self.door() {
+            Door::Requests(requests) => requests,
+            Door::Files(_) => unreachable!("an experiment with requests was checked to have an FTL"),
+        }
+    }
+
+    /// The engine as one that takes operations on files.
+    pub(crate) fn on_files(&mut self) -> &mut dyn Files {
+        match self.door() {
+            Door::Files(files) => files,
+            Door::Requests(_) => unreachable!("only a file system on bare flash is asked like this"),
+        }
+    }
+}
+
+/// Size of an NVRAM, and what its accesses cost so far.
+#[derive(Clone, Copy)]
+pub(crate) struct NvramState {
+    pub bytes: u64,
+    pub usage: NvmUsage,
 }
 
 /// What is known of a device beside its operations.
@@ -205,7 +269,7 @@ impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
     }
 }
 
-impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
+impl<F: Ftl, N: Nand + Chip, C: Carry> Requests for Stack<F, N, C> {
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error> {
         let first = done.len();
         self.failed.clear();
@@ -244,6 +308,12 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
         };
         self.unreadable += u64::from(matches!(submitted, Err(Error::Unreadable { .. })));
         submitted
+    }
+}
+
+impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
+    fn door(&mut self) -> Door<'_> {
+        Door::Requests(self)
     }
 
     fn sectors(&self) -> u64 {

@@ -30,7 +30,7 @@ impl BlockDevice for Below<'_> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         // What came before the measurement is over.
         let request = Request { time: request.time.max(self.start.time), ..*request };
-        let submitted = self.engine.submit_one(&request, data);
+        let submitted = self.engine.requests().submit_one(&request, data);
         match &submitted {
             Ok(completion) => self.meter.add(&[request], &[*completion], &[]),
             Err(Error::Unreadable { .. }) => {

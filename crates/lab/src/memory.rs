@@ -3,6 +3,7 @@
 use crate::config::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
 use nandlab_buffer::BufferConfig;
+use nandlab_fs::FsConfig;
 use nandlab_index::Options;
 use nandlab_nand::timed::clock_bytes;
 use nandlab_workload::ByteCount;
@@ -17,6 +18,8 @@ const MAP_BYTES: u64 = 4;
 /// Bytes that keeping the contents of a page costs beside them: where they are, and two counters of their owners.
 const STORED_PAGE_BYTES: u64 = 16 + 16;
 const ORACLE_BYTES: u64 = 5;
+/// Bytes that a file system on bare flash keeps about a page, not all of which firmware would need.
+const OWNER_BYTES: u64 = 32;
 /// Bytes that a buffer keeps about a page.
 const BUFFERED_PAGE_BYTES: u64 = 128;
 
@@ -25,7 +28,8 @@ pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Resu
     let Experiment { device, .. } = experiment;
     let index = experiment.index.as_ref().map_or(0, |index| index_bytes(index.options(), sizing));
     let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer_bytes(buffer, device.model, sizing));
-    let needed = needed_bytes(device.model, sizing) + index + buffer;
+    let fs = experiment.fs.as_ref().filter(|_| experiment.is_bare()).map_or(0, |fs| bare_bytes(fs, sizing));
+    let needed = needed_bytes(device.model, sizing) + index + buffer + fs;
     match available_bytes() {
         Some(available) if needed > available => Err(too_large(needed, available, device, sizing)),
         _ => Ok(()),
@@ -71,6 +75,12 @@ fn buffer_bytes(buffer: &BufferConfig, model: Model, sizing: &Sizing) -> u64 {
     let bytes = dram.saturating_add(nvram).min(sizing.logical_bytes());
     let about = BUFFERED_PAGE_BYTES * (bytes / u64::from(sizing.geometry.page_bytes()));
     about + if model == Model::Bytes { bytes } else { 0 }
+}
+
+/// Bytes of the tables of a file system on bare flash, of its NVRAM and of whole spare areas.
+fn bare_bytes(fs: &FsConfig, sizing: &Sizing) -> u64 {
+    let pages = u64::from(sizing.geometry.pages());
+    (FULL_PAGE_BYTES + OWNER_BYTES) * pages + fs.nvram_bytes(&sizing.geometry)
 }
 
 fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {

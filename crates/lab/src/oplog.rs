@@ -108,8 +108,12 @@ impl OpSink for OpLog {
         if state.failed.is_some() {
             return;
         }
-        // Nothing reaches the device while the workload is opened but its mount.
-        let phase = if state.phase == Phase::Opening { "mount" } else { state.phase.name() };
+        // Nothing reaches the device while the workload is opened but its mount, and nothing at the end but another one.
+        let phase = match state.phase {
+            Phase::Opening => "mount",
+            Phase::Done => "remount",
+            Phase::Precondition | Phase::Workload => state.phase.name(),
+        };
         let Some(writer) = &mut state.writer else { return };
         if let Err(error) = writeln!(writer, "{phase},{record}") {
             state.failed = Some(error);

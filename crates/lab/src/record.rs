@@ -6,11 +6,12 @@ mod index;
 mod recycling;
 
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
-pub use fs::{FileCounts, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
+pub use fs::{FileCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use recycling::RecyclingRecord;
 
 use crate::config::Experiment;
+use nandlab_ftl::Events;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cell, Matrix};
 use serde::Serialize;
@@ -55,10 +56,14 @@ pub struct Record {
     pub index: Option<IndexRecord>,
     /// What the file system did; null without one.
     pub fs: Option<FsRecord>,
+    /// The NVRAM of a file system; null without.
+    pub nvram: Option<FsNvramRecord>,
     /// What the preconditioning cost; null where there was none.
     pub precondition: Option<PreconditionRecord>,
     /// What opening the device cost.
     pub mount: MountRecord,
+    /// What opening it again cost after the run, on bare flash; null elsewhere, and where the run could not go on.
+    pub remount: Option<MountRecord>,
     /// Simulated time from the start of the workload to the end of its last operation, us; null without time.
     pub time_us: Option<f64>,
     /// Latencies of requests, us; null without time.
@@ -181,6 +186,16 @@ pub struct Merges {
     pub full: u64,
 }
 
+impl Merges {
+    pub(crate) fn between(start: &Events, end: &Events) -> Self {
+        Self {
+            switch: end.switch_merges - start.switch_merges,
+            partial: end.partial_merges - start.partial_merges,
+            full: end.full_merges - start.full_merges,
+        }
+    }
+}
+
 /// Garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Gc {
@@ -188,6 +203,12 @@ pub struct Gc {
     pub runs: u64,
     /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
     pub empty_runs: u64,
+    /// Those of a file system on bare flash with enough erased blocks at hand; null for others.
+    pub passive: Option<u64>,
+    /// The others of it.
+    pub aggressive: Option<u64>,
+    /// Blocks that it erased because their last page in use went, outside of collection.
+    pub emptied: Option<u64>,
 }
 
 /// Counts of one origin and one cause.
@@ -260,8 +281,20 @@ pub struct MountRecord {
     pub page_reads: u64,
     /// Reads of a spare area alone.
     pub spare_reads: u64,
+    /// Accesses to the NVRAM of a file system, both kinds; null without.
+    pub nvram_accesses: Option<u64>,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
+}
+
+/// The NVRAM of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FsNvramRecord {
+    /// Bytes that the metadata of the device takes.
+    pub bytes: u64,
+    /// What was done with it.
+    #[serde(flatten)]
+    pub used: NvramRecord,
 }
 
 /// Latencies by kind of request; null where there was none of it.

@@ -3,7 +3,7 @@
 use crate::build::with_engine;
 use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
-use crate::engine::{assert_conservation, BufferCounts, Engine};
+use crate::engine::{assert_conservation, BufferCounts, Engine, NvramState};
 use crate::error::LabError;
 use crate::files;
 use crate::keys;
@@ -14,11 +14,12 @@ use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
-    BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, Gc, HostCounts, MatrixRow, Merges, MountRecord,
+    BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, MatrixRow, Merges, MountRecord,
     PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped, Throughput, Wear,
 };
 use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
+use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
 use nandlab_workload::Workload;
@@ -74,6 +75,7 @@ pub(crate) struct Run<'a> {
 }
 
 /// The counters of an engine at one moment.
+#[derive(Default)]
 pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
     pub(crate) time: Time,
@@ -82,6 +84,9 @@ pub(crate) struct Mark {
     recyclings: u64,
     buffer: Option<BufferCounts>,
     unreadable: u64,
+    /// Garbage collection of a file system on bare flash.
+    pub(crate) collections: Option<Collections>,
+    pub(crate) nvram: Option<NvramState>,
 }
 
 impl Mark {
@@ -93,6 +98,8 @@ impl Mark {
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
             buffer: engine.buffer(),
             unreadable: engine.unreadable(),
+            collections: engine.collections(),
+            nvram: engine.nvram(),
         }
     }
 }
@@ -117,7 +124,7 @@ impl<'a> Run<'a> {
     }
 
     fn measure(mut self, source: &mut Source) -> Result<Record, LabError> {
-        let mount = self.mount_record();
+        let mount = self.mount_record(&Mark::default());
         let total = source.total();
         let (writes, page) = (self.preconditioning(), u64::from(self.sizing.geometry.sectors_per_page()));
         // What is shorter than a page costs as much as one.
@@ -153,8 +160,12 @@ impl<'a> Run<'a> {
             wall_s = wall.elapsed().as_secs_f64();
         }
         assert_conservation(self.engine, self.sizing.geometry.pages_per_block());
-        self.log.map_or(Ok(()), OpLog::close)?;
         let mut record = self.record(meter, &start, mount, precondition);
+        let goes_on = |stopped: &Stopped| !matches!(stopped.why, StopReason::WornOut | StopReason::Unreadable);
+        if stopped.as_ref().is_none_or(goes_on) {
+            self.remount(&mut record);
+        }
+        self.log.map_or(Ok(()), OpLog::close)?;
         record.index = index;
         if let Some((fs, ram)) = fs {
             record.fs = Some(fs);
@@ -190,16 +201,6 @@ impl<'a> Run<'a> {
 
     pub(crate) fn mark(&mut self) -> Mark {
         Mark::of(self.engine)
-    }
-
-    fn mount_record(&mut self) -> MountRecord {
-        let cell = self.engine.matrix().sum(|_, cause| cause == Cause::Mount);
-        let time = self.engine.now();
-        MountRecord {
-            page_reads: cell.reads(),
-            spare_reads: cell.spare_reads,
-            time_us: self.keeps_time().then(|| us(time)),
-        }
     }
 
     fn preconditioning(&self) -> Preconditioning {
@@ -282,7 +283,7 @@ impl<'a> Run<'a> {
         done: &mut Vec<Completion>,
     ) -> Result<Option<String>, LabError> {
         done.clear();
-        let worn_out = match self.engine.submit(batch, clock, done) {
+        let worn_out = match self.engine.requests().submit(batch, clock, done) {
             Ok(()) => None,
             Err(error @ Error::WornOut(_)) => Some(error.to_string()),
             Err(Error::PowerLost) => return Err(LabError::PowerLost),
@@ -374,20 +375,18 @@ impl<'a> Run<'a> {
             flash: FlashCounts::of(&total),
             busy_us: us(device.profile.busy_ns(&total)),
             waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors),
-            merges: Merges {
-                switch: events(|e| e.switch_merges),
-                partial: events(|e| e.partial_merges),
-                full: events(|e| e.full_merges),
-            },
+            merges: Merges::between(&start.events, &end.events),
             migrations: events(|e| e.migrations),
             recyclings: self.recyclings(start),
-            gc: Gc { runs: events(|e| e.gc_runs), empty_runs: events(|e| e.empty_gc_runs) },
+            gc: end.gc_since(start),
             matrix: MatrixRow::all(&matrix, &device.profile),
             buffer,
             index: None,
             fs: None,
+            nvram: end.nvram_since(start),
             precondition,
             mount,
+            remount: None,
             time_us: time.map(us),
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),

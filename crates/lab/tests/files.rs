@@ -84,7 +84,9 @@ fn result(record: &Record) -> String {
         part.time_us = None;
     }
     fs.samples.iter_mut().for_each(|sample| sample.time_us = None);
-    format!("{:?} {:?} {:?} {:?} {fs:?}", record.host, record.flash, record.matrix, record.gc)
+    let remount = record.remount.map(|mount| (mount.page_reads, mount.spare_reads, mount.nvram_accesses));
+    let Record { host, flash, matrix, gc, nvram, .. } = record;
+    format!("{host:?} {flash:?} {matrix:?} {gc:?} {nvram:?} {remount:?} {fs:?}")
 }
 
 #[test]
@@ -146,7 +148,7 @@ fn what_does_not_fit_together_is_refused_with_a_way_out() {
     let without = SMALL.replace("[fs.fat]\n", "");
     let cases = [
         (refused(&without, &[]), "x.toml, line 2, column 11: workload.postmark asks for files, and there is no file"),
-        (refused(&without, &[]), "add a table [fs.fat], or choose a workload that asks for sectors (sequential,"),
+        (refused(&without, &[]), "add a table [fs.fat] or [fs.yaffs] or [fs.minv], or choose a workload that asks for sectors (sequential,"),
         (
             refused(SMALL, &["workload={ uniform = {} }"]),
             "fs.fat would not be used: workload.uniform asks for sectors of the device; leave [fs.fat] out, or choose a \
@@ -173,4 +175,244 @@ fn what_does_not_fit_together_is_refused_with_a_way_out() {
         assert!(error.contains(sentence), "{error}\n{sentence}");
     }
     assert!(inspect(&parse(SMALL, &[]).unwrap(), Path::new(".")).unwrap().contains("\"trace\":null"));
+}
+
+/// A small chip with pages of 512 B, and few of everything; the file system is added.
+const BARE: &str = r#"
+[workload.postmark]
+number = 40
+transactions = 400
+[device]
+profile = "k9f5608"
+capacity = "768 KiB"
+"#;
+
+/// Pages of 2 KiB, which are programmed once and in ascending order.
+const LARGE_PAGES: [&str; 3] = [
+    "device.capacity=\"1 MiB\"",
+    "device.shape={ page_bytes=2048, spare_bytes=64, pages_per_block=16 }",
+    "device.rules={ program_order=\"ascending_dense\", partial_programs=1 }",
+];
+
+const YAFFS: &str = "fs={ yaffs={} }";
+const MINV: &str = "fs={ minv={ nvram={ read_ns=20, write_ns=60, read_nj=1, write_nj=2 } } }";
+
+#[test]
+fn every_model_counts_the_same_on_bare_flash_and_every_run_too() {
+    let large = [&[YAFFS], &LARGE_PAGES[..]].concat();
+    let scanned = [&["fs={ yaffs={ checkpoint=false, cache_pages=4 } }"], &LARGE_PAGES[..]].concat();
+    for sets in [vec![YAFFS], large, scanned, vec![MINV]] {
+        let of = |more: &[&str]| result(&record(BARE, &[&sets, more].concat()));
+        let timed = of(&[]);
+        assert!(timed.contains("aggressive: Some("), "{timed}");
+        assert_eq!(timed, of(&[]));
+        assert_eq!(timed, of(&["device.model=\"counting\""]));
+        // With bytes, whatever the workload reads is compared with what it wrote.
+        assert_eq!(timed, of(&["device.model=\"bytes\""]));
+        // The stack for faults and operation logs.
+        assert_eq!(timed, of(&["device.faults={ seed=3 }"]));
+    }
+}
+
+#[test]
+fn the_parts_of_a_run_on_bare_flash_sum_to_the_record() {
+    for sets in [&[YAFFS][..], &[MINV], &[&[YAFFS], &LARGE_PAGES[..]].concat()] {
+        let record = record(BARE, &[sets, &["host.sample_transactions=100", "host.sample_blocks=true"]].concat());
+        assert!(!record.partial, "{:?}", record.stopped);
+        let fs = record.fs.as_ref().unwrap();
+        let parts = [fs.phases.set_up, fs.phases.transactions, fs.phases.clean_up];
+        let sum = |of: fn(&nandlab_lab::record::FsPhase) -> u64| parts.iter().map(of).sum::<u64>();
+        assert_eq!(sum(|part| part.operations), fs.operations.total);
+        assert_eq!(sum(|part| part.requests), record.host.requests);
+        assert_eq!(sum(|part| part.written_sectors), record.host.written_sectors);
+        assert_eq!(sum(|part| part.flash.programs), record.flash.programs);
+        assert_eq!(sum(|part| part.flash.spare_programs), record.flash.spare_programs);
+        assert_eq!(sum(|part| part.flash.erases), record.flash.erases);
+        // The host asks for the reads and writes of files, by the sectors of the files that they touch.
+        let asked = (record.host.reads, record.host.writes, record.host.flushes);
+        assert_eq!(asked, (fs.operations.read, fs.operations.write, fs.operations.sync));
+        assert!(record.host.written_sectors * 512 >= fs.written_bytes && fs.written_bytes > 0);
+        // One operation after the other: the time is that of the data sheet, and that of the NVRAM. Of a header in a large
+        // page less is transferred than the sheet's page.
+        let in_nvram = record.nvram.map_or(0.0, |nvram| nvram.used.time_us);
+        let ahead = record.busy_us + in_nvram - record.time_us.unwrap();
+        assert!(ahead.abs() < 0.01 || ahead > 0.0 && record.device.page_bytes > 512, "{ahead}");
+        let time: f64 = parts.iter().map(|part| part.time_us.unwrap()).sum();
+        assert!((time / record.time_us.unwrap() - 1.0).abs() < 1e-9);
+        let gc = record.gc;
+        assert_eq!(gc.runs, gc.passive.unwrap() + gc.aggressive.unwrap());
+        assert!(gc.aggressive.unwrap() > 0 && gc.empty_runs <= gc.runs, "{gc:?}");
+        let copies: u64 = record.matrix.iter().filter(|row| row.cause == "gc").map(|row| row.copies).sum();
+        assert_eq!(copies, record.flash.copies, "nothing but collection copies");
+        for sample in &fs.samples {
+            let (blocks, gc) = (sample.blocks.as_ref().unwrap(), sample.gc.unwrap());
+            assert_eq!(blocks.live.iter().map(|&(_, count)| count).sum::<u64>(), u64::from(record.device.blocks));
+            let live: u64 = blocks.live.iter().map(|&(live, count)| u64::from(live) * count).sum();
+            let each = blocks.live_pages.as_ref().unwrap();
+            assert_eq!(live, each.iter().map(|&live| u64::from(live)).sum::<u64>());
+            assert!(blocks.unused <= blocks.empty && gc.passive + gc.aggressive + gc.emptied <= sample.erases + 1);
+        }
+        assert_eq!(fs.samples.iter().map(|sample| sample.transactions).collect::<Vec<_>>(), [100, 200, 300, 400]);
+        assert_eq!(fs.samples[3].programs, fs.phases.transactions.flash.programs);
+        // An erased device needs no format.
+        assert_eq!(fs.phases.format.flash.programs + fs.phases.mount.flash.programs, 0);
+        let known = ["file_data host", "file_data gc", "object_header host", "object_header gc", "ftl checkpoint"];
+        let of = |row: &nandlab_lab::record::MatrixRow| format!("{} {}", row.origin, row.cause);
+        assert!(record.matrix.iter().all(|row| row.programs == 0 || known.contains(&of(row).as_str())));
+    }
+}
+
+#[test]
+fn what_a_mount_reads_depends_on_where_the_metadata_is() {
+    let of = |sets: &[&str]| record(BARE, sets);
+    let blocks = |record: &Record| u64::from(record.device.blocks);
+    // An erased device: the first two pages of each block; the first page of each; the first page of each.
+    let small = of(&[YAFFS]);
+    assert_eq!((small.mount.page_reads, small.mount.spare_reads), (0, 2 * blocks(&small)));
+    let again = small.remount.unwrap();
+    assert!(again.spare_reads > 10 * blocks(&small), "all spare areas of the blocks in use: {again:?}");
+    assert!(again.time_us.unwrap() > 0.0 && again.nvram_accesses.is_none());
+    let minv = of(&[MINV]);
+    assert_eq!((minv.mount.page_reads, minv.mount.spare_reads), (0, blocks(&minv)));
+    let again = minv.remount.unwrap();
+    assert!(again.page_reads == 0 && again.spare_reads <= 1, "{again:?}");
+    assert!((1..64).contains(&again.nvram_accesses.unwrap()), "{again:?}");
+    let saved = of(&[&[YAFFS], &LARGE_PAGES[..]].concat()).remount.unwrap();
+    let scanned = of(&[&["fs={ yaffs={ checkpoint=false } }"], &LARGE_PAGES[..]].concat()).remount.unwrap();
+    assert!(saved.spare_reads < scanned.spare_reads, "{saved:?} {scanned:?}");
+    assert!(of(&["fs={ fat={} }", "ftl={ page={} }", "device.over_provisioning=0.2"]).remount.is_none());
+}
+
+#[test]
+fn metadata_in_nvram_is_counted_and_costs_what_the_experiment_says() {
+    let free = record(BARE, &["fs={ minv={} }"]);
+    let paid = record(BARE, &[MINV]);
+    let (before, after) = (free.nvram.unwrap(), paid.nvram.unwrap());
+    assert_eq!((before.used.reads, before.used.writes), (after.used.reads, after.used.writes));
+    assert_eq!((before.used.time_us, before.used.energy_j), (0.0, 0.0));
+    assert_eq!(free.flash, paid.flash);
+    assert!((paid.time_us.unwrap() - free.time_us.unwrap() - after.used.time_us).abs() < 0.01);
+    assert!(after.used.energy_j > 0.0 && after.bytes > 64 << 10 && paid.ram.total_bytes < 1 << 10, "{after:?}");
+    // No metadata is on flash, and no page gets a mark.
+    assert!(paid.matrix.iter().all(|row| row.origin == "file_data") && paid.flash.spare_programs == 0);
+    assert!(record(BARE, &[YAFFS]).nvram.is_none());
+}
+
+#[test]
+fn every_workload_of_files_runs_on_bare_flash() {
+    for name in LIST.iter().filter(|entry| entry.asks == Asks::Files).map(|entry| entry.name) {
+        for fs in [&[YAFFS][..], &[MINV], &[&[YAFFS], &LARGE_PAGES[..]].concat()] {
+            let least = least(name);
+            let sets: Vec<&str> = least.iter().map(String::as_str).collect();
+            let record = record(BARE, &[fs, &sets, &["device.capacity=\"8 MiB\"", "device.model=\"bytes\""]].concat());
+            assert!(!record.partial, "{name} on {fs:?}: {:?}", record.stopped);
+            assert!(record.fs.unwrap().transactions > 0 && record.waf.unwrap() > 0.0, "{name} on {fs:?}");
+        }
+    }
+}
+
+#[test]
+fn faults_on_bare_flash_are_counted() {
+    for fs in [&[YAFFS][..], &[MINV], &[&[YAFFS], &LARGE_PAGES[..]].concat()] {
+        let faults =
+            "device.faults={ program_failure_rate=0.001, erase_failure_rate=0.001, factory_bad_blocks=[3, 4] }";
+        let sets = [fs, &[faults, "device.model=\"bytes\"", "device.capacity=\"2 MiB\""]].concat();
+        let record = record(BARE, &sets);
+        let counts = record.faults.unwrap();
+        assert!(!record.partial && counts.failed_programs > 0 && counts.retired_blocks > 0, "{fs:?}: {counts:?}");
+        assert!(record.remount.is_some(), "{:?}", record.notices);
+    }
+}
+
+#[test]
+fn a_full_flash_ends_the_run_with_what_was_measured() {
+    for fs in [YAFFS, MINV] {
+        let record = record(BARE, &[fs, "workload.postmark.number=400"]);
+        let stopped = record.stopped.unwrap();
+        assert_eq!(stopped.why, StopReason::FsFull);
+        assert!(stopped.message.contains("a larger device.capacity"), "{}", stopped.message);
+        assert!(record.flash.programs > 1000 && record.remount.is_some());
+        let control = Control::default();
+        control.cancel();
+        let record = run(&parse(BARE, &[fs]).unwrap(), Path::new("."), &control, None).unwrap();
+        assert_eq!(record.stopped.unwrap().why, StopReason::Cancelled);
+    }
+}
+
+#[test]
+fn what_needs_an_ftl_is_refused_on_bare_flash() {
+    let refused = |sets: &[&str]| parse(BARE, sets).unwrap_err().to_string();
+    let cases = [
+        (&["fs={ fat={} }"][..], "the experiment needs the key `ftl`"),
+        (&["ftl={ page={} }"], "add a table [fs.fat] or [fs.yaffs] or [fs.minv], or choose a workload"),
+        (
+            &[YAFFS, "ftl={ page={} }"],
+            "ftl.page would not be used: fs.yaffs is on bare flash; leave [ftl.page] out, or choose a file system over an \
+             FTL (fat)",
+        ),
+        (&[MINV, "buffer={ lru={} }"], "buffer.lru would not be used: fs.minv is on bare flash"),
+        (&[YAFFS, "precondition.fill=\"random\""], "it writes logical pages, and fs.yaffs on bare flash has none"),
+        (&[YAFFS, "device.over_provisioning=0.2"], "device.over_provisioning would not be used: a file system on bare"),
+        (&[YAFFS, "device.blocks_per_plane=50"], "device.blocks_per_plane would not be used"),
+        (&[YAFFS, "workload={ uniform={} }"], "fs.yaffs would not be used: workload.uniform asks for sectors"),
+        (&[YAFFS, "fs.yaffs.gc.reserved_blocks=1"], "fs.yaffs.gc.reserved_blocks = 1 cannot work"),
+        (&[YAFFS, "fs.yaffs.format=\"yaffs2\""], "fs.yaffs.format = yaffs2 cannot work: it needs pages of at least 1024"),
+        (&[YAFFS, "device.capacity=\"64 KiB\""], "fs.yaffs.gc.reserved_blocks = 5 cannot work: the device has 4 blocks"),
+        (&[MINV, "fs.minv.objects=1"], "fs.minv.objects = 1 cannot work"),
+        (&[MINV, "fs.minv.nvram.read_ns=-1"], "fs.minv.nvram.read_ns = -1 cannot work"),
+        (&[MINV, "host.queue_depth=2"], "a file system waits for each request"),
+        (&["fs={ fat={} }", "ftl={ page={} }", "host.sample_blocks=true"], "host.sample_blocks = true cannot work"),
+    ];
+    for (sets, sentence) in cases {
+        let error = refused(sets);
+        assert!(error.contains(sentence), "{error}\n{sentence}");
+    }
+    let whole = parse(BARE, &[YAFFS]).unwrap().sizing().unwrap();
+    assert_eq!((whole.geometry.blocks(), whole.logical_pages), (48, 48 * 32));
+    let rounded = parse(BARE, &[YAFFS, "device.capacity=\"700 KiB\""]).unwrap();
+    assert!(rounded.notices[0].contains("rounded up to 704 KiB"), "{:?}", rounded.notices);
+    // What an experiment comes down to can be read again.
+    let resolved = parse(BARE, &[MINV]).unwrap().to_json();
+    let again = Experiment::parse(&resolved, Format::Json, "x", Path::new("."), &[]).unwrap();
+    assert_eq!(again.to_json(), resolved);
+}
+
+/// The phone of Doh et al. (2008), sampled every 20 days: samples, and the first with an aggressive collection.
+fn phone(file: &str) -> (Vec<nandlab_lab::record::FsSample>, u64) {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(file));
+    let sets = ["host.sample_transactions=20", "host.sample_blocks=false", "workload.phone.transactions=2500"];
+    let samples = record(&text.unwrap(), &sets).fs.unwrap().samples;
+    let first = samples.iter().find(|sample| sample.gc.unwrap().aggressive > 0).unwrap().transactions;
+    for sample in samples.iter().filter(|sample| sample.transactions % 500 == 0) {
+        let (gc, blocks) = (sample.gc.unwrap(), sample.blocks.as_ref().unwrap());
+        println!(
+            "{file} {}: {:.1} s, {} programs, {} erases, {} passive, {} aggressive, {} emptied; {} unused, {} empty",
+            sample.transactions,
+            sample.time_us.unwrap() / 1e6,
+            sample.programs,
+            sample.erases,
+            gc.passive,
+            gc.aggressive,
+            gc.emptied,
+            blocks.unused,
+            blocks.empty
+        );
+    }
+    (samples, first)
+}
+
+#[test]
+fn the_phone_uses_every_block_and_collects_when_the_paper_says() {
+    let (yaffs, first) = phone("yaffs-phone.toml");
+    let used = yaffs.iter().find(|sample| sample.blocks.as_ref().unwrap().unused == 0).unwrap().transactions;
+    println!("yaffs: every block was used by {used}, aggressive from {first}");
+    assert!((900..=1100).contains(&used), "{used}");
+    assert!((1001..=2000).contains(&first), "{first}");
+    assert!(yaffs[24].transactions == 500 && yaffs[24].gc.unwrap().passive > 0);
+    let (minv, first) = phone("minv-phone.toml");
+    println!("minv: aggressive from {first}; until 2,000 {} erases", minv[99].erases);
+    assert!((2001..=2500).contains(&first), "{first}");
+    assert!(minv[99].transactions == 2000 && minv[99].blocks.as_ref().unwrap().unused > 0);
+    // Claimed for every interval: metadata in NVRAM is faster.
+    assert!(yaffs.iter().zip(&minv).all(|(yaffs, minv)| minv.time_us < yaffs.time_us));
 }

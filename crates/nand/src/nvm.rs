@@ -50,6 +50,9 @@ pub trait Nvm {
     /// [`PowerLost`]: the words before some 8-byte boundary are stored, those after it are as before.
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost>;
 
+    /// Fills `into` with what stands from `at` on, for who watches: no access, and without cost.
+    fn peek(&self, at: u64, into: &mut [u8]);
+
     /// What the accesses cost so far.
     fn usage(&self) -> NvmUsage;
 }
@@ -70,6 +73,10 @@ impl<V: Nvm + ?Sized> Nvm for &mut V {
 
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost> {
         (**self).write(at, bytes)
+    }
+
+    fn peek(&self, at: u64, into: &mut [u8]) {
+        (**self).peek(at, into);
     }
 
     fn usage(&self) -> NvmUsage {
@@ -182,6 +189,8 @@ impl Nvm for CountedNvram {
         Ok(())
     }
 
+    fn peek(&self, _: u64, _: &mut [u8]) {}
+
     fn usage(&self) -> NvmUsage {
         self.cost.charge(self.usage)
     }
@@ -262,8 +271,7 @@ impl Nvm for Nvram {
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), PowerLost> {
         self.assert_in_range(at, into.len() as u64);
         self.powered()?;
-        let at_byte = at as usize;
-        into.copy_from_slice(&self.words.as_flattened()[at_byte..at_byte + into.len()]);
+        self.peek(at, into);
         self.usage.reads += 1;
         self.usage.read_units += self.cost.units(at, into.len() as u64);
         Ok(())
@@ -290,6 +298,12 @@ impl Nvm for Nvram {
         }
         self.charge_write(at, bytes.len() as u64);
         Ok(())
+    }
+
+    fn peek(&self, at: u64, into: &mut [u8]) {
+        self.assert_in_range(at, into.len() as u64);
+        let at = at as usize;
+        into.copy_from_slice(&self.words.as_flattened()[at..at + into.len()]);
     }
 
     fn usage(&self) -> NvmUsage {

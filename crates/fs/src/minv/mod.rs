@@ -44,19 +44,21 @@ mod mount;
 mod names;
 mod pages;
 
+use crate::flash::{check_blocks, BlockUse};
 use crate::parts::collector::{Collector, Config as Collection, Counts};
 use crate::parts::{failed, tree};
 use crate::{FileSystem, FsError, Handle, Kind, Space, Stat};
 use layout::{Layout, CHILDREN, SIZE};
 use nandlab_block::RamUse;
-use nandlab_nand::nvm::Nvm;
+use nandlab_nand::nvm::{Nvm, NvmCost, WORD_BYTES};
 use nandlab_nand::{BlockId, Geometry, Nand, NandError};
 use pages::{Owner, Registers};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 /// Options of MiNV.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Garbage collection.
@@ -64,11 +66,69 @@ pub struct Config {
     /// Files, directories and links that the NVRAM has room for, the root directory included: 128 bytes each, and as
     /// much for their maps. From 2 to 262142.
     pub objects: u32,
+    /// What an access to the NVRAM costs; nothing unless given.
+    pub nvram: Memory,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { gc: Collection::default(), objects: 2048 }
+        Self { gc: Collection::default(), objects: 2048, nvram: Memory::default() }
+    }
+}
+
+/// Time and energy of the NVRAM. An access that touches several units costs as many times as much.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Memory {
+    /// Bytes of a unit: 8 where the data sheet speaks of words.
+    pub unit_bytes: u32,
+    /// Reading a unit, ns.
+    pub read_ns: f64,
+    /// Writing a unit, ns.
+    pub write_ns: f64,
+    /// Reading a unit, nJ.
+    pub read_nj: f64,
+    /// Writing a unit, nJ.
+    pub write_nj: f64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { unit_bytes: WORD_BYTES as u32, read_ns: 0.0, write_ns: 0.0, read_nj: 0.0, write_nj: 0.0 }
+    }
+}
+
+/// Most that an access may cost, in ns and nJ: a second, a joule.
+const MOST_COST: f64 = 1e9;
+
+impl Memory {
+    fn check(&self) -> Result<(), FsError> {
+        if self.unit_bytes == 0 {
+            let why = "the costs are those of so many bytes, so at least 1";
+            return Err(FsError::option("nvram.unit_bytes", &self.unit_bytes, why));
+        }
+        for (key, cost) in [
+            ("nvram.read_ns", self.read_ns),
+            ("nvram.write_ns", self.write_ns),
+            ("nvram.read_nj", self.read_nj),
+            ("nvram.write_nj", self.write_nj),
+        ] {
+            if !(0.0..=MOST_COST).contains(&cost) {
+                return Err(FsError::option(key, &cost, "it is a number from 0 to 1e9"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn cost(&self) -> NvmCost {
+        let Self { unit_bytes, read_ns, write_ns, read_nj, write_nj } = *self;
+        NvmCost {
+            unit_bytes: NonZeroU32::new(unit_bytes).unwrap_or(NonZeroU32::MIN),
+            read_ns,
+            write_ns,
+            read_nj,
+            write_nj,
+        }
     }
 }
 
@@ -80,9 +140,18 @@ impl Config {
     pub fn check(&self) -> Result<(), FsError> {
         if !(2..crate::parts::tags::MAX_OBJECT).contains(&self.objects) {
             let why = "it is a number from 2, for the root directory and a file, to 262142";
-            return Err(FsError::option("fs.minv.objects", &self.objects, why));
+            return Err(FsError::option("objects", &self.objects, why));
         }
+        self.nvram.check()?;
         self.gc.check()
+    }
+
+    /// Checks whether the file system can live on such a device.
+    ///
+    /// # Errors
+    /// [`FsError::Option`].
+    pub fn check_device(&self, geometry: &Geometry) -> Result<(), FsError> {
+        check_blocks(geometry, self.gc.reserved_blocks)
     }
 
     /// Bytes of NVRAM that the metadata of a device takes.
@@ -105,6 +174,7 @@ pub struct Minv<N: Nand, V: Nvm> {
     collecting: Option<BlockId>,
     /// Blocks in which a program failed since the mount.
     failing: Vec<BlockId>,
+    retired: u64,
     owners: Vec<Option<Owner>>,
     open: BTreeMap<u32, u32>,
     next_handle: u32,
@@ -140,12 +210,14 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.collector.counts
     }
 
-    /// Pages in use by block.
-    ///
-    /// # Errors
-    /// Where the power is gone.
-    pub fn live_pages(&mut self) -> Result<Vec<u32>, FsError> {
-        (0..self.geometry.blocks()).map(|block| self.live(BlockId(block))).collect()
+    /// Blocks that were retired since the mount.
+    pub fn retired_blocks(&self) -> u64 {
+        self.retired
+    }
+
+    /// What became of each block; looking at it is no access to the NVRAM.
+    pub fn block_uses(&self) -> Vec<BlockUse> {
+        self.uses()
     }
 
     /// Blocks without a page in use or void.

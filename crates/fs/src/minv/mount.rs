@@ -25,21 +25,18 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     pub fn mount(nand: N, nvm: V, config: &Config) -> Result<Self, FsError> {
         config.check()?;
         let geometry = *nand.geometry();
-        let needed = config.gc.reserved_blocks.saturating_add(2);
-        if geometry.blocks() < needed {
-            let why = format!("the device has {} blocks, and the reserve and files need {needed}", geometry.blocks());
-            return Err(FsError::option("gc.reserved_blocks", &config.gc.reserved_blocks, why));
-        }
+        config.check_device(&geometry)?;
         let layout = Layout::new(&geometry, config.objects);
         if nvm.bytes() < layout.bytes() {
             let why = format!("the metadata takes {} bytes of NVRAM, and there are {}", layout.bytes(), nvm.bytes());
-            return Err(FsError::option("fs.minv.objects", &config.objects, why));
+            return Err(FsError::option("objects", &config.objects, why));
         }
         let registers = Registers { open: None, sequence: 0, cursor: 0, empty: 0, in_use: 0, usable: 0 };
         let mut mounted = Self {
             collector: Collector::new(&config.gc),
             collecting: None,
             failing: Vec::new(),
+            retired: 0,
             owners: vec![None; geometry.pages() as usize],
             open: BTreeMap::new(),
             next_handle: 0,

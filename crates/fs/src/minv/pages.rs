@@ -3,6 +3,7 @@
 use super::layout::{ALLOCATION, ERASING, LINK, ORDER, SUMS, USABLE};
 use super::memory::Change;
 use super::Minv;
+use crate::flash::BlockUse;
 use crate::parts::collector::{Collect, Collector};
 use crate::parts::tags::Tags;
 use crate::parts::wait;
@@ -104,6 +105,18 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         let before = self.word(change, word)?;
         change.put(word, before & !(1 << bit) | u64::from(used) << bit);
         Ok(())
+    }
+
+    /// What became of each block.
+    pub(super) fn uses(&self) -> Vec<BlockUse> {
+        let mut bytes = vec![0; 8 + self.layout().bitmap_words as usize * 8];
+        let blocks = (0..self.geometry.blocks()).map(|block| {
+            self.nvm.peek(self.layout().block(block), &mut bytes);
+            let (word, bits) = bytes.split_first_chunk().expect("the word of the block comes first");
+            let live = bits.iter().map(|byte| byte.count_ones()).sum();
+            BlockUse { live, empty: Block::from_word(u64::from_le_bytes(*word)).state == State::Empty }
+        });
+        blocks.collect()
     }
 
     /// Pages of a block in use.
@@ -211,6 +224,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
                 retired.map_err(|error| self.failed(error))?;
                 registers.usable -= u32::from(!entry.failing);
                 self.failing.retain(|&failing| failing != block);
+                self.retired += 1;
                 Block { state: State::Bad, ..entry }
             }
             Err(error) => return Err(self.failed(error)),
@@ -320,6 +334,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             match self.nand.copy(from, to, oob) {
                 Err(NandError::Uncorrectable(page)) if page == from => {
                     owner.kind = Kind::Lost;
+                    self.collector.counts.lost += 1;
                     let contents = self.blank();
                     break self.program(owner, &contents)?;
                 }

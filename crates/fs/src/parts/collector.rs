@@ -67,8 +67,12 @@ pub struct Counts {
     pub passive: u64,
     /// The others.
     pub aggressive: u64,
+    /// Those of both without a live page: erased, and nothing moved for them.
+    pub empty: u64,
     /// Live pages that were copied.
     pub copied: u64,
+    /// Pages whose contents were lost to bit errors while they were moved.
+    pub lost: u64,
     /// Blocks that were erased because their last live page went, outside of collection.
     pub emptied: u64,
 }
@@ -111,7 +115,8 @@ impl Collector {
     }
 
     fn is_aggressive(&self, erased: u32, checkpoint: u32) -> bool {
-        erased < self.config.reserved_blocks + checkpoint + self.config.aggressive_margin
+        let Config { reserved_blocks, aggressive_margin, .. } = self.config;
+        erased < reserved_blocks.saturating_add(checkpoint).saturating_add(aggressive_margin)
     }
 
     /// How many blocks a search looks at.
@@ -137,11 +142,12 @@ fn collect<C: Collect>(system: &mut C, pages_per_block: u32) -> Result<(), C::Er
     for _ in 0..system.collector().config.tries {
         let (erased, checkpoint) = (system.erased_blocks(), system.checkpoint_blocks());
         let aggressive = system.collector().is_aggressive(erased, checkpoint);
-        let Some(block) = pick(system, aggressive, pages_per_block)? else { return Ok(()) };
+        let Some((block, live)) = pick(system, aggressive, pages_per_block)? else { return Ok(()) };
         let counts = &mut system.collector().counts;
         counts.runs += 1;
         counts.passive += u64::from(!aggressive);
         counts.aggressive += u64::from(aggressive);
+        counts.empty += u64::from(live == 0);
         system.collect(block)?;
         if system.erased_blocks() >= system.collector().config.reserved_blocks {
             return Ok(());
@@ -150,15 +156,15 @@ fn collect<C: Collect>(system: &mut C, pages_per_block: u32) -> Result<(), C::Er
     Ok(())
 }
 
-/// The block to collect next, if one is worth it.
-fn pick<C: Collect>(system: &mut C, aggressive: bool, pages_per_block: u32) -> Result<Option<BlockId>, C::Error> {
+/// The block to collect next and its live pages, if one is worth it.
+fn pick<C: Collect>(system: &mut C, aggressive: bool, pages: u32) -> Result<Option<(BlockId, u32)>, C::Error> {
     let blocks = system.blocks();
     let collector = system.collector();
     collector.skip = collector.skip.saturating_sub(1);
     if !aggressive && collector.skip > 0 {
         return Ok(None);
     }
-    let mut fewest = if aggressive { pages_per_block } else { collector.config.passive_limit + 1 };
+    let mut fewest = if aggressive { pages } else { collector.config.passive_limit.saturating_add(1) };
     let (mut cursor, width) = (collector.cursor, collector.width(blocks, aggressive));
     let mut found = None;
     system.search();
@@ -167,7 +173,7 @@ fn pick<C: Collect>(system: &mut C, aggressive: bool, pages_per_block: u32) -> R
         match system.live_pages(BlockId(cursor))? {
             Some(live) if live < fewest => {
                 fewest = live;
-                found = Some(BlockId(cursor));
+                found = Some((BlockId(cursor), live));
                 if live == 0 {
                     break;
                 }

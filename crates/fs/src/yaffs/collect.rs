@@ -188,6 +188,7 @@ impl<N: Nand> Yaffs<N> {
 
     /// A page that stands for one that cannot be read.
     fn program_lost(&mut self, tags: Tags) -> Result<Ppa, FsError> {
+        self.collector.counts.lost += 1;
         let contents = self.blank();
         self.program(&Page { tags, kind: Kind::Lost, contents: &contents, tail: &[] })
     }

@@ -57,10 +57,11 @@ mod scan_small;
 pub use crate::parts::collector::{Config as Collection, Counts};
 pub use crate::parts::tags::Tags;
 
+use crate::flash::{check_blocks, BlockUse};
 use crate::parts::collector::Collector;
 use crate::parts::{failed, tree};
 use crate::{FileSystem, FsError, Handle, Kind, Space, Stat};
-use blocks::Blocks;
+use blocks::{Block, Blocks, State};
 use cache::Cache;
 use nandlab_block::RamUse;
 use nandlab_nand::{BlockId, Geometry, Nand, NandError, Rules};
@@ -112,10 +113,19 @@ impl Config {
         self.gc.check()
     }
 
+    /// Checks whether the file system can live on such a device.
+    ///
+    /// # Errors
+    /// [`FsError::Option`].
+    pub fn check_device(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FsError> {
+        self.is_small(geometry, rules)?;
+        check_blocks(geometry, self.gc.reserved_blocks)
+    }
+
     /// Whether the form is that of small pages.
     fn is_small(&self, geometry: &Geometry, rules: &Rules) -> Result<bool, FsError> {
         let bytes = geometry.page_bytes();
-        let refuse = |given: &str, why: String| Err(FsError::option("fs.yaffs.format", &given, why));
+        let refuse = |given: &str, why: String| Err(FsError::option("format", &given, why));
         match self.format {
             Format::Yaffs1 if bytes != 512 => {
                 refuse("yaffs1", format!("its tags are for pages of 512 bytes, and those of the device have {bytes}"))
@@ -195,9 +205,10 @@ impl<N: Nand> Yaffs<N> {
         self.retired
     }
 
-    /// Pages in use by block, those of deleted files left out.
-    pub fn live_pages(&self) -> Vec<u32> {
-        self.blocks.iter().map(|(_, block)| block.live()).collect()
+    /// What became of each block; pages of deleted files are not live.
+    pub fn block_uses(&self) -> Vec<BlockUse> {
+        let of = |block: &Block| BlockUse { live: block.live(), empty: matches!(block.state, State::Empty { .. }) };
+        self.blocks.iter().map(|(_, block)| of(block)).collect()
     }
 
     /// Blocks without a page in use or void.

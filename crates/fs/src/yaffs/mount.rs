@@ -51,11 +51,7 @@ impl<N: Nand> Yaffs<N> {
         config.check()?;
         let geometry = *nand.geometry();
         let small = config.is_small(&geometry, nand.rules())?;
-        let needed = config.gc.reserved_blocks.saturating_add(2);
-        if geometry.blocks() < needed {
-            let why = format!("the device has {} blocks, and the reserve and files need {needed}", geometry.blocks());
-            return Err(FsError::option("gc.reserved_blocks", &config.gc.reserved_blocks, why));
-        }
+        config.check_device(&geometry, nand.rules())?;
         let mut mounted = Self {
             blocks: Blocks::new(&geometry),
             collector: Collector::new(&config.gc),

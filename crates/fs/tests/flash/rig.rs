@@ -100,7 +100,7 @@ pub(crate) fn systems() -> Vec<Subject> {
     let geometry = |blocks, pages, bytes| Geometry::single_die(blocks, pages, bytes).expect("the shape is sound");
     let usual = || yaffs::Config { gc: small_reserve(), ..yaffs::Config::default() };
     let yaffs = System::Yaffs;
-    let minv = |objects| System::Minv(minv::Config { gc: small_reserve(), objects });
+    let minv = |objects| System::Minv(minv::Config { gc: small_reserve(), objects, ..minv::Config::default() });
     let subject = |name, system, geometry, rules| Subject { name, system, geometry, rules };
     vec![
         subject("yaffs1", yaffs(usual()), geometry(24, 8, 512), rules(ProgramOrder::Any, 2)),

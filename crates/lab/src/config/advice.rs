@@ -4,7 +4,7 @@
 use super::device::{most_pages, sizes, Device, Sizing};
 use super::Experiment;
 use crate::memory::has_room;
-use nandlab_nand::SECTOR_BYTES;
+use nandlab_nand::{Geometry, Rules, SECTOR_BYTES};
 use nandlab_workload::{ByteCount, Kind, Setting, WorkloadError};
 
 /// Over-provisioning is recommended in thousandths, up to the largest that is allowed.
@@ -66,11 +66,19 @@ impl<'a> Advice<'a> {
         (!ways.is_empty()).then(|| format!("set {}", ways.join(", or ")))
     }
 
+    /// Pages that the FTL can export; all of them, where there is none.
+    fn most_pages(&self, geometry: &Geometry, rules: &Rules) -> Option<u32> {
+        match &self.experiment.ftl {
+            Some(ftl) => most_pages(ftl, geometry, rules).ok(),
+            None => Some(geometry.pages()),
+        }
+    }
+
     /// Whether the FTL accepts `device`, and the workload fits it.
     fn works(&self, device: &Device) -> bool {
         let Ok((geometry, pages)) = sizes(device, &mut Vec::new()) else { return false };
         u64::from(pages) * u64::from(geometry.sectors_per_page()) >= self.sectors
-            && most_pages(&self.experiment.ftl, &geometry, &device.profile.rules).is_ok_and(|most| pages <= most)
+            && self.most_pages(&geometry, &device.profile.rules).is_some_and(|most| pages <= most)
     }
 
     /// Whether anybody would want `device`, which works: its size stands in a relation to what is asked for, and the
@@ -120,7 +128,7 @@ impl<'a> Advice<'a> {
     /// The largest capacity that the blocks allow.
     fn smaller_capacity(&self) -> Option<String> {
         let (geometry, _) = sizes(self.device, &mut Vec::new()).ok()?;
-        let most = most_pages(&self.experiment.ftl, &geometry, &self.device.profile.rules).ok()?;
+        let most = self.most_pages(&geometry, &self.device.profile.rules)?;
         let capacity = ByteCount(u64::from(most) * u64::from(geometry.page_bytes()));
         let device = Device { capacity: Some(capacity), ..self.device.clone() };
         (self.works(&device) && self.is_sane(&device)).then(|| capacity_key(capacity))

@@ -84,7 +84,7 @@ pub struct Device {
     pub named: String,
     /// The profile with the overrides of the experiment.
     pub profile: Profile,
-    /// Exported bytes.
+    /// Exported bytes; those of the flash, where a file system has it without an FTL.
     pub capacity: Option<ByteCount>,
     /// Physical over logical size, minus 1.
     pub over_provisioning: Option<f64>,
@@ -101,12 +101,29 @@ const COMBINATIONS: &str = "give capacity with over_provisioning, capacity with 
                             capacity and over_provisioning alone";
 
 impl Device {
-    /// The device, and what of its table has no effect, in sentences.
-    pub(super) fn from_table(tree: &Tree, table: DeviceTable, base: &Path) -> Result<(Self, Vec<String>), ConfigError> {
+    /// The device, and what of its table has no effect, in sentences; `is_bare`: a file system has the whole flash.
+    pub(super) fn from_table(
+        tree: &Tree,
+        table: DeviceTable,
+        base: &Path,
+        is_bare: bool,
+    ) -> Result<(Self, Vec<String>), ConfigError> {
         let refuse = |key: &str, message: String| Err(tree.error(key, Part::Key, message));
         let mut over_provisioning = table.over_provisioning;
+        if is_bare {
+            let given = [
+                ("over_provisioning", table.over_provisioning.is_some()),
+                ("blocks_per_plane", table.blocks_per_plane.is_some()),
+            ];
+            if let Some((key, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+                let message = format!(
+                    "device.{key} would not be used: a file system on bare flash has all of it; device.capacity is its size"
+                );
+                return refuse(&format!("device.{key}"), message);
+            }
+        }
         match (table.capacity, over_provisioning, table.blocks_per_plane) {
-            (_, None, None) => over_provisioning = Some(DEFAULT_OVER_PROVISIONING),
+            (_, None, None) if !is_bare => over_provisioning = Some(DEFAULT_OVER_PROVISIONING),
             (Some(_), Some(_), Some(_)) | (None, _, Some(_)) => {
                 let message = format!("device.blocks_per_plane does not go with what else is given: {COMBINATIONS}");
                 return refuse("device.blocks_per_plane", message);
@@ -231,7 +248,7 @@ fn unreadable(error: &io::Error) -> String {
 pub struct Sizing {
     /// The physical device.
     pub geometry: Geometry,
-    /// Pages that the FTL exports.
+    /// Pages that the FTL exports; all of them, where there is none.
     pub logical_pages: u32,
     /// What was rounded, in sentences.
     pub notices: Vec<String>,
@@ -268,7 +285,12 @@ impl Sizing {
                 ));
             }
         }
-        let (geometry, logical_pages) = sizes(device, &mut notices)?;
+        let (geometry, logical_pages) = if experiment.is_bare() {
+            let geometry = bare(device, &mut notices)?;
+            (geometry, geometry.pages())
+        } else {
+            sizes(device, &mut notices)?
+        };
         let sizing = Self { geometry, logical_pages, notices };
         sizing.fits(experiment)?;
         Ok(sizing)
@@ -277,11 +299,12 @@ impl Sizing {
     /// Whether the FTL can export so much.
     fn fits(&self, experiment: &Experiment) -> Result<(), Fault> {
         let rules = &experiment.device.profile.rules;
+        let Some(ftl) = &experiment.ftl else { return Ok(()) };
         let ways_out = || {
             let ways_out = Advice::to_fit(experiment).sentence();
             ways_out.map(|ways| format!(": {ways}")).unwrap_or_default()
         };
-        let most = most_pages(&experiment.ftl, &self.geometry, rules)
+        let most = most_pages(ftl, &self.geometry, rules)
             .map_err(|(key, message)| (key, format!("{message}{}", ways_out())))?;
         if self.logical_pages <= most {
             return Ok(());
@@ -295,7 +318,7 @@ impl Sizing {
             counted(self.logical_pages, "page"),
             counted(self.geometry.blocks(), "block"),
             counted(self.geometry.pages_per_block(), "page"),
-            experiment.ftl.name(),
+            ftl.name(),
             bytes(most),
             counted(most, "page"),
             ways_out(),
@@ -363,6 +386,25 @@ fn from_blocks(device: &Device) -> Result<(Geometry, u32), Fault> {
     let over_provisioning = device.over_provisioning.unwrap_or(DEFAULT_OVER_PROVISIONING);
     let logical_pages = (f64::from(geometry.pages()) / (1.0 + over_provisioning) + 1e-6) as u32;
     Ok((geometry, logical_pages.max(1)))
+}
+
+/// The flash that a file system has without an FTL: that of the profile, or whole blocks of the capacity.
+fn bare(device: &Device, notices: &mut Vec<String>) -> Result<Geometry, Fault> {
+    let Some(capacity) = device.capacity else { return geometry(device.profile.shape) };
+    let shape = device.profile.shape;
+    let planes = geometry(Shape { blocks_per_plane: 1, ..shape })?;
+    let each = u64::from(planes.pages()) * u64::from(planes.page_bytes());
+    let blocks_per_plane = u32::try_from(capacity.0.div_ceil(each).max(1)).map_err(|_| {
+        let why = "the device would have more blocks than a 32-bit address can name";
+        ("device.capacity".to_owned(), format!("device.capacity = {capacity} cannot work: {why}"))
+    })?;
+    if capacity.0 % each != 0 {
+        notices.push(format!(
+            "device.capacity = {capacity} is no whole number of blocks in each plane and was rounded up to {}",
+            ByteCount(u64::from(blocks_per_plane) * each)
+        ));
+    }
+    geometry(Shape { blocks_per_plane, ..shape })
 }
 
 fn geometry(shape: Shape) -> Result<Geometry, Fault> {

@@ -2,8 +2,10 @@
 
 use super::index::workloads;
 use super::tree::Part;
-use super::{Arrival, Experiment, Host, Sizing};
-use nandlab_fs::{FsError, LIST};
+use super::{Arrival, Experiment, Host, Precondition, Sizing};
+use nandlab_buffer::BufferConfig;
+use nandlab_fs::{FsError, Over, LIST};
+use nandlab_ftl::FtlConfig;
 use nandlab_workload::{Asks, Kind};
 
 /// What the workload asks for, in words.
@@ -41,10 +43,46 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String
             return Err((format!("fs.{name}"), Part::Key, message));
         }
     };
+    if fs.over() == Over::Flash {
+        check_bare(experiment, fs.name())?;
+    }
     fs.check().map_err(|error| {
         let (key, message) = key_and_message(fs.name(), &error);
         (key, Part::Value, message)
     })
+}
+
+/// Refuses what stands between a device and sectors: a file system on bare flash has none.
+fn check_bare(experiment: &Experiment, fs: &str) -> Result<(), (String, Part, String)> {
+    let tables = [
+        ("ftl", experiment.ftl.as_ref().map(FtlConfig::name)),
+        ("buffer", experiment.buffer.as_ref().map(BufferConfig::name)),
+    ];
+    for (table, name) in tables {
+        if let Some(name) = name {
+            let message = format!(
+                "{table}.{name} would not be used: fs.{fs} is on bare flash; leave [{table}.{name}] out, or choose a file \
+                 system over an FTL ({})",
+                names(Over::Device)
+            );
+            return Err((format!("{table}.{name}"), Part::Key, message));
+        }
+    }
+    if experiment.precondition != Precondition::default() {
+        let message = format!(
+            "[precondition] cannot work: it writes logical pages, and fs.{fs} on bare flash has none; leave it out, or \
+             choose a file system over an FTL ({})",
+            names(Over::Device)
+        );
+        return Err(("precondition".into(), Part::Key, message));
+    }
+    Ok(())
+}
+
+/// Names of the file systems that are written for that.
+fn names(over: Over) -> String {
+    let names = LIST.iter().filter(|entry| entry.over == over).map(|entry| entry.name);
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// What is wrong with the options of a file system: the key, and a sentence.
@@ -73,5 +111,9 @@ pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)
 /// Whether the file system fits the device; whether the files fit shows when they do not.
 pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), (String, String)> {
     let Some(fs) = &experiment.fs else { return Ok(()) };
-    fs.plan(sizing.sectors()).map(drop).map_err(|error| key_and_message(fs.name(), &error))
+    let fits = match fs.over() {
+        Over::Device => fs.plan(sizing.sectors()).map(drop),
+        Over::Flash => fs.check_flash(&sizing.geometry, &experiment.device.profile.rules),
+    };
+    fits.map_err(|error| key_and_message(fs.name(), &error))
 }

@@ -19,7 +19,7 @@ use crate::error::{ConfigError, LabError};
 use advice::Advice;
 use device::DeviceTable;
 use nandlab_buffer::BufferConfig;
-use nandlab_fs::FsConfig;
+use nandlab_fs::{FsConfig, Over};
 use nandlab_ftl::FtlConfig;
 use nandlab_index::IndexConfig;
 use nandlab_workload::keys::KeySetting;
@@ -48,8 +48,9 @@ pub struct Experiment {
     /// The write buffer over the FTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferConfig>,
-    /// The flash translation layer.
-    pub ftl: FtlConfig,
+    /// The flash translation layer; none below a file system on bare flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ftl: Option<FtlConfig>,
     /// The NAND device.
     #[serde(serialize_with = "device::serialize")]
     pub device: Device,
@@ -78,7 +79,7 @@ struct Table {
     index: Option<IndexConfig>,
     fs: Option<FsConfig>,
     buffer: Option<BufferConfig>,
-    ftl: FtlConfig,
+    ftl: Option<FtlConfig>,
     #[serde(default)]
     device: DeviceTable,
 }
@@ -98,11 +99,14 @@ pub struct Host {
     /// Transactions of a file workload from one sample of `fs.samples` to the next; 0: as many as make at most 100.
     #[serde(skip_serializing_if = "is_zero")]
     pub sample_transactions: u64,
+    /// Whether these samples hold the live pages of each single block, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sample_blocks: bool,
 }
 
 impl Default for Host {
     fn default() -> Self {
-        Self { arrival: Arrival::Closed, queue_depth: 1, sample_transactions: 0 }
+        Self { arrival: Arrival::Closed, queue_depth: 1, sample_transactions: 0, sample_blocks: false }
     }
 }
 
@@ -166,7 +170,11 @@ impl Experiment {
 
     fn from_tree(tree: Tree, base: &Path) -> Result<Self, ConfigError> {
         let table: Table = typed::typed(&tree, "", &tree.root)?;
-        let (device, mut notices) = Device::from_table(&tree, table.device, base)?;
+        let is_bare = table.fs.as_ref().is_some_and(|fs| fs.over() == Over::Flash);
+        if table.ftl.is_none() && !is_bare {
+            return Err(tree.error("", Part::Key, "the experiment needs the key `ftl`".to_owned()));
+        }
+        let (device, mut notices) = Device::from_table(&tree, table.device, base, is_bare)?;
         let mut experiment = Self {
             seed: table.seed,
             workload: table.workload,
@@ -218,6 +226,11 @@ impl Experiment {
     pub fn sizing(&self) -> Result<Sizing, LabError> {
         let located = |(key, message)| ConfigError { message, key: Some(key), ..Default::default() };
         Ok(Sizing::of(self).map_err(located)?)
+    }
+
+    /// Whether the file system is on bare flash, without an FTL.
+    pub fn is_bare(&self) -> bool {
+        self.fs.as_ref().is_some_and(|fs| fs.over() == Over::Flash)
     }
 
     /// What a key workload is opened for.
@@ -285,10 +298,14 @@ impl Experiment {
         };
         let workload = self.workload.name();
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
-        let Host { arrival, queue_depth, sample_transactions } = self.host;
+        let Host { arrival, queue_depth, sample_transactions, sample_blocks } = self.host;
         if sample_transactions > 0 && self.fs.is_none() {
             let why = "it counts the transactions of a workload of files, and this one has none";
             return refuse("host.sample_transactions", &sample_transactions, why);
+        }
+        if sample_blocks && !self.is_bare() {
+            let why = "only a file system on bare flash knows the blocks, and this experiment has none";
+            return refuse("host.sample_blocks", &sample_blocks, why);
         }
         if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
             return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");

@@ -2,6 +2,7 @@
 
 use crate::engine::BufferCounts;
 use nandlab_buffer::{Accesses, Counts, Placement};
+use nandlab_nand::nvm::NvmUsage;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::Geometry;
 use serde::Serialize;
@@ -65,6 +66,19 @@ pub struct NvramRecord {
     pub time_us: f64,
     /// Energy of all accesses, J.
     pub energy_j: f64,
+}
+
+impl NvramRecord {
+    /// What all accesses between two moments cost, each counted once, whatever its length.
+    pub(crate) fn between(start: &NvmUsage, end: &NvmUsage) -> Self {
+        Self {
+            reads: end.reads - start.reads,
+            writes: end.writes - start.writes,
+            stored_words: end.stored_words - start.stored_words,
+            time_us: (end.time_ns - start.time_ns) as f64 / 1e3,
+            energy_j: (end.energy_nj - start.energy_nj) / 1e9,
+        }
+    }
 }
 
 /// Dirty pages in DRAM when the power goes.
@@ -157,9 +171,7 @@ impl BufferRecord {
             nvram: end.nvram.zip(start.nvram).map(|(end, start)| NvramRecord {
                 reads: accesses.reads,
                 writes: accesses.writes,
-                stored_words: end.stored_words - start.stored_words,
-                time_us: (end.time_ns - start.time_ns) as f64 / 1e3,
-                energy_j: (end.energy_nj - start.energy_nj) / 1e9,
+                ..NvramRecord::between(&start, &end)
             }),
             saving_max: saving(end.counts.dirty_dram_pages_max),
             saving_at_end: saving(end.counts.dirty_dram_pages),

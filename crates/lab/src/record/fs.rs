@@ -1,8 +1,11 @@
 //! The part of a record that is about a file system.
 
 use super::{FlashCounts, Latencies, Merges};
+use nandlab_fs::parts::collector::Counts;
+use nandlab_fs::BlockUse;
 use nandlab_workload::files::FileOp;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What a file system did. The requests to the device below are those in [`super::Record::host`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -126,7 +129,7 @@ pub struct VolumeRecord {
 }
 
 /// Counts after some of the transactions, from the first of them on.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FsSample {
     /// Transactions that are over.
     pub transactions: u64,
@@ -146,4 +149,56 @@ pub struct FsSample {
     pub busy_us: f64,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
+    /// Garbage collection of a file system on bare flash; null for others.
+    pub gc: Option<FsCollections>,
+    /// The blocks at this moment; null but on bare flash.
+    pub blocks: Option<FsBlocks>,
+}
+
+/// Garbage collection of a file system on bare flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FsCollections {
+    /// Blocks that were collected with enough erased ones at hand.
+    pub passive: u64,
+    /// Blocks that were collected with few erased ones.
+    pub aggressive: u64,
+    /// Blocks that were erased because their last page in use went, outside of collection.
+    pub emptied: u64,
+}
+
+impl FsCollections {
+    pub(crate) fn between(start: &Counts, end: &Counts) -> Self {
+        Self {
+            passive: end.passive - start.passive,
+            aggressive: end.aggressive - start.aggressive,
+            emptied: end.emptied - start.emptied,
+        }
+    }
+}
+
+/// What is in the blocks of a file system on bare flash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FsBlocks {
+    /// Blocks that were never written.
+    pub unused: u64,
+    /// Blocks with nothing in them, those included.
+    pub empty: u64,
+    /// Live pages, and the blocks that hold so many; ascending.
+    pub live: Vec<(u32, u64)>,
+    /// Live pages of each block; null unless asked for.
+    pub live_pages: Option<Vec<u32>>,
+}
+
+impl FsBlocks {
+    pub(crate) fn of(blocks: &[BlockUse], pe_cycles: &[u32], each: bool) -> Self {
+        let mut live = BTreeMap::new();
+        blocks.iter().for_each(|block| *live.entry(block.live).or_insert(0) += 1);
+        let is_unused = |(block, cycles): &(&BlockUse, &u32)| block.empty && **cycles == 0;
+        Self {
+            unused: blocks.iter().zip(pe_cycles).filter(is_unused).count() as u64,
+            empty: blocks.iter().filter(|block| block.empty).count() as u64,
+            live: live.into_iter().collect(),
+            live_pages: each.then(|| blocks.iter().map(|block| block.live).collect()),
+        }
+    }
 }

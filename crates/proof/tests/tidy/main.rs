@@ -329,7 +329,7 @@ fn every_file_system_is_explained() {
         if headings != HEADINGS {
             complaints.push(format!("{}: the headings are {headings:?}, expected {HEADINGS:?}", entry.name));
         }
-        let file = format!("crates/fs/src/{}.rs", entry.name);
+        let file = format!("crates/fs/src/{}", entry.file);
         let name = format!("| file system `{}`", entry.name);
         if !read_me.lines().any(|line| line.starts_with(&name) && line.contains(&file)) {
             complaints.push(format!("{}: README.md has no row with `{}` and {file}", entry.name, entry.name));
