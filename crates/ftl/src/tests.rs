@@ -6,6 +6,8 @@ use crate::{bast, block, fast, fmax, migration, mtbs, nftl, Disk, Ftl, FtlError}
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_nand::counting::Full;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
+use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
+use nandlab_nand::timed::Timed;
 use nandlab_nand::{Cell, Counting, Geometry, Lpn, Nand, ProgramOrder, Rules, Shape};
 
 /// Pages of a block, of one sector each.
@@ -15,6 +17,30 @@ pub(crate) const ORDERS: [ProgramOrder; 3] = [ProgramOrder::Any, ProgramOrder::A
 
 pub(crate) fn rules(program_order: ProgramOrder) -> Rules {
     Rules { program_order, ..Rules::default() }
+}
+
+/// An erased device of two dies that work at the same time: 10 blocks each, of 4 pages of one sector.
+pub(crate) fn two_dies() -> Timed<Counting<Full>> {
+    let shape = Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 10,
+        pages_per_block: 4,
+        page_bytes: 512,
+        spare_bytes: 16,
+    };
+    let timing = Timing {
+        read_us: 1.0,
+        program_us: 10.0,
+        erase_us: 100.0,
+        transfer_ns_per_byte: 0.0,
+        spare_read_us: None,
+        spare_program_us: None,
+        copy: PageCopy::Copyback,
+        plane_overlap: PlaneOverlap::None,
+    };
+    Timed::new(Counting::new(Geometry::new(shape).unwrap(), Rules::default()), &timing)
 }
 
 /// An erased disk of `pages` pages on `blocks` blocks.

@@ -1,11 +1,11 @@
 //! What the page map waits for before it erases, on dies that work at the same time.
 
 use super::{Config, PageMap};
+use crate::tests::two_dies;
 use crate::Ftl;
 use nandlab_nand::counting::Full;
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask, Shape, Time};
+use nandlab_nand::{BlockId, Counting, Lpn, Nand, SectorMask, Time};
 
 type Device = Timed<Counting<Full>>;
 
@@ -13,26 +13,7 @@ const PAGE: SectorMask = SectorMask(1);
 
 /// The page map on two dies of blocks of 4 pages of one sector, with 12 pages written and flushed.
 fn filled() -> (PageMap, Device) {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 10,
-        pages_per_block: 4,
-        page_bytes: 512,
-        spare_bytes: 16,
-    };
-    let timing = Timing {
-        read_us: 1.0,
-        program_us: 10.0,
-        erase_us: 100.0,
-        transfer_ns_per_byte: 0.0,
-        spare_read_us: None,
-        spare_program_us: None,
-        copy: PageCopy::Copyback,
-        plane_overlap: PlaneOverlap::None,
-    };
-    let mut nand = Timed::new(Counting::new(Geometry::new(shape).unwrap(), Rules::default()), &timing);
+    let mut nand = two_dies();
     let mut ftl = PageMap::mount(&mut nand, 16, &Config::default()).unwrap();
     for at in 0..12 {
         write(&mut ftl, &mut nand, at);

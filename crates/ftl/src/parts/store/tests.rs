@@ -1,16 +1,14 @@
 //! Tests of what the store does for any scheme, with the block map as the one that is at hand.
 
 use crate::block::{BlockMap, Config};
-use crate::tests::{submit, write};
+use crate::tests::{submit, two_dies, write};
 use crate::{Disk, Ftl};
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_nand::counting::Full;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
-use nandlab_nand::timed::Timed;
-use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask, Shape};
+use nandlab_nand::{BlockId, Counting, Geometry, Lpn, Nand, Rules, SectorMask};
 
 type Lab = Disk<BlockMap, Counting>;
 
@@ -111,26 +109,7 @@ fn a_failed_note_moves_the_live_notes_of_its_block() {
 
 #[test]
 fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
-    let shape = Shape {
-        channels: 2,
-        dies_per_channel: 1,
-        planes_per_die: 1,
-        blocks_per_plane: 10,
-        pages_per_block: 4,
-        page_bytes: 512,
-        spare_bytes: 16,
-    };
-    let timing = Timing {
-        read_us: 1.0,
-        program_us: 10.0,
-        erase_us: 100.0,
-        transfer_ns_per_byte: 0.0,
-        spare_read_us: None,
-        spare_program_us: None,
-        copy: PageCopy::Copyback,
-        plane_overlap: PlaneOverlap::None,
-    };
-    let mut nand = Timed::new(Counting::<Full>::new(Geometry::new(shape).unwrap(), Rules::default()), &timing);
+    let mut nand = two_dies();
     let mut ftl = BlockMap::mount(&mut nand, 16, &Config::default()).unwrap();
     let page = SectorMask(1);
     (0..16).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &()).unwrap());
