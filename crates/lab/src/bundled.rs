@@ -26,8 +26,8 @@ pub(crate) use bundled;
 pub(crate) fn assert_complete(list: &[Bundled], folder: &str) {
     let folder = format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"));
     let mut files: Vec<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .expect("the folder of the sources is there")
+        .map(|entry| entry.expect("its entries can be read").file_name().to_string_lossy().into_owned())
         .filter_map(|name| name.strip_suffix(".toml").map(str::to_owned))
         .collect();
     files.sort();
