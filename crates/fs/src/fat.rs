@@ -226,7 +226,7 @@ impl<'v, 'd> Fat<'v, 'd> {
     /// Whether the clusters that a file lacks for so many bytes are there.
     fn refuse_too_long(&self, now: u64, then: u64) -> Result<(), FsError> {
         if then > MOST_FILE_BYTES {
-            return Err(FsError::Full { what: format!("a file has at most {MOST_FILE_BYTES} bytes, not {then}") });
+            return Err(FsError::TooLong { most: MOST_FILE_BYTES });
         }
         let cluster = self.layout.cluster_bytes();
         let lacking = then.div_ceil(cluster).saturating_sub(now.div_ceil(cluster));

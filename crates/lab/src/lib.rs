@@ -19,6 +19,7 @@ mod memory;
 mod meter;
 mod mounts;
 mod notices;
+mod on_directory;
 mod on_flash;
 mod oplog;
 pub mod papers;

@@ -113,6 +113,8 @@ pub enum StopReason {
     FsFull,
     /// A page of the index or of the file system was lost to bit errors.
     Unreadable,
+    /// The system of this machine refused an operation in a real directory.
+    FsFailed,
 }
 
 /// What the host asked. A request that failed is counted, its sectors are not.
@@ -398,7 +400,8 @@ impl Wear {
         for &cycles in pe_cycles {
             *counts.entry(cycles).or_insert(0u64) += 1;
         }
-        let blocks = pe_cycles.len() as f64;
+        // Without a device there are no blocks.
+        let blocks = pe_cycles.len().max(1) as f64;
         let mean = counts.iter().map(|(&cycles, &n)| f64::from(cycles) * n as f64).sum::<f64>() / blocks;
         let squares = counts
             .iter()
@@ -449,8 +452,8 @@ pub struct Sample {
     pub erases: u64,
 }
 
-/// The device of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// The device of a run; "none", with zeros, where a real directory takes its place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DeviceRecord {
     /// Name of the profile.
     pub name: String,
@@ -475,10 +478,23 @@ pub struct DeviceRecord {
 pub struct Speed {
     /// Seconds.
     pub wall_s: f64,
+    /// Those of the parts of a workload of files; null for others.
+    pub phases: Option<SpeedPhases>,
     /// Requests a second.
     pub requests_per_s: f64,
     /// Page programs a second.
     pub programs_per_s: f64,
+}
+
+/// Seconds that the parts of a workload of files took, as in [`FsPhases`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SpeedPhases {
+    /// Before the first transaction, format and mount included.
+    pub set_up_s: f64,
+    /// The transactions.
+    pub transactions_s: f64,
+    /// After the last.
+    pub clean_up_s: f64,
 }
 
 impl Record {
