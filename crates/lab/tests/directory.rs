@@ -8,6 +8,7 @@ use nandlab_lab::{inspect, run, Control, LabError, Phase};
 use nandlab_workload::{Asks, LIST};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// A folder that goes with the test.
 struct Folder(PathBuf);
@@ -49,11 +50,20 @@ fn timeless(record: &Record) -> String {
     Record { speed: nandlab_lab::record::Speed::default(), ..record.clone() }.to_json()
 }
 
-/// Whether a run has begun so many transactions.
-fn is_at(control: &Control, transactions: u64) -> bool {
-    let (phase, done, _) = control.progress();
-    phase == Phase::Workload && done >= transactions
+/// Waits until a run has begun so many transactions.
+fn wait_for(control: &Control, transactions: u64) {
+    loop {
+        let (phase, done, _) = control.progress();
+        assert!(phase != Phase::Done, "the run ended by itself");
+        if phase == Phase::Workload && done >= transactions {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
+
+/// A run that would not end.
+const ENDLESS: [&str; 2] = ["workload.postmark.transactions=1_000_000_000", "workload.postmark.bias_create=6"];
 
 #[test]
 fn every_workload_of_files_does_the_same_in_a_directory_as_on_fat_and_leaves_it_empty() {
@@ -70,7 +80,7 @@ fn every_workload_of_files_does_the_same_in_a_directory_as_on_fat_and_leaves_it_
             &workload,
             "fs={ fat={} }",
             "ftl={ page={} }",
-            "device={ capacity=\"16 MiB\", model=\"counting\" }",
+            "device={ capacity=\"16 MiB\", over_provisioning=0.2, model=\"counting\" }",
             "host.sample_transactions=0",
         ];
         let simulated = record(&folder, &on_fat).unwrap();
@@ -106,13 +116,11 @@ fn there_is_no_device_and_no_simulated_time() {
 #[test]
 fn a_run_that_is_stopped_leaves_nothing_behind() {
     let folder = Folder::new("stopped");
-    let experiment = parse(POSTMARK, &folder.0, &["workload.postmark.transactions=1_000_000_000"]).unwrap();
+    let experiment = parse(POSTMARK, &folder.0, &ENDLESS).unwrap();
     let control = Control::default();
     let record = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&experiment, &folder.0, &control, None));
-        while !is_at(&control, 2000) {
-            std::thread::yield_now();
-        }
+        wait_for(&control, 2000);
         assert!(folder.names().len() > 2, "it is under way");
         control.cancel();
         running.join().unwrap().unwrap()
@@ -132,9 +140,7 @@ fn what_somebody_else_puts_there_stays_and_stops_the_run() {
     let (mine, other) = (folder.0.join("in/60000"), folder.0.join("in/note"));
     let record = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&experiment, &folder.0, &control, None));
-        while folder.names().len() < 10 {
-            std::thread::yield_now();
-        }
+        wait_for(&control, 0);
         fs::write(&mine, "mine").unwrap();
         fs::write(&other, "a note").unwrap();
         running.join().unwrap().unwrap()
@@ -153,13 +159,11 @@ fn what_somebody_else_puts_there_stays_and_stops_the_run() {
 #[test]
 fn a_subdirectory_with_a_file_of_somebody_else_is_told() {
     let folder = Folder::new("told");
-    let experiment = parse(POSTMARK, &folder.0, &["workload.postmark.transactions=1_000_000_000"]).unwrap();
+    let experiment = parse(POSTMARK, &folder.0, &ENDLESS).unwrap();
     let control = Control::default();
     let record = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&experiment, &folder.0, &control, None));
-        while !is_at(&control, 100) {
-            std::thread::yield_now();
-        }
+        wait_for(&control, 100);
         fs::write(folder.0.join("in/s1/note"), "a note").unwrap();
         control.cancel();
         running.join().unwrap().unwrap()
