@@ -19,7 +19,8 @@
 //!
 //! ## Recovery
 //! None: FAT has no journal. After a sync everything is on the device; a cut later may leave lost clusters, or an entry
-//! and a chain that do not agree.
+//! and a chain that do not agree. On a device that keeps the order of its writes everything can be read all the same, and
+//! fsck mends the rest; on another one fsck comes first, since the library trusts what it reads.
 //!
 //! ## Invariants
 //! The copies of the FAT are equal after every operation, and the free clusters counted here are those of the FAT.

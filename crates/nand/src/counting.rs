@@ -336,9 +336,9 @@ impl<S: SpareStore> Nand for Counting<S> {
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
         let moved =
             if self.states.high_water(block) == place { self.copy_next(from, (to, block), aux, seq) } else { 0 };
-        for (n, &from) in (0..).zip(from).skip(moved) {
-            let (to, seq) = (Ppa(to.0 + n), Seq(seq.0 + u64::from(n)));
-            self.copy(from, to, Oob::renewed(aux, seq)).map_err(|error| (n as usize, error))?;
+        for (n, &from) in (moved..).zip(&from[moved..]) {
+            let (to, seq) = (Ppa(to.0 + n as u32), Seq(seq.0 + n as u64));
+            self.copy(from, to, Oob::renewed(aux, seq)).map_err(|error| (n, error))?;
         }
         Ok(())
     }

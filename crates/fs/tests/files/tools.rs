@@ -4,8 +4,8 @@
 use crate::conformance::fats;
 use crate::disk::Disk;
 use crate::model::{assert_same, tree_of, Model, Node, Tree};
-use nandlab_fs::fat::Config;
 use nandlab_block::Error;
+use nandlab_fs::fat::Config;
 use nandlab_fs::{FileSystem, FsError};
 use nandlab_nand::random::Random;
 use std::path::{Path, PathBuf};
@@ -169,13 +169,16 @@ fn work(fs: &mut dyn FileSystem, random: &mut Random) -> Result<(), FsError> {
     Ok(())
 }
 
-/// Looks at everything; what is damaged is said, and neither panics nor takes for ever.
+/// Reads everything; how much of it cannot be read.
 fn look_at_all(fs: &mut dyn FileSystem) -> u32 {
     let mut damaged = 0;
     for folder in ["", "work", "work/d", "kept"] {
-        let Ok(names) = fs.list(folder) else {
-            damaged += 1;
-            continue;
+        let names = match fs.list(folder) {
+            Err(FsError::NotFound { .. }) => continue,
+            listed => listed.unwrap_or_else(|_| {
+                damaged += 1;
+                Vec::new()
+            }),
         };
         for name in names {
             let path = format!("{folder}/{name}");
@@ -194,7 +197,7 @@ fn fsck_repairs_what_a_cut_leaves_and_what_was_synced_before_is_there() {
     if !are_installed(&["fsck.vfat"]) {
         return;
     }
-    let (mut dirty, mut damaged) = (0, 0);
+    let mut dirty = 0;
     for case in 0..96 {
         let (config, bytes) = fats().swap_remove(case as usize % 12);
         let folder = Folder::new(&format!("cut-{case}"));
@@ -206,7 +209,7 @@ fn fsck_repairs_what_a_cut_leaves_and_what_was_synced_before_is_there() {
         let kept = |n: u8| vec![n; 300 * usize::from(n)];
         config
             .mounted(&mut disk, |fs| {
-                ["kept", "work"].map(|path| fs.mkdir(path).unwrap());
+                ["kept", "work"].iter().for_each(|path| fs.mkdir(path).unwrap());
                 for n in 0..9 {
                     let file = fs.create(&format!("kept/file {n}")).unwrap();
                     fs.write(file, 0, &kept(n)).unwrap();
@@ -217,19 +220,19 @@ fn fsck_repairs_what_a_cut_leaves_and_what_was_synced_before_is_there() {
         disk.left = 5 + random.below(400);
         let ended = config.mounted(&mut disk, |fs| work(fs, &mut random));
         assert!(matches!(ended, Ok(Err(FsError::Device(Error::PowerLost))) | Err(_)), "{config:?}: {ended:?}");
-        disk.power_up(&mut random);
+        // The device keeps the order of its writes: without, a directory may hold what was there before.
+        disk.left = u64::MAX;
         std::fs::write(&image, &disk.bytes).unwrap();
-        let found = config.mounted(&mut disk, |fs| look_at_all(fs));
-        damaged += u32::from(!matches!(found, Ok(0)));
-        // 1: errors were found and mended.
-        let status = run("fsck.vfat", &["-a", image_name]).status.code();
-        assert!(matches!(status, Some(0 | 1)), "{config:?}, case {case}: {status:?}");
-        dirty += u32::from(status == Some(1));
+        assert_eq!(config.mounted(&mut disk, |fs| look_at_all(fs)), Ok(0), "{config:?}, case {case}, cut");
+        // 1: errors were found and mended; what it mends may be an error to its next pass, up to the third.
+        let passes: Vec<Option<i32>> = (0..3).map(|_| run("fsck.vfat", &["-a", image_name]).status.code()).collect();
+        assert!(passes.iter().all(|status| matches!(status, Some(0 | 1))), "{config:?}, case {case}: {passes:?}");
+        dirty += u32::from(passes[0] == Some(1));
         expect_success("fsck.vfat", &["-n", image_name], &format!("{config:?}, case {case}, mended"));
         let mut disk = Disk::of(std::fs::read(&image).unwrap());
         config
             .mounted(&mut disk, |fs| {
-                assert_eq!(look_at_all(fs), 0, "{config:?}, case {case}");
+                assert_eq!(look_at_all(fs), 0, "{config:?}, case {case}, mended");
                 for n in 0..9 {
                     let file = fs.open(&format!("kept/file {n}")).unwrap();
                     let mut read = vec![0xEE; 3000];
@@ -239,7 +242,7 @@ fn fsck_repairs_what_a_cut_leaves_and_what_was_synced_before_is_there() {
             })
             .unwrap();
     }
-    println!("fsck mended {dirty} of 96 volumes; {damaged} had something that could not be read");
+    println!("fsck mended {dirty} of 96 volumes");
     assert!(dirty > 48, "only {dirty} cuts left something to mend");
 }
 
