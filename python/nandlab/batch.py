@@ -120,9 +120,14 @@ def _stop(running: dict[int, Run], outcomes: list[Outcome]) -> None:
         run.cancel()
     end = time.monotonic() + STOP_S
     try:
-        while running and time.monotonic() < end:
-            _collect(running, outcomes, POLL_S)
-    finally:
-        # Also after one more Ctrl-C: what is in a real directory is not left there.
-        while any(run.cleans_up() for run in running.values()):
-            _collect(running, outcomes, POLL_S)
+        _collect_until(end, running, outcomes)
+    except KeyboardInterrupt:
+        # What is in a real directory is not left there for one more Ctrl-C.
+        _collect_until(end, running, outcomes)
+        raise
+
+
+def _collect_until(end: float, running: dict[int, Run], outcomes: list[Outcome]) -> None:
+    """Takes in what ends before `end`, and waits for those that remove what they made."""
+    while running and (time.monotonic() < end or any(run.cleans_up() for run in running.values())):
+        _collect(running, outcomes, POLL_S)
