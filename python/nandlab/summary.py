@@ -245,6 +245,12 @@ def _of_device(result: Result, number: float) -> float | None:
     return number if has_device(result) else None
 
 
+def _transactions_by_the_clock(result: Result) -> float | None:
+    """How long the transactions took in a real directory, in microseconds."""
+    phases = result.speed.phases
+    return None if has_device(result) or phases is None else phases.transactions_s * 1e6
+
+
 def _percent(share: float | None) -> str:
     return units.NO_VALUE if share is None else units.percent(share)
 
@@ -272,6 +278,7 @@ _COLUMNS = (
         lambda result: None if result.fs is None else result.fs.phases.transactions.time_us,
         units.time_us,
     ),
+    Column("by the clock", lambda result: _transactions_by_the_clock(result), units.time_us),
     Column("RAM", lambda result: _of_device(result, result.ram.total_bytes), units.size),
 )
 

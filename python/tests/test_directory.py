@@ -71,10 +71,9 @@ def test_tables_and_reports_have_what_there_is(nandlab_command, postmark, tmp_pa
     assert "Wear" not in page
     sets = ("--set", "fs=yaffs", "--set", 'device.capacity="8 MiB"')
     assert nandlab_command("run", postmark, *sets).status == 0
-    fat = "{fat={root_entries=4096}}"
-    both = nandlab_command("compare", postmark, "--vary", f"fs=yaffs,{{posix={{directory='in'}}}},{fat}")
-    # The first has a device of its own, the last has no FTL.
-    assert "needs the key `ftl`" in both.out + both.err
+    both = nandlab_command("compare", postmark, "--vary", "fs={posix={directory='in'}},yaffs,minv")
+    assert both.status == 0
+    assert re.search(r"^\{posix=.* –  .* [\d.]+ [µm]?s +–$", both.out, re.MULTILINE)
     assert nandlab_command("check", postmark).out.endswith("# no device: the directory is there, and empty\n")
     assert is_empty(postmark)
 
@@ -123,6 +122,26 @@ def test_who_interrupts_python_leaves_nothing(postmark):
     with pytest.raises(KeyboardInterrupt):
         experiment.run(progress=stop)
     assert is_empty(postmark)
+
+
+def test_a_directory_takes_the_place_of_the_tables_of_a_device(nandlab_command, tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "experiments").mkdir()
+    path = tmp_path / "experiments" / "fat.toml"
+    path.write_text(
+        '[workload.phone]\ntransactions = 3\n[fs.fat]\n[ftl.page]\n[device]\ncapacity = "64 MiB"\n'
+    )
+    sets = ["--set", "fs={posix={directory='../in'}}"]
+    ended = nandlab_command("run", path, *sets)
+    assert ended.status == 2
+    assert "leave [device] out (--set device=none)" in ended.err
+    sets += ["--set", "device=none", "--set", "ftl=none"]
+    assert nandlab_command("run", path, *sets).status == 0
+    # On the command line a path starts where one is.
+    sets += ["--set", "fs.posix.directory=in"]
+    assert nandlab_command("run", path, *sets, cwd=tmp_path).status == 0
+    runs = nandlab_command("compare", path, "--vary", "buffer=none,lru", "--json").document["runs"]
+    assert [run["result"]["buffer"] is None for run in runs] == [True, False]
 
 
 def test_a_directory_that_is_not_there_or_not_empty_is_refused(nandlab_command, postmark):
