@@ -232,6 +232,13 @@ fn what_needs_a_device_is_refused_with_a_way_out() {
     assert!(!run(&experiment, &folder.0, &Control::default(), None).unwrap().partial);
     let yaffs = ["fs=yaffs", "ftl=none", "buffer=none", "precondition=none"];
     assert!(parse(text, &folder.0, &yaffs).unwrap().ftl.is_none());
-    let error = parse(text, &folder.0, &["ftl=none"]).unwrap_err().to_string();
-    assert!(error.contains("the experiment needs the key `ftl`"), "{error}");
+    for (set, sentence) in [
+        ("ftl=none", "the experiment needs the key `ftl`"),
+        ("fttl=none", "the experiment has no key `fttl`; did you mean `ftl`?"),
+        ("workload=none", "workload: expected one of"),
+        ("seed=none", "seed: expected a whole number from 0 to 18446744073709551615, given nothing"),
+    ] {
+        let error = parse(text, &folder.0, &[set]).unwrap_err().to_string();
+        assert!(error.contains(sentence), "{error}");
+    }
 }

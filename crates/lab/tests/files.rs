@@ -151,6 +151,13 @@ fn a_full_volume_ends_the_run_with_what_was_measured() {
 }
 
 #[test]
+fn a_full_volume_of_a_given_size_names_that_size() {
+    let record = record(SMALL, &["fs.fat.volume_bytes=\"40 KiB\""]);
+    let message = record.stopped.unwrap().message;
+    assert!(message.ends_with("; a larger fs.fat.volume_bytes has more, or the workload needs less"), "{message}");
+}
+
+#[test]
 fn each_way_out_of_a_full_root_directory_leads_out() {
     for way in [
         &["fs.fat.root_entries=4096"][..],

@@ -72,10 +72,8 @@ struct Table {
     #[serde(default = "default_seed")]
     seed: u64,
     workload: WorkloadConfig,
-    #[serde(default)]
-    host: Host,
-    #[serde(default)]
-    precondition: Precondition,
+    host: Option<Host>,
+    precondition: Option<Precondition>,
     index: Option<IndexConfig>,
     fs: Option<FsConfig>,
     buffer: Option<BufferConfig>,
@@ -181,8 +179,8 @@ impl Experiment {
         let mut experiment = Self {
             seed: table.seed,
             workload: table.workload,
-            host: table.host,
-            precondition: table.precondition,
+            host: table.host.unwrap_or_default(),
+            precondition: table.precondition.unwrap_or_default(),
             index: table.index,
             fs: table.fs,
             buffer: table.buffer,

@@ -168,11 +168,7 @@ impl Tree {
             }
             Err(_) => Value::String(text.to_owned()),
         };
-        if !path.contains('.') && value == "none" {
-            self.root.as_object_mut().expect("a text is a table").shift_remove(path);
-            self.sets.push((path.to_owned(), set.to_owned()));
-            return Ok(());
-        }
+        let value = if !path.contains('.') && value == "none" { Value::Null } else { value };
         let mut at = &mut self.root;
         let mut steps: Vec<&str> = path.split('.').collect();
         let last = steps.pop().expect("split has at least one part");

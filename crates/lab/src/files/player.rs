@@ -346,6 +346,9 @@ fn way_out(fs: &FsConfig, error: &FsError) -> String {
             )
         }
         (_, FsError::TooLong { .. }) => "smaller files fit".to_owned(),
+        (FsConfig::Fat(fat), _) if fat.volume_bytes.is_some() => {
+            format!("a larger fs.fat.volume_bytes has more, or {less}")
+        }
         (FsConfig::Minv(_), _) => format!("a larger device.capacity or fs.minv.objects has more, or {less}"),
         (FsConfig::Posix(_), _) => format!("a directory on a larger disk has more, or {less}"),
         _ => format!("a larger device.capacity has more, or {less}"),
