@@ -4,7 +4,8 @@
 //! The same workloads through the calls of the operating system: what they mean to a system that nobody here wrote, and
 //! how long they take on this machine. There is no device: everything about flash in the result is zero, and no time is
 //! simulated. The time by the clock on the wall stands in `speed`, with the parts of the run; it differs from run to run,
-//! and tells more of the system's cache than of its disk unless the workload syncs.
+//! and tells more of the system's cache than of its disk unless the workload syncs. The looks that keep a run inside of the
+//! directory, a call for each name of a path, are in it.
 //!
 //! ## Write path
 //! Each operation is the call of its name, reads and writes at a position after a seek. A sync is an fsync of the file;

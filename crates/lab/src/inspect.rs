@@ -3,8 +3,7 @@
 use crate::build::unmountable;
 use crate::config::Experiment;
 use crate::error::LabError;
-use crate::record::DeviceRecord;
-use crate::run::device_record;
+use crate::record::{device_record, DeviceRecord};
 use crate::source::count;
 use nandlab_fs::Over;
 use nandlab_workload::trace::Summary;

@@ -35,4 +35,4 @@ mod verify;
 pub use control::{Control, Phase};
 pub use error::{ConfigError, LabError, TraceError};
 pub use inspect::inspect;
-pub use run::{device_record, run};
+pub use run::run;

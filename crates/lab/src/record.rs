@@ -1,14 +1,18 @@
 //! The result of a run: stable names, each with its unit. Serialized as JSON.
 
 mod buffer;
+mod device;
 mod fs;
 mod index;
 mod recycling;
+mod speed;
 
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
+pub use device::{device_record, DeviceRecord};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use recycling::RecyclingRecord;
+pub use speed::{Speed, SpeedPhases};
 
 use crate::config::Experiment;
 use nandlab_ftl::Events;
@@ -450,51 +454,6 @@ pub struct Sample {
     pub written_sectors: u64,
     /// Erases so far.
     pub erases: u64,
-}
-
-/// The device of a run; "none", with zeros, where a real directory takes its place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct DeviceRecord {
-    /// Name of the profile.
-    pub name: String,
-    /// Blocks.
-    pub blocks: u32,
-    /// Pages of a block.
-    pub pages_per_block: u32,
-    /// Bytes of a page.
-    pub page_bytes: u32,
-    /// Bytes of the flash.
-    pub physical_bytes: u64,
-    /// Bytes exported.
-    pub logical_bytes: u64,
-    /// Physical over logical size, minus 1.
-    pub over_provisioning: f64,
-    /// Dies.
-    pub dies: u32,
-}
-
-/// How fast the simulation ran, in real time; preconditioning and mount left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Speed {
-    /// Seconds.
-    pub wall_s: f64,
-    /// Those of the parts of a workload of files; null for others.
-    pub phases: Option<SpeedPhases>,
-    /// Requests a second.
-    pub requests_per_s: f64,
-    /// Page programs a second.
-    pub programs_per_s: f64,
-}
-
-/// Seconds that the parts of a workload of files took, as in [`FsPhases`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct SpeedPhases {
-    /// Before the first transaction, format and mount included.
-    pub set_up_s: f64,
-    /// The transactions.
-    pub transactions_s: f64,
-    /// After the last.
-    pub clean_up_s: f64,
 }
 
 impl Record {

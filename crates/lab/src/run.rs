@@ -1,7 +1,7 @@
 //! Runs an experiment and measures it.
 
 use crate::build::with_engine;
-use crate::config::{Arrival, Device, Experiment, Model, Sizing};
+use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::engine::{assert_conservation, BufferCounts, Engine, NvramState};
 use crate::error::{ConfigError, LabError};
@@ -14,7 +14,7 @@ use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
-    BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, MatrixRow, Merges, MountRecord,
+    device_record, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, MatrixRow, Merges, MountRecord,
     PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped, Throughput, Wear,
 };
 use crate::source::Source;
@@ -457,24 +457,6 @@ fn piece_length(batch: &[Request]) -> usize {
         sectors > PIECE_SECTORS
     });
     longer.map_or(batch.len(), |length| length.max(1))
-}
-
-/// What the device of an experiment is; nothing, where a real directory takes its place.
-pub fn device_record(device: &Device, sizing: &Sizing) -> DeviceRecord {
-    if device.is_stand_in() {
-        return DeviceRecord { name: "none".to_owned(), ..DeviceRecord::default() };
-    }
-    let geometry = &sizing.geometry;
-    DeviceRecord {
-        name: device.profile.name.clone(),
-        blocks: geometry.blocks(),
-        pages_per_block: geometry.pages_per_block(),
-        page_bytes: geometry.page_bytes(),
-        physical_bytes: u64::from(geometry.pages()) * u64::from(geometry.page_bytes()),
-        logical_bytes: sizing.logical_bytes(),
-        over_provisioning: sizing.over_provisioning(),
-        dies: geometry.dies(),
-    }
 }
 
 pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {
