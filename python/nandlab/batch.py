@@ -8,11 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from nandlab._native import DeviceFull, NandlabError
-from nandlab.experiment import POLL_S, Experiment, Run
+from nandlab.experiment import POLL_S, STOP_S, Experiment, Run
 from nandlab.result import Result
-
-STOP_S = 0.8
-"""How long a stop may take before what has not answered is given up."""
 
 
 @dataclass(frozen=True)
@@ -122,5 +119,15 @@ def _stop(running: dict[int, Run], outcomes: list[Outcome]) -> None:
     for run in running.values():
         run.cancel()
     end = time.monotonic() + STOP_S
-    while running and time.monotonic() < end:
+    try:
+        _collect_until(end, running, outcomes)
+    except KeyboardInterrupt:
+        # What is in a real directory is not left there for one more Ctrl-C.
+        _collect_until(end, running, outcomes)
+        raise
+
+
+def _collect_until(end: float, running: dict[int, Run], outcomes: list[Outcome]) -> None:
+    """Takes in what ends before `end`, and waits for those that remove what they made."""
+    while running and (time.monotonic() < end or any(run.cleans_up() for run in running.values())):
         _collect(running, outcomes, POLL_S)

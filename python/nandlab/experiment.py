@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import reprlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,6 +24,8 @@ Progress = Callable[[str, int, int], object]
 In the phase "opening" the requests are records of a trace that is looked through."""
 
 POLL_S = 0.05
+STOP_S = 0.8
+"""How long a stop may take before what has not answered is given up."""
 
 _EXAMPLES = {
     "workload": "nandlab.workload.uniform()",
@@ -45,11 +48,11 @@ class Experiment:
 
     Args:
         workload: Exactly one workload.
-        ftl: Exactly one FTL; none below a file system on bare flash.
+        ftl: Exactly one FTL; none below a file system on bare flash, or a real directory.
         index: The index that a workload of keys asks.
         fs: The file system that a workload of files uses.
         buffer: At most one write buffer over the FTL.
-        device: The NAND device.
+        device: The NAND device; none below a real directory.
         host: How requests arrive.
         precondition: What is written before the workload.
         seed: Start of the random numbers. Same seed, same result, on every machine.
@@ -195,7 +198,8 @@ class Experiment:
             TraceError: The trace is malformed or does not fit the device.
             DeviceFull: Too few good blocks are left, or the index or the file system is full. Its `result` is
                 what was measured until then, marked partial; None where the device could not even be opened.
-            NandlabError: A page of the index or file system was lost to bit errors; with a `result` too.
+            NandlabError: A page of the index or file system was lost to bit errors, or this machine refused
+                an operation in a real directory; with a `result` too.
 
         """
         target = None if op_log is None else os.fspath(op_log)
@@ -208,7 +212,7 @@ class Experiment:
                     if progress is not None:
                         progress(*run.progress())
             except BaseException:
-                run.cancel()
+                run.stop()
                 raise
             result = run.partial_result()
             if target is not None and log is not None and target.endswith(".parquet"):
@@ -222,7 +226,8 @@ class Experiment:
 
     def _read(self, resolved: Mapping[str, Any]) -> list[Path]:
         """The trace and the profile; bundled profiles, which have names and no paths, are no files."""
-        profile = resolved["device"]["profile"]
+        # Below a real directory there is no device.
+        profile = resolved.get("device", {}).get("profile", "")
         is_path = "/" in profile or "\\" in profile or profile.endswith(".toml")
         named = [
             profile if is_path else None,
@@ -300,10 +305,11 @@ class Experiment:
             resolved = self.resolve()
         except _native.ConfigError as error:
             return f"{of} that cannot run: {error}>"
-        (workload,), device = resolved["workload"], resolved["device"]
+        (workload,), device = resolved["workload"], resolved.get("device")
         (below,) = resolved["ftl"] if "ftl" in resolved else resolved["fs"]
-        size = f" {device['capacity']}" if "capacity" in device else ""
-        return f"{of}: {workload}, {below}, {device['profile']}{size}, seed {resolved['seed']}>"
+        on = f", {device['profile']}" if device else f" in {resolved['fs'][below]['directory']}"
+        size = f" {device['capacity']}" if device and "capacity" in device else ""
+        return f"{of}: {workload}, {below}{on}{size}, seed {resolved['seed']}>"
 
 
 class Run:
@@ -329,13 +335,25 @@ class Run:
         """Asks it to stop; `result()` is then what it has come to, marked partial."""
         self._job.cancel()
 
+    def stop(self) -> None:
+        """Cancels it, and waits until it has removed what it made in a real directory, if it did."""
+        self._job.cancel()
+        end = time.monotonic() + STOP_S
+        while not self._job.wait(POLL_S) and (time.monotonic() < end or self.cleans_up()):
+            pass
+
+    def cleans_up(self) -> bool:
+        """Whether it removes what it made in a real directory, which is worth waiting for."""
+        return self.progress()[0] == "cleaning up"
+
     def result(self) -> Result:
         """The result, once `wait()` has said that the end has come.
 
         Raises:
             DeviceFull: Too few good blocks are left, or the index or the file system is full; its `result` is
                 what was measured until then.
-            NandlabError: A page of the index or file system was lost to bit errors; with a `result` too.
+            NandlabError: A page of the index or file system was lost to bit errors, or this machine refused
+                an operation in a real directory; with a `result` too.
 
         """
         return _unless_it_failed(self.partial_result())
@@ -357,7 +375,8 @@ def _refuse_other_than_tables(tree: Mapping[str, Any]) -> None:
 def _unless_it_failed(result: Result) -> Result:
     stopped = result.stopped
     if stopped is not None and stopped.why != "cancelled":
-        error = _native.NandlabError if stopped.why == "unreadable" else _native.DeviceFull
+        failed = stopped.why in ("unreadable", "fs_failed")
+        error = _native.NandlabError if failed else _native.DeviceFull
         raised = error(stopped.message)
         raised.result = result
         raise raised

@@ -82,3 +82,14 @@ def minv(
         nvram: What an access to the NVRAM costs; nothing unless given. Default {"unit_bytes": 8,
             "read_ns": 0.0, "write_ns": 0.0, "read_nj": 0.0, "write_nj": 0.0}.
     """
+
+def posix(
+    *,
+    directory: str,
+) -> Choice:
+    """A real directory of this machine, with whatever file system it lies on.
+
+    Args:
+        directory: The directory, which must be empty; a relative path starts from the folder of the
+            experiment's file.
+    """

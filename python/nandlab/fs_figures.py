@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nandlab import units
-from nandlab.result import FsFigures, FsPhase, Result
+from nandlab.result import FsFigures, FsPhase, Result, Speed
 
 Row = tuple[str, str, str]
 """Name, value and explanation."""
@@ -24,6 +24,27 @@ def rows(fs: FsFigures) -> list[Row]:
             f"{_cost(phases.format)}; {_cost(phases.mount)}; in no figure below but P/E cycles",
         ),
     ]
+
+
+def directory_rows(fs: FsFigures, speed: Speed) -> list[Row]:
+    """The rows of a real directory: what was done, and how long it took on this machine."""
+    took = speed.phases
+    wall = "by the clock on the wall: not the same twice"
+    rate = f"; {units.count(fs.transactions / took.transactions_s)}/s" if took and took.transactions_s else ""
+    found = [
+        ("transactions", units.count(fs.transactions), ""),
+        ("operations", units.count(fs.operations.total), _operations(fs)),
+    ]
+    if took is not None:
+        found += [
+            ("time of transactions", _seconds(took.transactions_s), f"{wall}{rate}"),
+            ("set up, clean up", "", " and ".join(_seconds(s) for s in (took.set_up_s, took.clean_up_s))),
+        ]
+    return found
+
+
+def _seconds(seconds: float) -> str:
+    return units.time_us(seconds * 1e6)
 
 
 def bare_rows(result: Result) -> list[Row]:

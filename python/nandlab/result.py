@@ -20,10 +20,10 @@ class Stopped(View):
 
     "cancelled": by the caller; "worn_out": too few good blocks; "index_full": no page is left for the index;
     "fs_full": the file system has no room; "unreadable": a page of the index or the file system was lost to
-    bit errors.
+    bit errors; "fs_failed": this machine refused an operation in the directory of `fs.posix`.
     """
 
-    why: Literal["cancelled", "worn_out", "index_full", "fs_full", "unreadable"]
+    why: Literal["cancelled", "worn_out", "index_full", "fs_full", "unreadable", "fs_failed"]
     message: str
 
 
@@ -335,7 +335,10 @@ class Sample(View):
 
 
 class DeviceFacts(View):
-    """Sizes of the device; over-provisioning is physical over logical size, less 1."""
+    """Sizes of the device; over-provisioning is physical over logical size, less 1.
+
+    Below `fs.posix`, a real directory, there is none: its name is "none", and the sizes are 0.
+    """
 
     name: str
     blocks: int
@@ -347,13 +350,22 @@ class DeviceFacts(View):
     dies: int
 
 
+class SpeedPhases(View):
+    """Seconds that the parts of a workload of files took, by the clock on the wall."""
+
+    set_up_s: float
+    transactions_s: float
+    clean_up_s: float
+
+
 class Speed(View):
     """How fast this machine simulated; the one part of a record that differs from run to run.
 
-    `wall_s` is in seconds of the clock on the wall.
+    `wall_s` is in seconds of the clock on the wall; so are `phases`, the parts of a workload of files.
     """
 
     wall_s: float
+    phases: SpeedPhases | None
     requests_per_s: float
     programs_per_s: float
 

@@ -17,6 +17,8 @@ def title(result: Result) -> str:
     The FTL, the device, what the host sees of it, and how much more there is; without one the file system.
     """
     device = result.device
+    if not has_device(result):
+        return f"posix, in the directory {result.experiment['fs']['posix']['directory']}"
     if "ftl" not in result.experiment:
         size, page = units.size(device.physical_bytes), units.size(device.page_bytes)
         return f"{ftl_name(result)} on {device.name}, {size} of bare flash, {page} pages"
@@ -24,6 +26,11 @@ def title(result: Result) -> str:
         f"{ftl_name(result)} on {device.name}, {units.size(device.logical_bytes)} for the host, "
         f"{units.percent(device.over_provisioning)} over-provisioning, {units.size(device.page_bytes)} pages"
     )
+
+
+def has_device(result: Result) -> bool:
+    """Whether there was a device; a real directory has none, and nothing to say of flash."""
+    return result.device.blocks > 0
 
 
 def ftl_name(result: Result) -> str:
@@ -40,6 +47,8 @@ def workload_name(result: Result) -> str:
 def headline(result: Result) -> list[tuple[str, str, str]]:
     """Name, value and explanation of the figures of one run; latencies are in `latency_table`."""
     host, flash, wear = result.host, result.flash, result.wear
+    if result.fs is not None and not has_device(result):
+        return fs_figures.directory_rows(result.fs, result.speed)
     rows = [
         ("requests", units.count(host.requests), _request_kinds(result)),
         ("host writes", units.size(host.written_sectors * 512), ""),
@@ -232,14 +241,24 @@ def _latency(kind: str, percentile: str) -> Callable[[Result], float | None]:
     return number
 
 
+def _of_device(result: Result, number: float) -> float | None:
+    return number if has_device(result) else None
+
+
+def _transactions_by_the_clock(result: Result) -> float | None:
+    """How long the transactions took in a real directory, in microseconds."""
+    phases = result.speed.phases
+    return None if has_device(result) or phases is None else phases.transactions_s * 1e6
+
+
 def _percent(share: float | None) -> str:
     return units.NO_VALUE if share is None else units.percent(share)
 
 
 _COLUMNS = (
     Column("WAF", lambda result: result.waf, units.ratio),
-    Column("erases", lambda result: result.flash.erases, units.count),
-    Column("most P/E", lambda result: result.wear.max, units.count),
+    Column("erases", lambda result: _of_device(result, result.flash.erases), units.count),
+    Column("most P/E", lambda result: _of_device(result, result.wear.max), units.count),
     Column("time", lambda result: result.time_us, units.time_us),
     Column("write p50", _latency("write", "p50"), units.time_us),
     Column("write p99", _latency("write", "p99"), units.time_us),
@@ -259,7 +278,8 @@ _COLUMNS = (
         lambda result: None if result.fs is None else result.fs.phases.transactions.time_us,
         units.time_us,
     ),
-    Column("RAM", lambda result: result.ram.total_bytes, units.size),
+    Column("by the clock", lambda result: _transactions_by_the_clock(result), units.time_us),
+    Column("RAM", lambda result: _of_device(result, result.ram.total_bytes), units.size),
 )
 
 

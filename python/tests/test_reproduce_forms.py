@@ -1,11 +1,13 @@
 """What a paper's file may hold: timelines, formulas in tables, parts of a full run."""
 
 import dataclasses
+import re
 
 import pytest
 
 from nandlab import ConfigError, Experiment
 from nandlab.report import write_reproduction
+from nandlab.report.reproduction import figures
 from nandlab.reproduce import parse, reproduce
 from nandlab.reproduce.formula import FormulaError, parse_formula
 from nandlab.reproduce.records import cells, timeline_rows
@@ -65,6 +67,10 @@ title = "Two log blocks and one"
 one_seed = true
 rows = ["few", "ordered"]
 columns = ["$.two.writes / $.one.writes", "one.writes"]
+bars = ["one.writes"]
+bars_title = "programs"
+[tables.labels]
+few = "seven hundred"
 """
 
 
@@ -91,8 +97,19 @@ def test_a_timeline_has_the_entries_of_the_list(found):
 def test_a_timeline_is_drawn(found, tmp_path):
     write_reproduction([found], tmp_path / "r.html", None)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 1
+    assert page.count("<svg") == 2
     assert "valid pages" in page
+
+
+def test_columns_of_a_table_are_drawn_as_bars(found):
+    text = figures(found)["ratio"]
+    # A bar for each row, with what it stands for.
+    first, second = (line[1] for line in cells(found.records, found.paper.grids[0]))
+    for value, name in ((first, "seven hundred"), (second, "ordered")):
+        assert re.search(
+            rf'aria-label="[^"]*{name}[^"]*{value:.0f}|aria-label="[^"]*{value:.0f}[^"]*{name}', text
+        )
+    assert "programs" in text
 
 
 def test_a_table_of_one_seed_has_formulas_over_its_rows(found):
@@ -136,6 +153,11 @@ def test_a_full_run_lays_its_parts_over_the_others():
         ("$.two.writes / $", "$.two.writes / / $", "no formula"),
         ("$.two.writes", "$.two.wrties", "there is no measure 'wrties'"),
         ('name = "course"', 'name = "a/b"', "letters, digits and -"),
+        (
+            'bars = ["one.writes"]',
+            'bars = ["two.writes"]',
+            "expected columns of the table, given 'two.writes'",
+        ),
     ],
 )
 def test_mistakes_are_named(old, new, words):

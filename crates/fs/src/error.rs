@@ -52,6 +52,22 @@ pub enum FsError {
         /// What did not fit.
         what: String,
     },
+    /// A root directory that cannot grow has no room for another name.
+    #[error("the file system is full: the root directory of {entries} entries has no {needed} in a row for '{name}'")]
+    RootFull {
+        /// Its entries.
+        entries: u64,
+        /// Those that the name takes.
+        needed: u64,
+        /// The name.
+        name: String,
+    },
+    /// A file would be longer than any can be.
+    #[error("a file has at most {most} bytes on this file system")]
+    TooLong {
+        /// The longest.
+        most: u64,
+    },
     /// The file was never opened, or was closed.
     #[error("the file was closed, or never opened")]
     Closed,
@@ -68,6 +84,9 @@ pub enum FsError {
     /// This file system does not do that.
     #[error("{0} is not possible on this file system")]
     Unsupported(&'static str),
+    /// The system of this machine refused or failed.
+    #[error("the system says: {0}")]
+    System(String),
     /// What the device holds is not this file system, or is damaged.
     #[error("the file system is damaged: {0}")]
     Damaged(String),

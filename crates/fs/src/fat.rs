@@ -19,7 +19,8 @@
 //!
 //! ## Recovery
 //! None: FAT has no journal. After a sync everything is on the device; a cut later may leave lost clusters, or an entry
-//! and a chain that do not agree.
+//! and a chain that do not agree. On a device that keeps the order of its writes everything can be read all the same, and
+//! fsck mends the rest; on another one fsck comes first, since the library trusts what it reads.
 //!
 //! ## Invariants
 //! The copies of the FAT are equal after every operation, and the free clusters counted here are those of the FAT.
@@ -226,7 +227,7 @@ impl<'v, 'd> Fat<'v, 'd> {
     /// Whether the clusters that a file lacks for so many bytes are there.
     fn refuse_too_long(&self, now: u64, then: u64) -> Result<(), FsError> {
         if then > MOST_FILE_BYTES {
-            return Err(FsError::Full { what: format!("a file has at most {MOST_FILE_BYTES} bytes, not {then}") });
+            return Err(FsError::TooLong { most: MOST_FILE_BYTES });
         }
         let cluster = self.layout.cluster_bytes();
         let lacking = then.div_ceil(cluster).saturating_sub(now.div_ceil(cluster));

@@ -6,7 +6,7 @@
 //!
 //! A file system is written for a device with sectors, which it borrows while it is mounted, or for bare flash, which is
 //! its own until it is dropped ([`flash`]). [`posix`] is the same contract over a real directory, to
-//! compare with; it has no device and is not on the list.
+//! compare with; it has no device.
 
 mod error;
 pub mod fat;
@@ -23,6 +23,7 @@ use flash::FlashOptions;
 use nandlab_block::{BlockDevice, RamUse};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::{Geometry, Nand, Rules};
+use std::path::{Path, PathBuf};
 
 /// An open file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -136,6 +137,8 @@ pub enum Over {
     Device,
     /// Bare flash, and NVRAM where it needs that: [`FsConfig::mount`].
     Flash,
+    /// A directory of this machine, and no device: [`FsConfig::take`].
+    Directory,
 }
 
 /// An entry of the list of file systems.
@@ -155,16 +158,19 @@ pub struct Entry {
     pub options: fn() -> schemars::Schema,
 }
 
-/// What is asked of a file system on bare flash that only one on a device can do.
+/// What is asked of a file system that only one on a device can do.
 const ON_A_DEVICE: FsError = FsError::Unsupported("a volume in sectors");
-/// The other way.
+/// What only one on bare flash can do.
 const ON_FLASH: FsError = FsError::Unsupported("bare flash without an FTL");
+/// What only a real directory can do.
+const IN_A_DIRECTORY: FsError = FsError::Unsupported("a directory of this machine");
 
 /// Makes the configuration and the list of every file system from one line each.
 macro_rules! file_systems {
     (
         device { $($(#[$doc:meta])* $variant:ident($module:ident), $file:literal, $paper:literal;)* }
         flash { $($(#[$flash_doc:meta])* $flash:ident($flash_module:ident), $flash_file:literal, $flash_paper:literal;)* }
+        directory { $(#[$posix_doc:meta])* $posix:ident($posix_module:ident), $posix_file:literal, $posix_paper:literal; }
     ) => {
         /// The `[fs.<name>]` table of an experiment: which file system, with its options.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -172,6 +178,7 @@ macro_rules! file_systems {
         pub enum FsConfig {
             $($(#[$doc])* $variant($module::Config),)*
             $($(#[$flash_doc])* $flash($flash_module::Config),)*
+            $(#[$posix_doc])* $posix($posix_module::Config),
         }
 
         impl FsConfig {
@@ -180,6 +187,7 @@ macro_rules! file_systems {
                 match self {
                     $(Self::$variant(_) => stringify!($module),)*
                     $(Self::$flash(_) => stringify!($flash_module),)*
+                    Self::$posix(_) => stringify!($posix_module),
                 }
             }
 
@@ -188,6 +196,7 @@ macro_rules! file_systems {
                 match self {
                     $(Self::$variant(_) => Over::Device,)*
                     $(Self::$flash(_) => Over::Flash,)*
+                    Self::$posix(_) => Over::Directory,
                 }
             }
 
@@ -199,6 +208,7 @@ macro_rules! file_systems {
                 match self {
                     $(Self::$variant(config) => config.check(),)*
                     $(Self::$flash(config) => config.check(),)*
+                    Self::$posix(config) => config.check(),
                 }
             }
 
@@ -210,6 +220,7 @@ macro_rules! file_systems {
                 match self {
                     $(Self::$variant(config) => config.plan(sectors).map(Into::into),)*
                     $(Self::$flash(_) => Err(ON_A_DEVICE),)*
+                    Self::$posix(_) => Err(ON_A_DEVICE),
                 }
             }
 
@@ -221,6 +232,7 @@ macro_rules! file_systems {
                 match self {
                     $(Self::$variant(config) => config.format(device).map(Into::into),)*
                     $(Self::$flash(_) => Err(ON_A_DEVICE),)*
+                    Self::$posix(_) => Err(ON_A_DEVICE),
                 }
             }
 
@@ -237,6 +249,7 @@ macro_rules! file_systems {
                 match self {
                     $(Self::$variant(config) => config.mounted(device, |volume| work(volume)),)*
                     $(Self::$flash(_) => Err(ON_A_DEVICE),)*
+                    Self::$posix(_) => Err(ON_A_DEVICE),
                 }
             }
 
@@ -247,6 +260,7 @@ macro_rules! file_systems {
             pub fn check_flash(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FsError> {
                 match self {
                     $(Self::$variant(_) => Err(ON_FLASH),)*
+                    Self::$posix(_) => Err(ON_FLASH),
                     $(Self::$flash(config) => FlashOptions::check_device(config, geometry, rules),)*
                 }
             }
@@ -255,6 +269,7 @@ macro_rules! file_systems {
             pub fn nvram_bytes(&self, geometry: &Geometry) -> u64 {
                 match self {
                     $(Self::$variant(_) => 0,)*
+                    Self::$posix(_) => 0,
                     $(Self::$flash(config) => FlashOptions::nvram_bytes(config, geometry),)*
                 }
             }
@@ -263,6 +278,7 @@ macro_rules! file_systems {
             pub fn nvram(&self, geometry: &Geometry) -> Nvram {
                 match self {
                     $(Self::$variant(_) => Nvram::new(0, NvmCost::default()),)*
+                    Self::$posix(_) => Nvram::new(0, NvmCost::default()),
                     $(Self::$flash(config) => FlashOptions::nvram(config, geometry),)*
                 }
             }
@@ -274,7 +290,30 @@ macro_rules! file_systems {
             pub fn mount<N: Nand + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
                 match self {
                     $(Self::$variant(_) => Err(ON_FLASH),)*
+                    Self::$posix(_) => Err(ON_FLASH),
                     $(Self::$flash(config) => FlashOptions::mount(config, nand, nvram),)*
+                }
+            }
+
+            /// Looks whether the directory can be taken; relative paths start at `base`.
+            ///
+            /// # Errors
+            /// [`FsError::Option`]; [`FsError::Unsupported`] of one that needs a device.
+            pub fn find(&self, base: &Path) -> Result<PathBuf, FsError> {
+                match self {
+                    Self::$posix(config) => config.find(base),
+                    _ => Err(IN_A_DIRECTORY),
+                }
+            }
+
+            /// Takes the directory for a run.
+            ///
+            /// # Errors
+            /// As [`Self::find`].
+            pub fn take(&self, base: &Path) -> Result<$posix_module::Posix, FsError> {
+                match self {
+                    Self::$posix(config) => config.take(base),
+                    _ => Err(IN_A_DIRECTORY),
                 }
             }
         }
@@ -297,6 +336,14 @@ macro_rules! file_systems {
                 over: Over::Flash,
                 options: || schemars::schema_for!($flash_module::Config),
             },)*
+            Entry {
+                name: stringify!($posix_module),
+                file: $posix_file,
+                source: include_str!($posix_file),
+                paper: $posix_paper,
+                over: Over::Directory,
+                options: || schemars::schema_for!($posix_module::Config),
+            },
         ];
     };
 }
@@ -311,5 +358,9 @@ file_systems! {
         Yaffs(yaffs), "yaffs/mod.rs", "Manning, How YAFFS Works, 2010";
         /// All metadata in NVRAM, file data on bare flash.
         Minv(minv), "minv/mod.rs", "Doh, Choi, Lee, Noh, EMSOFT 2007";
+    }
+    directory {
+        /// A real directory of this machine, without a device.
+        Posix(posix), "posix.rs", "";
     }
 }

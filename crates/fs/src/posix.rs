@@ -1,7 +1,29 @@
-//! A real directory of this machine, with the contract of the file systems here.
+//! A real directory of this machine, with whatever file system it lies on.
 //!
-//! To compare with: it says what the calls mean to a system that nobody here wrote. It has no device, so its time means
-//! nothing, and it is not on the list. Paths that lead out of the directory, also over symbolic links, are refused.
+//! ## Idea
+//! The same workloads through the calls of the operating system: what they mean to a system that nobody here wrote, and
+//! how long they take on this machine. There is no device: everything about flash in the result is zero, and no time is
+//! simulated. The time by the clock on the wall stands in `speed`, with the parts of the run; it differs from run to run,
+//! and tells more of the system's cache than of its disk unless the workload syncs. The looks that keep a run inside of the
+//! directory, a call for each name of a path, are in it.
+//!
+//! ## Write path
+//! Each operation is the call of its name, reads and writes at a position after a seek. A sync is an fsync of the file;
+//! everything that is still open gets one at the end.
+//!
+//! ## Recovery
+//! None. At the end, and where Ctrl-C stops the run, what it made is removed: the directory must be empty at the start,
+//! and is so again. What another program put there meanwhile is neither opened, overwritten nor removed.
+//!
+//! ## Invariants
+//! Nothing outside of the directory is touched: paths that lead out of it, also over symbolic links, are refused.
+//!
+//! ## Differences
+//! An open file is not removed, as on the other file systems. How much is free is not asked, since the answer would not
+//! be the same twice.
+//!
+//! ## References
+//! IEEE Std 1003.1, The Open Group Base Specifications, System Interfaces.
 
 use crate::{FileSystem, FsError, Handle, Kind, Space, Stat};
 use nandlab_block::RamUse;
@@ -10,16 +32,88 @@ use std::fs;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+/// Options of `[fs.posix]`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The directory, which must be empty; a relative path starts from the folder of the experiment's file.
+    pub directory: String,
+}
+
+/// Made and removed at once, to see whether files can be made.
+const PROBE: &str = "nandlab-probe";
+
+impl Config {
+    /// Checks what can be checked without a look at the machine.
+    ///
+    /// # Errors
+    /// [`FsError::Option`].
+    pub fn check(&self) -> Result<(), FsError> {
+        match self.directory.is_empty() || self.directory.contains('\0') {
+            true => Err(self.refuse("it is the path of an empty directory".into())),
+            false => Ok(()),
+        }
+    }
+
+    /// Looks whether the directory is there, and empty; relative paths start at `base`.
+    ///
+    /// # Errors
+    /// [`FsError::Option`].
+    pub fn find(&self, base: &Path) -> Result<PathBuf, FsError> {
+        let place = base.join(&self.directory);
+        let shown = place.display();
+        let root = place.canonicalize().map_err(|error| match error.kind() {
+            ErrorKind::NotFound => self.refuse(format!("there is no directory {shown}; make an empty one for the run")),
+            _ => self.refuse(format!("{shown} cannot be opened: {error}")),
+        })?;
+        if !root.is_dir() {
+            return Err(self.refuse(format!("{shown} is a file, and an empty directory is needed")));
+        }
+        let mut names = fs::read_dir(&root).map_err(|error| self.refuse(format!("{shown} cannot be read: {error}")))?;
+        match names.next() {
+            None => Ok(root),
+            Some(Err(error)) => Err(self.refuse(format!("{shown} cannot be read: {error}"))),
+            Some(Ok(entry)) => {
+                let name = entry.file_name();
+                let why = format!("the run needs an empty directory, and {shown} holds `{}`", name.to_string_lossy());
+                Err(self.refuse(why))
+            }
+        }
+    }
+
+    /// Takes the directory for a run.
+    ///
+    /// # Errors
+    /// [`FsError::Option`]: as [`Self::find`], and where no file can be made there.
+    pub fn take(&self, base: &Path) -> Result<Posix, FsError> {
+        let root = self.find(base)?;
+        let probe = root.join(PROBE);
+        let probed = fs::File::create_new(&probe).and_then(|mut file| {
+            let written = file.write_all(b"probe");
+            fs::remove_file(&probe).and(written)
+        });
+        probed.map_err(|error| self.refuse(format!("no file can be written in {}: {error}", root.display())))?;
+        Ok(Posix { root, open: BTreeMap::new(), next: 0, made: Some(BTreeMap::new()) })
+    }
+
+    fn refuse(&self, why: String) -> FsError {
+        FsError::option("directory", &format!("\"{}\"", self.directory), why)
+    }
+}
+
 /// A directory that is used as a file system.
 #[derive(Debug)]
 pub struct Posix {
     root: PathBuf,
     open: BTreeMap<u32, (PathBuf, fs::File)>,
     next: u32,
+    /// What was made here, to be removed at the end: nothing else is touched. `None`: the directory stays as it is left,
+    /// and what is there may be used.
+    made: Option<BTreeMap<String, Kind>>,
 }
 
 impl Posix {
-    /// The directory `root`, which must exist.
+    /// The directory `root`, which must exist, with what is in it.
     ///
     /// # Errors
     /// Where it does not exist, or is no directory.
@@ -28,7 +122,59 @@ impl Posix {
         if !root.is_dir() {
             return Err(io::Error::from(ErrorKind::NotADirectory));
         }
-        Ok(Self { root, open: BTreeMap::new(), next: 0 })
+        Ok(Self { root, open: BTreeMap::new(), next: 0, made: None })
+    }
+
+    /// Removes what was made here, where that is to be; returns what stayed, such as a directory that somebody else put a
+    /// file in.
+    pub fn clean_up(&mut self) -> Vec<String> {
+        self.open.clear();
+        let mut left = Vec::new();
+        // What is in a directory comes before it.
+        for (path, kind) in self.made.take().unwrap_or_default().into_iter().rev() {
+            let removed = self.place(&path).and_then(|place| {
+                let removed = if kind == Kind::Directory { fs::remove_dir(place) } else { fs::remove_file(place) };
+                removed.map_err(|error| explain(&path, &error))
+            });
+            if !matches!(removed, Ok(()) | Err(FsError::NotFound { .. })) {
+                left.push(path);
+            }
+        }
+        left
+    }
+
+    /// Refuses what somebody else put here.
+    fn refuse_foreign(&self, path: &str, place: &Path) -> Result<(), FsError> {
+        let is_ours = self.made.as_ref().is_none_or(|made| made.contains_key(&normal(path)));
+        if is_ours || Self::kind(place).is_none() {
+            return Ok(());
+        }
+        Err(FsError::System(format!("`{path}` was put there by somebody else")))
+    }
+
+    fn note_made(&mut self, path: &str, kind: Kind) {
+        if let Some(made) = &mut self.made {
+            made.insert(normal(path), kind);
+        }
+    }
+
+    fn note_removed(&mut self, path: &str) {
+        if let Some(made) = &mut self.made {
+            made.remove(&normal(path));
+        }
+    }
+
+    /// A directory takes what is in it along.
+    fn note_moved(&mut self, from: &str, to: &str) {
+        let (from, to) = (normal(from), normal(to));
+        let Some(made) = &mut self.made else { return };
+        let below = format!("{from}/");
+        let moved: Vec<String> =
+            made.keys().filter(|path| **path == from || path.starts_with(&below)).cloned().collect();
+        for path in moved {
+            let kind = made.remove(&path).expect("the path was just there");
+            made.insert(format!("{to}{}", &path[from.len()..]), kind);
+        }
     }
 
     /// Where a path leads; every name above the last must be a directory, and none a link.
@@ -68,7 +214,7 @@ impl Posix {
         let place = self.place(path)?;
         match Self::kind(&place) {
             Some(Kind::Directory) => Err(is_directory(path)),
-            Some(_) => Ok(place),
+            Some(_) => self.refuse_foreign(path, &place).map(|()| place),
             None => Err(FsError::NotFound { path: path.to_owned() }),
         }
     }
@@ -99,6 +245,17 @@ impl Posix {
     }
 }
 
+impl Drop for Posix {
+    fn drop(&mut self) {
+        self.clean_up();
+    }
+}
+
+/// A path as the names in it, joined.
+fn normal(path: &str) -> String {
+    path.split('/').filter(|name| !name.is_empty()).collect::<Vec<_>>().join("/")
+}
+
 fn is_directory(path: &str) -> FsError {
     FsError::WrongKind { path: path.to_owned(), is: "directory", needed: "file" }
 }
@@ -112,11 +269,12 @@ fn explain(path: &str, error: &io::Error) -> FsError {
         ErrorKind::DirectoryNotEmpty => FsError::NotEmpty { path },
         ErrorKind::NotADirectory => FsError::WrongKind { path, is: "file", needed: "directory" },
         ErrorKind::IsADirectory => is_directory(&path),
-        ErrorKind::InvalidFilename | ErrorKind::PermissionDenied => FsError::BadName { path, why: error.to_string() },
+        ErrorKind::InvalidFilename => FsError::BadName { path, why: error.to_string() },
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
             FsError::Full { what: error.to_string() }
         }
-        _ => FsError::Damaged(error.to_string()),
+        _ if path.is_empty() => FsError::System(error.to_string()),
+        _ => FsError::System(format!("`{path}`: {error}")),
     }
 }
 
@@ -130,8 +288,18 @@ impl FileSystem for Posix {
         if Self::kind(&place) == Some(Kind::Directory) {
             return Err(is_directory(path));
         }
-        let options = fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&place);
-        Ok(self.hand_out(place, options.map_err(|error| explain(path, &error))?))
+        self.refuse_foreign(path, &place)?;
+        let mut options = fs::OpenOptions::new();
+        options.read(true).write(true);
+        let file = match options.clone().create_new(true).open(&place) {
+            Ok(file) => {
+                self.note_made(path, Kind::File);
+                Ok(file)
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => options.truncate(true).open(&place),
+            Err(error) => Err(error),
+        };
+        Ok(self.hand_out(place, file.map_err(|error| explain(path, &error))?))
     }
 
     fn open(&mut self, path: &str) -> Result<Handle, FsError> {
@@ -185,6 +353,8 @@ impl FileSystem for Posix {
         let kind = Self::kind(&source).ok_or_else(|| FsError::NotFound { path: from.to_owned() })?;
         let target = self.place(to)?;
         self.refuse_root(to, &target)?;
+        self.refuse_foreign(from, &source)?;
+        self.refuse_foreign(to, &target)?;
         if kind == Kind::Directory && target != source && target.starts_with(&source) {
             return Err(FsError::BadName { path: to.to_owned(), why: format!("it is inside '{from}'") });
         }
@@ -200,24 +370,33 @@ impl FileSystem for Posix {
             }
             (Some(_), _) => self.refuse_open(to, &target)?,
         }
-        fs::rename(source, target).map_err(|error| explain(from, &error))
+        fs::rename(source, target).map_err(|error| explain(from, &error))?;
+        self.note_moved(from, to);
+        Ok(())
     }
 
     fn unlink(&mut self, path: &str) -> Result<(), FsError> {
         let place = self.file(path)?;
         self.refuse_open(path, &place)?;
-        fs::remove_file(place).map_err(|error| explain(path, &error))
+        fs::remove_file(place).map_err(|error| explain(path, &error))?;
+        self.note_removed(path);
+        Ok(())
     }
 
     fn mkdir(&mut self, path: &str) -> Result<(), FsError> {
         let place = self.place(path)?;
-        fs::create_dir(place).map_err(|error| explain(path, &error))
+        fs::create_dir(place).map_err(|error| explain(path, &error))?;
+        self.note_made(path, Kind::Directory);
+        Ok(())
     }
 
     fn rmdir(&mut self, path: &str) -> Result<(), FsError> {
         let place = self.place(path)?;
         self.refuse_root(path, &place)?;
-        fs::remove_dir(place).map_err(|error| explain(path, &error))
+        self.refuse_foreign(path, &place)?;
+        fs::remove_dir(place).map_err(|error| explain(path, &error))?;
+        self.note_removed(path);
+        Ok(())
     }
 
     fn stat(&mut self, path: &str) -> Result<Stat, FsError> {

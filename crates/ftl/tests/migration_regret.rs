@@ -301,6 +301,26 @@ fn the_adaptive_rule_stays_near_the_optimum_where_the_workload_changes() {
 }
 
 #[test]
+fn the_event_recorder_costs_what_a_calculation_by_hand_says() {
+    // Its first 128 writes are of 62 pages: a migration then costs 62 copies, and leaves 66 pages of the log. From then
+    // on two pages are written: 2 copies, and 126 pages.
+    let (all, two) = (62.0 + ERASE, 2.0 + ERASE);
+    let full = |first: usize, every: usize| (first..WRITES).step_by(every).count() as f64;
+    let found = costs(&changing()[0]);
+    let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found}, {expected}");
+    // A merge at write 128, and migrations of two pages from 256 on.
+    close(found.optimum, MERGE + full(256, 126) * two);
+    close(found.optimum, 390.4);
+    // The account is empty at 128, where all pages move; at 194 it holds 60 that were not written since.
+    close(found.adaptive * found.optimum, all + MERGE + full(194 + 128, 126) * two);
+    close(found.adaptive * found.optimum, 450.4);
+    close(found.cost * found.optimum, full(128, 66) * all);
+    close(found.merge * found.optimum, full(128, 128) * MERGE);
+    // 61 pages and more are a growth of as many in the first migration: merged at once.
+    close(found.macroscopic, 1.0);
+}
+
+#[test]
 fn the_page_has_the_tables_that_are_measured() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/migration.md");
     let mut text = std::fs::read_to_string(&page).expect("docs/migration.md can be read");

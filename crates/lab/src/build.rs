@@ -3,12 +3,13 @@
 use crate::config::{key_and_message, Device, Experiment, Model, Sizing};
 use crate::engine::{self, Bare, Engine, Mounted, Stack};
 use crate::error::{ConfigError, LabError};
+use crate::on_directory::OnDirectory;
 use crate::on_flash::OnFlash;
 use crate::oplog::OpLog;
 use crate::verify::Oracle;
 use nandlab_block::Error;
 use nandlab_buffer::{BufferConfig, MountError};
-use nandlab_fs::{FsConfig, FsError};
+use nandlab_fs::{FsConfig, FsError, Over};
 use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::{Full, Lean, SpareStore};
@@ -21,7 +22,7 @@ use nandlab_nand::{Counting, NandError};
 
 /// Assembles what `experiment` asks for and hands it to `work`.
 ///
-/// One of three stacks: lean counting, timed counting, and a boxed one for bytes, faults and operation logs. A buffer is
+/// A real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults and operation logs. A buffer is
 /// called once a request, so it multiplies none of them.
 pub(crate) fn with_engine<R>(
     experiment: &Experiment,
@@ -32,6 +33,10 @@ pub(crate) fn with_engine<R>(
     let Experiment { device, buffer, seed, .. } = experiment;
     let Some(ftl) = &experiment.ftl else {
         let fs = experiment.fs.as_ref().expect("an experiment without an FTL was checked to have a file system");
+        if fs.over() == Over::Directory {
+            let taken = fs.take(&experiment.base).map_err(|error| unmountable(fs, error))?;
+            return work(&mut OnDirectory::new(taken));
+        }
         return on_flash(fs, device, *seed, sizing, log, work);
     };
     let buffer = buffer.as_ref().map(|buffer| mount_buffer(buffer, device.model, sizing)).transpose()?;
@@ -59,7 +64,7 @@ fn on_flash<R>(
 }
 
 /// Why a file system cannot be made.
-fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
+pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
     match error {
         FsError::Option { .. } => {
             let (key, message) = key_and_message(fs.name(), &error);

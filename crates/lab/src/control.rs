@@ -12,12 +12,14 @@ pub enum Phase {
     Precondition = 1,
     /// It runs the workload.
     Workload = 2,
+    /// It removes what it made in a real directory; who stops it waits for that.
+    CleaningUp = 3,
     /// It has ended.
-    Done = 3,
+    Done = 4,
 }
 
 impl Phase {
-    const ALL: [Self; 4] = [Self::Opening, Self::Precondition, Self::Workload, Self::Done];
+    const ALL: [Self; 5] = [Self::Opening, Self::Precondition, Self::Workload, Self::CleaningUp, Self::Done];
 
     /// The name for people.
     pub fn name(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Phase {
             Self::Opening => "opening",
             Self::Precondition => "precondition",
             Self::Workload => "workload",
+            Self::CleaningUp => "cleaning up",
             Self::Done => "done",
         }
     }

@@ -40,19 +40,28 @@ pub(crate) trait Requests {
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 }
 
-/// An engine that takes operations on files: a file system on bare flash.
+/// An engine that takes operations on files: a file system on bare flash, or a real directory.
 pub(crate) trait Files {
     /// The file system.
     fn files(&mut self) -> &mut dyn FileSystem;
 
-    /// An operation failed since data was lost to bit errors.
-    fn count_unreadable(&mut self);
+    /// An operation failed since data was lost to bit errors of the flash.
+    fn count_unreadable(&mut self) {}
 
-    /// What became of each block.
-    fn blocks(&self) -> Vec<BlockUse>;
+    /// What became of each block of the flash.
+    fn blocks(&self) -> Option<Vec<BlockUse>> {
+        None
+    }
 
     /// Drops the file system as a power cut does, and mounts it again.
-    fn remount(&mut self) -> Result<(), FsError>;
+    fn remount(&mut self) -> Result<(), FsError> {
+        Err(FsError::Unsupported("a mount"))
+    }
+
+    /// Leaves a real directory as it was; returns what stayed there all the same.
+    fn clean_up(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What an engine takes.
@@ -120,7 +129,7 @@ impl dyn Engine + '_ {
     pub(crate) fn on_files(&mut self) -> &mut dyn Files {
         match self.door() {
             Door::Files(files) => files,
-            Door::Requests(_) => unreachable!("only a file system on bare flash is asked like this"),
+            Door::Requests(_) => unreachable!("only what is a file system itself is asked like this"),
         }
     }
 }

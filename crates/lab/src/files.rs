@@ -9,7 +9,7 @@ use crate::engine::Engine;
 use crate::error::LabError;
 use crate::meter::Meter;
 use crate::oplog::OpLog;
-use crate::record::{FsRecord, Stopped, VolumeRecord};
+use crate::record::{FsRecord, SpeedPhases, Stopped, VolumeRecord};
 use crate::run::{sample, Mark, Run, BATCH};
 use nandlab_block::{BlockDevice, Completion, Error, Mirror, Payload, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Over};
@@ -69,6 +69,8 @@ pub(crate) struct Played {
     pub(crate) ram: RamUse,
     /// When the volume was mounted: the record begins there.
     pub(crate) start: Mark,
+    /// How long the parts took on this machine.
+    pub(crate) wall: SpeedPhases,
 }
 
 /// Plays `ops`, of about `total` transactions, on a file system that is made for it.
@@ -97,8 +99,9 @@ pub(crate) fn play(
         Over::Flash => {
             player.contents = has_bytes.then(Contents::default);
             player.with_blocks = with_blocks;
-            session.on_flash(&mut player)?
+            session.within(&mut player)?
         }
+        Over::Directory => session.within(&mut player)?,
     };
     control.set_done(player.record.transactions);
     log.map_or(Ok(()), OpLog::state)?;
@@ -153,8 +156,8 @@ impl Session<'_> {
         Ok(worked?.and(mounted))
     }
 
-    /// Plays on a file system that the engine is; it was made when it was mounted, on an erased device.
-    fn on_flash(&mut self, player: &mut Player<'_, '_>) -> Result<Result<(), FsError>, LabError> {
+    /// Plays on a file system that the engine is; it was made when it was mounted, on an erased device, or is a directory.
+    fn within(&mut self, player: &mut Player<'_, '_>) -> Result<Result<(), FsError>, LabError> {
         player.since = Since::default();
         player.begin();
         let worked = self.work(player, &mut Place::Within)?;
@@ -163,9 +166,11 @@ impl Session<'_> {
         let mut below = below.0.borrow_mut();
         let fs = below.engine.on_files().files();
         player.look(fs);
-        let unit_bytes = u64::from(player.profile.shape.page_bytes);
-        let units = fs.space().map_or(0, |space| space.total_bytes) / unit_bytes;
-        player.record.volume = VolumeRecord { unit_bytes, units, ..player.record.volume };
+        if let Ok(space) = fs.space() {
+            let unit_bytes = u64::from(player.profile.shape.page_bytes);
+            player.record.volume =
+                VolumeRecord { unit_bytes, units: space.total_bytes / unit_bytes, ..player.record.volume };
+        }
         Ok(match worked {
             Err(error @ FsError::Device(_)) => Err(error),
             // What an unmount does.

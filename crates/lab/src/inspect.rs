@@ -1,10 +1,11 @@
 //! What an experiment comes down to before it is run.
 
+use crate::build::unmountable;
 use crate::config::Experiment;
 use crate::error::LabError;
-use crate::record::DeviceRecord;
-use crate::run::device_record;
+use crate::record::{device_record, DeviceRecord};
 use crate::source::count;
+use nandlab_fs::Over;
 use nandlab_workload::trace::Summary;
 use nandlab_workload::{Kind, Setting, WorkloadConfig};
 use serde::Serialize;
@@ -25,6 +26,9 @@ struct Inspection {
 /// [`LabError`], as a run of the experiment would give it before it starts.
 pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError> {
     let sizing = experiment.sizing()?;
+    if let Some(fs) = experiment.fs.as_ref().filter(|fs| fs.over() == Over::Directory) {
+        fs.find(base).map_err(|error| experiment.located(unmountable(fs, error)))?;
+    }
     let look = || {
         let trace = match &experiment.workload {
             WorkloadConfig::Trace(trace) => Some(trace.summary(base, &|_| true)?),
@@ -46,7 +50,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         }
     };
     let (trace, operations, said) = look().map_err(|error| experiment.located(experiment.explain(error)))?;
-    let device = device_record(&experiment.device.profile.name, &sizing);
+    let device = device_record(&experiment.device, &sizing);
     let notices = [experiment.notices.clone(), said].concat();
     let inspection = Inspection { device, trace, operations, notices };
     Ok(serde_json::to_string(&inspection).expect("an inspection has text keys and finite numbers only"))

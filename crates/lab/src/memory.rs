@@ -26,6 +26,9 @@ const BUFFERED_PAGE_BYTES: u64 = 128;
 /// Refuses an experiment whose tables are larger than the memory that is free, where the system tells it.
 pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Result<(), LabError> {
     let Experiment { device, .. } = experiment;
+    if experiment.is_in_directory() {
+        return Ok(());
+    }
     let index = experiment.index.as_ref().map_or(0, |index| index_bytes(index.options(), sizing));
     let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer_bytes(buffer, device.model, sizing));
     let fs = experiment.fs.as_ref().filter(|_| experiment.is_bare()).map_or(0, |fs| bare_bytes(fs, sizing));

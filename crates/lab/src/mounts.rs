@@ -1,10 +1,13 @@
-//! What a record says of a file system on bare flash: collections, NVRAM, and what mounts cost.
+//! What a record says of a file system that is the engine: collections, NVRAM, what mounts cost, and what stayed behind.
 
 use crate::control::Phase;
 use crate::engine::NvramState;
 use crate::record::{FsCollections, FsNvramRecord, Gc, MountRecord, NvramRecord, Record};
 use crate::run::{us, Mark, Run};
 use nandlab_nand::Cause;
+
+/// Paths that a sentence names.
+const SHOWN: usize = 3;
 
 impl Mark {
     /// Garbage collection since `start`, of an FTL or of a file system.
@@ -56,5 +59,19 @@ impl Run<'_> {
             Ok(()) => record.remount = Some(self.mount_record(&before)),
             Err(error) => record.notices.push(format!("the file system could not be mounted again: {error}")),
         }
+    }
+
+    /// Leaves a real directory as it was; a sentence about what could not be removed.
+    pub(crate) fn clean_up(&mut self) -> Option<String> {
+        if !self.experiment.is_in_directory() {
+            return None;
+        }
+        self.control.enter(Phase::CleaningUp, 0, 0);
+        let left = self.engine().on_files().clean_up();
+        let shown: Vec<String> = left.iter().take(SHOWN).map(|path| format!("`{path}`")).collect();
+        let more = if left.len() > SHOWN { format!(" and {} more", left.len() - SHOWN) } else { String::new() };
+        (!left.is_empty()).then(|| {
+            format!("{}{more} could not be removed from the directory of fs.posix and stayed there", shown.join(", "))
+        })
     }
 }

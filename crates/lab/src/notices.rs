@@ -10,8 +10,8 @@ use nandlab_nand::{faulty, Time};
 /// `page_reads` is what the host asked for, `answered` what flash or a buffer had an answer to.
 pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answered: u64) -> Option<String> {
     let nothing = page_reads.saturating_sub(answered);
-    // A file system on bare flash reads what is there, and knows what is not.
-    if nothing <= page_reads / 2 || experiment.is_bare() {
+    // What is a file system itself reads what is there, and knows what is not.
+    if nothing <= page_reads / 2 || experiment.ftl.is_none() {
         return None;
     }
     let way_out = match experiment.precondition.fill {

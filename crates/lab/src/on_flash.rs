@@ -42,8 +42,8 @@ impl<N: Nand + Chip + 'static> Files for OnFlash<N> {
         self.unreadable += 1;
     }
 
-    fn blocks(&self) -> Vec<BlockUse> {
-        self.fs().blocks()
+    fn blocks(&self) -> Option<Vec<BlockUse>> {
+        Some(self.fs().blocks())
     }
 
     fn remount(&mut self) -> Result<(), FsError> {

@@ -111,7 +111,7 @@ impl OpSink for OpLog {
         // Nothing reaches the device while the workload is opened but its mount, and nothing at the end but another one.
         let phase = match state.phase {
             Phase::Opening => "mount",
-            Phase::Done => "remount",
+            Phase::CleaningUp | Phase::Done => "remount",
             Phase::Precondition | Phase::Workload => state.phase.name(),
         };
         let Some(writer) = &mut state.writer else { return };

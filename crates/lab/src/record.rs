@@ -1,14 +1,18 @@
 //! The result of a run: stable names, each with its unit. Serialized as JSON.
 
 mod buffer;
+mod device;
 mod fs;
 mod index;
 mod recycling;
+mod speed;
 
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
+pub use device::{device_record, DeviceRecord};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use recycling::RecyclingRecord;
+pub use speed::{Speed, SpeedPhases};
 
 use crate::config::Experiment;
 use nandlab_ftl::Events;
@@ -113,6 +117,8 @@ pub enum StopReason {
     FsFull,
     /// A page of the index or of the file system was lost to bit errors.
     Unreadable,
+    /// The system of this machine refused an operation in a real directory.
+    FsFailed,
 }
 
 /// What the host asked. A request that failed is counted, its sectors are not.
@@ -398,7 +404,8 @@ impl Wear {
         for &cycles in pe_cycles {
             *counts.entry(cycles).or_insert(0u64) += 1;
         }
-        let blocks = pe_cycles.len() as f64;
+        // Without a device there are no blocks.
+        let blocks = pe_cycles.len().max(1) as f64;
         let mean = counts.iter().map(|(&cycles, &n)| f64::from(cycles) * n as f64).sum::<f64>() / blocks;
         let squares = counts
             .iter()
@@ -447,38 +454,6 @@ pub struct Sample {
     pub written_sectors: u64,
     /// Erases so far.
     pub erases: u64,
-}
-
-/// The device of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DeviceRecord {
-    /// Name of the profile.
-    pub name: String,
-    /// Blocks.
-    pub blocks: u32,
-    /// Pages of a block.
-    pub pages_per_block: u32,
-    /// Bytes of a page.
-    pub page_bytes: u32,
-    /// Bytes of the flash.
-    pub physical_bytes: u64,
-    /// Bytes exported.
-    pub logical_bytes: u64,
-    /// Physical over logical size, minus 1.
-    pub over_provisioning: f64,
-    /// Dies.
-    pub dies: u32,
-}
-
-/// How fast the simulation ran, in real time; preconditioning and mount left out.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Speed {
-    /// Seconds.
-    pub wall_s: f64,
-    /// Requests a second.
-    pub requests_per_s: f64,
-    /// Page programs a second.
-    pub programs_per_s: f64,
 }
 
 impl Record {

@@ -4,7 +4,7 @@ use crate::build::with_engine;
 use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::engine::{assert_conservation, BufferCounts, Engine, NvramState};
-use crate::error::LabError;
+use crate::error::{ConfigError, LabError};
 use crate::files;
 use crate::keys;
 use crate::latency::LatencyMeter;
@@ -14,7 +14,7 @@ use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
-    BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, MatrixRow, Merges, MountRecord,
+    device_record, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, MatrixRow, Merges, MountRecord,
     PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped, Throughput, Wear,
 };
 use crate::source::Source;
@@ -54,6 +54,10 @@ fn carry_out(
     control.enter(Phase::Opening, 0, 0);
     let sizing = experiment.sizing()?;
     refuse_too_large(experiment, &sizing)?;
+    if op_log.is_some() && experiment.is_in_directory() {
+        let message = "an operation log has the operations of a device, and a real directory (fs.posix) has none";
+        return Err(ConfigError { message: message.to_owned(), ..Default::default() }.into());
+    }
     // Who stops a run before it began removes its files without waiting for it.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut source = Source::open(experiment, &sizing, base, control)?;
@@ -136,7 +140,7 @@ impl<'a> Run<'a> {
         let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
-        let (mut index, mut fs) = (None, None);
+        let (mut index, mut fs, mut phases) = (None, None, None);
         if stopped.is_none() {
             self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
@@ -153,6 +157,7 @@ impl<'a> Run<'a> {
                     start = played.start;
                     sample(self.engine, &mut meter, &start);
                     let stopped = played.stopped.take();
+                    phases = Some(played.wall);
                     fs = Some((played.fs, played.ram));
                     stopped
                 }
@@ -166,6 +171,7 @@ impl<'a> Run<'a> {
             self.remount(&mut record);
         }
         self.log.map_or(Ok(()), OpLog::close)?;
+        record.notices.extend(self.clean_up());
         record.index = index;
         if let Some((fs, ram)) = fs {
             record.fs = Some(fs);
@@ -178,6 +184,7 @@ impl<'a> Run<'a> {
         record.stopped = stopped;
         record.speed = Speed {
             wall_s,
+            phases,
             requests_per_s: rate(record.host.requests as f64, wall_s),
             programs_per_s: rate(record.flash.programs as f64, wall_s),
         };
@@ -374,7 +381,8 @@ impl<'a> Run<'a> {
             host,
             flash: FlashCounts::of(&total),
             busy_us: us(device.profile.busy_ns(&total)),
-            waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors),
+            waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors)
+                .filter(|_| !self.experiment.is_in_directory()),
             merges: Merges::between(&start.events, &end.events),
             migrations: events(|e| e.migrations),
             recyclings: self.recyclings(start),
@@ -401,7 +409,7 @@ impl<'a> Run<'a> {
             wear,
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
-            device: device_record(&device.profile.name, self.sizing),
+            device: device_record(device, self.sizing),
             speed: Speed::default(),
             notices,
         }
@@ -425,8 +433,11 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Adds a sample of the run to its series.
+/// Adds a sample of the run to its series, which is one of the device.
 pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
+    if engine.sectors() == 0 {
+        return;
+    }
     let counted = engine.matrix().total();
     let before = start.matrix.total();
     let erases = (counted.erase_shares - before.erase_shares) / nandlab_nand::ERASE_SHARE;
@@ -446,21 +457,6 @@ fn piece_length(batch: &[Request]) -> usize {
         sectors > PIECE_SECTORS
     });
     longer.map_or(batch.len(), |length| length.max(1))
-}
-
-/// What the device of an experiment is.
-pub fn device_record(name: &str, sizing: &Sizing) -> DeviceRecord {
-    let geometry = &sizing.geometry;
-    DeviceRecord {
-        name: name.to_owned(),
-        blocks: geometry.blocks(),
-        pages_per_block: geometry.pages_per_block(),
-        page_bytes: geometry.page_bytes(),
-        physical_bytes: u64::from(geometry.pages()) * u64::from(geometry.page_bytes()),
-        logical_bytes: sizing.logical_bytes(),
-        over_provisioning: sizing.over_provisioning(),
-        dies: geometry.dies(),
-    }
 }
 
 pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {

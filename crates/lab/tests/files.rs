@@ -134,7 +134,15 @@ fn a_full_volume_ends_the_run_with_what_was_measured() {
     let record = record(SMALL, &["workload.postmark.number=2000"]);
     let stopped = record.stopped.unwrap();
     assert_eq!(stopped.why, StopReason::FsFull);
-    assert!(stopped.message.contains("the root directory of 512 entries has no 2 in a row"), "{}", stopped.message);
+    assert!(
+        stopped.message.ends_with(
+            "the root directory of 512 entries has no 2 in a row for '257'; more fs.fat.root_entries have room for more, \
+             fs.fat.fat = \"fat32\" has a root directory that grows, and so have subdirectories, such as those of \
+             workload.postmark.subdirectories; or the workload needs less"
+        ),
+        "{}",
+        stopped.message
+    );
     assert!(record.partial && record.fs.unwrap().operations.create == 256);
     let control = Control::default();
     control.cancel();
@@ -143,12 +151,31 @@ fn a_full_volume_ends_the_run_with_what_was_measured() {
 }
 
 #[test]
+fn a_full_volume_of_a_given_size_names_that_size() {
+    let record = record(SMALL, &["fs.fat.volume_bytes=\"40 KiB\""]);
+    let message = record.stopped.unwrap().message;
+    assert!(message.ends_with("; a larger fs.fat.volume_bytes has more, or the workload needs less"), "{message}");
+}
+
+#[test]
+fn each_way_out_of_a_full_root_directory_leads_out() {
+    for way in [
+        &["fs.fat.root_entries=4096"][..],
+        &["workload.postmark.subdirectories=10"],
+        &["fs.fat.fat=\"fat32\"", "fs.fat.cluster_bytes=512", "device.capacity=\"36 MiB\""],
+    ] {
+        let record = record(&SMALL.replace("8 MiB", "32 MiB"), &[&["workload.postmark.number=500"], way].concat());
+        assert!(!record.partial, "{way:?}: {:?}", record.stopped);
+    }
+}
+
+#[test]
 fn what_does_not_fit_together_is_refused_with_a_way_out() {
     let refused = |text: &str, sets: &[&str]| parse(text, sets).unwrap_err().to_string();
     let without = SMALL.replace("[fs.fat]\n", "");
     let cases = [
         (refused(&without, &[]), "x.toml, line 2, column 11: workload.postmark asks for files, and there is no file"),
-        (refused(&without, &[]), "add a table [fs.fat] or [fs.yaffs] or [fs.minv], or choose a workload that asks for sectors (sequential,"),
+        (refused(&without, &[]), "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.posix], or choose a workload that asks for sectors (sequential,"),
         (
             refused(SMALL, &["workload={ uniform = {} }"]),
             "fs.fat would not be used: workload.uniform asks for sectors of the device; leave [fs.fat] out, or choose a \
@@ -344,14 +371,14 @@ fn what_needs_an_ftl_is_refused_on_bare_flash() {
     let refused = |sets: &[&str]| parse(BARE, sets).unwrap_err().to_string();
     let cases = [
         (&["fs={ fat={} }"][..], "the experiment needs the key `ftl`"),
-        (&["ftl={ page={} }"], "add a table [fs.fat] or [fs.yaffs] or [fs.minv], or choose a workload"),
+        (&["ftl={ page={} }"], "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.posix], or choose a"),
         (
             &[YAFFS, "ftl={ page={} }"],
-            "ftl.page would not be used: fs.yaffs is on bare flash; leave [ftl.page] out, or choose a file system over an \
-             FTL (fat)",
+            "ftl.page would not be used: fs.yaffs is on bare flash; leave [ftl.page] out (--set ftl=none), or choose a \
+             file system over an FTL (fat)",
         ),
         (&[MINV, "buffer={ lru={} }"], "buffer.lru would not be used: fs.minv is on bare flash"),
-        (&[YAFFS, "precondition.fill=\"random\""], "it writes logical pages, and fs.yaffs on bare flash has none"),
+        (&[YAFFS, "precondition.fill=\"random\""], "it writes logical pages, and fs.yaffs is on bare flash, which has none"),
         (&[YAFFS, "device.over_provisioning=0.2"], "device.over_provisioning would not be used: a file system on bare"),
         (&[YAFFS, "device.blocks_per_plane=50"], "device.blocks_per_plane would not be used"),
         (&[YAFFS, "workload={ uniform={} }"], "fs.yaffs would not be used: workload.uniform asks for sectors"),

@@ -6,6 +6,7 @@
 //! Both count alike.
 
 mod spare;
+mod tails;
 
 pub use spare::{Full, Lean, SpareStore};
 
@@ -15,6 +16,7 @@ use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramOrder, Rules};
 use crate::side_table::SideTable;
+use tails::Tails;
 
 /// How many pages ahead of a copy the metadata is prefetched.
 const COPIES_AHEAD: u32 = 16;
@@ -27,7 +29,7 @@ pub struct Counting<S = Full> {
     ctx: Ctx,
     pub(crate) states: BlockStates,
     pub(crate) spare: S,
-    pub(crate) tails: SideTable<Box<[u8]>>,
+    pub(crate) tails: Tails,
     /// Programs of a page since its erase, where its spare area was programmed again.
     pub(crate) respared: SideTable<u8>,
     pub(crate) pe_cycles: Vec<u32>,
@@ -47,7 +49,7 @@ impl<S: SpareStore> Counting<S> {
         Self {
             states: BlockStates::new(&geometry, rules.program_order),
             spare: S::new(&geometry),
-            tails: SideTable::default(),
+            tails: Tails::new(&geometry),
             respared: SideTable::default(),
             pe_cycles: vec![0; geometry.blocks() as usize],
             programmed: vec![[0; Origin::COUNT]; geometry.blocks() as usize],
@@ -144,21 +146,25 @@ impl<S: SpareStore> Counting<S> {
         *left = left.saturating_sub(1);
     }
 
-    /// Copies pages to the next ones of a block, where no program was torn.
+    /// Copies pages to the next ones of a block, up to the first from a block where pages have tails; returns how many.
     ///
     /// # Panics
     /// With the page that is erased, or where the block is bad.
     #[inline]
-    fn copy_next(&mut self, from: &[Ppa], (to, block): (Ppa, BlockId), aux: u16, seq: Seq) {
+    fn copy_next(&mut self, from: &[Ppa], (to, block): (Ppa, BlockId), aux: u16, seq: Seq) -> usize {
         let place = self.geometry.page_in_block(to);
         let (mut source, mut source_pages) = (BlockId::NONE, 0..0);
         // Pages of one author and block in a row are counted together.
         let (mut author, mut alike) = (Origin::FTL, 0);
+        let mut copied = 0;
         for (n, &from) in (0..).zip(from) {
             if !source_pages.contains(&from.0) {
                 self.have_moved((source, block), author, std::mem::take(&mut alike));
                 assert_in_range(&self.geometry, from);
                 source = self.geometry.block_of(from);
+                if self.tails.are_in(source) {
+                    break;
+                }
                 let first = self.geometry.page(source, 0).0;
                 source_pages = first..first + self.states.high_water(source);
                 assert!(source_pages.contains(&from.0), "copy of page {from}: the page is erased");
@@ -171,9 +177,11 @@ impl<S: SpareStore> Counting<S> {
                 author = origin;
             }
             alike += 1;
+            copied += 1;
         }
         self.have_moved((source, block), author, alike);
-        self.states.program_run(block, place, from.len() as u32);
+        self.states.program_run(block, place, copied);
+        copied as usize
     }
 
     /// Counts copies of so many pages of one author.
@@ -280,14 +288,18 @@ impl<S: SpareStore> Nand for Counting<S> {
                 "a tail of {} bytes is longer than a page",
                 tail.len()
             );
-            self.tails.insert(at, tail.into());
+            let block = self.geometry.block_of(at);
+            self.tails.insert(at, block, tail.into());
         }
         Ok(Done::default())
     }
 
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         let oob = self.programmed_page(at, "read of the tail");
-        let stored = self.tails.get(at).unwrap_or_else(|| panic!("read of the tail of page {at}: it has none"));
+        let stored = self
+            .tails
+            .get(at, self.geometry.block_of(at))
+            .unwrap_or_else(|| panic!("read of the tail of page {at}: it has none"));
         assert!(tail.len() <= stored.len(), "read of {} bytes of a tail of {}", tail.len(), stored.len());
         tail.copy_from_slice(&stored[stored.len() - tail.len()..]);
         let origin = self.ctx.origin();
@@ -311,8 +323,9 @@ impl<S: SpareStore> Nand for Counting<S> {
         self.store(to, oob);
         self.has_left(source, origin);
         self.ctx.count(origin).copies += 1;
-        if let Some(tail) = self.tails.get(from).cloned() {
-            self.tails.insert(to, tail);
+        if let Some(tail) = self.tails.get(from, source).map(Box::from) {
+            let block = self.geometry.block_of(to);
+            self.tails.insert(to, block, tail);
         }
         Ok(oob)
     }
@@ -321,13 +334,11 @@ impl<S: SpareStore> Nand for Counting<S> {
     fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
         assert_in_range(&self.geometry, Ppa(to.0 + from.len() as u32 - u32::from(!from.is_empty())));
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
-        if self.tails.is_empty() && self.states.high_water(block) == place {
-            self.copy_next(from, (to, block), aux, seq);
-            return Ok(());
-        }
-        for (n, &from) in (0..).zip(from) {
-            let (to, seq) = (Ppa(to.0 + n), Seq(seq.0 + u64::from(n)));
-            self.copy(from, to, Oob::renewed(aux, seq)).map_err(|error| (n as usize, error))?;
+        let moved =
+            if self.states.high_water(block) == place { self.copy_next(from, (to, block), aux, seq) } else { 0 };
+        for (n, &from) in (moved..).zip(&from[moved..]) {
+            let (to, seq) = (Ppa(to.0 + n as u32), Seq(seq.0 + n as u64));
+            self.copy(from, to, Oob::renewed(aux, seq)).map_err(|error| (n, error))?;
         }
         Ok(())
     }
@@ -362,7 +373,7 @@ impl<S: SpareStore> Nand for Counting<S> {
             self.spare.clear(pages.clone());
         }
         self.spare.forget(pages.clone());
-        self.tails.remove_range(pages.clone());
+        self.tails.erase(block, pages.clone());
         self.respared.remove_range(pages);
         self.pe_cycles[block.index()] += 1;
         let invalid = std::mem::replace(&mut self.programmed[block.index()], [0; Origin::COUNT]);

@@ -21,7 +21,7 @@ impl<T> SideTable<T> {
         self.0.get(&at.0)
     }
 
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

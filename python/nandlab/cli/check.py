@@ -40,6 +40,8 @@ def _sizes(sizes: dict[str, Any]) -> list[str]:
     from nandlab import units
 
     device = sizes["device"]
+    if not device["blocks"]:
+        return ["no device: the directory is there, and empty", *sizes["notices"]]
     dies = "1 die" if device["dies"] == 1 else f"{device['dies']} dies"
     lines = [
         f"device: {device['blocks']:,} blocks of {device['pages_per_block']} pages of "

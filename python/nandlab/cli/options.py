@@ -41,16 +41,19 @@ def _split(text: str, option: str) -> Pair:
 def override(pair: Pair, file: str) -> str:
     """An override of a key in `file`, as the compiled module takes it.
 
-    A path on the command line starts from the current folder where there is such a file; in the experiment it
-    starts from the folder of `file`.
+    A path on the command line starts from the current folder where there is such a file or directory; in the
+    experiment it starts from the folder of `file`. A table that is "none" is left out.
 
     >>> override(("device.capacity", "1 GiB"), "a.toml"), override(("ftl", "page"), "a.toml")
     ('device.capacity=1 GiB', 'ftl={ page = {} }')
+    >>> override(("ftl", "none"), "a.toml")
+    'ftl=none'
     """
     key, value = pair
-    if key in TAGGED and re.fullmatch(r"\w+", value):
+    if key in TAGGED and value != "none" and re.fullmatch(r"\w+", value):
         value = f"{{ {value} = {{}} }}"
-    if (key.endswith(".path") or value.endswith(".toml")) and Path(value).is_file():
+    is_file = (key.endswith(".path") or value.endswith(".toml")) and Path(value).is_file()
+    if is_file or (key == "fs.posix.directory" and Path(value).is_dir()):
         value = os.path.relpath(value, Path(file).parent)
     return f"{key}={value}"
 
@@ -93,7 +96,8 @@ sets_option = click.option(
     metavar="KEY=VALUE",
     multiple=True,
     callback=_sets,
-    help="Override a key of the experiment, as in device.over_provisioning=0.28. Can be repeated.",
+    help="Override a key of the experiment, as in device.over_provisioning=0.28, or leave a table out, as in "
+    "buffer=none. Can be repeated.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
 report_option = click.option(

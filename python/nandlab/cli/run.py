@@ -138,6 +138,8 @@ def _show(waiting, running, unit: str) -> None:  # noqa: ANN001 - see Waiting an
 def _doing(stage, unit: str) -> str:  # noqa: ANN001 - see Stage
     if stage.phase == "opening":
         return f"{stage.done:,} records of the trace read" if stage.done else "setting up the device"
+    if stage.phase == "cleaning up":
+        return "removing what the run made"
     noun = "page writes" if stage.phase == "precondition" else unit
     in_all = f" of {stage.total:,}" if stage.total else ""
     return f"{stage.phase}: {stage.done:,}{in_all} {noun}"

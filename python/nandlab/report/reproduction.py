@@ -54,7 +54,9 @@ def _paper(found: Reproduction) -> list[str]:
         *(_figure_section(found, at) for at in range(len(paper.figures))),
         *(_timeline_section(found, timeline) for timeline in paper.timelines),
         *(
-            html.section(grid.title, _grid(found, grid), note=found.records.filled(grid.caption))
+            html.section(
+                grid.title, _bars(found, grid), _grid(found, grid), note=found.records.filled(grid.caption)
+            )
             for grid in paper.grids
         ),
         html.section("The experiments", *_experiments(found), note="Each runs alone with `nandlab run`."),
@@ -168,10 +170,32 @@ def _draw_timeline(found: Reproduction, timeline: Timeline) -> str:
     return charts.curves(values, lines, panels, axes)
 
 
+def _bars(found: Reproduction, grid: Grid) -> str:
+    drawn = _draw_bars(found, grid)
+    return html.figure(drawn) if drawn else ""
+
+
+def _draw_bars(found: Reproduction, grid: Grid) -> str:
+    if not grid.bars:
+        return ""
+    named = {name: grid.labels.get(name, name) for name in (*grid.rows, *grid.columns)}
+    values = [
+        {"group": named[row], "colour": named[column], "value": value}
+        for row, line in zip(grid.rows, cells(found.records, grid), strict=True)
+        for column, value in zip(grid.columns, line, strict=True)
+        if column in grid.bars and value is not None
+    ]
+    if not values:
+        return ""
+    groups, colours = [named[row] for row in grid.rows], [named[column] for column in grid.bars]
+    return charts.grouped_bars(values, groups, colours, grid.bars_title)
+
+
 def figures(found: Reproduction) -> dict[str, str]:
     """The figures as SVG files that stand alone, by name."""
     drawn = {figure.name: _draw(found, at) for at, figure in enumerate(found.paper.figures)}
     drawn |= {timeline.name: _draw_timeline(found, timeline) for timeline in found.paper.timelines}
+    drawn |= {grid.name: _draw_bars(found, grid) for grid in found.paper.grids}
     return {name: charts.standalone(text) for name, text in drawn.items() if text}
 
 

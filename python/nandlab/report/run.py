@@ -16,27 +16,36 @@ def run_page(result: Result, command: str | None) -> str:
             _partial(result),
             html.tiles(_first(result)),
             html.section("What it cost", html.table([], summary.headline(result)), _notices(result)),
-            html.section("Write amplification by cause", _waf(result)),
-            html.section(
-                "Who asked, and why the flash did it",
-                parts.matrix(result),
-                note="Rows: the part of the host that the page belongs to. Columns: why the flash did it. "
-                "An erase is shared by the origins whose pages it cleared, in proportion.",
-            ),
-            html.section("Write amplification over the run", _over_time(result), note=parts.WINDOWED),
-            html.section(
-                "Latency",
-                parts.latencies(result),
-                _tail(result),
-                note="Simulated time, from arrival to completion.",
-            ),
-            html.section("Wear", _wear(result)),
-            html.section("Memory that firmware would need", parts.ram(result)),
-            _preconditioning(result),
+            *_of_device(result),
             html.section("The experiment", parts.experiment(result), note="Every default is written out."),
             html.section("Make it again", parts.remake(command, [result])),
         ],
     )
+
+
+def _of_device(result: Result) -> list[str]:
+    """The sections about the device; none for a real directory."""
+    if not summary.has_device(result):
+        return []
+    return [
+        html.section("Write amplification by cause", _waf(result)),
+        html.section(
+            "Who asked, and why the flash did it",
+            parts.matrix(result),
+            note="Rows: the part of the host that the page belongs to. Columns: why the flash did it. "
+            "An erase is shared by the origins whose pages it cleared, in proportion.",
+        ),
+        html.section("Write amplification over the run", _over_time(result), note=parts.WINDOWED),
+        html.section(
+            "Latency",
+            parts.latencies(result),
+            _tail(result),
+            note="Simulated time, from arrival to completion.",
+        ),
+        html.section("Wear", _wear(result)),
+        html.section("Memory that firmware would need", parts.ram(result)),
+        _preconditioning(result),
+    ]
 
 
 def _partial(result: Result) -> str:
@@ -49,6 +58,8 @@ def _partial(result: Result) -> str:
 def _first(result: Result) -> list[tuple[str, str, str]]:
     """The figures that a reader looks for first."""
     told = {name: (value, words) for name, value, words in summary.headline(result)}
+    if not summary.has_device(result):
+        return [(name, *told[name]) for name in ("transactions", "time of transactions")]
     found = [
         ("write amplification", units.ratio(result.waf), told["write amplification"][1]),
         ("erases", *told["erases"]),

@@ -127,6 +127,9 @@ class Grid:
     labels: dict[str, str]
     one_seed: bool
     """Whether its figures are of the first seed alone, and no means."""
+    bars: tuple[str, ...]
+    """Columns that are drawn, too: a bar each, side by side for every row."""
+    bars_title: str
 
     def names(self) -> list[str]:
         """The figures in its cells."""
@@ -428,8 +431,15 @@ def _grid(table: Table) -> Grid:
         columns=tuple(table.texts("columns")),
         labels={key: str(value) for key, value in table.plain("labels").items()},
         one_seed=table.truth("one_seed", False),
+        bars=tuple(table.texts("bars")),
+        bars_title=table.text("bars_title", ""),
     )
     table.end()
+    for column in grid.bars:
+        if column not in grid.columns:
+            raise table.error("bars", f"expected columns of the table, given {column!r}")
+    if grid.bars and not grid.name.replace("-", "").isalnum():
+        raise table.error("name", f"expected letters, digits and -, given {grid.name!r}")
     return grid
 
 

@@ -394,8 +394,9 @@ impl<'d> Cache<'d> {
             let origin = self.origin(sector);
             self.read_device(sector, &mut bytes[..], origin)?;
         }
-        while self.lines.len() >= self.capacity {
-            // What is changed stays until it is written.
+        // What is changed stays until it is written.
+        let dirty = self.dirty[0].len() + self.dirty[1].len();
+        while self.lines.len() >= self.capacity.max(dirty + 1) {
             let clean = self.lines.iter().enumerate().filter(|(_, line)| line.dirty.is_none());
             let Some((oldest, _)) = clean.min_by_key(|(_, line)| line.used) else { break };
             self.remove(oldest);

@@ -238,8 +238,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         let lacking = slots.saturating_sub(self.room(directory, is_fixed, slots)?);
         if is_fixed && lacking > 0 {
             let entries = u64::from(self.layout.root_sectors) * u64::from(SECTOR_BYTES) / SLOT;
-            let what = format!("the root directory of {entries} entries has no {slots} in a row for '{name}'");
-            return Err(FsError::Full { what });
+            return Err(FsError::RootFull { entries, needed: slots, name: name.to_owned() });
         }
         let needed = more + (lacking * SLOT).div_ceil(cluster);
         if needed > free {

@@ -63,7 +63,13 @@ impl Config {
                 let why = format!("a volume of {bytes} bytes cannot be divided so ({why})");
                 FsError::option("cluster_bytes", &cluster, why)
             }
-            None => FsError::option("volume_bytes", &bytes, format!("FAT does not fit there ({why})")),
+            None => match self.align_data.filter(|_| self.volume_bytes.is_none()) {
+                Some(align) => {
+                    let why = format!("it leaves {bytes} bytes of the device, and FAT does not fit there ({why})");
+                    FsError::option("align_data", &align, why)
+                }
+                None => FsError::option("volume_bytes", &bytes, format!("FAT does not fit there ({why})")),
+            },
         })?;
         let (name, fits) = match self.fat {
             FatType::Auto => ("auto", true),

@@ -105,7 +105,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         let most = u64::from(MAX_CHUNKS) * self.page_bytes();
         match at.checked_add(bytes) {
             Some(end) if end <= most => Ok(end),
-            _ => Err(FsError::Full { what: format!("a file has at most {most} bytes") }),
+            _ => Err(FsError::TooLong { most }),
         }
     }
 

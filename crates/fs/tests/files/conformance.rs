@@ -225,6 +225,10 @@ fn options_that_cannot_work_say_what_can() {
             Config { fat: FatType::Fat32, cluster_bytes: Some(ByteCount(4096)), ..Config::default() },
             "25570 clusters of 4096 bytes make it FAT16",
         ),
+        (
+            Config { align_data: Some(ByteCount(100 << 20)), ..Config::default() },
+            "align_data = 100 MiB cannot work: it leaves 512 bytes of the device, and FAT does not fit there",
+        ),
         (Config { cache_bytes: ByteCount(512), ..Config::default() }, "4 sectors (2 KiB) to 1 GiB"),
     ];
     for (config, sentence) in cases {

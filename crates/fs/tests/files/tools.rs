@@ -4,8 +4,10 @@
 use crate::conformance::fats;
 use crate::disk::Disk;
 use crate::model::{assert_same, tree_of, Model, Node, Tree};
+use nandlab_block::Error;
 use nandlab_fs::fat::Config;
-use nandlab_fs::FileSystem;
+use nandlab_fs::{FileSystem, FsError};
+use nandlab_nand::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -143,6 +145,105 @@ fn volumes_of_mkfs_are_read_and_written() {
         expect_success("mcopy", &["-s", "-n", "-i", image_name, "::/", out.to_str().unwrap()], &case);
         assert_same(&tree_on_disk(&out), &model.tree, &case);
     }
+}
+
+/// Works on files until something fails.
+fn work(fs: &mut dyn FileSystem, random: &mut Random) -> Result<(), FsError> {
+    for n in 0.. {
+        let (path, other) = (format!("work/{}", random.below(12)), format!("work/d/{}", random.below(12)));
+        let done = match random.below(6) {
+            0 => fs.unlink(&path),
+            1 => fs.rename(&path, &other),
+            2 if n % 5 == 0 => fs.mkdir("work/d"),
+            3 => fs.unlink(&other),
+            _ => fs.create(if random.chance(0.3) { &other } else { &path }).and_then(|file| {
+                fs.write(file, 0, &vec![n as u8; random.below(9000) as usize])?;
+                fs.close(file)
+            }),
+        };
+        match done {
+            Ok(()) | Err(FsError::NotFound { .. } | FsError::Exists { .. } | FsError::Full { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads everything; how much of it cannot be read.
+fn look_at_all(fs: &mut dyn FileSystem) -> u32 {
+    let mut damaged = 0;
+    for folder in ["", "work", "work/d", "kept"] {
+        let names = match fs.list(folder) {
+            Err(FsError::NotFound { .. }) => continue,
+            listed => listed.unwrap_or_else(|_| {
+                damaged += 1;
+                Vec::new()
+            }),
+        };
+        for name in names {
+            let path = format!("{folder}/{name}");
+            let read = fs.open(&path).and_then(|file| {
+                let read = fs.read(file, 0, &mut vec![0; 20_000]);
+                fs.close(file).and(read)
+            });
+            damaged += u32::from(!matches!(read, Ok(_) | Err(FsError::WrongKind { .. })));
+        }
+    }
+    damaged
+}
+
+#[test]
+fn fsck_repairs_what_a_cut_leaves_and_what_was_synced_before_is_there() {
+    if !are_installed(&["fsck.vfat"]) {
+        return;
+    }
+    let mut dirty = 0;
+    for case in 0..96 {
+        let (config, bytes) = fats().swap_remove(case as usize % 12);
+        let folder = Folder::new(&format!("cut-{case}"));
+        let image = folder.0.join("image");
+        let image_name = image.to_str().unwrap();
+        let mut random = Random::stream(case, 8);
+        let mut disk = Disk::new(bytes);
+        config.format(&mut disk).unwrap();
+        let kept = |n: u8| vec![n; 300 * usize::from(n)];
+        config
+            .mounted(&mut disk, |fs| {
+                ["kept", "work"].iter().for_each(|path| fs.mkdir(path).unwrap());
+                for n in 0..9 {
+                    let file = fs.create(&format!("kept/file {n}")).unwrap();
+                    fs.write(file, 0, &kept(n)).unwrap();
+                    fs.close(file).unwrap();
+                }
+            })
+            .unwrap();
+        disk.left = 5 + random.below(400);
+        let ended = config.mounted(&mut disk, |fs| work(fs, &mut random));
+        assert!(matches!(ended, Ok(Err(FsError::Device(Error::PowerLost))) | Err(_)), "{config:?}: {ended:?}");
+        // The device keeps the order of its writes: without, a directory may hold what was there before.
+        disk.left = u64::MAX;
+        std::fs::write(&image, &disk.bytes).unwrap();
+        assert_eq!(config.mounted(&mut disk, |fs| look_at_all(fs)), Ok(0), "{config:?}, case {case}, cut");
+        // 1: errors were found and mended; what it mends may be an error to its next pass, up to the third.
+        let passes: Vec<Option<i32>> = (0..3).map(|_| run("fsck.vfat", &["-a", image_name]).status.code()).collect();
+        assert!(passes.iter().all(|status| matches!(status, Some(0 | 1))), "{config:?}, case {case}: {passes:?}");
+        dirty += u32::from(passes[0] == Some(1));
+        expect_success("fsck.vfat", &["-n", image_name], &format!("{config:?}, case {case}, mended"));
+        let mut disk = Disk::of(std::fs::read(&image).unwrap());
+        config
+            .mounted(&mut disk, |fs| {
+                assert_eq!(look_at_all(fs), 0, "{config:?}, case {case}, mended");
+                for n in 0..9 {
+                    let file = fs.open(&format!("kept/file {n}")).unwrap();
+                    let mut read = vec![0xEE; 3000];
+                    let length = fs.read(file, 0, &mut read).unwrap();
+                    assert!(read[..length] == kept(n), "{config:?}, case {case}: file {n}");
+                }
+            })
+            .unwrap();
+    }
+    println!("fsck mended {dirty} of 96 volumes");
+    assert!(dirty > 48, "only {dirty} cuts left something to mend");
 }
 
 #[test]

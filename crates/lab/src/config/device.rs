@@ -94,6 +94,8 @@ pub struct Device {
     pub model: Model,
     /// What fails.
     pub faults: Option<faulty::Config>,
+    /// Whether there is no device.
+    pub(super) stands_in: bool,
 }
 
 const DEFAULT_OVER_PROVISIONING: f64 = 0.07;
@@ -149,8 +151,22 @@ impl Device {
             blocks_per_plane: table.blocks_per_plane,
             model: table.model,
             faults: table.faults,
+            stands_in: false,
         };
         Ok((device, notices))
+    }
+
+    /// What stands for the device where a real directory takes its place: it counts nothing, and has no energy.
+    pub(super) fn stand_in(tree: &Tree) -> Result<Self, ConfigError> {
+        let table = DeviceTable { model: Model::Counting, ..DeviceTable::default() };
+        let (mut device, _) = Self::from_table(tree, table, Path::new(""), false)?;
+        device.profile.energy = None;
+        Ok(Self { stands_in: true, ..device })
+    }
+
+    /// Whether there is no device.
+    pub(crate) fn is_stand_in(&self) -> bool {
+        self.stands_in
     }
 
     /// The device as a table in which nothing is left to defaults.

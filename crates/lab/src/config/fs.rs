@@ -1,8 +1,9 @@
 //! Whether a file system and what is asked of it fit together, and both the device.
 
 use super::index::workloads;
-use super::tree::Part;
+use super::tree::{Part, Tree};
 use super::{Arrival, Experiment, Host, Precondition, Sizing};
+use crate::error::ConfigError;
 use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsError, Over, LIST};
 use nandlab_ftl::FtlConfig;
@@ -43,17 +44,40 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String
             return Err((format!("fs.{name}"), Part::Key, message));
         }
     };
-    if fs.over() == Over::Flash {
-        check_bare(experiment, fs.name())?;
-    }
+    check_below(experiment, fs.name(), fs.over())?;
     fs.check().map_err(|error| {
         let (key, message) = key_and_message(fs.name(), &error);
         (key, Part::Value, message)
     })
 }
 
-/// Refuses what stands between a device and sectors: a file system on bare flash has none.
-fn check_bare(experiment: &Experiment, fs: &str) -> Result<(), (String, Part, String)> {
+/// What a file system that has no sectors below is.
+fn is_over(over: Over) -> &'static str {
+    match over {
+        Over::Device => "over sectors",
+        Over::Flash => "on bare flash",
+        Over::Directory => "a real directory",
+    }
+}
+
+/// Refuses a device below a real directory.
+pub(super) fn refuse_device(tree: &Tree) -> ConfigError {
+    let message = format!(
+        "device would not be used: fs.posix is {}, with what is below it; leave [device] out (--set device=none), or \
+         choose another file system ({}, {})",
+        is_over(Over::Directory),
+        names(Over::Device),
+        names(Over::Flash)
+    );
+    tree.error("device", Part::Key, message)
+}
+
+/// Refuses what stands between a device and sectors, where a file system has none below.
+fn check_below(experiment: &Experiment, fs: &str, over: Over) -> Result<(), (String, Part, String)> {
+    if over == Over::Device {
+        return Ok(());
+    }
+    let is = is_over(over);
     let tables = [
         ("ftl", experiment.ftl.as_ref().map(FtlConfig::name)),
         ("buffer", experiment.buffer.as_ref().map(BufferConfig::name)),
@@ -61,8 +85,8 @@ fn check_bare(experiment: &Experiment, fs: &str) -> Result<(), (String, Part, St
     for (table, name) in tables {
         if let Some(name) = name {
             let message = format!(
-                "{table}.{name} would not be used: fs.{fs} is on bare flash; leave [{table}.{name}] out, or choose a file \
-                 system over an FTL ({})",
+                "{table}.{name} would not be used: fs.{fs} is {is}; leave [{table}.{name}] out (--set {table}=none), or \
+                 choose a file system over an FTL ({})",
                 names(Over::Device)
             );
             return Err((format!("{table}.{name}"), Part::Key, message));
@@ -70,8 +94,8 @@ fn check_bare(experiment: &Experiment, fs: &str) -> Result<(), (String, Part, St
     }
     if experiment.precondition != Precondition::default() {
         let message = format!(
-            "[precondition] cannot work: it writes logical pages, and fs.{fs} on bare flash has none; leave it out, or \
-             choose a file system over an FTL ({})",
+            "[precondition] cannot work: it writes logical pages, and fs.{fs} is {is}, which has none; leave it out \
+             (--set precondition=none), or choose a file system over an FTL ({})",
             names(Over::Device)
         );
         return Err(("precondition".into(), Part::Key, message));
@@ -114,6 +138,8 @@ pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), 
     let fits = match fs.over() {
         Over::Device => fs.plan(sizing.sectors()).map(drop),
         Over::Flash => fs.check_flash(&sizing.geometry, &experiment.device.profile.rules),
+        // Whether it is there, and empty, is seen when the run begins.
+        Over::Directory => Ok(()),
     };
     fits.map_err(|error| key_and_message(fs.name(), &error))
 }

@@ -51,8 +51,8 @@ pub struct Experiment {
     /// The flash translation layer; none below a file system on bare flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ftl: Option<FtlConfig>,
-    /// The NAND device.
-    #[serde(serialize_with = "device::serialize")]
+    /// The NAND device; where a real directory takes its place, one that nothing is asked of.
+    #[serde(serialize_with = "device::serialize", skip_serializing_if = "Device::is_stand_in")]
     pub device: Device,
     /// What was rounded or set aside, in sentences.
     #[serde(skip)]
@@ -62,7 +62,7 @@ pub struct Experiment {
     tree: Tree,
     /// The folder that relative paths start from.
     #[serde(skip)]
-    base: PathBuf,
+    pub(crate) base: PathBuf,
 }
 
 /// An experiment as it is written.
@@ -72,16 +72,13 @@ struct Table {
     #[serde(default = "default_seed")]
     seed: u64,
     workload: WorkloadConfig,
-    #[serde(default)]
-    host: Host,
-    #[serde(default)]
-    precondition: Precondition,
+    host: Option<Host>,
+    precondition: Option<Precondition>,
     index: Option<IndexConfig>,
     fs: Option<FsConfig>,
     buffer: Option<BufferConfig>,
     ftl: Option<FtlConfig>,
-    #[serde(default)]
-    device: DeviceTable,
+    device: Option<DeviceTable>,
 }
 
 fn default_seed() -> u64 {
@@ -170,16 +167,20 @@ impl Experiment {
 
     fn from_tree(tree: Tree, base: &Path) -> Result<Self, ConfigError> {
         let table: Table = typed::typed(&tree, "", &tree.root)?;
-        let is_bare = table.fs.as_ref().is_some_and(|fs| fs.over() == Over::Flash);
-        if table.ftl.is_none() && !is_bare {
+        let over = table.fs.as_ref().map_or(Over::Device, FsConfig::over);
+        if table.ftl.is_none() && over == Over::Device {
             return Err(tree.error("", Part::Key, "the experiment needs the key `ftl`".to_owned()));
         }
-        let (device, mut notices) = Device::from_table(&tree, table.device, base, is_bare)?;
+        let (device, mut notices) = match (over, table.device) {
+            (Over::Directory, Some(_)) => return Err(fs::refuse_device(&tree)),
+            (Over::Directory, None) => (Device::stand_in(&tree)?, Vec::new()),
+            (_, device) => Device::from_table(&tree, device.unwrap_or_default(), base, over == Over::Flash)?,
+        };
         let mut experiment = Self {
             seed: table.seed,
             workload: table.workload,
-            host: table.host,
-            precondition: table.precondition,
+            host: table.host.unwrap_or_default(),
+            precondition: table.precondition.unwrap_or_default(),
             index: table.index,
             fs: table.fs,
             buffer: table.buffer,
@@ -231,6 +232,11 @@ impl Experiment {
     /// Whether the file system is on bare flash, without an FTL.
     pub fn is_bare(&self) -> bool {
         self.fs.as_ref().is_some_and(|fs| fs.over() == Over::Flash)
+    }
+
+    /// Whether a real directory takes the place of a device.
+    pub fn is_in_directory(&self) -> bool {
+        self.device.is_stand_in()
     }
 
     /// What a key workload is opened for.

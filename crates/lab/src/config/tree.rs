@@ -151,7 +151,7 @@ impl Tree {
         Some(self.error_at(Some(at), message, Some(path)))
     }
 
-    /// Overrides one key: `set` is `a.b=c`, `c` a TOML value or else plain text.
+    /// Overrides one key: `set` is `a.b=c`, `c` a TOML value or else plain text; a whole table that is `none` is left out.
     pub(crate) fn set(&mut self, set: &str) -> Result<(), ConfigError> {
         let refuse =
             |message: String| ConfigError { message, file: Some(format!("--set {set}")), ..Default::default() };
@@ -168,6 +168,7 @@ impl Tree {
             }
             Err(_) => Value::String(text.to_owned()),
         };
+        let value = if !path.contains('.') && value == "none" { Value::Null } else { value };
         let mut at = &mut self.root;
         let mut steps: Vec<&str> = path.split('.').collect();
         let last = steps.pop().expect("split has at least one part");

@@ -7,17 +7,18 @@ use crate::engine::Door;
 use crate::error::{ConfigError, LabError};
 use crate::latency::LatencyMeter;
 use crate::record::{
-    FlashCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, HostCounts, Merges, StopReason,
-    Stopped,
+    FlashCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, HostCounts, Merges, SpeedPhases,
+    StopReason, Stopped,
 };
 use crate::run::{sample, us, Mark};
 use nandlab_block::{Completion, Error, Op, RamUse, Request};
-use nandlab_fs::{FileSystem, FsConfig, FsError, Handle};
+use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
 use nandlab_nand::profile::Profile;
 use nandlab_nand::random::Random;
 use nandlab_nand::{Cell as Counts, SECTOR_BYTES};
 use nandlab_workload::files::{FileOp, Slot};
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 /// Stream of the experiment's seed that the contents of files are drawn from.
 const CONTENTS_STREAM: u64 = 5;
@@ -35,6 +36,9 @@ pub(super) struct Player<'a, 'd> {
     /// Where the part of the run that is being measured began.
     pub(super) since: Since,
     part: Part,
+    /// When that part began, and how long those before it took, on this machine.
+    began: Instant,
+    wall: SpeedPhases,
     latency: Option<LatencyMeter>,
     /// Transactions between samples.
     every: u64,
@@ -76,6 +80,8 @@ impl<'a, 'd> Player<'a, 'd> {
             phases: FsPhases::default(),
             since: Since::now(below, 0),
             part: Part::SetUp,
+            began: Instant::now(),
+            wall: SpeedPhases::default(),
             latency: keeps_time.then(LatencyMeter::default),
             every,
             with_blocks: false,
@@ -118,12 +124,15 @@ impl<'a, 'd> Player<'a, 'd> {
     /// Goes on to the next part of the run.
     fn enter(&mut self, part: Part) {
         let ended = self.phase();
-        match self.part {
-            Part::SetUp => self.phases.set_up = ended,
-            Part::Transactions => self.phases.transactions = ended,
-            Part::CleanUp => self.phases.clean_up = ended,
-        }
-        self.part = part;
+        let wall_s = self.began.elapsed().as_secs_f64();
+        let (phases, wall) = (&mut self.phases, &mut self.wall);
+        let (phase, took_s) = match self.part {
+            Part::SetUp => (&mut phases.set_up, &mut wall.set_up_s),
+            Part::Transactions => (&mut phases.transactions, &mut wall.transactions_s),
+            Part::CleanUp => (&mut phases.clean_up, &mut wall.clean_up_s),
+        };
+        (*phase, *took_s) = (ended, wall_s);
+        (self.part, self.began) = (part, Instant::now());
     }
 
     pub(super) fn carry_out(&mut self, place: &mut Place<'_>, op: &FileOp) -> Result<(), FsError> {
@@ -147,7 +156,7 @@ impl<'a, 'd> Player<'a, 'd> {
         let start = self.below.0.borrow().now;
         let kind = match place {
             Place::Over(fs) => self.on_files(&mut **fs, op)?,
-            Place::Within => self.on_flash(op)?,
+            Place::Within => self.on_engine(op)?,
         };
         self.record.operations.add(op);
         if let Some(latency) = &mut self.latency {
@@ -158,7 +167,7 @@ impl<'a, 'd> Player<'a, 'd> {
     }
 
     /// Carries out an operation on the engine itself, and measures it as a request of the host.
-    fn on_flash(&mut self, op: &FileOp) -> Result<Op, FsError> {
+    fn on_engine(&mut self, op: &FileOp) -> Result<Op, FsError> {
         let below = self.below.clone();
         let Below { engine, meter, start, now } = &mut *below.0.borrow_mut();
         let (arrival, asked) = (*now, asked(op));
@@ -243,7 +252,7 @@ impl<'a, 'd> Player<'a, 'd> {
         let time = below.engine.now() - self.since.mark.time;
         let collected = below.engine.collections().zip(self.since.mark.collections);
         let blocks = match below.engine.door() {
-            Door::Files(files) => Some(files.blocks()),
+            Door::Files(files) => files.blocks(),
             Door::Requests(_) => None,
         };
         let pe_cycles = below.engine.chip().pe_cycles();
@@ -287,15 +296,15 @@ impl<'a, 'd> Player<'a, 'd> {
                 let what = format!("{error}; the file system cannot go on without it");
                 Ok(self.stopped(StopReason::Unreadable, &what))
             }
-            FsError::Full { .. } => {
-                let or = if matches!(fs, FsConfig::Minv(_)) { " or fs.minv.objects" } else { "" };
-                let what = format!("{error}; a larger device.capacity{or} has more, or the workload needs less");
-                Ok(self.stopped(StopReason::FsFull, &what))
+            FsError::Full { .. } | FsError::RootFull { .. } | FsError::TooLong { .. } => {
+                Ok(self.stopped(StopReason::FsFull, &format!("{error}; {}", way_out(fs, &error))))
             }
             FsError::Option { .. } => {
                 let (key, message) = key_and_message(fs.name(), &error);
                 Err(ConfigError { message, key: Some(key), ..Default::default() }.into())
             }
+            // In a real directory others are at work, too.
+            other if fs.over() == Over::Directory => Ok(self.stopped(StopReason::FsFailed, &other.to_string())),
             other => panic!("a workload names only what it made, on a volume that was made for it: {other}"),
         }
     }
@@ -307,11 +316,11 @@ impl<'a, 'd> Player<'a, 'd> {
         self.record.latency_us = self.latency.as_ref().map(LatencyMeter::summary);
         let below = &mut *self.below.0.borrow_mut();
         let start = std::mem::replace(&mut below.start, Mark::of(below.engine));
-        Played { stopped, fs: self.record, ram: self.ram, start }
+        Played { stopped, fs: self.record, ram: self.ram, start, wall: self.wall }
     }
 }
 
-/// What the workload asks of a file system on bare flash, as a request of so many sectors of the file.
+/// What the workload asks of a file system that is the engine, as a request of so many sectors of the file.
 fn asked(op: &FileOp) -> Option<Request> {
     let sectors = |kind, at: u64, bytes: u32| {
         let sector = at / u64::from(SECTOR_BYTES);
@@ -323,6 +332,26 @@ fn asked(op: &FileOp) -> Option<Request> {
         FileOp::Write { at, bytes, .. } => Some(sectors(Op::Write, at, bytes)),
         FileOp::Sync(_) => Some(Request::new(Op::Flush, 0, 0)),
         _ => None,
+    }
+}
+
+/// What has room for more where a file system has none, as `error` says.
+fn way_out(fs: &FsConfig, error: &FsError) -> String {
+    let less = "the workload needs less";
+    match (fs, error) {
+        (_, FsError::RootFull { .. }) => {
+            format!(
+                "more fs.fat.root_entries have room for more, fs.fat.fat = \"fat32\" has a root directory that grows, and \
+                 so have subdirectories, such as those of workload.postmark.subdirectories; or {less}"
+            )
+        }
+        (_, FsError::TooLong { .. }) => "smaller files fit".to_owned(),
+        (FsConfig::Fat(fat), _) if fat.volume_bytes.is_some() => {
+            format!("a larger fs.fat.volume_bytes has more, or {less}")
+        }
+        (FsConfig::Minv(_), _) => format!("a larger device.capacity or fs.minv.objects has more, or {less}"),
+        (FsConfig::Posix(_), _) => format!("a directory on a larger disk has more, or {less}"),
+        _ => format!("a larger device.capacity has more, or {less}"),
     }
 }
 

@@ -284,7 +284,7 @@ impl Image {
                 let at = geometry.page(block, page);
                 if tail_bytes > 0 {
                     let tail = self.tail_of(at, tail_bytes).map_err(|e| self.io_error("read", e))?;
-                    device.tails.insert(at, tail);
+                    device.tails.insert(at, block, tail);
                 }
                 if programs > 1 {
                     device.respared.insert(at, programs);
@@ -440,7 +440,7 @@ impl PageStore for Image {
         let mut record = [0; PAGE_BYTES];
         record[..16].copy_from_slice(&oob.to_bytes());
         record[16..20].copy_from_slice(&device.pe_cycles[block.index()].wrapping_add(1).to_le_bytes());
-        let tail_bytes = device.tails.get(at).map_or(0, |tail| tail.len() as u16);
+        let tail_bytes = device.tails.get(at, block).map_or(0, |tail| tail.len() as u16);
         record[20..22].copy_from_slice(&tail_bytes.to_le_bytes());
         record[22] = device.respared.get(at).copied().unwrap_or(1);
         seal(&mut record, PAGE_BYTES);
