@@ -11,7 +11,7 @@ import copy
 from typing import Any, Literal
 
 from nandlab.buffer_counts import BufferCounts
-from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, Nvram, Volume
+from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.view import View
 
 
@@ -236,6 +236,7 @@ class FsFigures(View):
     phases: FsPhases
     volume: Volume
     latency_us: Latencies | None
+    first: FsFirst | None
     samples: list[FsSample]
 
 
@@ -248,13 +249,24 @@ class Preconditioning(View):
     time_us: float | None
 
 
+class MountShare(View):
+    """What a file system over an FTL had read when it was mounted, and how long that took."""
+
+    page_reads: int
+    time_us: float | None
+
+
 class Mount(View):
-    """What a mount read, and how long it took; accesses to the NVRAM of a file system, where it has one."""
+    """What a mount read, and how long it took; accesses to the NVRAM of a file system, where it has one.
+
+    `fs` is what of this a file system over an FTL had read, once there is one.
+    """
 
     page_reads: int
     spare_reads: int
     nvram_accesses: int | None
     time_us: float | None
+    fs: MountShare | None
 
 
 class Latency(View):
@@ -335,7 +347,10 @@ class Sample(View):
 
 
 class DeviceFacts(View):
-    """Sizes of the device; over-provisioning is physical over logical size, less 1."""
+    """Sizes of the device; over-provisioning is physical over logical size, less 1.
+
+    `endurance` is the P/E cycles that a block is made for.
+    """
 
     name: str
     blocks: int
@@ -345,6 +360,7 @@ class DeviceFacts(View):
     logical_bytes: int
     over_provisioning: float
     dies: int
+    endurance: int
 
 
 class Speed(View):
@@ -375,7 +391,7 @@ class Result(View):
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
         nvram: That of a file system; None without.
         mount: What opening the device cost.
-        remount: What mounting a file system on bare flash again cost after the run; None for all else.
+        remount: What mounting a file system again cost after the run, with the FTL below it; None without one.
         time_us: Simulated time; None when the model keeps no time.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
         series: Up to 200 samples over the run.

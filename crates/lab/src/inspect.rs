@@ -46,7 +46,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         }
     };
     let (trace, operations, said) = look().map_err(|error| experiment.located(experiment.explain(error)))?;
-    let device = device_record(&experiment.device.profile.name, &sizing);
+    let device = device_record(&experiment.device.profile, &sizing);
     let notices = [experiment.notices.clone(), said].concat();
     let inspection = Inspection { device, trace, operations, notices };
     Ok(serde_json::to_string(&inspection).expect("an inspection has text keys and finite numbers only"))

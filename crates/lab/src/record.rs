@@ -6,7 +6,7 @@ mod index;
 mod recycling;
 
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
-pub use fs::{FileCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
+pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use recycling::RecyclingRecord;
 
@@ -62,7 +62,8 @@ pub struct Record {
     pub precondition: Option<PreconditionRecord>,
     /// What opening the device cost.
     pub mount: MountRecord,
-    /// What opening it again cost after the run, on bare flash; null elsewhere, and where the run could not go on.
+    /// What opening it again cost after the run, with a file system; null without one, under a buffer, and where the run
+    /// could not go on.
     pub remount: Option<MountRecord>,
     /// Simulated time from the start of the workload to the end of its last operation, us; null without time.
     pub time_us: Option<f64>,
@@ -285,6 +286,17 @@ pub struct MountRecord {
     pub nvram_accesses: Option<u64>,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
+    /// What of this a file system over an FTL had read; null elsewhere, and before it is made.
+    pub fs: Option<MountShare>,
+}
+
+/// What a file system reads through an FTL when it is mounted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MountShare {
+    /// Page reads.
+    pub page_reads: u64,
+    /// Simulated time, us; null without time.
+    pub time_us: Option<f64>,
 }
 
 /// The NVRAM of a file system.
@@ -468,6 +480,8 @@ pub struct DeviceRecord {
     pub over_provisioning: f64,
     /// Dies.
     pub dies: u32,
+    /// P/E cycles that a block is made for.
+    pub endurance: u32,
 }
 
 /// How fast the simulation ran, in real time; preconditioning and mount left out.

@@ -21,6 +21,7 @@ use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
+use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
 use nandlab_workload::Workload;
 use std::path::Path;
@@ -124,7 +125,7 @@ impl<'a> Run<'a> {
     }
 
     fn measure(mut self, source: &mut Source) -> Result<Record, LabError> {
-        let mount = self.mount_record(&Mark::default());
+        let mount = self.mount_record();
         let total = source.total();
         let (writes, page) = (self.preconditioning(), u64::from(self.sizing.geometry.sectors_per_page()));
         // What is shorter than a page costs as much as one.
@@ -136,7 +137,7 @@ impl<'a> Run<'a> {
         let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
-        let (mut index, mut fs) = (None, None);
+        let (mut index, mut fs, mut volume) = (None, None, None);
         if stopped.is_none() {
             self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
@@ -153,6 +154,7 @@ impl<'a> Run<'a> {
                     start = played.start;
                     sample(self.engine, &mut meter, &start);
                     let stopped = played.stopped.take();
+                    volume = played.volume;
                     fs = Some((played.fs, played.ram));
                     stopped
                 }
@@ -163,7 +165,7 @@ impl<'a> Run<'a> {
         let mut record = self.record(meter, &start, mount, precondition);
         let goes_on = |stopped: &Stopped| !matches!(stopped.why, StopReason::WornOut | StopReason::Unreadable);
         if stopped.as_ref().is_none_or(goes_on) {
-            self.remount(&mut record);
+            self.remount(&mut record, volume);
         }
         self.log.map_or(Ok(()), OpLog::close)?;
         record.index = index;
@@ -401,7 +403,7 @@ impl<'a> Run<'a> {
             wear,
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
-            device: device_record(&device.profile.name, self.sizing),
+            device: device_record(&device.profile, self.sizing),
             speed: Speed::default(),
             notices,
         }
@@ -449,10 +451,10 @@ fn piece_length(batch: &[Request]) -> usize {
 }
 
 /// What the device of an experiment is.
-pub fn device_record(name: &str, sizing: &Sizing) -> DeviceRecord {
+pub fn device_record(profile: &Profile, sizing: &Sizing) -> DeviceRecord {
     let geometry = &sizing.geometry;
     DeviceRecord {
-        name: name.to_owned(),
+        name: profile.name.clone(),
         blocks: geometry.blocks(),
         pages_per_block: geometry.pages_per_block(),
         page_bytes: geometry.page_bytes(),
@@ -460,6 +462,7 @@ pub fn device_record(name: &str, sizing: &Sizing) -> DeviceRecord {
         logical_bytes: sizing.logical_bytes(),
         over_provisioning: sizing.over_provisioning(),
         dies: geometry.dies(),
+        endurance: profile.rules.endurance,
     }
 }
 
