@@ -41,8 +41,8 @@ class FsCollections(View):
 class FsFirst(View):
     """The transactions, from 1, in which a file system on bare flash did something first.
 
-    `passive` and `aggressive`: a collection with enough erased blocks, with few; `all_used`: no block was left that
-    was never written; None where it never was so.
+    `passive` and `aggressive`: a collection with enough erased blocks, with few; `all_used`: no block was
+    left that was never written; None where it never was so.
     """
 
     passive: int | None

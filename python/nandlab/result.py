@@ -391,7 +391,7 @@ class Result(View):
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
         nvram: That of a file system; None without.
         mount: What opening the device cost.
-        remount: What mounting a file system again cost after the run, with the FTL below it; None without one.
+        remount: What mounting a file system again cost after the run, its FTL included; None without one.
         time_us: Simulated time; None when the model keeps no time.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
         series: Up to 200 samples over the run.
