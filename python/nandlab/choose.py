@@ -378,7 +378,7 @@ def _others(
         best = better(known, key=lambda name: known[name])
         low, high = sorted((own, known[best]))
         if best != take.name and high > 1.1 * low:
-            by = f", by a factor of {units.short(high / low)}" if low > 0 else ""
+            by = f" (by a factor of {units.short(high / low)})" if low > 0 else ""
             found.setdefault(best, []).append(f"{words}{by}")
     return [f"{name[0].upper()}{name[1:]} {' and '.join(words)}." for name, words in found.items()]
 

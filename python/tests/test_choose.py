@@ -148,7 +148,7 @@ def test_what_another_one_is_better_in_is_said():
     found = advised(given("fast", 1.0, 6.0, 64), given("slow", 10.0, 12.0, 32))
     assert found.why == [
         "Take fast: of the 2 that fit and last 5 years it is fastest.",
-        "Slow lasts longest, by a factor of 2 and takes the least RAM, by a factor of 2.",
+        "Slow lasts longest (by a factor of 2) and takes the least RAM (by a factor of 2).",
     ]
     coarse = advised(given("one", 1.0, 6.0, 64, cycles=2))
     assert coarse.why[0] == "Take one: of the one that fits and lasts 5 years it is fastest."

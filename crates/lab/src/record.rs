@@ -3,11 +3,13 @@
 mod buffer;
 mod fs;
 mod index;
+mod mount;
 mod recycling;
 
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
+pub use mount::{MountRecord, MountShare};
 pub use recycling::RecyclingRecord;
 
 use crate::config::Experiment;
@@ -271,30 +273,6 @@ pub struct PreconditionRecord {
     pub flash: FlashCounts,
     /// Write amplification; null where nothing was written.
     pub waf: Option<f64>,
-    /// Simulated time, us; null without time.
-    pub time_us: Option<f64>,
-}
-
-/// What opening the device cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MountRecord {
-    /// Page reads.
-    pub page_reads: u64,
-    /// Reads of a spare area alone.
-    pub spare_reads: u64,
-    /// Accesses to the NVRAM of a file system, both kinds; null without.
-    pub nvram_accesses: Option<u64>,
-    /// Simulated time, us; null without time.
-    pub time_us: Option<f64>,
-    /// What of this a file system over an FTL had read; null elsewhere, and before it is made.
-    pub fs: Option<MountShare>,
-}
-
-/// What a file system reads through an FTL when it is mounted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MountShare {
-    /// Page reads.
-    pub page_reads: u64,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
 }

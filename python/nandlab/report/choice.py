@@ -49,10 +49,16 @@ def _ordered(advice: Advice) -> list[Measured]:
 
 
 def _line(advice: Advice, each: Measured) -> list[str]:
+    return [each.name, *_cells(advice, each), "take" if each is advice.take else each.why_not]
+
+
+def _cells(advice: Advice, each: Measured) -> list[str]:
     figures = each.figures(advice.wish)
-    cells = [write(figures[key]) if figures else "" for key, _, write in COLUMNS]
-    state = "take" if each is advice.take else each.why_not
-    return [each.name, *cells, state]
+    return [write(figures[key]) if figures else "" for key, _, write in COLUMNS]
+
+
+def _state(advice: Advice, each: Measured) -> str:
+    return "take" if each is advice.take else "yes" if each.fits else "no"
 
 
 def write_choice(advice: Advice, path: str | os.PathLike[str], command: str | None = None) -> None:
@@ -78,9 +84,12 @@ def choice_page(advice: Advice, command: str | None) -> str:
     drawn = device_charts.bars(_rows(advice), [each.name for each in _ordered(advice)], _panels())
     note = (
         "The fitting ones by time, then the others. Life: until the most worn block has the P/E cycles that "
-        "the chip is made for, at the wear of this run. Mount: power on after the run, with the FTL."
+        "the chip is made for, at the wear of this run. Mount: power on after the run, with the FTL. Bars of "
+        "what does not fit are pale."
     )
-    titles = [*TITLES[:-1], "take, or why not"]
+    titles = [TITLES[0], "fits", *TITLES[1:-1]]
+    table = [[each.name, _state(advice, each), *_cells(advice, each)] for each in _ordered(advice)]
+    refused = [html.paragraph(f"{each.name}: {each.why_not}.") for each in _ordered(advice) if each.why_not]
     experiments = [
         html.folded(each.name, html.code(toml_text(each.result.experiment)))
         for each in advice.measured
@@ -91,9 +100,8 @@ def choice_page(advice: Advice, command: str | None) -> str:
         subtitle,
         [
             html.section("Advice", *(html.paragraph(sentence) for sentence in advice.why)),
-            html.section(
-                "Candidates", html.table(titles, lines(advice), right=range(1, len(titles) - 1)), note=note
-            ),
+            html.section("Candidates", html.table(titles, table, right=range(2, len(titles))), note=note),
+            html.section("What does not fit, and why", *refused),
             html.section("Side by side", html.figure(drawn)) if drawn else "",
             html.section("The experiments", *experiments, note="Each runs alone with `nandlab run`."),
             html.section("Make it again", html.code(command)) if command else "",
@@ -107,7 +115,13 @@ def _panels() -> list[str]:
 
 def _rows(advice: Advice) -> Rows:
     return [
-        {"design": each.name, "panel": title, "value": value, "text": write(value)}
+        {
+            "design": each.name,
+            "panel": title,
+            "value": value,
+            "text": write(value),
+            "shade": 1 if each.fits else 0.35,
+        }
         for each in _ordered(advice)
         for key, title, write in COLUMNS
         if key in DRAWN and (value := each.figures(advice.wish).get(key)) is not None

@@ -56,20 +56,22 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str]) -> str:
     """Bars with their figures, a panel for each quantity.
 
     Args:
-        rows: `design`, `panel`, `value` and `text`, how the value is shown.
+        rows: `design`, `panel`, `value`, `text`, how the value is shown, and `shade`, under 1 for a bar that
+            stands back.
         designs: From top to bottom.
         panels: The quantities with their units, from left to right.
 
     """
     y = {"field": "design", "type": "nominal", "sort": list(designs), "title": None}
     x = {"field": "value", "type": "quantitative", "title": None, "axis": None}
+    shade = {"field": "shade", "type": "quantitative", "scale": None, "legend": None}
     panel: Spec = {
         "width": 190,
         "height": {"step": STEP},
         "layer": [
             {
                 "mark": {"type": "bar", "height": {"band": 0.7}, "color": COLOURS[0]},
-                "encoding": {"y": y, "x": x},
+                "encoding": {"y": y, "x": x, "opacity": shade},
             },
             {
                 "mark": {

@@ -196,7 +196,13 @@ def _grid_bars(found: Reproduction, grid: Grid) -> str:
     values = cells(found.records, grid) if grid.bars else []
     panels = [grid.labels.get(column, column) for column in grid.bars]
     rows = [
-        {"design": grid.labels.get(row, row), "panel": panel, "value": value, "text": short(value)}
+        {
+            "design": grid.labels.get(row, row),
+            "panel": panel,
+            "value": value,
+            "text": short(value),
+            "shade": 1,
+        }
         for row, line in zip(grid.rows, values, strict=False)
         for column, panel in zip(grid.bars, panels, strict=True)
         for value in [line[grid.columns.index(column)]]
