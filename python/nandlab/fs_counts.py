@@ -38,6 +38,18 @@ class FsCollections(View):
     emptied: int
 
 
+class FsFirst(View):
+    """The transactions, from 1, in which a file system on bare flash did something first.
+
+    `passive` and `aggressive`: a collection with enough erased blocks, with few; `all_used`: no block was
+    left that was never written; None where it never was so.
+    """
+
+    passive: int | None
+    aggressive: int | None
+    all_used: int | None
+
+
 class FsBlocks(View):
     """Blocks of a file system on bare flash: never written, with nothing in them, and by live pages.
 

@@ -47,8 +47,8 @@ def _seconds(seconds: float) -> str:
     return units.time_us(seconds * 1e6)
 
 
-def bare_rows(result: Result) -> list[Row]:
-    """The rows of what only a file system on bare flash has: its NVRAM, and a mount after the run."""
+def device_rows(result: Result) -> list[Row]:
+    """The rows of what a file system costs beside its operations: its NVRAM, and a mount after the run."""
     found = []
     nvram, mount = result.nvram, result.remount
     if nvram is not None:
@@ -59,6 +59,8 @@ def bare_rows(result: Result) -> list[Row]:
         words = f"{units.count(mount.page_reads)} page reads, {units.count(mount.spare_reads)} spare reads"
         accesses = mount.nvram_accesses
         more = "" if accesses is None else f", {units.count(accesses)} accesses to NVRAM"
+        if mount.fs is not None:
+            more = f", {units.count(mount.fs.page_reads)} of these by the file system"
         time = "" if mount.time_us is None else units.time_us(mount.time_us)
         found.append(("mount after the run", time, f"{words}{more}; in no other figure"))
     return found

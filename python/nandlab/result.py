@@ -11,7 +11,7 @@ import copy
 from typing import Any, Literal
 
 from nandlab.buffer_counts import BufferCounts
-from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, Nvram, Volume
+from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.view import View
 
 
@@ -236,6 +236,7 @@ class FsFigures(View):
     phases: FsPhases
     volume: Volume
     latency_us: Latencies | None
+    first: FsFirst | None
     samples: list[FsSample]
 
 
@@ -248,13 +249,24 @@ class Preconditioning(View):
     time_us: float | None
 
 
+class MountShare(View):
+    """What a file system over an FTL had read when it was mounted, and how long that took."""
+
+    page_reads: int
+    time_us: float | None
+
+
 class Mount(View):
-    """What a mount read, and how long it took; accesses to the NVRAM of a file system, where it has one."""
+    """What a mount read, and how long it took; accesses to the NVRAM of a file system, where it has one.
+
+    `fs` is what of this a file system over an FTL had read, once there is one.
+    """
 
     page_reads: int
     spare_reads: int
     nvram_accesses: int | None
     time_us: float | None
+    fs: MountShare | None
 
 
 class Latency(View):
@@ -337,7 +349,8 @@ class Sample(View):
 class DeviceFacts(View):
     """Sizes of the device; over-provisioning is physical over logical size, less 1.
 
-    Below `fs.posix`, a real directory, there is none: its name is "none", and the sizes are 0.
+    `endurance` is the P/E cycles that a block is made for. Below `fs.posix`, a real directory, there is no device: its
+    name is "none", and the sizes are 0.
     """
 
     name: str
@@ -348,6 +361,7 @@ class DeviceFacts(View):
     logical_bytes: int
     over_provisioning: float
     dies: int
+    endurance: int
 
 
 class SpeedPhases(View):
@@ -387,7 +401,7 @@ class Result(View):
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
         nvram: That of a file system; None without.
         mount: What opening the device cost.
-        remount: What mounting a file system on bare flash again cost after the run; None for all else.
+        remount: What mounting a file system again cost after the run, its FTL included; None without one.
         time_us: Simulated time; None when the model keeps no time.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
         series: Up to 200 samples over the run.

@@ -63,7 +63,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     if result.index is not None:
         rows = [*index_figures.rows(result.index), *rows]
     if result.fs is not None:
-        rows = [*fs_figures.rows(result.fs), *fs_figures.bare_rows(result), *rows]
+        rows = [*fs_figures.rows(result.fs), *fs_figures.device_rows(result), *rows]
     if result.time_us is None:
         rows = [row for row in rows if row[0] != "time"]
     if result.energy_j is not None:

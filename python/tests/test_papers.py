@@ -24,6 +24,11 @@ LISTED = {
         "5d76096966be70f86beae759eb7d02cbb0909923ec8405ce9c1f83ad65851943",
         ("model.", "fig", "sec5."),
     ),
+    "minv": (
+        16,
+        "e964692ace37e59f5c1a02f67b3abeb6d9c78394049ede8479752ecab93b4f44",
+        ("fig", "abstract.", "sec"),
+    ),
 }
 
 

@@ -67,6 +67,12 @@ impl<D: BlockDevice> Mirror<D> {
         self.inner
     }
 
+    /// The same bytes over another device, which holds them if this one does.
+    pub fn onto<E: BlockDevice>(self, inner: E) -> Mirror<E> {
+        let Self { pieces, compares, switch, .. } = self;
+        Mirror { inner, pieces, compares, switch }
+    }
+
     fn pass_on(&mut self, request: &Request, data: &mut Payload<'_>) -> Result<Completion, Error> {
         if self.switch.0.get() {
             return Ok(Completion { arrival: request.time, done: request.time });

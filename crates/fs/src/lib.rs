@@ -121,6 +121,21 @@ pub trait FileSystem {
     fn ram(&self) -> RamUse;
 }
 
+/// A file system with links, hard and symbolic ones.
+///
+/// # Errors
+/// As those of [`FileSystem`].
+pub trait Links: FileSystem {
+    /// Makes a symbolic link at `path` that leads to `target`, a path from the root of at most 159 bytes.
+    fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError>;
+
+    /// Where a symbolic link leads.
+    fn read_link(&mut self, path: &str) -> Result<String, FsError>;
+
+    /// Gives the file at `from` a second name.
+    fn link(&mut self, from: &str, to: &str) -> Result<(), FsError>;
+}
+
 /// What became of a volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Volume {

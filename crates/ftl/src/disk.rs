@@ -57,6 +57,17 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         }
     }
 
+    /// Drops the RAM state, as a power cut does, and mounts the FTL again with the same options.
+    ///
+    /// # Errors
+    /// As [`Ftl::mount`]; the disk is then of no more use.
+    pub fn remount(&mut self, config: &F::Config) -> Result<(), FtlError> {
+        let pages = self.ftl.logical_pages();
+        self.ftl =
+            nandlab_nand::scoped(&mut self.nand, nandlab_nand::Cause::Mount, |nand| F::mount(nand, pages, config))?;
+        Ok(())
+    }
+
     /// The FTL.
     pub fn ftl(&self) -> &F {
         &self.ftl

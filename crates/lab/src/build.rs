@@ -40,7 +40,8 @@ pub(crate) fn with_engine<R>(
         return on_flash(fs, device, *seed, sizing, log, work);
     };
     let buffer = buffer.as_ref().map(|buffer| mount_buffer(buffer, device.model, sizing)).transpose()?;
-    ftl.dispatch(Assembly { device, buffer, seed: *seed, sizing, log, work })
+    let mounts_again = experiment.fs.is_some();
+    ftl.dispatch(Assembly { device, buffer, mounts_again, seed: *seed, sizing, log, work })
 }
 
 /// A file system on the bare device. The one that counts keeps whole spare areas, from which it is mounted at the end.
@@ -100,6 +101,8 @@ fn mount_buffer(config: &BufferConfig, model: Model, sizing: &Sizing) -> Result<
 struct Assembly<'a, W> {
     device: &'a Device,
     buffer: Option<Mounted>,
+    /// A file system asks what a mount costs, so whole spare areas are kept.
+    mounts_again: bool,
     seed: u64,
     sizing: &'a Sizing,
     log: Option<&'a OpLog>,
@@ -110,19 +113,24 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
     type Out = Result<R, LabError>;
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let Self { device, buffer, seed, sizing, log, work } = self;
+        let Self { device, buffer, mounts_again, seed, sizing, log, work } = self;
         let mut config = config.clone();
         F::set_seed(&mut config, seed);
         let config = &config;
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
-        if is_boxed(device, log) {
-            let nand = boxed_device::<Lean>(device, seed, sizing, log)?;
+        if mounts_again || is_boxed(device, log) {
+            let nand = if mounts_again {
+                boxed_device::<Full>(device, seed, sizing, log)?
+            } else {
+                boxed_device::<Lean>(device, seed, sizing, log)?
+            };
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
+            let again = mounts_again.then(|| config.clone());
             if device.model == Model::Bytes {
-                return work(&mut Stack::new(disk, buffer, Oracle::new(sizing.sectors())));
+                return work(&mut Stack::new(disk, buffer, Oracle::new(sizing.sectors())).mounting(again));
             }
-            return work(&mut Stack::new(disk, buffer, Bare));
+            return work(&mut Stack::new(disk, buffer, Bare).mounting(again));
         }
         let counting = Counting::<Lean>::new(geometry, rules);
         if device.model == Model::Counting {

@@ -5,7 +5,7 @@ use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request}
 use nandlab_buffer::{Buffer, Buffered, Counts, Placement};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
-use nandlab_ftl::{Disk, Events, Ftl, RamUse, Recycling};
+use nandlab_ftl::{Disk, Events, Ftl, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::SpareStore;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
@@ -38,6 +38,10 @@ pub(crate) trait Requests {
 
     /// Carries out one request with its bytes, if the device keeps any, at its own time.
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
+
+    /// Drops the FTL as a power cut does, and mounts it again; false where the device keeps too little for that, or a
+    /// buffer is above it.
+    fn remount(&mut self) -> Result<bool, FtlError>;
 }
 
 /// An engine that takes operations on files: a file system on bare flash, or a real directory.
@@ -264,17 +268,24 @@ impl Carry for Oracle {
 }
 
 /// An FTL on a device, and a buffer over it where one is asked for.
-pub(crate) struct Stack<F, N: Nand, C> {
+pub(crate) struct Stack<F: Ftl, N: Nand, C> {
     disk: Disk<F, N>,
     buffer: Option<Mounted>,
     carry: C,
+    /// The options of the FTL, where it can be mounted again.
+    again: Option<F::Config>,
     unreadable: u64,
     failed: Vec<usize>,
 }
 
 impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
     pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Mounted>, carry: C) -> Self {
-        Self { disk, buffer, carry, unreadable: 0, failed: Vec::new() }
+        Self { disk, buffer, carry, again: None, unreadable: 0, failed: Vec::new() }
+    }
+
+    /// The same stack, with the options of the FTL where its device keeps what a mount needs.
+    pub(crate) fn mounting(self, again: Option<F::Config>) -> Self {
+        Self { again, ..self }
     }
 }
 
@@ -317,6 +328,13 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Requests for Stack<F, N, C> {
         };
         self.unreadable += u64::from(matches!(submitted, Err(Error::Unreadable { .. })));
         submitted
+    }
+
+    fn remount(&mut self) -> Result<bool, FtlError> {
+        match (&self.again, &self.buffer) {
+            (Some(config), None) => self.disk.remount(config).map(|()| true),
+            _ => Ok(false),
+        }
     }
 }
 

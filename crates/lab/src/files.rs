@@ -9,9 +9,9 @@ use crate::engine::Engine;
 use crate::error::LabError;
 use crate::meter::Meter;
 use crate::oplog::OpLog;
-use crate::record::{FsRecord, SpeedPhases, Stopped, VolumeRecord};
+use crate::record::{FsFirst, FsRecord, SpeedPhases, Stopped, VolumeRecord};
 use crate::run::{sample, Mark, Run, BATCH};
-use nandlab_block::{BlockDevice, Completion, Error, Mirror, Payload, RamUse, Request};
+use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Payload, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Over};
 use nandlab_nand::Time;
 use nandlab_workload::files::FileWorkload;
@@ -71,6 +71,8 @@ pub(crate) struct Played {
     pub(crate) start: Mark,
     /// How long the parts took on this machine.
     pub(crate) wall: SpeedPhases,
+    /// The bytes of the volume, where it is over a device.
+    pub(crate) volume: Option<Mirror<Blank>>,
 }
 
 /// Plays `ops`, of about `total` transactions, on a file system that is made for it.
@@ -93,9 +95,15 @@ pub(crate) fn play(
     let below = Device(Rc::new(RefCell::new(Below { engine: run.engine(), meter, start, now })));
     let mut player = Player::new(&below, &experiment.device.profile, experiment.seed, keeps_time, every);
     let mut session = Session { experiment, control, log, ops };
+    let mut volume = None;
     let ended = match fs.over() {
-        Over::Device if has_bytes => session.over_device(&mut player, fs, &mut Mirror::comparing(below))?,
-        Over::Device => session.over_device(&mut player, fs, &mut Mirror::new(below))?,
+        Over::Device => {
+            let sectors = below.sectors();
+            let mut mirror = if has_bytes { Mirror::comparing(below) } else { Mirror::new(below) };
+            let ended = session.over_device(&mut player, fs, &mut mirror)?;
+            volume = Some(mirror.onto(Blank::new(sectors)));
+            ended
+        }
         Over::Flash => {
             player.contents = has_bytes.then(Contents::default);
             player.with_blocks = with_blocks;
@@ -109,7 +117,7 @@ pub(crate) fn play(
         Err(error) => Some(player.stop(fs, error)?),
         Ok(()) => player.is_cancelled.then(|| player.cancelled()),
     };
-    Ok(player.played(stopped))
+    Ok(Played { volume, ..player.played(stopped) })
 }
 
 /// A stream of operations, and who watches it.
@@ -159,8 +167,10 @@ impl Session<'_> {
     /// Plays on a file system that the engine is; it was made when it was mounted, on an erased device, or is a directory.
     fn within(&mut self, player: &mut Player<'_, '_>) -> Result<Result<(), FsError>, LabError> {
         player.since = Since::default();
+        player.record.first = self.experiment.is_bare().then(FsFirst::default);
         player.begin();
         let worked = self.work(player, &mut Place::Within)?;
+        player.watch();
         player.sample();
         let below = player.below.clone();
         let mut below = below.0.borrow_mut();

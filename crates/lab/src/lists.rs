@@ -1,6 +1,7 @@
 //! What there is to choose from: everything on the lists of the crates below, as JSON.
 
 use crate::profiles;
+use nandlab_fs::Over;
 use nandlab_ftl::bast;
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::profile::Profile;
@@ -43,6 +44,9 @@ pub struct Choice {
     /// What a workload asks for: `sectors` of a device, `keys` of an index, or `files` of a file system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<&'static str>,
+    /// What a file system is written for: a `device` with sectors, such as an FTL, or bare `flash`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub over: Option<&'static str>,
     /// JSON schema of its options.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<schemars::Schema>,
@@ -93,9 +97,7 @@ pub fn lists() -> Lists {
         ftls: ftls.map(|ftl| choice(ftl.name, ftl.source, Some(ftl.paper), Some((ftl.options)()))).collect(),
         indexes: indexes.map(|one| choice(one.name, one.source, Some(one.paper), Some((one.options)()))).collect(),
         buffers: buffers.map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)()))).collect(),
-        file_systems: file_systems
-            .map(|one| choice(one.name, one.source, paper(one.paper), Some((one.options)())))
-            .collect(),
+        file_systems: file_systems.map(file_system).collect(),
         workloads: workloads.map(workload).collect(),
         traces: trace::FORMATS.iter().map(|format| choice(format.name, format.source, None, None)).collect(),
         devices: profiles::LIST.iter().map(device).collect(),
@@ -114,12 +116,22 @@ fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
     // "Page map: a map entry for every page." is headed by the name.
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
-    Choice { name, summary, doc, paper, asks: None, options }
+    Choice { name, summary, doc, paper, asks: None, over: None, options }
 }
 
 fn workload(entry: &nandlab_workload::Entry) -> Choice {
     let asks = Some(entry.asks.noun());
     Choice { asks, ..choice(entry.name, entry.source, None, Some((entry.options)())) }
+}
+
+fn file_system(entry: &nandlab_fs::Entry) -> Choice {
+    let over = Some(match entry.over {
+        Over::Device => "device",
+        Over::Flash => "flash",
+        Over::Directory => "directory",
+    });
+    let paper = (!entry.paper.is_empty()).then_some(entry.paper);
+    Choice { over, ..choice(entry.name, entry.source, paper, Some((entry.options)())) }
 }
 
 fn capitalised(text: &str) -> String {
@@ -128,7 +140,7 @@ fn capitalised(text: &str) -> String {
 }
 
 fn plain(name: &'static str, doc: &str) -> Choice {
-    Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, asks: None, options: None }
+    Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, asks: None, over: None, options: None }
 }
 
 /// The comment at the head of a source file, as Markdown.

@@ -3,7 +3,7 @@
 use crate::config::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
 use nandlab_buffer::BufferConfig;
-use nandlab_fs::FsConfig;
+use nandlab_fs::{FsConfig, Over};
 use nandlab_index::Options;
 use nandlab_nand::timed::clock_bytes;
 use nandlab_workload::ByteCount;
@@ -31,7 +31,7 @@ pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Resu
     }
     let index = experiment.index.as_ref().map_or(0, |index| index_bytes(index.options(), sizing));
     let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer_bytes(buffer, device.model, sizing));
-    let fs = experiment.fs.as_ref().filter(|_| experiment.is_bare()).map_or(0, |fs| bare_bytes(fs, sizing));
+    let fs = experiment.fs.as_ref().map_or(0, |fs| fs_bytes(fs, sizing));
     let needed = needed_bytes(device.model, sizing) + index + buffer + fs;
     match available_bytes() {
         Some(available) if needed > available => Err(too_large(needed, available, device, sizing)),
@@ -80,10 +80,10 @@ fn buffer_bytes(buffer: &BufferConfig, model: Model, sizing: &Sizing) -> u64 {
     about + if model == Model::Bytes { bytes } else { 0 }
 }
 
-/// Bytes of the tables of a file system on bare flash, of its NVRAM and of whole spare areas.
-fn bare_bytes(fs: &FsConfig, sizing: &Sizing) -> u64 {
-    let pages = u64::from(sizing.geometry.pages());
-    (FULL_PAGE_BYTES + OWNER_BYTES) * pages + fs.nvram_bytes(&sizing.geometry)
+/// Bytes of whole spare areas, of the tables of a file system on bare flash and of its NVRAM.
+fn fs_bytes(fs: &FsConfig, sizing: &Sizing) -> u64 {
+    let owners = if fs.over() == Over::Flash { OWNER_BYTES } else { 0 };
+    (FULL_PAGE_BYTES + owners) * u64::from(sizing.geometry.pages()) + fs.nvram_bytes(&sizing.geometry)
 }
 
 fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {

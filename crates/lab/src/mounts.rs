@@ -1,10 +1,14 @@
-//! What a record says of a file system that is the engine: collections, NVRAM, what mounts cost, and what stayed behind.
+//! What a record says of file systems: collections and NVRAM of those that are the engine, what mounts cost, and what
+//! stayed behind in a directory.
 
 use crate::control::Phase;
-use crate::engine::NvramState;
-use crate::record::{FsCollections, FsNvramRecord, Gc, MountRecord, NvramRecord, Record};
+use crate::engine::{Engine, NvramState};
+use crate::record::{FsCollections, FsNvramRecord, Gc, MountRecord, MountShare, NvramRecord, Record};
 use crate::run::{us, Mark, Run};
-use nandlab_nand::Cause;
+use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Payload, Request};
+use nandlab_fs::{FsConfig, Over};
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Paths that a sentence names.
 const SHOWN: usize = 3;
@@ -32,31 +36,56 @@ impl Mark {
     }
 }
 
+/// The engine as the device of a volume that is mounted once more.
+#[derive(Clone)]
+struct Again<'a>(Rc<RefCell<&'a mut dyn Engine>>);
+
+impl BlockDevice for Again<'_> {
+    fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        let mut engine = self.0.borrow_mut();
+        let time = request.time.max(engine.now());
+        engine.requests().submit_one(&Request { time, ..*request }, data)
+    }
+
+    fn sectors(&self) -> u64 {
+        self.0.borrow().sectors()
+    }
+}
+
 impl Run<'_> {
-    /// What the mount cost that came since `before`.
-    pub(crate) fn mount_record(&mut self, before: &Mark) -> MountRecord {
-        let now = self.mark();
-        let cell = now.matrix.since(&before.matrix).sum(|_, cause| cause == Cause::Mount);
+    /// What the mount cost that came since `before`, up to `now`.
+    fn mount_between(&self, before: &Mark, now: &Mark) -> MountRecord {
+        let cell = now.matrix.since(&before.matrix).total();
         let accesses = |state: &NvramState| state.usage.reads + state.usage.writes;
         MountRecord {
             page_reads: cell.reads(),
             spare_reads: cell.spare_reads,
             nvram_accesses: now.nvram.map(|nvram| accesses(&nvram) - before.nvram.as_ref().map_or(0, accesses)),
             time_us: self.keeps_time().then(|| us(now.time - before.time)),
+            fs: None,
         }
     }
 
-    /// Mounts a file system on bare flash once more, as after a power cut; what it costs is in no other count.
-    pub(crate) fn remount(&mut self, record: &mut Record) {
-        if !self.experiment.is_bare() {
-            return;
-        }
+    /// What opening the device cost, up to now.
+    pub(crate) fn mount_record(&mut self) -> MountRecord {
+        let now = self.mark();
+        self.mount_between(&Mark::default(), &now)
+    }
+
+    /// Mounts a file system once more, as after a power cut, and the FTL below it where there is one, with the bytes of
+    /// the volume; what it costs is in no other count.
+    pub(crate) fn remount(&mut self, record: &mut Record, volume: Option<Mirror<Blank>>) {
+        let Some(fs) = &self.experiment.fs else { return };
         if let Some(log) = self.log {
             log.enter(Phase::Done);
         }
-        let before = self.mark();
-        match self.engine().on_files().remount() {
-            Ok(()) => record.remount = Some(self.mount_record(&before)),
+        let mounted = match volume {
+            Some(volume) => self.remount_volume(fs, volume),
+            None if fs.over() == Over::Flash => self.remount_bare().map(Some),
+            None => Ok(None),
+        };
+        match mounted {
+            Ok(mounted) => record.remount = mounted,
             Err(error) => record.notices.push(format!("the file system could not be mounted again: {error}")),
         }
     }
@@ -73,5 +102,27 @@ impl Run<'_> {
         (!left.is_empty()).then(|| {
             format!("{}{more} could not be removed from the directory of fs.posix and stayed there", shown.join(", "))
         })
+    }
+
+    fn remount_bare(&mut self) -> Result<MountRecord, String> {
+        let before = self.mark();
+        self.engine().on_files().remount().map_err(|error| error.to_string())?;
+        let now = self.mark();
+        Ok(self.mount_between(&before, &now))
+    }
+
+    /// The FTL first, then the volume over it.
+    fn remount_volume(&mut self, fs: &FsConfig, volume: Mirror<Blank>) -> Result<Option<MountRecord>, String> {
+        let before = self.mark();
+        if !self.engine().requests().remount().map_err(|error| error.to_string())? {
+            return Ok(None);
+        }
+        let opened = self.mark();
+        let device = Again(Rc::new(RefCell::new(self.engine())));
+        let mut mirror = volume.onto(device.clone());
+        let now = fs.mounted(&mut mirror, |_| Mark::of(*device.0.borrow_mut())).map_err(|error| error.to_string())?;
+        let of_fs = self.mount_between(&opened, &now);
+        let share = MountShare { page_reads: of_fs.page_reads, time_us: of_fs.time_us };
+        Ok(Some(MountRecord { fs: Some(share), ..self.mount_between(&before, &now) }))
     }
 }

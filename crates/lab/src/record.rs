@@ -4,13 +4,15 @@ mod buffer;
 mod device;
 mod fs;
 mod index;
+mod mount;
 mod recycling;
 mod speed;
 
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
 pub use device::{device_record, DeviceRecord};
-pub use fs::{FileCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
+pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
+pub use mount::{MountRecord, MountShare};
 pub use recycling::RecyclingRecord;
 pub use speed::{Speed, SpeedPhases};
 
@@ -66,7 +68,8 @@ pub struct Record {
     pub precondition: Option<PreconditionRecord>,
     /// What opening the device cost.
     pub mount: MountRecord,
-    /// What opening it again cost after the run, on bare flash; null elsewhere, and where the run could not go on.
+    /// What opening it again cost after the run, with a file system; null without one, under a buffer, and where the run
+    /// could not go on.
     pub remount: Option<MountRecord>,
     /// Simulated time from the start of the workload to the end of its last operation, us; null without time.
     pub time_us: Option<f64>,
@@ -276,19 +279,6 @@ pub struct PreconditionRecord {
     pub flash: FlashCounts,
     /// Write amplification; null where nothing was written.
     pub waf: Option<f64>,
-    /// Simulated time, us; null without time.
-    pub time_us: Option<f64>,
-}
-
-/// What opening the device cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MountRecord {
-    /// Page reads.
-    pub page_reads: u64,
-    /// Reads of a spare area alone.
-    pub spare_reads: u64,
-    /// Accesses to the NVRAM of a file system, both kinds; null without.
-    pub nvram_accesses: Option<u64>,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
 }

@@ -128,7 +128,7 @@ impl<'a> Run<'a> {
     }
 
     fn measure(mut self, source: &mut Source) -> Result<Record, LabError> {
-        let mount = self.mount_record(&Mark::default());
+        let mount = self.mount_record();
         let total = source.total();
         let (writes, page) = (self.preconditioning(), u64::from(self.sizing.geometry.sectors_per_page()));
         // What is shorter than a page costs as much as one.
@@ -140,7 +140,7 @@ impl<'a> Run<'a> {
         let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
-        let (mut index, mut fs, mut phases) = (None, None, None);
+        let (mut index, mut fs, mut phases, mut volume) = (None, None, None, None);
         if stopped.is_none() {
             self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
@@ -158,6 +158,7 @@ impl<'a> Run<'a> {
                     sample(self.engine, &mut meter, &start);
                     let stopped = played.stopped.take();
                     phases = Some(played.wall);
+                    volume = played.volume;
                     fs = Some((played.fs, played.ram));
                     stopped
                 }
@@ -168,7 +169,7 @@ impl<'a> Run<'a> {
         let mut record = self.record(meter, &start, mount, precondition);
         let goes_on = |stopped: &Stopped| !matches!(stopped.why, StopReason::WornOut | StopReason::Unreadable);
         if stopped.as_ref().is_none_or(goes_on) {
-            self.remount(&mut record);
+            self.remount(&mut record, volume);
         }
         self.log.map_or(Ok(()), OpLog::close)?;
         record.notices.extend(self.clean_up());

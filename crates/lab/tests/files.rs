@@ -307,7 +307,49 @@ fn what_a_mount_reads_depends_on_where_the_metadata_is() {
     let saved = of(&[&[YAFFS], &LARGE_PAGES[..]].concat()).remount.unwrap();
     let scanned = of(&[&["fs={ yaffs={ checkpoint=false } }"], &LARGE_PAGES[..]].concat()).remount.unwrap();
     assert!(saved.spare_reads < scanned.spare_reads, "{saved:?} {scanned:?}");
-    assert!(of(&["fs={ fat={} }", "ftl={ page={} }", "device.over_provisioning=0.2"]).remount.is_none());
+}
+
+#[test]
+fn a_mount_of_a_volume_is_that_of_the_ftl_and_its_own() {
+    for ftl in nandlab_ftl::LIST {
+        let ftl = format!("ftl={{ {}={{}} }}", ftl.name);
+        let set = |model: &str| record(BARE, &["fs={ fat={} }", &ftl, "device.over_provisioning=1.5", model]);
+        let timed = set("device.model=\"timed\"");
+        let again = timed.remount.unwrap_or_else(|| panic!("{ftl}: {:?}", timed.notices));
+        let own = again.fs.unwrap();
+        // The boot sector and the first entries of the table, which hold the state of the volume.
+        assert!((1..=8).contains(&own.page_reads), "{ftl}: {again:?}");
+        // An FTL has to look at each block at least.
+        assert!(
+            again.spare_reads + again.page_reads - own.page_reads >= u64::from(timed.device.blocks),
+            "{ftl}: {again:?}"
+        );
+        assert!(again.time_us.unwrap() > own.time_us.unwrap() && own.time_us.unwrap() > 0.0, "{ftl}: {again:?}");
+        let counts = |record: &Record| record.remount.map(|mount| (mount.page_reads, mount.spare_reads));
+        assert_eq!(counts(&set("device.model=\"counting\"")), counts(&timed));
+        assert_eq!(counts(&set("device.model=\"bytes\"")), counts(&timed));
+    }
+    let buffered =
+        ["fs={ fat={} }", "ftl={ page={} }", "buffer={ lru={ size=\"16 KiB\" } }", "device.over_provisioning=0.5"];
+    assert!(record(BARE, &buffered).remount.is_none());
+}
+
+#[test]
+fn what_happened_first_is_told_by_its_transaction() {
+    for fs in [YAFFS, MINV] {
+        let record = record(BARE, &[fs, "host.sample_transactions=1"]);
+        let found = record.fs.unwrap();
+        let first = found.first.unwrap();
+        let seen = |wanted: &dyn Fn(&nandlab_lab::record::FsSample) -> bool| {
+            found.samples.iter().find(|sample| wanted(sample)).map(|sample| sample.transactions)
+        };
+        assert_eq!(first.passive, seen(&|sample| sample.gc.unwrap().passive > 0), "{fs}");
+        assert_eq!(first.aggressive, seen(&|sample| sample.gc.unwrap().aggressive > 0), "{fs}");
+        assert_eq!(first.all_used, seen(&|sample| sample.blocks.as_ref().unwrap().unused == 0), "{fs}");
+        assert!(first.aggressive.is_some() && first.all_used.is_some(), "{fs}: {first:?}");
+    }
+    let over_ftl = record(BARE, &["fs={ fat={} }", "ftl={ page={} }", "device.over_provisioning=0.5"]);
+    assert!(over_ftl.fs.unwrap().first.is_none());
 }
 
 #[test]

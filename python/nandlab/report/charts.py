@@ -355,13 +355,17 @@ def wear_ranges(rows: Rows, designs: Sequence[str], panels: Sequence[str] = ()) 
 
 @dataclass(frozen=True)
 class Axes:
-    """Titles of two axes with units, whether they are logarithmic, and whether x is bytes, shown as KiB."""
+    """Titles of two axes with units, whether they are logarithmic, and whether x is bytes, shown as KiB.
+
+    `own`: each panel has a vertical axis of its own.
+    """
 
     x: str
     y: str
     x_log: bool
     y_log: bool
     x_is_size: bool
+    own: bool = False
 
 
 def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes) -> str:
@@ -397,7 +401,8 @@ def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes
         },
     }
     facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
-    return svg({**_data(rows), "facet": facet, "columns": 3, "spec": lines, "spacing": 16}, colours)
+    own: Spec = {"resolve": {"scale": {"y": "independent"}}} if axes.own else {}
+    return svg({**_data(rows), "facet": facet, "columns": 3, "spec": lines, "spacing": 16, **own}, colours)
 
 
 def grouped_bars(rows: Rows, groups: Sequence[str], colours: Sequence[str], title: str) -> str:

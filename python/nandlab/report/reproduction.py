@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from nandlab import units
-from nandlab.report import charts, html
+from nandlab.report import charts, device_charts, html
+from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
-from nandlab.reproduce.records import cells, from_where_lowest, lowest, rows, timeline_rows
+from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short
 from nandlab.toml_text import toml_text
@@ -52,7 +53,7 @@ def _paper(found: Reproduction) -> list[str]:
         html.section("Claims", _claims(found), note=_readings(found)),
         html.section("What the verdicts rest on", _reasons(found), note="Of all but reproduced numbers."),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
-        *(_timeline_section(found, timeline) for timeline in paper.timelines),
+        *(_picture_section(found, picture) for picture in paper.pictures),
         *(
             html.section(
                 grid.title, _bars(found, grid), _grid(found, grid), note=found.records.filled(grid.caption)
@@ -152,22 +153,21 @@ def _draw(found: Reproduction, at: int) -> str:
     return charts.curves(values, named[0], named[1], axes)
 
 
-def _timeline_section(found: Reproduction, timeline: Timeline) -> str:
-    drawn = _draw_timeline(found, timeline)
+def _picture_section(found: Reproduction, picture: Timeline | BlockMap) -> str:
+    drawn = _draw_picture(found, picture)
     if not drawn:
         return ""
-    return html.section(timeline.title, html.figure(drawn, found.records.filled(timeline.caption) + "."))
+    return html.section(picture.title, html.figure(drawn, found.records.filled(picture.caption) + "."))
 
 
-def _draw_timeline(found: Reproduction, timeline: Timeline) -> str:
-    values = timeline_rows(found.records, timeline)
+def _draw_picture(found: Reproduction, picture: Timeline | BlockMap) -> str:
+    values = drawn_rows(found.records, picture)
     if not values:
         return ""
-    lines, panels = (
-        [timeline.labels.get(name, name) for name in names] for names in (timeline.lines, timeline.runs)
-    )
-    axes = charts.Axes(timeline.x_title, timeline.y_title, False, timeline.y_log, False)
-    return charts.curves(values, lines, panels, axes)
+    if isinstance(picture, BlockMap):
+        return device_charts.block_map(values, picture.columns, picture.rows, picture.y_title)
+    axes = charts.Axes(picture.x_title, picture.y_title, False, picture.y_log, False, picture.compares)
+    return charts.curves(values, picture.colours, picture.panels, axes)
 
 
 def _bars(found: Reproduction, grid: Grid) -> str:
@@ -176,25 +176,33 @@ def _bars(found: Reproduction, grid: Grid) -> str:
 
 
 def _draw_bars(found: Reproduction, grid: Grid) -> str:
+    """Those columns of a table as bars that are to be drawn: on one axis if it has a title, else each on its own."""
     if not grid.bars:
         return ""
     named = {name: grid.labels.get(name, name) for name in (*grid.rows, *grid.columns)}
     values = [
-        {"group": named[row], "colour": named[column], "value": value}
+        (named[row], named[column], value)
         for row, line in zip(grid.rows, cells(found.records, grid), strict=True)
         for column, value in zip(grid.columns, line, strict=True)
         if column in grid.bars and value is not None
     ]
     if not values:
         return ""
-    groups, colours = [named[row] for row in grid.rows], [named[column] for column in grid.bars]
-    return charts.grouped_bars(values, groups, colours, grid.bars_title)
+    rows, columns = [named[row] for row in grid.rows], [named[column] for column in grid.bars]
+    if grid.bars_title:
+        bars = [{"group": row, "colour": column, "value": value} for row, column, value in values]
+        return charts.grouped_bars(bars, rows, columns, grid.bars_title)
+    panels = [
+        {"design": row, "panel": column, "value": value, "text": short(value), "shade": 1}
+        for row, column, value in values
+    ]
+    return device_charts.bars(panels, rows, columns)
 
 
 def figures(found: Reproduction) -> dict[str, str]:
     """The figures as SVG files that stand alone, by name."""
     drawn = {figure.name: _draw(found, at) for at, figure in enumerate(found.paper.figures)}
-    drawn |= {timeline.name: _draw_timeline(found, timeline) for timeline in found.paper.timelines}
+    drawn |= {picture.name: _draw_picture(found, picture) for picture in found.paper.pictures}
     drawn |= {grid.name: _draw_bars(found, grid) for grid in found.paper.grids}
     return {name: charts.standalone(text) for name, text in drawn.items() if text}
 

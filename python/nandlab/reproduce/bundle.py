@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from nandlab.new_file import write_whole
 from nandlab.reproduce.measure import Reproduction
-from nandlab.reproduce.records import cells, rows, timeline_rows
+from nandlab.reproduce.records import cells, drawn_rows, rows
 from nandlab.result import Result
 from nandlab.toml_text import toml_text
 
@@ -62,8 +62,11 @@ def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
         lines = [list(row.values()) for row in rows(found.records, figure)]
         yield f"figures/{figure.name}.csv", _csv([["panel", "line", figure.x_key, figure.measure], *lines])
     for timeline in found.paper.timelines:
-        lines = [list(row.values()) for row in timeline_rows(found.records, timeline)]
+        lines = [list(row.values()) for row in drawn_rows(found.records, timeline)]
         yield f"figures/{timeline.name}.csv", _csv([["panel", "line", timeline.x.text, "value"], *lines])
+    for drawn in found.paper.block_maps:
+        lines = [list(row.values()) for row in drawn_rows(found.records, drawn)]
+        yield f"figures/{drawn.name}.csv", _csv([["run", drawn.moment_title, "block", "value"], *lines])
     for grid in found.paper.grids:
         values = cells(found.records, grid)
         lines = [[name, *line] for name, line in zip(grid.rows, values, strict=True)]

@@ -42,6 +42,7 @@ def argmin(*pairs: float) -> float:
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "abs": abs,
     "argmin": argmin,
+    "ceil": math.ceil,
     "exp": math.exp,
     "log": math.log,
     "max": max,

@@ -9,6 +9,7 @@ from typing import Any
 from nandlab._native import ConfigError
 from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
+from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.paper import Figure, Grid, Paper, Tree
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points
@@ -86,7 +87,11 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
     """Every run that something is read from, in the order of the paper: claims, tables, figures."""
     paper, seeds = records.paper, records.all_seeds()
     names = [name for claim in paper.claims for name in claim.names]
-    drawn: tuple[Figure | Timeline | Grid, ...] = (*paper.figures, *paper.timelines, *paper.grids)
+    drawn: tuple[Figure | Timeline | BlockMap | Grid, ...] = (
+        *paper.figures,
+        *paper.pictures,
+        *paper.grids,
+    )
     names += [name for each in drawn for name in each.caption.names]
     one_seed = [name for grid in paper.grids if grid.one_seed for name in grid.names()]
     names += [name for grid in paper.grids if not grid.one_seed for name in grid.names()]
@@ -102,7 +107,7 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
         for run, x, tree in points(paper, figure, records.full):
             shown = f"{run}, {figure.x_key} = {x}"
             yield from ((records.key(tree, seed, run), (tree, shown)) for seed in figure_seeds(records))
-    for timeline in paper.timelines:
-        for run in timeline.runs:
+    for picture in paper.pictures:
+        for run in picture.runs:
             tree = paper.tree(run)
             yield key_of(tree, 1), (tree, run)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from nandlab._native import ConfigError, papers
+from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
 from nandlab.reproduce.timeline import Timeline, parse_timeline
@@ -127,9 +128,9 @@ class Grid:
     labels: dict[str, str]
     one_seed: bool
     """Whether its figures are of the first seed alone, and no means."""
-    bars: tuple[str, ...]
+    bars: tuple[str, ...] = ()
     """Columns that are drawn, too: a bar each, side by side for every row."""
-    bars_title: str
+    bars_title: str = ""
 
     def names(self) -> list[str]:
         """The figures in its cells."""
@@ -166,11 +167,17 @@ class Paper:
     figures: tuple[Figure, ...]
     grids: tuple[Grid, ...]
     timelines: tuple[Timeline, ...] = ()
+    block_maps: tuple[BlockMap, ...] = ()
     full_parts: dict[str, Tree] = field(default_factory=dict)
     """What a full run lays over parts."""
 
     same_for_all_seeds: tuple[str, ...] = ()
     """Parts whose runs no seed changes: they run once."""
+
+    @property
+    def pictures(self) -> tuple[Timeline | BlockMap, ...]:
+        """The figures of single runs."""
+        return (*self.timelines, *self.block_maps)
 
     def has_one_course(self, run: str) -> bool:
         """Whether no seed changes a run."""
@@ -283,6 +290,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         figures=tuple(_figure(table) for table in top.tables("figures")),
         grids=tuple(_grid(table) for table in top.tables("tables")),
         timelines=tuple(parse_timeline(table) for table in top.tables("timelines")),
+        block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
         full_parts=full_parts,
     )
@@ -295,8 +303,9 @@ def parse(text: str, name: str, source: str) -> Paper:
         _check_figure(table, figure, paper)
     for table, grid in zip(top.tables("tables"), paper.grids, strict=True):
         _check_grid(table, grid, paper)
-    for table, timeline in zip(top.tables("timelines"), paper.timelines, strict=True):
-        _check_timeline(table, timeline, paper)
+    pictures = [*top.tables("timelines"), *top.tables("block_maps")]
+    for table, picture in zip(pictures, paper.pictures, strict=True):
+        _check_picture(table, picture, paper)
     return Paper(**{**vars(paper), "claims": claims})
 
 
@@ -460,8 +469,8 @@ def _check_grid(table: Table, grid: Grid, paper: Paper) -> None:
         table.read("caption", name, paper.split)
 
 
-def _check_timeline(table: Table, timeline: Timeline, paper: Paper) -> None:
-    for name in timeline.caption.names:
+def _check_picture(table: Table, picture: Timeline | BlockMap, paper: Paper) -> None:
+    for name in picture.caption.names:
         table.read("caption", name, paper.split)
-    for run in timeline.runs:
+    for run in picture.runs:
         table.read("runs", run, paper.tree)

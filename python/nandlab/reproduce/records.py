@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.paper import Figure, Grid, Paper, Tree
 from nandlab.reproduce.timeline import Timeline
@@ -128,14 +129,11 @@ def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
     return found
 
 
-def timeline_rows(records: Records, timeline: Timeline) -> list[dict[str, Any]]:
-    """The points of a timeline: `panel`, `colour`, `x` and `y`."""
-    keys = [(run, key_of(records.paper.tree(run), 1)) for run in timeline.runs]
+def drawn_rows(records: Records, drawn: Timeline | BlockMap) -> list[dict[str, Any]]:
+    """The points of a timeline or of a map of blocks, of each of its runs."""
+    keys = [(run, key_of(records.paper.tree(run), 1)) for run in drawn.runs]
     return [
-        point
-        for run, key in keys
-        if key in records.found
-        for point in timeline.points(run, records.found[key])
+        point for run, key in keys if key in records.found for point in drawn.points(run, records.found[key])
     ]
 
 
@@ -214,10 +212,26 @@ def _number(record: Mapping[str, Any], path: str) -> float:
     if path.startswith("matrix."):
         return _cells_of_matrix(record, path)
     for part in path.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
+        value = _entry(value, part) if isinstance(value, list) else _get(value, part)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise FormulaError(f"the record has no number {path}")
     return value
+
+
+def _get(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _entry(entries: list[Any], number: str) -> object:
+    """The entry of a list whose first figure is that number, such as the sample after so many transactions.
+
+    >>> _entry([{"transactions": 500, "erases": 3}, {"transactions": 1000, "erases": 7}], "1000")
+    {'transactions': 1000, 'erases': 7}
+    """
+    for entry in entries:
+        if isinstance(entry, dict) and str(next(iter(entry.values()), None)) == number:
+            return entry
+    return None
 
 
 def _cells_of_matrix(record: Mapping[str, Any], path: str) -> float:

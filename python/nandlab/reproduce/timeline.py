@@ -29,29 +29,61 @@ class Timeline:
     x: Formula
     x_title: str
     lines: dict[str, Formula]
-    """What is drawn: formulas over the numbers of an entry; `entry` is its place in the list, from 1."""
+    """What is drawn: formulas over the numbers of an entry; `entry` is its place in the list, from 1.
+
+    `before.x` is the number `x` of the entry before, 0 for the first one.
+    """
     y_title: str
     y_log: bool
+    compares: bool
+    """Whether each line of `lines` is a panel with a line for each run, and not the other way round."""
+
+    @property
+    def panels(self) -> list[str]:
+        """The titles of the panels."""
+        return self._named(self.lines if self.compares else self.runs)
+
+    @property
+    def colours(self) -> list[str]:
+        """The names of the lines in a panel."""
+        return self._named(self.runs if self.compares else self.lines)
+
+    def _named(self, names: Iterable[str]) -> list[str]:
+        return [self.labels.get(name, name) for name in names]
 
     def points(self, run: str, record: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The points of a run: `panel`, `colour`, `x` and `y`; none where an entry lacks a number."""
-        found: Any = record
-        for part in self.path.split("."):
-            found = found.get(part) if isinstance(found, Mapping) else None
+        entries = [{**entry, "entry": at} for at, entry in enumerate(at_path(record, self.path) or (), 1)]
         start = self.first - 1
-        drawn = list(enumerate(found or (), 1))[start : start + self.entries]
-        panel = self.labels.get(run, run)
+        pairs = zip([None, *entries], entries, strict=False)
+        keys = ("colour", "panel") if self.compares else ("panel", "colour")
         return [
-            {"panel": panel, "colour": self.labels.get(line, line), "x": x, "y": y}
-            for at, entry in drawn
+            {**dict(zip(keys, self._named([run, line]), strict=True)), "x": x, "y": y}
+            for before, entry in list(pairs)[start : start + self.entries]
             for line, formula in self.lines.items()
-            for x, y in _point(self.x, formula, {**entry, "entry": at})
+            for x, y in _point(self.x, formula, entry, before)
         ]
 
 
-def _point(x: Formula, y: Formula, entry: Mapping[str, Any]) -> Iterable[tuple[float, float]]:
+def at_path(tree: Any, path: str) -> Any:  # noqa: ANN401 - JSON
+    """What a tree has at a path of keys; nothing where it ends before.
+
+    >>> at_path({"fs": {"samples": [1]}}, "fs.samples"), at_path({"fs": None}, "fs.samples")
+    ([1], None)
+    """
+    for part in path.split("."):
+        tree = tree.get(part) if isinstance(tree, Mapping) else None
+    return tree
+
+
+def _point(
+    x: Formula, y: Formula, entry: Mapping[str, Any], before: Mapping[str, Any] | None
+) -> Iterable[tuple[float, float]]:
     def number(name: str) -> float:
-        value = entry.get(name)
+        path = name.removeprefix("before.")
+        if path != name and before is None:
+            return 0.0
+        value = at_path(entry if path == name else before, path)
         if not isinstance(value, int | float):
             raise FormulaError(f"the entry has no number {name}")
         return float(value)
@@ -84,6 +116,7 @@ def parse_timeline(table: Table) -> Timeline:
         lines={key: lines.read(key, lines.text(key), parse_formula) for key in lines.keys()},  # noqa: SIM118
         y_title=table.text("y_title"),
         y_log=table.truth("y_log", False),
+        compares=table.truth("compares", False),
     )
     if not timeline.name.replace("-", "").isalnum():
         raise table.error("name", f"expected letters, digits and -, given {timeline.name!r}")

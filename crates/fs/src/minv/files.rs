@@ -1,174 +1,101 @@
 //! Contents of files.
 
-use super::layout::{PENDING, SIZE};
+use super::layout::{FANOUT, PENDING, SIZE};
 use super::memory::{Change, Head};
 use super::pages::Owner;
 use super::Minv;
-use crate::parts::tags::{Tags, MAX_CHUNKS};
-use crate::parts::{collector, patch};
+use crate::parts::chunks::{patch, Chunked, Piece};
+use crate::parts::collector;
+use crate::parts::driver::Driver;
 use crate::FsError;
 use nandlab_nand::nvm::Nvm;
-use nandlab_nand::{scoped, Cause, Kind, Nand, NandError, Origin, PageBuf, Ppa};
+use nandlab_nand::{Kind, Nand, Origin, Ppa};
 
-/// Bytes that go into one chunk.
-#[derive(Clone, Copy)]
-struct Piece<'a> {
-    object: u32,
-    chunk: u32,
-    /// First byte in the chunk.
-    offset: usize,
-    bytes: &'a [u8],
-}
+impl<N: Nand, V: Nvm> Chunked for Minv<N, V> {
+    fn has_small_tags(&self) -> bool {
+        false
+    }
 
-/// Sets what stands in a page from byte `from` on to zero.
-fn clear_from(page: Option<&mut [u8]>, from: u32) {
-    if let Some(page) = page {
-        let from = (from as usize).min(page.len());
-        page[from..].fill(0);
+    fn size(&mut self, file: u32) -> Result<u64, FsError> {
+        let at = self.field(file, SIZE);
+        self.now(at)
+    }
+
+    fn has_stale_tail(&mut self, file: u32) -> Result<bool, FsError> {
+        Ok(self.known(file)?.stale_tail)
+    }
+
+    fn page(&mut self, file: u32, chunk: u32) -> Result<Ppa, FsError> {
+        match self.entry(file, chunk)? {
+            Some(entry) => Ok(Ppa(self.half(&Change::default(), entry)?.wrapping_sub(1))),
+            None => Ok(Ppa::NONE),
+        }
+    }
+
+    fn free_pages(&self) -> u64 {
+        let pages = u64::from(self.registers.usable) * u64::from(self.geometry.pages_per_block());
+        pages.saturating_sub(self.registers.in_use.into())
+    }
+
+    fn reserve(&self) -> u64 {
+        u64::from(self.config.gc.reserved_blocks) * u64::from(self.geometry.pages_per_block())
+    }
+
+    fn promised(&mut self, file: u32, first: u32, last: u32) -> Result<u64, FsError> {
+        let mut nodes = 0;
+        for chunk in first..=last {
+            let is_first_of_node = chunk == first || (chunk - 1) % FANOUT == 0;
+            nodes += u32::from(is_first_of_node && self.entry(file, chunk)?.is_none());
+        }
+        // Above each leaf there may be a node of each height.
+        if nodes > 0 && !self.has_nodes(nodes + nodes.div_ceil(FANOUT - 1) + 5)? {
+            return Err(FsError::Full { what: "the NVRAM has no room for the map of the file".into() });
+        }
+        Ok(0)
+    }
+
+    fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), FsError> {
+        let Piece { file, chunk, offset, bytes } = piece;
+        self.nand.ctx().set_origin(Origin::FILE_DATA);
+        collector::check(self, self.geometry.pages_per_block())?;
+        let is_whole = bytes.len() as u64 == self.page_bytes();
+        let mut page = if is_whole { self.blank() } else { self.old_page(file, chunk)? };
+        patch(&mut page, offset, bytes);
+        let size = self.size(file)?;
+        let end = self.base_of(chunk) + (offset + bytes.len()) as u64;
+        let grown = if bytes.is_empty() { size } else { size.max(end) };
+        let head = self.known(file)?;
+        let renews = head.stale_tail && chunk == self.chunk_of(size);
+        self.put_chunk(file, chunk, &page, (size, grown), Head { stale_tail: head.stale_tail && !renews, ..head })
+    }
+
+    fn extend(&mut self, file: u32, bytes: u64) -> Result<(), FsError> {
+        let at = self.field(file, SIZE);
+        self.store(at, bytes)
+    }
+
+    fn shrink(&mut self, file: u32, bytes: u64) -> Result<(), FsError> {
+        collector::check(self, self.geometry.pages_per_block())?;
+        let (gone, tail) = (self.chunk_of(bytes + self.page_bytes() - 1), self.chunk_of(bytes));
+        let stale_tail = bytes > self.base_of(tail) && self.page(file, tail)?.is_some();
+        let head = Head { stale_tail, ..self.known(file)? };
+        let mut change = Change::default();
+        self.put_head(&mut change, file, head);
+        change.put(self.field(file, SIZE), bytes);
+        if head.height > 0 {
+            change.put(PENDING, u64::from(file) | u64::from(gone) << 32);
+        }
+        self.commit(&change)?;
+        self.finish_pending()
+    }
+
+    /// Every change is durable when it returns.
+    fn flush(&mut self, _: u32) -> Result<(), FsError> {
+        Ok(())
     }
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
-    fn chunk_of(&self, at: u64) -> u32 {
-        (at / self.page_bytes()) as u32 + 1
-    }
-
-    fn base_of(&self, chunk: u32) -> u64 {
-        u64::from(chunk - 1) * self.page_bytes()
-    }
-
-    /// Bytes of the file in a chunk.
-    pub(super) fn bytes_in(&mut self, object: u32, chunk: u32) -> Result<u32, FsError> {
-        let size = self.size(object)?;
-        Ok(size.saturating_sub(self.base_of(chunk)).min(self.page_bytes()) as u32)
-    }
-
-    pub(super) fn read_file(&mut self, object: u32, at: u64, bytes: &mut [u8]) -> Result<usize, FsError> {
-        self.nand.ctx().set_origin(Origin::FILE_DATA);
-        let wanted = self.size(object)?.saturating_sub(at).min(bytes.len() as u64) as usize;
-        let mut done = 0;
-        while done < wanted {
-            let from = at + done as u64;
-            let chunk = self.chunk_of(from);
-            let offset = (from - self.base_of(chunk)) as usize;
-            let count = (self.page_bytes() as usize - offset).min(wanted - done);
-            self.read_piece(object, chunk, offset, &mut bytes[done..done + count])?;
-            done += count;
-        }
-        Ok(wanted)
-    }
-
-    fn read_piece(&mut self, object: u32, chunk: u32, offset: usize, into: &mut [u8]) -> Result<(), FsError> {
-        into.fill(0);
-        let at = self.page(object, chunk)?;
-        if !at.is_some() {
-            return Ok(());
-        }
-        let mut page = self.blank();
-        let bytes = self.load(at, &mut page)?;
-        clear_from(page.bytes_mut(), bytes);
-        if let Some(held) = page.bytes() {
-            into.copy_from_slice(&held[offset..offset + into.len()]);
-        }
-        Ok(())
-    }
-
-    /// Reads a page in use; returns how many of its bytes belong to the file.
-    fn load(&mut self, at: Ppa, page: &mut N::Buf) -> Result<u32, FsError> {
-        let oob = self.nand.read(at, page).map_err(|error| self.failed(error))?;
-        if oob.kind == Kind::Lost {
-            return Err(self.failed(NandError::Uncorrectable(at)));
-        }
-        Ok(Tags::from_oob(false, &oob).bytes)
-    }
-
-    pub(super) fn write_file(&mut self, object: u32, at: u64, bytes: &[u8]) -> Result<(), FsError> {
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let end = self.end_of(at, bytes.len() as u64)?;
-        let (first, last) = (self.chunk_of(at), self.chunk_of(end - 1));
-        self.refuse_full(object, first, last)?;
-        self.renew_tail(object, end, first)?;
-        let mut done = 0;
-        for chunk in first..=last {
-            let offset = (at + done as u64 - self.base_of(chunk)) as usize;
-            let count = (self.page_bytes() as usize - offset).min(bytes.len() - done);
-            self.write_piece(Piece { object, chunk, offset, bytes: &bytes[done..done + count] })?;
-            done += count;
-        }
-        Ok(())
-    }
-
-    /// The end of `bytes` bytes from `at` on, where a file can be so long.
-    fn end_of(&self, at: u64, bytes: u64) -> Result<u64, FsError> {
-        let most = u64::from(MAX_CHUNKS) * self.page_bytes();
-        match at.checked_add(bytes) {
-            Some(end) if end <= most => Ok(end),
-            _ => Err(FsError::TooLong { most }),
-        }
-    }
-
-    /// Refuses a write of the chunks `first` to `last` where it would not end.
-    fn refuse_full(&mut self, object: u32, first: u32, last: u32) -> Result<(), FsError> {
-        let (mut fresh, mut nodes) = (0, 0);
-        for chunk in first..=last {
-            let entry = self.entry(object, chunk)?;
-            fresh += u64::from(!self.page(object, chunk)?.is_some());
-            nodes += u32::from(entry.is_none() && (chunk == first || (chunk - 1) % 16 == 0));
-        }
-        // Above each leaf there may be a node of each height.
-        if nodes > 0 && !self.has_nodes(nodes + nodes.div_ceil(15) + 5)? {
-            return Err(FsError::Full { what: "the NVRAM has no room for the map of the file".into() });
-        }
-        let overwrites = u64::from(u64::from(last - first + 1) > fresh || self.known(object)?.stale_tail);
-        if self.free_pages() < self.reserve() + fresh + overwrites {
-            let free = self.free_pages().saturating_sub(self.reserve()) * self.page_bytes();
-            let what = format!("{} bytes do not fit into the {free} that are free", fresh * self.page_bytes());
-            return Err(FsError::Full { what });
-        }
-        Ok(())
-    }
-
-    /// Before a file grows to `end`: its last page must hold zeros behind the old end, unless the write that begins in
-    /// chunk `first` sees to that.
-    fn renew_tail(&mut self, object: u32, end: u64, first: u32) -> Result<(), FsError> {
-        let size = self.size(object)?;
-        if !self.known(object)?.stale_tail || end <= size {
-            return Ok(());
-        }
-        let tail = self.chunk_of(size);
-        if first > tail {
-            self.write_piece(Piece { object, chunk: tail, offset: 0, bytes: &[] })?;
-        }
-        Ok(())
-    }
-
-    fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), FsError> {
-        let Piece { object, chunk, offset, bytes } = piece;
-        self.nand.ctx().set_origin(Origin::FILE_DATA);
-        collector::check(self, self.geometry.pages_per_block())?;
-        let mut page = self.blank();
-        let before = self.page(object, chunk)?;
-        if before.is_some() && (bytes.len() as u64) < self.page_bytes() {
-            let held = {
-                let cause = self.nand.ctx().set_cause(Cause::ReadModifyWrite);
-                let held = self.load(before, &mut page);
-                self.nand.ctx().set_cause(cause);
-                held?
-            };
-            let kept = self.bytes_in(object, chunk)?;
-            clear_from(page.bytes_mut(), held.min(kept));
-        }
-        patch(page.bytes_mut(), offset, bytes);
-        let size = self.size(object)?;
-        let end = self.base_of(chunk) + (offset + bytes.len()) as u64;
-        let grown = if bytes.is_empty() { size } else { size.max(end) };
-        let head = self.known(object)?;
-        let renews = head.stale_tail && chunk == self.chunk_of(size);
-        self.put_chunk(object, chunk, &page, (size, grown), Head { stale_tail: head.stale_tail && !renews, ..head })
-    }
-
     /// Programs a chunk and maps it, with the new length of the file.
     fn put_chunk(
         &mut self,
@@ -179,7 +106,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         mut head: Head,
     ) -> Result<(), FsError> {
         let before = self.page(object, chunk)?;
-        let bytes = grown.saturating_sub(self.base_of(chunk)).min(self.page_bytes()) as u32;
+        let bytes = self.bytes_of(grown, chunk);
         let owner = Owner { object, chunk, bytes, kind: Kind::Data };
         let is_plain = before.is_some() && grown == size && self.known(object)? == head;
         if is_plain {
@@ -199,57 +126,5 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             self.erase_if_empty(self.geometry.block_of(before))?;
         }
         Ok(())
-    }
-
-    /// Cuts or extends a file.
-    pub(super) fn resize(&mut self, object: u32, bytes: u64) -> Result<(), FsError> {
-        let size = self.size(object)?;
-        self.end_of(bytes, 0)?;
-        if bytes == size {
-            return Ok(());
-        }
-        if bytes > size {
-            if self.known(object)?.stale_tail {
-                let tail = self.chunk_of(size);
-                self.refuse_full(object, tail, tail)?;
-                self.renew_tail(object, bytes, tail + 1)?;
-            }
-            let at = self.field(object, SIZE);
-            return self.store(at, bytes);
-        }
-        collector::check(self, self.geometry.pages_per_block())?;
-        let (gone, tail) = (self.chunk_of(bytes + self.page_bytes() - 1), self.chunk_of(bytes));
-        let stale_tail = bytes > self.base_of(tail) && self.page(object, tail)?.is_some();
-        let head = Head { stale_tail, ..self.known(object)? };
-        let mut change = Change::default();
-        self.put_head(&mut change, object, head);
-        change.put(self.field(object, SIZE), bytes);
-        if head.height > 0 {
-            change.put(PENDING, u64::from(object) | u64::from(gone) << 32);
-        }
-        self.commit(&change)?;
-        self.finish_pending()
-    }
-
-    /// Collects and retires the blocks in which a program failed.
-    pub(super) fn retire_failing(&mut self) -> Result<(), FsError> {
-        use collector::Collect;
-        while let Some(block) = self.urgent() {
-            self.collect(block)?;
-        }
-        Ok(())
-    }
-
-    /// Runs `work` as part of a mount.
-    pub(super) fn mounting<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.nand.ctx().set_cause(Cause::Mount);
-        let done = work(self);
-        self.nand.ctx().set_cause(before);
-        done
-    }
-
-    /// The spare area at a page, for a mount.
-    pub(super) fn look(&mut self, at: Ppa) -> Result<Option<nandlab_nand::Oob>, NandError> {
-        scoped(&mut self.nand, Cause::Mount, |nand| nand.read_spare(at))
     }
 }

@@ -39,14 +39,6 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(None)
     }
 
-    /// The page of a chunk.
-    pub(super) fn page(&mut self, object: u32, chunk: u32) -> Result<Ppa, FsError> {
-        match self.entry(object, chunk)? {
-            Some(entry) => Ok(Ppa(self.half(&Change::default(), entry)?.wrapping_sub(1))),
-            None => Ok(Ppa::NONE),
-        }
-    }
-
     /// Makes the nodes that lead to the map entry of a chunk, as part of `change`; returns where it is.
     pub(super) fn put_path(
         &mut self,

@@ -46,15 +46,12 @@ mod pages;
 
 use crate::flash::{check_blocks, BlockUse};
 use crate::parts::collector::{Collector, Config as Collection, Counts};
-use crate::parts::{failed, tree};
-use crate::{FileSystem, FsError, Handle, Kind, Space, Stat};
-use layout::{Layout, CHILDREN, SIZE};
-use nandlab_block::RamUse;
+use crate::parts::driver::{Driver, Handles};
+use crate::FsError;
+use layout::Layout;
 use nandlab_nand::nvm::{Nvm, NvmCost, WORD_BYTES};
-use nandlab_nand::{BlockId, Geometry, Nand, NandError};
+use nandlab_nand::{BlockId, Geometry, Nand};
 use pages::{Owner, Registers};
-use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 /// Options of MiNV.
@@ -176,12 +173,9 @@ pub struct Minv<N: Nand, V: Nvm> {
     failing: Vec<BlockId>,
     retired: u64,
     owners: Vec<Option<Owner>>,
-    open: BTreeMap<u32, u32>,
-    next_handle: u32,
+    handles: Handles,
     /// Where the search for room for an object begins.
     next_object: u32,
-    /// The flash failed in the middle of a change: the tables may be half changed.
-    broken: Cell<bool>,
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
@@ -224,142 +218,24 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     pub fn empty_blocks(&self) -> u32 {
         self.registers.empty
     }
-
-    fn failed(&self, error: NandError) -> FsError {
-        self.broken.set(self.broken.get() || !matches!(error, NandError::Uncorrectable(_)));
-        failed(&self.geometry, error)
-    }
-
-    /// Refuses further work after the flash failed, until the next mount.
-    fn alive(&self) -> Result<(), FsError> {
-        if self.broken.get() {
-            return Err(self.failed(NandError::PowerLost));
-        }
-        Ok(())
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.geometry.page_bytes().into()
-    }
-
-    /// Pages that file data must leave free.
-    fn reserve(&self) -> u64 {
-        u64::from(self.config.gc.reserved_blocks) * u64::from(self.geometry.pages_per_block())
-    }
-
-    fn opened(&self, file: Handle) -> Result<u32, FsError> {
-        self.alive()?;
-        self.open.get(&file.0).copied().ok_or(FsError::Closed)
-    }
-
-    fn hand_out(&mut self, object: u32) -> Handle {
-        self.next_handle += 1;
-        self.open.insert(self.next_handle, object);
-        Handle(self.next_handle)
-    }
-
-    fn size(&mut self, object: u32) -> Result<u64, FsError> {
-        let at = self.field(object, SIZE);
-        self.now(at)
-    }
 }
 
-impl<N: Nand, V: Nvm> FileSystem for Minv<N, V> {
-    fn create(&mut self, path: &str) -> Result<Handle, FsError> {
-        self.alive()?;
-        let object = self.create_file(path)?;
-        Ok(self.hand_out(object))
+impl<N: Nand, V: Nvm> Driver for Minv<N, V> {
+    type Flash = N;
+
+    fn flash(&mut self) -> &mut N {
+        &mut self.nand
     }
 
-    fn open(&mut self, path: &str) -> Result<Handle, FsError> {
-        self.alive()?;
-        let object = tree::file(self, path)?;
-        Ok(self.hand_out(object))
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
     }
 
-    fn close(&mut self, file: Handle) -> Result<(), FsError> {
-        self.alive()?;
-        self.open.remove(&file.0).map(drop).ok_or(FsError::Closed)
+    fn handles(&self) -> &Handles {
+        &self.handles
     }
 
-    fn read(&mut self, file: Handle, at: u64, bytes: &mut [u8]) -> Result<usize, FsError> {
-        let object = self.opened(file)?;
-        self.read_file(object, at, bytes)
-    }
-
-    fn write(&mut self, file: Handle, at: u64, bytes: &[u8]) -> Result<(), FsError> {
-        let object = self.opened(file)?;
-        self.write_file(object, at, bytes)
-    }
-
-    fn truncate(&mut self, file: Handle, bytes: u64) -> Result<(), FsError> {
-        let object = self.opened(file)?;
-        self.resize(object, bytes)
-    }
-
-    fn sync(&mut self, file: Handle) -> Result<(), FsError> {
-        self.opened(file).map(drop)
-    }
-
-    fn sync_all(&mut self) -> Result<(), FsError> {
-        self.alive()?;
-        self.retire_failing()
-    }
-
-    fn len(&mut self, file: Handle) -> Result<u64, FsError> {
-        let object = self.opened(file)?;
-        self.size(object)
-    }
-
-    fn rename(&mut self, from: &str, to: &str) -> Result<(), FsError> {
-        self.alive()?;
-        self.rename_entry(from, to)
-    }
-
-    fn unlink(&mut self, path: &str) -> Result<(), FsError> {
-        self.alive()?;
-        let entry = tree::removable(self, path)?;
-        self.remove(entry)
-    }
-
-    fn mkdir(&mut self, path: &str) -> Result<(), FsError> {
-        self.alive()?;
-        self.make_directory(path)
-    }
-
-    fn rmdir(&mut self, path: &str) -> Result<(), FsError> {
-        self.alive()?;
-        let entry = tree::removable_directory(self, path)?;
-        if self.now(self.field(entry, CHILDREN))? > 0 {
-            return Err(FsError::NotEmpty { path: path.to_owned() });
-        }
-        self.remove(entry)
-    }
-
-    fn stat(&mut self, path: &str) -> Result<Stat, FsError> {
-        use tree::Tree;
-        let entry = tree::entry(self, path)?;
-        let kind = self.kind(entry)?;
-        let contents = self.contents(entry)?;
-        let bytes = if kind == Kind::Directory { 0 } else { self.size(contents)? };
-        Ok(Stat { kind, bytes })
-    }
-
-    fn list(&mut self, path: &str) -> Result<Vec<String>, FsError> {
-        let directory = tree::directory(self, path)?;
-        self.names_in(directory)
-    }
-
-    fn space(&mut self) -> Result<Space, FsError> {
-        let all = u64::from(self.registers.usable) * u64::from(self.geometry.pages_per_block());
-        let bytes = |pages: u64| pages.saturating_sub(self.reserve()) * self.page_bytes();
-        Ok(Space { total_bytes: bytes(all), free_bytes: bytes(self.free_pages()) })
-    }
-
-    fn ram(&self) -> RamUse {
-        let mut used = RamUse::default();
-        used.sram.insert("registers", 32);
-        used.sram.insert("handles", self.open.len() as u64 * 8);
-        used
+    fn handles_mut(&mut self) -> &mut Handles {
+        &mut self.handles
     }
 }

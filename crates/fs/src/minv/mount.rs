@@ -5,13 +5,14 @@ use super::memory::{Change, Head, Type};
 use super::names::ROOT;
 use super::pages::{Block, Registers, State};
 use super::{Config, Minv};
+use crate::parts::chunks::Chunked;
 use crate::parts::collector::Collector;
+use crate::parts::driver::{Driver, Handles};
 use crate::parts::tags::Tags;
 use crate::parts::{dark, wait};
 use crate::FsError;
 use nandlab_nand::nvm::Nvm;
-use nandlab_nand::{BlockId, Nand, NandError, Ppa};
-use std::collections::BTreeMap;
+use nandlab_nand::{BlockId, Cause, Nand, NandError, Ppa};
 
 /// Bytes that are cleared at once.
 const CLEARED: u64 = 4096;
@@ -38,10 +39,8 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             failing: Vec::new(),
             retired: 0,
             owners: vec![None; geometry.pages() as usize],
-            open: BTreeMap::new(),
-            next_handle: 0,
+            handles: Handles::default(),
             next_object: 0,
-            broken: std::cell::Cell::new(false),
             config: config.clone(),
             nand,
             nvm,
@@ -49,7 +48,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             layout,
             registers,
         };
-        mounted.mounting(Self::recover)?;
+        mounted.within(Cause::Mount, Self::recover)?;
         Ok(mounted)
     }
 
@@ -156,7 +155,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             return Ok(());
         }
         let at = self.geometry.page(block, next);
-        let found = match self.look(at) {
+        let found = match self.nand.read_spare(at) {
             Ok(None) => return Ok(()),
             Ok(Some(oob)) => Some(Tags::from_oob(false, &oob)),
             Err(NandError::Uncorrectable(_)) => None,
@@ -198,7 +197,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             return Ok(());
         }
         let block = BlockId(word as u32 - 1);
-        match self.look(self.geometry.page(block, 0)) {
+        match self.nand.read_spare(self.geometry.page(block, 0)) {
             Err(NandError::BadBlock(_)) => {
                 let entry = self.block(block)?;
                 self.registers.usable -= u32::from(!entry.failing);

@@ -5,14 +5,16 @@ use super::layout::{
 };
 use super::memory::{Change, Head, Type};
 use super::Minv;
+use crate::parts::chunks::Chunked;
 use crate::parts::dark;
-use crate::parts::tree::{self, Place, Tree};
+use crate::parts::driver::Driver;
+use crate::parts::tree::{Place, Renaming, Tree};
+use crate::parts::volume::Volume;
 use crate::{FsError, Kind};
+use nandlab_block::RamUse;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Nand;
 
-/// Most bytes that a symbolic link leads to.
-const TARGET_BYTES: usize = 159;
 /// The number of the root directory.
 pub(super) const ROOT: u32 = 0;
 
@@ -81,7 +83,7 @@ impl<N: Nand, V: Nvm> Tree for Minv<N, V> {
     }
 
     fn open_entries(&mut self) -> Result<Vec<u32>, FsError> {
-        let files: Vec<u32> = self.open.values().copied().collect();
+        let files = self.handles.files();
         let mut entries = files.clone();
         for file in files {
             let mut link = self.half(&Change::default(), self.field(file, LINKS))?;
@@ -99,19 +101,6 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         let mut bytes = vec![0; self.known(object)?.name_bytes.into()];
         self.nvm.read(self.field(object, NAME), &mut bytes).map_err(dark)?;
         String::from_utf8(bytes).map_err(|_| FsError::Damaged(format!("the name of object {object} is no text")))
-    }
-
-    /// The names in a directory, ascending.
-    pub(super) fn names_in(&mut self, directory: u32) -> Result<Vec<String>, FsError> {
-        let mut names = Vec::new();
-        for object in 1..self.layout().objects {
-            match self.head(object)? {
-                Some(head) if head.kind != Type::Removed && head.parent == directory => names.push(self.name(object)?),
-                _ => {}
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
     }
 
     /// Room for an object.
@@ -201,41 +190,6 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(object)
     }
 
-    /// Makes an empty file, or cuts the one of that name to nothing.
-    pub(super) fn create_file(&mut self, path: &str) -> Result<u32, FsError> {
-        match tree::place(self, path)? {
-            Some(place) if place.entry.is_none() => self.make(&place, Type::File, |_, _, _| Ok(())),
-            _ => {
-                let object = tree::file(self, path)?;
-                self.resize(object, 0)?;
-                Ok(object)
-            }
-        }
-    }
-
-    pub(super) fn make_directory(&mut self, path: &str) -> Result<(), FsError> {
-        let place = tree::vacant(self, path)?;
-        self.make(&place, Type::Directory, |_, _, _| Ok(())).map(drop)
-    }
-
-    /// Makes a symbolic link at `path` that leads to `target`.
-    ///
-    /// # Errors
-    /// [`FsError::BadName`] for a target of more than 159 bytes; else as for a new file.
-    pub fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError> {
-        self.alive()?;
-        if target.len() > TARGET_BYTES {
-            let why = format!("a symbolic link leads to at most {TARGET_BYTES} bytes");
-            return Err(FsError::BadName { path: target.to_owned(), why });
-        }
-        let place = tree::vacant(self, path)?;
-        let fill = |fs: &mut Self, change: &mut Change, object: u32| {
-            change.put(fs.field(object, SIZE), target.len() as u64);
-            fs.put_text(change, object, target.as_bytes())
-        };
-        self.make(&place, Type::Symlink, fill).map(drop)
-    }
-
     /// Writes text into a chain of nodes.
     fn put_text(&mut self, change: &mut Change, object: u32, text: &[u8]) -> Result<(), FsError> {
         let mut at = self.field(object, ROOT_NODE);
@@ -250,59 +204,6 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             }
         }
         Ok(())
-    }
-
-    /// Where a symbolic link leads.
-    ///
-    /// # Errors
-    /// [`FsError::NotFound`], [`FsError::WrongKind`].
-    pub fn read_link(&mut self, path: &str) -> Result<String, FsError> {
-        let entry = tree::entry(self, path)?;
-        match self.kind(entry)? {
-            Kind::Symlink => self.target(entry),
-            Kind::Directory => {
-                Err(FsError::WrongKind { path: path.to_owned(), is: "directory", needed: "symbolic link" })
-            }
-            Kind::File => Err(FsError::WrongKind { path: path.to_owned(), is: "file", needed: "symbolic link" }),
-        }
-    }
-
-    /// Gives the file at `from` a second name.
-    ///
-    /// # Errors
-    /// As for a new file.
-    pub fn link(&mut self, from: &str, to: &str) -> Result<(), FsError> {
-        self.alive()?;
-        let file = tree::file(self, from)?;
-        let place = tree::vacant(self, to)?;
-        let fill = |fs: &mut Self, change: &mut Change, link: u32| {
-            let others = fs.half(change, fs.field(file, LINKS))?;
-            fs.put_half(change, fs.field(link, EQUIVALENT), file)?;
-            fs.put_half(change, fs.field(link, LINKS), others)?;
-            fs.put_half(change, fs.field(file, LINKS), link + 1)
-        };
-        self.make(&place, Type::HardLink, fill).map(drop)
-    }
-
-    pub(super) fn rename_entry(&mut self, from: &str, to: &str) -> Result<(), FsError> {
-        let Some(renaming) = tree::renaming(self, from, to)? else { return Ok(()) };
-        let mut change = Change::default();
-        self.put_unlinked(&mut change, renaming.entry)?;
-        if let Some(replaced) = renaming.to.entry {
-            self.put_removed(&mut change, replaced)?;
-        }
-        let head = self.known(renaming.entry)?;
-        self.put_linked(&mut change, renaming.entry, head, renaming.to.directory, &renaming.to.name)?;
-        self.commit(&change)?;
-        self.finish_pending()
-    }
-
-    /// Removes an entry; contents with another name stay.
-    pub(super) fn remove(&mut self, entry: u32) -> Result<(), FsError> {
-        let mut change = Change::default();
-        self.put_removed(&mut change, entry)?;
-        self.commit(&change)?;
-        self.finish_pending()
     }
 
     fn put_removed(&mut self, change: &mut Change, entry: u32) -> Result<(), FsError> {
@@ -345,5 +246,82 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         }
         let next = self.half(change, self.field(link, LINKS))?;
         self.put_half(change, at, next)
+    }
+}
+
+impl<N: Nand, V: Nvm> Volume for Minv<N, V> {
+    fn make_file(&mut self, place: &Place) -> Result<u32, FsError> {
+        self.make(place, Type::File, |_, _, _| Ok(()))
+    }
+
+    fn make_directory(&mut self, place: &Place) -> Result<(), FsError> {
+        self.make(place, Type::Directory, |_, _, _| Ok(())).map(drop)
+    }
+
+    fn make_symlink(&mut self, place: &Place, target: &str) -> Result<(), FsError> {
+        let fill = |fs: &mut Self, change: &mut Change, object: u32| {
+            change.put(fs.field(object, SIZE), target.len() as u64);
+            fs.put_text(change, object, target.as_bytes())
+        };
+        self.make(place, Type::Symlink, fill).map(drop)
+    }
+
+    fn make_link(&mut self, place: &Place, file: u32) -> Result<(), FsError> {
+        let fill = |fs: &mut Self, change: &mut Change, link: u32| {
+            let others = fs.half(change, fs.field(file, LINKS))?;
+            fs.put_half(change, fs.field(link, EQUIVALENT), file)?;
+            fs.put_half(change, fs.field(link, LINKS), others)?;
+            fs.put_half(change, fs.field(file, LINKS), link + 1)
+        };
+        self.make(place, Type::HardLink, fill).map(drop)
+    }
+
+    fn move_entry(&mut self, renaming: &Renaming) -> Result<(), FsError> {
+        let mut change = Change::default();
+        self.put_unlinked(&mut change, renaming.entry)?;
+        if let Some(replaced) = renaming.to.entry {
+            self.put_removed(&mut change, replaced)?;
+        }
+        let head = self.known(renaming.entry)?;
+        self.put_linked(&mut change, renaming.entry, head, renaming.to.directory, &renaming.to.name)?;
+        self.commit(&change)?;
+        self.finish_pending()
+    }
+
+    fn remove(&mut self, entry: u32) -> Result<(), FsError> {
+        let mut change = Change::default();
+        self.put_removed(&mut change, entry)?;
+        self.commit(&change)?;
+        self.finish_pending()
+    }
+
+    fn names_in(&mut self, directory: u32) -> Result<Vec<String>, FsError> {
+        let mut names = Vec::new();
+        for object in 1..self.layout().objects {
+            match self.head(object)? {
+                Some(head) if head.kind != Type::Removed && head.parent == directory => names.push(self.name(object)?),
+                _ => {}
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn is_empty(&mut self, directory: u32) -> Result<bool, FsError> {
+        Ok(self.now(self.field(directory, CHILDREN))? == 0)
+    }
+
+    fn save(&mut self) -> Result<(), FsError> {
+        self.retire_failing()
+    }
+
+    fn usable_pages(&self) -> u64 {
+        u64::from(self.registers.usable) * u64::from(self.geometry.pages_per_block())
+    }
+
+    fn memory(&self) -> RamUse {
+        let mut used = RamUse::default();
+        used.sram.insert("registers", 32);
+        used
     }
 }

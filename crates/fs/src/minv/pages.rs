@@ -4,12 +4,14 @@ use super::layout::{ALLOCATION, ERASING, LINK, ORDER, SUMS, USABLE};
 use super::memory::Change;
 use super::Minv;
 use crate::flash::BlockUse;
+use crate::parts::chunks::Chunked;
 use crate::parts::collector::{Collect, Collector};
+use crate::parts::driver::Driver;
 use crate::parts::tags::Tags;
 use crate::parts::wait;
 use crate::FsError;
 use nandlab_nand::nvm::Nvm;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Origin, PageBuf, Ppa};
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
 
 /// What a block is used for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,10 +82,6 @@ impl Registers {
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
-    pub(super) fn blank(&self) -> N::Buf {
-        N::Buf::zeroed(self.geometry.page_bytes())
-    }
-
     pub(super) fn block(&mut self, block: BlockId) -> Result<Block, FsError> {
         let at = self.layout().block(block.0);
         Ok(Block::from_word(self.now(at)?))
@@ -125,12 +123,6 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         let mut bits = vec![0; self.layout().bitmap_words as usize * 8];
         self.nvm.read(at + 8, &mut bits).map_err(crate::parts::dark)?;
         Ok(bits.iter().map(|byte| byte.count_ones()).sum())
-    }
-
-    /// Pages that no file uses.
-    pub(super) fn free_pages(&self) -> u64 {
-        let pages = u64::from(self.registers.usable) * u64::from(self.geometry.pages_per_block());
-        pages.saturating_sub(self.registers.in_use.into())
     }
 
     /// Programs a chunk at the next page; nothing refers to it yet.
@@ -389,10 +381,7 @@ impl<N: Nand, V: Nvm> Collect for Minv<N, V> {
     }
 
     fn collect(&mut self, block: BlockId) -> Result<(), FsError> {
-        let failing = self.block(block)?.failing;
-        let before = self.nand.ctx().set_cause(if failing { Cause::BadBlock } else { Cause::Gc });
-        let done = self.empty_block(block);
-        self.nand.ctx().set_cause(before);
-        done
+        let cause = if self.block(block)?.failing { Cause::BadBlock } else { Cause::Gc };
+        self.within(cause, |fs| fs.empty_block(block))
     }
 }

@@ -1,8 +1,11 @@
-//! What the file systems on bare flash share: garbage collection, and what paths mean.
+//! What the file systems on bare flash share: garbage collection, tags, what paths mean, files by their chunks.
 
+pub(crate) mod chunks;
 pub mod collector;
+pub(crate) mod driver;
 pub mod tags;
 pub(crate) mod tree;
+pub(crate) mod volume;
 
 use crate::FsError;
 use nandlab_block::Error;
@@ -28,11 +31,4 @@ pub(crate) fn dark(_: PowerLost) -> FsError {
 /// The driver waits until the chip is ready: what was answered is on the flash, and operations do not overlap.
 pub(crate) fn wait<N: Nand>(nand: &mut N) {
     nand.ctx().fence();
-}
-
-/// What can be put into `to`, by sectors where the device holds bytes, from the bytes of a file.
-pub(crate) fn patch(page: Option<&mut [u8]>, at: usize, bytes: &[u8]) {
-    if let Some(page) = page {
-        page[at..at + bytes.len()].copy_from_slice(bytes);
-    }
 }

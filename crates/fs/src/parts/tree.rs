@@ -153,6 +153,15 @@ pub(crate) fn file<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     file_of(tree, path, at)
 }
 
+/// The symbolic link at `path`.
+pub(crate) fn symlink<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
+    let at = entry(tree, path)?;
+    match tree.kind(at)? {
+        Kind::Symlink => Ok(at),
+        other => Err(wrong_kind(path, other, "symbolic link")),
+    }
+}
+
 /// The directory at `path`, over symbolic links.
 pub(crate) fn directory<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     let names = names(tree, path)?;

@@ -5,6 +5,7 @@ use super::mount::{Found, Traces};
 use super::objects::{Object, Objects, Owner};
 use super::scan_large::Backwards;
 use super::Yaffs;
+use crate::parts::driver::Driver;
 use crate::parts::tags::Tags;
 use nandlab_block::RamUse;
 use nandlab_nand::{BlockId, Kind, Nand, Ppa};
@@ -146,7 +147,7 @@ impl<N: Nand> Yaffs<N> {
     }
 
     /// Bytes by structure: objects and names as YAFFS keeps them, maps in groups of sixteen chunks, tables of blocks.
-    pub(super) fn memory(&self) -> RamUse {
+    pub(super) fn table_bytes(&self) -> RamUse {
         const OBJECT: u64 = 96;
         const BLOCK: u64 = 12;
         let entry = if self.geometry.pages() <= 1 << 16 { 2 } else { 4 };
@@ -165,7 +166,6 @@ impl<N: Nand> Yaffs<N> {
         let blocks = u64::from(self.geometry.blocks());
         let bits = blocks * u64::from(self.geometry.pages_per_block().div_ceil(8));
         let cache = self.cache.pages() * (self.page_bytes() + 16);
-        let handles = self.open.len() as u64 * 8;
         for (structure, bytes) in [
             ("objects", objects),
             ("names", names),
@@ -173,7 +173,6 @@ impl<N: Nand> Yaffs<N> {
             ("blocks", blocks * BLOCK),
             ("page_bits", bits),
             ("cache", cache),
-            ("handles", handles),
         ] {
             used.sram.insert(structure, bytes);
         }

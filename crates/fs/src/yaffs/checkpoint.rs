@@ -8,6 +8,7 @@ use super::header::Type;
 use super::objects::{Object, Objects, Owner, ROOT};
 use super::scan_large::Heads;
 use super::Yaffs;
+use crate::parts::driver::Driver;
 use crate::parts::tags::Tags;
 use crate::parts::wait;
 use crate::FsError;

@@ -4,10 +4,12 @@ use super::blocks::State;
 use super::flash::Page;
 use super::objects::Owner;
 use super::Yaffs;
+use crate::parts::chunks::Chunked;
 use crate::parts::collector::{self, Collect, Collector};
+use crate::parts::driver::Driver;
 use crate::parts::tags::Tags;
 use crate::FsError;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
+use nandlab_nand::{BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
 
 impl<N: Nand> Collect for Yaffs<N> {
     type Error = FsError;
@@ -60,23 +62,12 @@ impl<N: Nand> Yaffs<N> {
         entry.sequence <= *self.oldest_dirty.get_or_insert_with(|| blocks.oldest_dirty())
     }
 
-    /// Collects the blocks in which a program failed, as far as they may be.
-    pub(super) fn retire_failing(&mut self) -> Result<(), FsError> {
-        while let Some(block) = self.urgent() {
-            self.void_checkpoint()?;
-            self.empty_block(block)?;
-        }
-        Ok(())
-    }
-
     /// Moves what is live away and erases the block.
     fn empty_block(&mut self, block: BlockId) -> Result<(), FsError> {
         self.void_checkpoint()?;
         let cause = if self.blocks.get(block).failing { Cause::BadBlock } else { Cause::Gc };
         let origin = self.nand.ctx().origin();
-        let before = self.nand.ctx().set_cause(cause);
-        let done = self.move_all(block);
-        self.nand.ctx().set_cause(before);
+        let done = self.within(cause, |fs| fs.move_all(block));
         self.nand.ctx().set_origin(origin);
         done
     }
@@ -142,7 +133,7 @@ impl<N: Nand> Yaffs<N> {
         let to = if chunk == 0 {
             self.move_header(from, number, serial)?
         } else {
-            let bytes = owner.bytes.min(self.objects.get(number).bytes_in(chunk, self.page_bytes()));
+            let bytes = owner.bytes.min(self.bytes_in(number, chunk)?);
             let tags = Tags { serial, ..Tags::new(number, chunk, bytes) };
             match self.copy(from, tags, owner.kind())? {
                 Some(to) => to,
@@ -196,29 +187,5 @@ impl<N: Nand> Yaffs<N> {
     /// Asks garbage collection, as every write does.
     pub(super) fn ask_collector(&mut self) -> Result<(), FsError> {
         collector::check(self, self.geometry.pages_per_block())
-    }
-
-    /// Runs `work` as part of a mount.
-    pub(super) fn mounting<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
-        let before = self.nand.ctx().set_cause(Cause::Mount);
-        let done = work(self);
-        self.nand.ctx().set_cause(before);
-        done
-    }
-
-    /// Reads the rest of a page that is written in part.
-    pub(super) fn read_old(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Tags, FsError> {
-        let oob = scoped(&mut self.nand, Cause::ReadModifyWrite, |nand| nand.read(at, page));
-        let oob = oob.map_err(|error| self.failed(error))?;
-        self.refuse_lost(at, oob.kind)?;
-        Ok(Tags::from_oob(self.small, &oob))
-    }
-
-    /// A page of lost data cannot be read.
-    pub(super) fn refuse_lost(&self, at: Ppa, kind: Kind) -> Result<(), FsError> {
-        if kind == Kind::Lost {
-            return Err(self.failed(NandError::Uncorrectable(at)));
-        }
-        Ok(())
     }
 }

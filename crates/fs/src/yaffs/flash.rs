@@ -3,10 +3,12 @@
 use super::blocks::{Block, State};
 use super::objects::Owner;
 use super::{header, Yaffs};
+use crate::parts::chunks::Chunked;
+use crate::parts::driver::Driver;
 use crate::parts::tags::Tags;
 use crate::parts::wait;
 use crate::FsError;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Oob, Origin, PageBuf, Ppa};
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Oob, Origin, Ppa};
 
 /// What a page to be programmed holds.
 pub(super) struct Page<'a, B> {
@@ -17,10 +19,6 @@ pub(super) struct Page<'a, B> {
 }
 
 impl<N: Nand> Yaffs<N> {
-    pub(super) fn blank(&self) -> N::Buf {
-        N::Buf::zeroed(self.geometry.page_bytes())
-    }
-
     /// The author of a page of that kind.
     pub(super) fn origin(kind: Kind) -> Origin {
         if kind == Kind::Header {

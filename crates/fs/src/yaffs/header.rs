@@ -1,12 +1,12 @@
 //! The object header: one page a change of name, place, size or time.
 
+use crate::parts::volume::TARGET_BYTES;
 use crate::FsError;
 
 /// Bytes of a header, at the end of its page.
 pub(super) const BYTES: usize = 512;
-/// Most bytes of a name, and of what a symbolic link says, as YAFFS has them.
+/// Most bytes of a name, as YAFFS has them.
 pub(super) const NAME_BYTES: usize = 255;
-pub(super) const TARGET_BYTES: usize = 159;
 const FIXED: usize = 40;
 const _: () = assert!(FIXED + NAME_BYTES + TARGET_BYTES <= BYTES, "a header is a page");
 /// "YH", then the version.

@@ -59,15 +59,12 @@ pub use crate::parts::tags::Tags;
 
 use crate::flash::{check_blocks, BlockUse};
 use crate::parts::collector::Collector;
-use crate::parts::{failed, tree};
-use crate::{FileSystem, FsError, Handle, Kind, Space, Stat};
+use crate::parts::driver::{Driver, Handles};
+use crate::FsError;
 use blocks::{Block, Blocks, State};
 use cache::Cache;
-use nandlab_block::RamUse;
-use nandlab_nand::{BlockId, Geometry, Nand, NandError, Rules};
+use nandlab_nand::{BlockId, Geometry, Nand, Rules};
 use objects::{Objects, Owner};
-use std::cell::Cell;
-use std::collections::BTreeMap;
 
 /// Options of YAFFS.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -164,9 +161,7 @@ pub struct Yaffs<N: Nand> {
     objects: Objects,
     /// What each page in use holds.
     owners: Vec<Owner>,
-    /// Open files.
-    open: BTreeMap<u32, u32>,
-    next_handle: u32,
+    handles: Handles,
     /// The sequence number of the next block.
     sequence: u32,
     /// Changes so far, the time in headers.
@@ -175,8 +170,6 @@ pub struct Yaffs<N: Nand> {
     /// Blocks of the checkpoint that is on flash and true.
     checkpoint: Vec<BlockId>,
     retired: u64,
-    /// The flash failed in the middle of a change: the tables may be half changed.
-    broken: Cell<bool>,
 }
 
 impl<N: Nand> Yaffs<N> {
@@ -220,141 +213,24 @@ impl<N: Nand> Yaffs<N> {
     pub fn has_checkpoint(&self) -> bool {
         !self.checkpoint.is_empty()
     }
-
-    fn failed(&self, error: NandError) -> FsError {
-        self.broken.set(self.broken.get() || !matches!(error, NandError::Uncorrectable(_)));
-        failed(&self.geometry, error)
-    }
-
-    /// Refuses further work after the flash failed, until the next mount.
-    fn alive(&self) -> Result<(), FsError> {
-        if self.broken.get() {
-            return Err(self.failed(NandError::PowerLost));
-        }
-        Ok(())
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.geometry.page_bytes().into()
-    }
-
-    /// Pages that file data must leave free.
-    fn reserve(&self) -> u64 {
-        u64::from(self.config.gc.reserved_blocks + self.checkpoint_reserve())
-            * u64::from(self.geometry.pages_per_block())
-    }
-
-    fn opened(&self, file: Handle) -> Result<u32, FsError> {
-        self.alive()?;
-        self.open.get(&file.0).copied().ok_or(FsError::Closed)
-    }
-
-    fn hand_out(&mut self, object: u32) -> Handle {
-        self.next_handle += 1;
-        self.open.insert(self.next_handle, object);
-        Handle(self.next_handle)
-    }
 }
 
-impl<N: Nand> FileSystem for Yaffs<N> {
-    fn create(&mut self, path: &str) -> Result<Handle, FsError> {
-        self.alive()?;
-        let object = self.create_file(path)?;
-        Ok(self.hand_out(object))
+impl<N: Nand> Driver for Yaffs<N> {
+    type Flash = N;
+
+    fn flash(&mut self) -> &mut N {
+        &mut self.nand
     }
 
-    fn open(&mut self, path: &str) -> Result<Handle, FsError> {
-        self.alive()?;
-        let object = tree::file(self, path)?;
-        Ok(self.hand_out(object))
+    fn geometry(&self) -> &Geometry {
+        &self.geometry
     }
 
-    fn close(&mut self, file: Handle) -> Result<(), FsError> {
-        let object = self.opened(file)?;
-        self.flush(object)?;
-        self.open.remove(&file.0);
-        Ok(())
+    fn handles(&self) -> &Handles {
+        &self.handles
     }
 
-    fn read(&mut self, file: Handle, at: u64, bytes: &mut [u8]) -> Result<usize, FsError> {
-        let object = self.opened(file)?;
-        self.read_file(object, at, bytes)
-    }
-
-    fn write(&mut self, file: Handle, at: u64, bytes: &[u8]) -> Result<(), FsError> {
-        let object = self.opened(file)?;
-        self.write_file(object, at, bytes)
-    }
-
-    fn truncate(&mut self, file: Handle, bytes: u64) -> Result<(), FsError> {
-        let object = self.opened(file)?;
-        self.resize(object, bytes)
-    }
-
-    fn sync(&mut self, file: Handle) -> Result<(), FsError> {
-        let object = self.opened(file)?;
-        self.flush(object)
-    }
-
-    fn sync_all(&mut self) -> Result<(), FsError> {
-        self.alive()?;
-        let open: Vec<u32> = self.open.values().copied().collect();
-        open.into_iter().try_for_each(|object| self.flush(object))?;
-        self.retire_failing()?;
-        self.save_checkpoint()
-    }
-
-    fn len(&mut self, file: Handle) -> Result<u64, FsError> {
-        let object = self.opened(file)?;
-        Ok(self.objects.get(object).size)
-    }
-
-    fn rename(&mut self, from: &str, to: &str) -> Result<(), FsError> {
-        self.alive()?;
-        self.rename_entry(from, to)
-    }
-
-    fn unlink(&mut self, path: &str) -> Result<(), FsError> {
-        self.alive()?;
-        let entry = tree::removable(self, path)?;
-        self.remove(entry)
-    }
-
-    fn mkdir(&mut self, path: &str) -> Result<(), FsError> {
-        self.alive()?;
-        self.make_directory(path)
-    }
-
-    fn rmdir(&mut self, path: &str) -> Result<(), FsError> {
-        self.alive()?;
-        let entry = tree::removable_directory(self, path)?;
-        if self.objects.names_in(entry).next().is_some() {
-            return Err(FsError::NotEmpty { path: path.to_owned() });
-        }
-        self.remove(entry)
-    }
-
-    fn stat(&mut self, path: &str) -> Result<Stat, FsError> {
-        use tree::Tree;
-        let entry = tree::entry(self, path)?;
-        let kind = self.kind(entry)?;
-        let contents = self.contents(entry)?;
-        let bytes = if kind == Kind::Directory { 0 } else { self.objects.get(contents).size };
-        Ok(Stat { kind, bytes })
-    }
-
-    fn list(&mut self, path: &str) -> Result<Vec<String>, FsError> {
-        let directory = tree::directory(self, path)?;
-        Ok(self.objects.names_in(directory).map(|(name, _)| name.to_owned()).collect())
-    }
-
-    fn space(&mut self) -> Result<Space, FsError> {
-        let all = u64::from(self.blocks.usable()) * u64::from(self.geometry.pages_per_block());
-        let bytes = |pages: u64| pages.saturating_sub(self.reserve()) * self.page_bytes();
-        Ok(Space { total_bytes: bytes(all), free_bytes: bytes(self.blocks.free_pages()) })
-    }
-
-    fn ram(&self) -> RamUse {
-        self.memory()
+    fn handles_mut(&mut self) -> &mut Handles {
+        &mut self.handles
     }
 }

@@ -6,9 +6,12 @@ use super::flash::Page;
 use super::header::{self, Header, Type};
 use super::objects::{Object, Objects, Owner, LOST, ROOT, UNLINKED};
 use super::{Collector, Config, Yaffs};
+use crate::parts::chunks::Chunked;
+use crate::parts::driver::{Driver, Handles};
 use crate::parts::tags::Tags;
+use crate::parts::volume::Volume;
 use crate::FsError;
-use nandlab_nand::{BlockId, Kind, Nand, NandError, Oob, Ppa};
+use nandlab_nand::{BlockId, Cause, Kind, Nand, NandError, Oob, Ppa};
 use std::collections::BTreeMap;
 
 /// A page that was found.
@@ -59,20 +62,18 @@ impl<N: Nand> Yaffs<N> {
             failing: Vec::new(),
             objects: Objects::new(),
             owners: vec![Owner::NONE; geometry.pages() as usize],
-            open: BTreeMap::new(),
-            next_handle: 0,
+            handles: Handles::default(),
             sequence: 1,
             time: 0,
             cache: Cache::new(config.cache_pages),
             checkpoint: Vec::new(),
             retired: 0,
-            broken: std::cell::Cell::new(false),
             config: config.clone(),
             nand,
             geometry,
             small,
         };
-        mounted.mounting(Self::recover)?;
+        mounted.within(Cause::Mount, Self::recover)?;
         Ok(mounted)
     }
 
@@ -145,7 +146,7 @@ impl<N: Nand> Yaffs<N> {
             let deleted = object.parent == UNLINKED;
             self.use_page(copy, number);
             for (chunk, copy) in traces.chunks {
-                let base = u64::from(chunk - 1) * self.page_bytes();
+                let base = self.base_of(chunk);
                 // A page of no bytes stands for a page that was torn.
                 if object.kind != Type::File || base >= object.size && copy.tags.bytes > 0 && !deleted {
                     void.push(copy);
@@ -153,7 +154,7 @@ impl<N: Nand> Yaffs<N> {
                 }
                 object.map(chunk, copy.at);
                 object.stale_tail |= base < object.size && base + u64::from(copy.tags.bytes) > object.size;
-                let bytes = copy.tags.bytes.min(object.bytes_in(chunk, self.page_bytes()));
+                let bytes = copy.tags.bytes.min(self.bytes_of(object.size, chunk));
                 self.use_page(Copy { tags: Tags { bytes, ..copy.tags }, ..copy }, number);
             }
             self.objects.insert(number, object);

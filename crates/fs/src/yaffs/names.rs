@@ -1,10 +1,13 @@
 //! Names: files, directories and links made, renamed and removed.
 
-use super::header::{Type, NAME_BYTES, TARGET_BYTES};
+use super::header::{Type, NAME_BYTES};
 use super::objects::{Object, ROOT, UNLINKED};
 use super::Yaffs;
-use crate::parts::tree::{self, Place, Tree};
+use crate::parts::driver::Driver;
+use crate::parts::tree::{Place, Renaming, Tree};
+use crate::parts::volume::Volume;
 use crate::{FsError, Kind};
+use nandlab_block::RamUse;
 use nandlab_nand::{Nand, Ppa};
 
 impl<N: Nand> Tree for Yaffs<N> {
@@ -41,7 +44,7 @@ impl<N: Nand> Tree for Yaffs<N> {
 
     fn open_entries(&mut self) -> Result<Vec<u32>, FsError> {
         let names = |&file: &u32| std::iter::once(file).chain(self.objects.get(file).links.iter().copied());
-        Ok(self.open.values().flat_map(names).collect())
+        Ok(self.handles.files().iter().flat_map(names).collect())
     }
 }
 
@@ -60,98 +63,11 @@ impl<N: Nand> Yaffs<N> {
         Ok(number)
     }
 
-    /// Makes an empty file, or cuts the one of that name to nothing.
-    pub(super) fn create_file(&mut self, path: &str) -> Result<u32, FsError> {
-        let place = tree::place(self, path)?;
-        let Some(Place { entry: None, .. }) = &place else {
-            let object = tree::file(self, path)?;
-            self.resize(object, 0)?;
-            return Ok(object);
-        };
-        let place = place.expect("the root is an entry");
-        self.make(&place, Type::File, |_| {})
-    }
-
-    pub(super) fn make_directory(&mut self, path: &str) -> Result<(), FsError> {
-        let place = tree::vacant(self, path)?;
-        self.make(&place, Type::Directory, |_| {}).map(drop)
-    }
-
-    /// Makes a symbolic link at `path` that leads to `target`.
-    ///
-    /// # Errors
-    /// [`FsError::BadName`] for a target of more than 159 bytes; else as for a new file.
-    pub fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError> {
-        self.alive()?;
-        if target.len() > TARGET_BYTES {
-            let why = format!("a symbolic link leads to at most {TARGET_BYTES} bytes");
-            return Err(FsError::BadName { path: target.to_owned(), why });
-        }
-        let place = tree::vacant(self, path)?;
-        let fill = |object: &mut Object| {
-            target.clone_into(&mut object.target);
-            object.size = target.len() as u64;
-        };
-        self.make(&place, Type::Symlink, fill).map(drop)
-    }
-
-    /// Where a symbolic link leads.
-    ///
-    /// # Errors
-    /// [`FsError::NotFound`], [`FsError::WrongKind`].
-    pub fn read_link(&mut self, path: &str) -> Result<String, FsError> {
-        let entry = tree::entry(self, path)?;
-        match self.objects.get(entry).kind {
-            Type::Symlink => self.target(entry),
-            Type::Directory => {
-                Err(FsError::WrongKind { path: path.to_owned(), is: "directory", needed: "symbolic link" })
-            }
-            _ => Err(FsError::WrongKind { path: path.to_owned(), is: "file", needed: "symbolic link" }),
-        }
-    }
-
-    /// Gives the file at `from` a second name.
-    ///
-    /// # Errors
-    /// As for a new file.
-    pub fn link(&mut self, from: &str, to: &str) -> Result<(), FsError> {
-        self.alive()?;
-        let file = tree::file(self, from)?;
-        let place = tree::vacant(self, to)?;
-        let link = self.make(&place, Type::HardLink, |object| object.equivalent = file)?;
-        self.objects.get_mut(file).links.insert(link);
-        Ok(())
-    }
-
-    pub(super) fn rename_entry(&mut self, from: &str, to: &str) -> Result<(), FsError> {
-        let Some(renaming) = tree::renaming(self, from, to)? else { return Ok(()) };
-        let replaced = renaming.to.entry;
-        self.move_to(renaming.entry, renaming.to.directory, &renaming.to.name, replaced.unwrap_or(0))?;
-        replaced.map_or(Ok(()), |replaced| self.remove(replaced))
-    }
-
     /// Gives an object another place; `shadows` is the object there, which a mount removes if the power goes now.
     fn move_to(&mut self, number: u32, directory: u32, name: &str, shadows: u32) -> Result<(), FsError> {
         self.ask_collector()?;
         self.objects.rename(number, directory, name);
         self.put_header(number, shadows, false)
-    }
-
-    /// Removes an entry; contents with another name stay.
-    pub(super) fn remove(&mut self, number: u32) -> Result<(), FsError> {
-        let object = self.objects.get(number);
-        if let Some(&link) = object.links.first() {
-            let place = self.objects.get(link);
-            let (directory, name) = (place.parent, place.name.clone());
-            self.objects.get_mut(number).links.remove(&link);
-            self.move_to(number, directory, &name, link)?;
-            return self.delete(link);
-        }
-        if object.kind == Type::HardLink {
-            let file = object.equivalent;
-            self.objects.get_mut(file).links.remove(&number);
-        }
-        self.delete(number)
     }
 
     /// Moves an object without other names to the unlinked directory, and gives up what it holds.
@@ -181,5 +97,72 @@ impl<N: Nand> Yaffs<N> {
         for at in pages {
             self.blocks.change(self.geometry.block_of(at), |block| block.soft += 1);
         }
+    }
+}
+
+impl<N: Nand> Volume for Yaffs<N> {
+    fn make_file(&mut self, place: &Place) -> Result<u32, FsError> {
+        self.make(place, Type::File, |_| {})
+    }
+
+    fn make_directory(&mut self, place: &Place) -> Result<(), FsError> {
+        self.make(place, Type::Directory, |_| {}).map(drop)
+    }
+
+    fn make_symlink(&mut self, place: &Place, target: &str) -> Result<(), FsError> {
+        let fill = |object: &mut Object| {
+            target.clone_into(&mut object.target);
+            object.size = target.len() as u64;
+        };
+        self.make(place, Type::Symlink, fill).map(drop)
+    }
+
+    fn make_link(&mut self, place: &Place, file: u32) -> Result<(), FsError> {
+        let link = self.make(place, Type::HardLink, |object| object.equivalent = file)?;
+        self.objects.get_mut(file).links.insert(link);
+        Ok(())
+    }
+
+    fn move_entry(&mut self, renaming: &Renaming) -> Result<(), FsError> {
+        let Place { directory, name, entry: replaced } = &renaming.to;
+        self.move_to(renaming.entry, *directory, name, replaced.unwrap_or(0))?;
+        replaced.map_or(Ok(()), |replaced| self.remove(replaced))
+    }
+
+    fn remove(&mut self, number: u32) -> Result<(), FsError> {
+        let object = self.objects.get(number);
+        if let Some(&link) = object.links.first() {
+            let place = self.objects.get(link);
+            let (directory, name) = (place.parent, place.name.clone());
+            self.objects.get_mut(number).links.remove(&link);
+            self.move_to(number, directory, &name, link)?;
+            return self.delete(link);
+        }
+        if object.kind == Type::HardLink {
+            let file = object.equivalent;
+            self.objects.get_mut(file).links.remove(&number);
+        }
+        self.delete(number)
+    }
+
+    fn names_in(&mut self, directory: u32) -> Result<Vec<String>, FsError> {
+        Ok(self.objects.names_in(directory).map(|(name, _)| name.to_owned()).collect())
+    }
+
+    fn is_empty(&mut self, directory: u32) -> Result<bool, FsError> {
+        Ok(self.objects.names_in(directory).next().is_none())
+    }
+
+    fn save(&mut self) -> Result<(), FsError> {
+        self.retire_failing()?;
+        self.save_checkpoint()
+    }
+
+    fn usable_pages(&self) -> u64 {
+        u64::from(self.blocks.usable()) * u64::from(self.geometry.pages_per_block())
+    }
+
+    fn memory(&self) -> RamUse {
+        self.table_bytes()
     }
 }

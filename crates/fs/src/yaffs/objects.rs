@@ -134,12 +134,6 @@ impl Object {
     pub(super) fn mapped_chunks(&self) -> impl Iterator<Item = (u32, Ppa)> + '_ {
         (1..).zip(&self.chunks).filter(|(_, page)| page.is_some()).map(|(chunk, &page)| (chunk, page))
     }
-
-    /// Bytes of the file in a chunk, with pages of `page_bytes`.
-    pub(super) fn bytes_in(&self, chunk: u32, page_bytes: u64) -> u32 {
-        let base = u64::from(chunk - 1) * page_bytes;
-        self.size.saturating_sub(base).min(page_bytes) as u32
-    }
 }
 
 /// All objects, and the names in directories.

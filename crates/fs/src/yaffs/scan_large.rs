@@ -3,6 +3,7 @@
 use super::blocks::State;
 use super::mount::{Copy, Found, Scan, Traces};
 use super::Yaffs;
+use crate::parts::chunks::Chunked;
 use crate::parts::tags::Tags;
 use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, Oob, Ppa};
@@ -147,7 +148,7 @@ impl<N: Nand> Yaffs<N> {
         if chunk == 0 {
             return Ok(());
         }
-        let base = u64::from(chunk - 1) * self.page_bytes();
+        let base = self.base_of(chunk);
         if Self::is_void(traces, chunk, base, bytes) {
             return Ok(());
         }

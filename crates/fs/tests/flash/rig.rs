@@ -4,7 +4,7 @@ use crate::model::{bytes, Model, Op, Seen, SeenEntry};
 use nandlab_block::Error;
 use nandlab_fs::minv::{self, Minv};
 use nandlab_fs::yaffs::{self, Yaffs};
-use nandlab_fs::{FileSystem, FsError, Handle, Kind};
+use nandlab_fs::{FsError, Handle, Kind, Links};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
 use nandlab_nand::nvm::{Nvm, NvmCost, Nvram};
@@ -31,40 +31,19 @@ impl Device {
 }
 
 /// What a file system on bare flash can do beyond the contract.
-pub(crate) trait Checked: FileSystem {
+pub(crate) trait Checked: Links {
     fn check(&mut self);
-    fn link(&mut self, from: &str, to: &str) -> Result<(), FsError>;
-    fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError>;
-    fn read_link(&mut self, path: &str) -> Result<String, FsError>;
 }
 
 impl<N: Nand> Checked for Yaffs<N> {
     fn check(&mut self) {
         Yaffs::check(self);
     }
-    fn link(&mut self, from: &str, to: &str) -> Result<(), FsError> {
-        Yaffs::link(self, from, to)
-    }
-    fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError> {
-        Yaffs::symlink(self, target, path)
-    }
-    fn read_link(&mut self, path: &str) -> Result<String, FsError> {
-        Yaffs::read_link(self, path)
-    }
 }
 
 impl<N: Nand, V: Nvm> Checked for Minv<N, V> {
     fn check(&mut self) {
         Minv::check(self);
-    }
-    fn link(&mut self, from: &str, to: &str) -> Result<(), FsError> {
-        Minv::link(self, from, to)
-    }
-    fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError> {
-        Minv::symlink(self, target, path)
-    }
-    fn read_link(&mut self, path: &str) -> Result<String, FsError> {
-        Minv::read_link(self, path)
     }
 }
 

@@ -140,13 +140,17 @@ impl<'a, 'd> Player<'a, 'd> {
             FileOp::Transaction => {
                 if self.part == Part::SetUp {
                     self.enter(Part::Transactions);
-                } else if self.record.transactions % self.every == 0 {
-                    self.sample();
+                } else {
+                    self.watch();
+                    if self.record.transactions % self.every == 0 {
+                        self.sample();
+                    }
                 }
                 self.record.transactions += 1;
                 return Ok(());
             }
             FileOp::CleanUp => {
+                self.watch();
                 self.sample();
                 self.enter(Part::CleanUp);
                 return Ok(());
@@ -240,6 +244,23 @@ impl<'a, 'd> Player<'a, 'd> {
         self.bytes.truncate(bytes);
     }
 
+    /// Notes at the end of a transaction what was seen for the first time.
+    pub(super) fn watch(&mut self) {
+        let (Some(first), Part::Transactions) = (&mut self.record.first, self.part) else { return };
+        let below = &mut *self.below.0.borrow_mut();
+        let number = Some(self.record.transactions);
+        let collected = below.engine.collections().zip(self.since.mark.collections);
+        if let Some(gc) = collected.map(|(now, before)| FsCollections::between(&before, &now)) {
+            first.passive = first.passive.or(number.filter(|_| gc.passive > 0));
+            first.aggressive = first.aggressive.or(number.filter(|_| gc.aggressive > 0));
+        }
+        if first.all_used.is_none() {
+            let blocks = below.engine.on_files().blocks();
+            let unused = blocks.map(|blocks| FsBlocks::unused(&blocks, below.engine.chip().pe_cycles()));
+            first.all_used = number.filter(|_| unused == Some(0));
+        }
+    }
+
     /// Adds to the course of the transactions.
     pub(super) fn sample(&mut self) {
         let is_new = self.record.samples.last().is_none_or(|last| last.transactions < self.record.transactions);
@@ -316,7 +337,7 @@ impl<'a, 'd> Player<'a, 'd> {
         self.record.latency_us = self.latency.as_ref().map(LatencyMeter::summary);
         let below = &mut *self.below.0.borrow_mut();
         let start = std::mem::replace(&mut below.start, Mark::of(below.engine));
-        Played { stopped, fs: self.record, ram: self.ram, start, wall: self.wall }
+        Played { stopped, fs: self.record, ram: self.ram, start, wall: self.wall, volume: None }
     }
 }
 

@@ -22,6 +22,8 @@ pub struct DeviceRecord {
     pub over_provisioning: f64,
     /// Dies.
     pub dies: u32,
+    /// P/E cycles that a block is made for.
+    pub endurance: u32,
 }
 
 /// What the device of an experiment is; nothing, where a real directory takes its place.
@@ -39,5 +41,6 @@ pub fn device_record(device: &Device, sizing: &Sizing) -> DeviceRecord {
         logical_bytes: sizing.logical_bytes(),
         over_provisioning: sizing.over_provisioning(),
         dies: geometry.dies(),
+        endurance: device.profile.rules.endurance,
     }
 }

@@ -25,8 +25,21 @@ pub struct FsRecord {
     /// Time of operations in the device, us: `read` of reads, `write` of what changes something, `flush` of syncs; null
     /// without time.
     pub latency_us: Option<Latencies>,
+    /// The transactions in which something was seen first; null but on bare flash.
+    pub first: Option<FsFirst>,
     /// The transactions in their course: counts since the first of them.
     pub samples: Vec<FsSample>,
+}
+
+/// The number of the transaction, from 1, at the end of which something was seen first; null where it never was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FsFirst {
+    /// A collection with enough erased blocks at hand.
+    pub passive: Option<u64>,
+    /// A collection with few erased blocks.
+    pub aggressive: Option<u64>,
+    /// No block was left that was never written.
+    pub all_used: Option<u64>,
 }
 
 /// Operations of a file workload.
@@ -190,12 +203,16 @@ pub struct FsBlocks {
 }
 
 impl FsBlocks {
+    /// Blocks that were never written.
+    pub(crate) fn unused(blocks: &[BlockUse], pe_cycles: &[u32]) -> u64 {
+        blocks.iter().zip(pe_cycles).filter(|(block, &cycles)| block.empty && cycles == 0).count() as u64
+    }
+
     pub(crate) fn of(blocks: &[BlockUse], pe_cycles: &[u32], each: bool) -> Self {
         let mut live = BTreeMap::new();
         blocks.iter().for_each(|block| *live.entry(block.live).or_insert(0) += 1);
-        let is_unused = |(block, cycles): &(&BlockUse, &u32)| block.empty && **cycles == 0;
         Self {
-            unused: blocks.iter().zip(pe_cycles).filter(is_unused).count() as u64,
+            unused: Self::unused(blocks, pe_cycles),
             empty: blocks.iter().filter(|block| block.empty).count() as u64,
             live: live.into_iter().collect(),
             live_pages: each.then(|| blocks.iter().map(|block| block.live).collect()),

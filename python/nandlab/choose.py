@@ -1,0 +1,407 @@
+"""Which file system to take for a flash: every candidate runs the workload on it, and the figures decide.
+
+>>> from nandlab.choose import Wish, candidates
+>>> found = candidates(Wish({"phone": {"transactions": 10}}, flash_bytes=4 << 20))
+>>> {"yaffs", "minv", "fat over page"} <= {candidate.name for candidate in found}
+True
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab import units
+from nandlab._native import ConfigError, toml_to_json
+from nandlab.batch import Outcome, State, run_all
+from nandlab.experiment import Experiment
+from nandlab.listing import lists
+from nandlab.result import Result
+
+Tree = dict[str, Any]
+
+OVER_PROVISIONING = (0.07, 0.14, 0.28, 0.5, 1.1)
+"""Shares of spare blocks that an FTL is tried with: it gets the first that it can work with."""
+
+INFINITE = float("inf")
+
+DAYS = 365.25
+"""Days of a year."""
+
+SECTORS = "fat_sectors"
+"""The part of the RAM that is a cache of sectors, which may be smaller."""
+
+LEAST_CACHE = 2048
+"""Bytes that are left to it at least."""
+
+COARSE = 5
+"""P/E cycles of the most worn block below which a life is told from too few erases."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What there is, and what is to be done with it.
+
+    Args:
+        workload: The table of a workload of files, such as {"phone": {}}.
+        flash_bytes: Size of the flash.
+        device: Name of a device profile; its blocks are as many as the flash has.
+        ram_bytes: Memory that there is for tables; None: as much as it takes.
+        nvram_bytes: Byte-addressable memory that survives.
+        daily_bytes: Bytes of file data that are written in a day.
+        years: How long the flash is to last.
+        sets: Keys and values, as in ("ftl.bast.log_blocks", "16"); each applies to the candidates that have
+            its table.
+
+    """
+
+    workload: Mapping[str, Mapping[str, Any]]
+    flash_bytes: int
+    device: str = "k9f5608"
+    ram_bytes: int | None = None
+    nvram_bytes: int = 0
+    daily_bytes: float = 1e6
+    years: float = 5.0
+    sets: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file system with what is below it."""
+
+    name: str
+    experiment: Experiment | None
+    """None where it cannot work on this flash."""
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a candidate came to."""
+
+    candidate: Candidate
+    result: Result | None
+    """None where it did not run to its end."""
+    why_not: str
+    """Why it does not do; empty where it does."""
+    missing_ram: int = 0
+    """Bytes of RAM that it takes beyond those that there are."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.candidate.name
+
+    @property
+    def fits(self) -> bool:
+        """Whether it does."""
+        return not self.why_not
+
+    def figures(self, wish: Wish) -> dict[str, float | None]:
+        """What it costs; nothing where it did not run."""
+        if self.result is None or self.result.fs is None:
+            return {}
+        result, fs = self.result, self.result.fs
+        phase = fs.phases.transactions
+        cycles = result.device.endurance * fs.written_bytes
+        life = cycles / result.wear.max if result.wear.max else None
+        energy = result.energy_j.total if result.energy_j is not None else None
+        nvram = result.nvram
+        return {
+            "transaction_us": None if phase.time_us is None else phase.time_us / max(1, fs.transactions),
+            "programs": result.flash.programs,
+            "erases": result.flash.erases,
+            "most_pe_cycles": result.wear.max,
+            "life_bytes": life,
+            "life_years": None if life is None else life / wish.daily_bytes / DAYS,
+            "even_life_years": None
+            if not result.wear.mean
+            else cycles / result.wear.mean / wish.daily_bytes / DAYS,
+            "ram_bytes": result.ram.total_bytes,
+            "nvram_bytes": 0 if nvram is None else nvram.bytes,
+            "mount_us": None if result.remount is None else result.remount.time_us,
+            "energy_j": energy if energy is None or nvram is None else energy + nvram.energy_j,
+        }
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Every candidate with its figures, and the one to take."""
+
+    wish: Wish
+    measured: list[Measured]
+    take: Measured | None
+    why: list[str]
+    """Sentences."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON document of `nandlab choose --json`."""
+        wish = self.wish
+        return {
+            "flash_bytes": wish.flash_bytes,
+            "device": wish.device,
+            "ram_bytes": wish.ram_bytes,
+            "nvram_bytes": wish.nvram_bytes,
+            "workload": {name: dict(options) for name, options in wish.workload.items()},
+            "daily_bytes": wish.daily_bytes,
+            "years": wish.years,
+            "take": None if self.take is None else self.take.name,
+            "why": self.why,
+            "candidates": [
+                {
+                    "name": each.name,
+                    "fits": each.fits,
+                    "why_not": each.why_not,
+                    **each.figures(wish),
+                    "experiment": None if each.result is None else each.result.experiment,
+                }
+                for each in self.measured
+            ],
+        }
+
+
+def choose(
+    wish: Wish, jobs: int | None = None, progress: Callable[[State], object] | None = None
+) -> Advice | None:
+    """Runs every candidate and says which to take; None where Ctrl-C stopped it.
+
+    Raises:
+        ConfigError: The flash, the device or the workload is none that any candidate could have.
+
+    """
+    found = candidates(wish)
+    measured = _measure(wish, found, jobs, progress)
+    smaller = [each for each in map(_with_less_cache, measured or ()) if each is not None]
+    again = _measure(wish, smaller, jobs, progress) if smaller else []
+    if measured is None or again is None:
+        return None
+    by_name = {each.name: each for each in again}
+    return advise(wish, [by_name.get(each.name, each) for each in measured])
+
+
+def _measure(
+    wish: Wish,
+    found: Sequence[Candidate],
+    jobs: int | None,
+    progress: Callable[[State], object] | None,
+) -> list[Measured] | None:
+    running = [(each.name, each.experiment) for each in found if each.experiment is not None]
+    outcomes, stopped = run_all([experiment for _, experiment in running], jobs, progress)
+    if stopped:
+        return None
+    by_name = {name: outcome for (name, _), outcome in zip(running, outcomes, strict=True)}
+    return [_measured(wish, each, by_name.get(each.name)) for each in found]
+
+
+def _with_less_cache(measured: Measured) -> Candidate | None:
+    """The candidate with a cache of sectors in the RAM that its tables leave; None where that is no way out.
+
+    The largest power of two is taken.
+    """
+    result, room = measured.result, measured.missing_ram
+    if result is None or not room:
+        return None
+    smaller = result.ram.sram.get(SECTORS, 0) - room
+    if smaller < LEAST_CACHE:
+        return None
+    cut = {"fat": {**result.experiment["fs"]["fat"], "cache_bytes": 1 << (smaller.bit_length() - 1)}}
+    return Candidate(measured.name, Experiment(**{**result.experiment, "fs": cut}))
+
+
+def candidates(wish: Wish) -> list[Candidate]:
+    """Every file system on the list but a real directory, those for a device over every FTL.
+
+    Raises:
+        ConfigError: The flash, the device or the workload is none that any candidate could have.
+
+    """
+    base = _base(wish)
+    found: list[Candidate] = []
+    used: set[str] = set()
+    for fs in lists()["file_systems"]:
+        if fs["over"] == "directory":
+            continue
+        ftls = lists()["ftls"] if fs["over"] == "device" else [None]
+        for ftl in ftls:
+            tree = {**base, "fs": {fs["name"]: {}}}
+            name = fs["name"]
+            if ftl is not None:
+                tree["ftl"], name = {ftl["name"]: {}}, f"{name} over {ftl['name']}"
+            tree, applied = _with(tree, wish.sets)
+            used |= applied
+            found.append(_candidate(name, tree))
+    for key, _ in wish.sets:
+        if key not in used:
+            raise ConfigError(f"--set {key}: no candidate has such a table")
+    if all(each.experiment is None for each in found):
+        raise ConfigError(found[0].why_not)
+    return found
+
+
+def _candidate(name: str, tree: Tree) -> Candidate:
+    shares: Sequence[float | None] = OVER_PROVISIONING if "ftl" in tree else (None,)
+    if "over_provisioning" in tree["device"]:
+        shares = (None,)
+    why = ""
+    for share in shares:
+        device = tree["device"] if share is None else {**tree["device"], "over_provisioning": share}
+        experiment = Experiment(**{**tree, "device": device})
+        try:
+            experiment.resolve()
+        except ConfigError as error:
+            why = why or str(error)
+            continue
+        return Candidate(name, experiment)
+    return Candidate(name, None, why)
+
+
+def _base(wish: Wish) -> Tree:
+    devices = {each["name"]: each for each in lists()["devices"]}
+    if wish.device not in devices:
+        raise ConfigError(f"there is no device {wish.device!r}; there are {', '.join(devices)}")
+    profile = devices[wish.device]
+    block = profile["pages_per_block"] * profile["page_bytes"]
+    planes = profile["blocks"] // _blocks_per_plane(profile)
+    blocks, rest = divmod(wish.flash_bytes, block * planes)
+    if rest or not blocks:
+        words = f"{units.size(block)}" + (f" on each of {planes} planes" if planes > 1 else "")
+        raise ConfigError(f"a flash of {units.size(wish.flash_bytes)} is no number of blocks of {words}")
+    return {
+        "workload": {name: dict(options) for name, options in wish.workload.items()},
+        "device": {"profile": wish.device, "shape": {"blocks_per_plane": blocks}},
+    }
+
+
+def _blocks_per_plane(profile: Mapping[str, Any]) -> int:
+    shape = json.loads(toml_to_json(profile["doc"], profile["name"]))["tree"]["shape"]
+    return int(shape["blocks_per_plane"])
+
+
+def _with(tree: Tree, sets: Sequence[tuple[str, str]]) -> tuple[Tree, set[str]]:
+    """A tree under those keys whose table it has, and these keys.
+
+    >>> _with({"fs": {"yaffs": {}}}, [("fs.yaffs.cache_pages", "10"), ("fs.minv.objects", "9")])
+    ({'fs': {'yaffs': {'cache_pages': 10}}}, {'fs.yaffs.cache_pages'})
+    """
+    used = set()
+    for key, text in sets:
+        first, *rest = path = key.split(".")
+        is_named = first in ("workload", "fs", "ftl")
+        if len(path) < 2 or first not in tree or (is_named and rest[0] not in tree[first]):
+            continue
+        used.add(key)
+        try:
+            value = json.loads(toml_to_json(f"value = {text}", f"--set {key}"))["tree"]["value"]
+        except ConfigError:
+            # A bare word, as everywhere on the command line.
+            value = text
+        tree = _put(tree, path, value)
+    return tree, used
+
+
+def _put(tree: Mapping[str, Any], path: Sequence[str], value: Any) -> Tree:  # noqa: ANN401 - a TOML value
+    first, *rest = path
+    below = tree.get(first)
+    inner = _put(below if isinstance(below, dict) else {}, rest, value) if rest else value
+    return {**tree, first: inner}
+
+
+def _measured(wish: Wish, candidate: Candidate, outcome: Outcome | None) -> Measured:
+    if outcome is None:
+        return Measured(candidate, None, candidate.why_not)
+    if outcome.error is not None or outcome.result is None or outcome.result.partial:
+        stopped = outcome.result.stopped if outcome.result is not None else None
+        why = stopped.message if stopped is not None else str(outcome.error or "it was stopped")
+        return Measured(candidate, None, why)
+    result = outcome.result
+    needs = []
+    missing = 0 if wish.ram_bytes is None else max(0, result.ram.total_bytes - wish.ram_bytes)
+    if missing:
+        needs.append(
+            f"{units.size(result.ram.total_bytes)} of RAM, and there are {units.size(wish.ram_bytes)}"
+        )
+    if result.nvram is not None and result.nvram.bytes > wish.nvram_bytes:
+        there = units.size(wish.nvram_bytes) if wish.nvram_bytes else "none"
+        needs.append(f"{units.size(result.nvram.bytes)} of NVRAM, and there is {there}")
+    return Measured(candidate, result, f"it needs {'; '.join(needs)}" if needs else "", missing)
+
+
+QUALITIES = (
+    ("life_years", "lasts longest", max),
+    ("transaction_us", "is fastest", min),
+    ("ram_bytes", "takes the least RAM", min),
+    ("mount_us", "is mounted fastest", min),
+    ("energy_j", "uses the least energy", min),
+)
+"""What is compared, in words, and which is better."""
+
+
+def advise(wish: Wish, measured: list[Measured]) -> Advice:
+    """The fastest of those that do and last long enough; else the one that lasts longest."""
+    figures = {each.name: each.figures(wish) for each in measured if each.fits}
+    fitting = [each for each in measured if each.fits]
+    if not fitting:
+        return Advice(wish, measured, None, ["None of the candidates does: each line says why."])
+    # A flash on which no block was erased has a life that this run does not tell.
+    lasting = [each for each in fitting if _number(figures[each.name], "life_years", INFINITE) >= wish.years]
+    if lasting:
+        take = min(lasting, key=lambda each: _number(figures[each.name], "transaction_us", INFINITE))
+        years = _years(wish.years)
+        why = [f"Take {take.name}: of {_counted(lasting)} and {_lasts(lasting)} {years} it is fastest."]
+    else:
+        take = max(fitting, key=lambda each: _number(figures[each.name], "life_years", 0.0))
+        longest = _years(_number(figures[take.name], "life_years", 0.0))
+        why = [
+            f"Take {take.name}, or more flash: none that fits lasts {_years(wish.years)}, and it lasts "
+            f"longest, {longest}."
+        ]
+    why += _others(take, fitting, figures)
+    most = _number(figures[take.name], "most_pe_cycles", 0.0)
+    if most < COARSE:
+        why.append(
+            f"Its life is told from few erases ({most:.0f} of the most worn block): more transactions tell "
+            "it better."
+        )
+    return Advice(wish, measured, take, why)
+
+
+def _others(
+    take: Measured, fitting: Sequence[Measured], figures: Mapping[str, Mapping[str, float | None]]
+) -> list[str]:
+    """Where another one is better by a tenth or more."""
+    found: dict[str, list[str]] = {}
+    for key, words, better in QUALITIES:
+        known = {each.name: value for each in fitting if (value := figures[each.name][key]) is not None}
+        own = known.get(take.name)
+        if own is None:
+            continue
+        best = better(known, key=lambda name: known[name])
+        low, high = sorted((own, known[best]))
+        if best != take.name and high > 1.1 * low:
+            by = f" (by a factor of {units.short(high / low)})" if low > 0 else ""
+            found.setdefault(best, []).append(f"{words}{by}")
+    return [f"{name[0].upper()}{name[1:]} {' and '.join(words)}." for name, words in found.items()]
+
+
+def _counted(lasting: Sequence[Measured]) -> str:
+    return f"the {len(lasting)} that fit" if len(lasting) > 1 else "the one that fits"
+
+
+def _lasts(lasting: Sequence[Measured]) -> str:
+    return "last" if len(lasting) > 1 else "lasts"
+
+
+def _years(years: float) -> str:
+    """A time in years.
+
+    >>> _years(5), _years(0.25), _years(12345.6)
+    ('5 years', '0.25 years', '12,346 years')
+    """
+    return "1 year" if years == 1 else f"{units.short(years)} years"
+
+
+def _number(figures: Mapping[str, float | None], key: str, default: float) -> float:
+    value = figures.get(key)
+    return default if value is None else value

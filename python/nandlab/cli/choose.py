@@ -1,0 +1,138 @@
+"""`nandlab choose`: which file system to take for a flash."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nandlab.cli import DONE, FAILED
+from nandlab.cli.options import Pair, json_option, refuse_overwriting, report_option, sets_option
+from nandlab.cli.output import print_json, print_table, say, say_path
+
+if TYPE_CHECKING:
+    from nandlab.batch import State
+    from nandlab.choose import Advice
+
+
+class Size(click.ParamType):
+    """Bytes, such as 32M, 64K or 32 MiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, _parameter: click.Parameter | None, _ctx: click.Context | None) -> int:  # noqa: ANN401
+        """The bytes.
+
+        >>> Size().convert("32M", None, None), Size().convert("1.5 KiB", None, None)
+        (33554432, 1536)
+        """
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", value, re.IGNORECASE)
+        if found is None:
+            raise click.BadParameter(f"{value!r} is no size such as 512, 64K, 32M or 1.5 MiB")
+        size = float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " ")
+        if not size.is_integer():
+            raise click.BadParameter(f"{value!r} is no whole number of bytes")
+        return int(size)
+
+
+@click.command("choose")
+@click.option("--flash", type=Size(), required=True, help="Size of the flash, such as 32M.")
+@click.option(
+    "--workload", required=True, help="A workload of files, such as phone; `list workloads` has them."
+)
+@click.option("--ram", type=Size(), help="RAM that there is for tables; as much as it takes unless given.")
+@click.option("--nvram", type=Size(), default=0, help="NVRAM that there is; none unless given.")
+@click.option(
+    "--daily", type=Size(), default="1M", show_default=True, help="File data written in a day, such as 10M."
+)
+@click.option(
+    "--years", type=click.FloatRange(min=0), default=5, show_default=True, help="How long it is to last."
+)
+@click.option("--device", default="k9f5608", show_default=True, help="Profile of the chip.")
+@click.option("--transactions", type=click.IntRange(min=1), help="How long the workload is.")
+@sets_option
+@report_option
+@click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@json_option
+def command(  # noqa: PLR0913 - one for each option
+    flash: int,
+    workload: str,
+    ram: int | None,
+    nvram: int,
+    daily: int,
+    years: float,
+    device: str,
+    transactions: int | None,
+    sets: list[Pair],
+    report: str | None,
+    jobs: int | None,
+    as_json: bool,
+) -> int:
+    """Run a workload on every file system that a flash could have, and say which to take.
+
+    Each file system on bare flash is a candidate, and FAT over each FTL, with the least over-provisioning of
+    a few that the FTL can work with, and a cache of sectors in the RAM that is left. Measured are time,
+    wear, RAM, NVRAM, energy, and a mount after the run; life follows from the most worn block. The one to
+    take is the fastest of those that fit and last long enough.
+
+    --set applies to the candidates that have the table, as in --set ftl.bast.log_blocks=16.
+    """
+    from nandlab.choose import Wish, choose
+    from nandlab.cli.progress import Waiting
+
+    refuse_overwriting({"--report": report}, [])
+    if daily == 0:
+        raise click.BadParameter("a flash that nothing is written to lasts for ever: at least 1 byte a day")
+    options = {} if transactions is None else {"transactions": transactions}
+    wish = Wish({_known(workload): options}, flash, device, ram, nvram, daily, years, tuple(sets))
+    with Waiting() as waiting:
+
+        def show(state: State) -> None:
+            waiting.update("candidates", state.share(), f"{state.finished} of {state.total} done")
+
+        advice = choose(wish, jobs, show)
+    if advice is None:
+        say("stopped; without all candidates there is no advice")
+        return FAILED
+    if as_json:
+        print_json(advice.to_dict())
+    else:
+        _print(advice)
+    if report is not None:
+        from nandlab.report.choice import write_choice
+
+        write_choice(advice, report, shlex.join(["nandlab", *sys.argv[1:]]))
+        say_path(report, as_json)
+    return DONE
+
+
+def _known(workload: str) -> str:
+    """The name of a workload of files."""
+    import difflib
+
+    from nandlab.listing import lists
+
+    known = [each["name"] for each in lists()["workloads"] if each["asks"] == "files"]
+    if workload not in known:
+        near = difflib.get_close_matches(workload, known, 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        raise click.BadParameter(
+            f"there is no workload of files {workload!r}; {hint}", param_hint="--workload"
+        )
+    return workload
+
+
+def _print(advice: Advice) -> None:
+    from nandlab.report.choice import TITLES, lines
+
+    rows = lines(advice)
+    heads = [title.replace(" ", "\n") for title in TITLES]
+    print_table(rows, heads, right=range(1, len(TITLES) - 1))
+    click.echo("")
+    for sentence in advice.why:
+        click.echo(sentence)

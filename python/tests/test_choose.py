@@ -1,0 +1,155 @@
+"""`nandlab choose`: what fits, what it costs, what to take."""
+
+import pytest
+
+import nandlab
+from nandlab.choose import Advice, Candidate, Measured, Wish, advise, choose
+from nandlab.listing import lists
+
+PHONE = ("--workload", "phone", "--transactions", "40")
+
+
+@pytest.fixture(scope="module")
+def advice():
+    """A cell phone on 1 MiB, with NVRAM for all that MiNV needs."""
+    wish = Wish({"phone": {"transactions": 150}}, 1 << 20, nvram_bytes=1 << 20, daily_bytes=1e6, years=3)
+    return choose(wish)
+
+
+def test_every_file_system_is_a_candidate(advice):
+    names = {each.name for each in advice.measured}
+    assert names == {"yaffs", "minv", *(f"fat over {ftl['name']}" for ftl in lists()["ftls"])}
+    assert all(each.fits for each in advice.measured), [each.why_not for each in advice.measured]
+
+
+def test_the_one_to_take_is_the_fastest_that_lasts(advice):
+    figures = {each.name: each.figures(advice.wish) for each in advice.measured}
+    lasting = {name: each for name, each in figures.items() if each["life_years"] >= 3}
+    assert 0 < len(lasting) < len(figures), "the years tell candidates apart"
+    assert advice.take.name == min(lasting, key=lambda name: lasting[name]["transaction_us"])
+    assert advice.why[0].startswith(
+        f"Take {advice.take.name}: of the {len(lasting)} that fit and last 3 years"
+    )
+
+
+def test_figures_are_those_of_a_run_of_the_experiment(advice):
+    for each in advice.measured[:3]:
+        tree = each.result.experiment
+        again = nandlab.Experiment(**tree).run()
+        assert again == each.result
+        figures, phase = each.figures(advice.wish), again.fs.phases.transactions
+        assert figures["transaction_us"] == phase.time_us / 150
+        # By hand: the most worn block takes as many cycles again and again, at a megabyte a day.
+        life_bytes = again.fs.written_bytes * 100_000 / max(cycles for cycles, _ in again.wear.histogram)
+        assert figures["life_years"] == pytest.approx(life_bytes / 1e6 / 365.25)
+        assert figures["mount_us"] == again.remount.time_us > 0
+
+
+def test_what_does_not_fit_says_why(nandlab_command):
+    small = ("choose", "--flash", "1M", *PHONE, "--json")
+    document = nandlab_command(*small, "--ram", "8K").document
+    by_name = {each["name"]: each for each in document["candidates"]}
+    assert document["take"] in {name for name, each in by_name.items() if each["fits"]}
+    assert "of NVRAM, and there is none" in by_name["minv"]["why_not"]
+    over = [each for each in by_name.values() if each["ram_bytes"] is not None and each["ram_bytes"] > 8192]
+    assert over
+    assert all("of RAM, and there are 8 KiB" in each["why_not"] and not each["fits"] for each in over)
+    assert all(each["ram_bytes"] <= 8192 for each in by_name.values() if each["fits"])
+    none = nandlab_command(*small, "--ram", "16").document
+    assert none["take"] is None
+    assert none["why"] == ["None of the candidates does: each line says why."]
+
+
+def test_a_workload_that_outgrows_the_flash_is_told_where(nandlab_command):
+    document = nandlab_command("choose", "--flash", "512K", "--workload", "phone", "--json").document
+    assert document["take"] is None
+    for each in document["candidates"]:
+        assert "transaction" in each["why_not"] or "blocks" in each["why_not"], each
+
+
+def test_options_apply_to_those_that_have_them(nandlab_command):
+    document = nandlab_command(
+        "choose", "--flash", "1M", *PHONE, "--set", "fs.yaffs.gc.passive_limit=2", "--json"
+    ).document
+    experiments = {each["name"]: each["experiment"] for each in document["candidates"]}
+    assert experiments["yaffs"]["fs"]["yaffs"]["gc"]["passive_limit"] == 2
+    assert experiments["minv"]["fs"]["minv"]["gc"]["passive_limit"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--flash", "1M", "--workload", "fone"), "did you mean phone"),
+        (("--flash", "1M", "--workload", "zipf"), "there is no workload of files 'zipf'"),
+        (("--flash", "1000", "--workload", "phone"), "is no number of blocks of 16 KiB"),
+        (("--flash", "1 stone", "--workload", "phone"), "is no size such as"),
+        (("--flash", "1M", "--workload", "phone", "--daily", "0"), "at least 1 byte a day"),
+        (("--flash", "1M", "--workload", "phone", "--device", "k9"), "there is no device 'k9'"),
+        (
+            ("--flash", "1M", "--workload", "phone", "--set", "ftl.nothing.a=1"),
+            "no candidate has such a table",
+        ),
+        (("--flash", "1M", "--workload", "phone", "--set", "workload.phone.sms=1"), "workload.phone"),
+    ],
+)
+def test_a_mistake_is_a_sentence(nandlab_command, arguments, said):
+    ended = nandlab_command("choose", *arguments)
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err
+
+
+def test_a_report_stands_alone(nandlab_command, tmp_path):
+    page = tmp_path / "choice.html"
+    ended = nandlab_command("choose", "--flash", "1M", *PHONE, "--report", page)
+    assert ended.status == 0
+    assert "Take " in ended.out
+    text = page.read_text(encoding="utf-8")
+    assert "<svg" in text
+    assert "http" not in text.replace("http://www.w3.org", "")
+    assert all(ftl["name"] in text for ftl in lists()["ftls"])
+
+
+class Given(Measured):
+    """A candidate with figures of its own."""
+
+    def figures(self, wish):
+        """As given."""
+        return self.result
+
+
+def given(name, time, years, ram, cycles=9):
+    figures = {
+        "transaction_us": time,
+        "life_years": years,
+        "ram_bytes": ram,
+        "mount_us": 1.0,
+        "energy_j": None,
+    }
+    return Given(Candidate(name, None), {**figures, "most_pe_cycles": cycles}, "")
+
+
+def advised(*measured, years=5.0) -> Advice:
+    return advise(Wish({"phone": {}}, 1 << 20, years=years), list(measured))
+
+
+def test_life_comes_before_time():
+    fast, slow = given("fast", 1.0, 2.0, 64), given("slow", 10.0, 9.0, 32)
+    assert advised(fast, slow).take is slow
+    assert advised(fast, slow, years=1.5).take is fast
+    short = advised(fast, slow, years=50)
+    assert short.take is slow
+    assert (
+        short.why[0]
+        == "Take slow, or more flash: none that fits lasts 50 years, and it lasts longest, 9 years."
+    )
+
+
+def test_what_another_one_is_better_in_is_said():
+    found = advised(given("fast", 1.0, 6.0, 64), given("slow", 10.0, 12.0, 32))
+    assert found.why == [
+        "Take fast: of the 2 that fit and last 5 years it is fastest.",
+        "Slow lasts longest (by a factor of 2) and takes the least RAM (by a factor of 2).",
+    ]
+    coarse = advised(given("one", 1.0, 6.0, 64, cycles=2))
+    assert coarse.why[0] == "Take one: of the one that fits and lasts 5 years it is fastest."
+    assert "few erases (2 of the most worn block)" in coarse.why[-1]
