@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nandlab.experiment import Experiment, Run
     from nandlab.listing import lists
     from nandlab.result import Result
+    from nandlab.sweeping import Sweep, sweep
 
     __version__: str
 
@@ -43,6 +44,7 @@ __all__ = [
     "Precondition",
     "Result",
     "Run",
+    "Sweep",
     "TraceError",
     "__version__",
     "buffer",
@@ -50,6 +52,7 @@ __all__ = [
     "ftl",
     "index",
     "lists",
+    "sweep",
     "workload",
 ]
 
@@ -66,6 +69,8 @@ _HOME = {
     "Experiment": "experiment",
     "Run": "experiment",
     "Result": "result",
+    "Sweep": "sweeping",
+    "sweep": "sweeping",
     "lists": "listing",
 }
 

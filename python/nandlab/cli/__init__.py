@@ -20,7 +20,7 @@ import click
 
 from nandlab.cli import background
 
-COMMANDS = ("run", "compare", "reproduce", "trace", "list", "check", "bench")
+COMMANDS = ("run", "compare", "sweep", "explain", "reproduce", "trace", "list", "check", "bench")
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 
