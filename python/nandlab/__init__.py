@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
     from nandlab.config import Device, Host, Precondition
     from nandlab.experiment import Experiment, Run
+    from nandlab.explaining import Explanation, explain
     from nandlab.listing import lists
     from nandlab.result import Result
     from nandlab.sweeping import Sweep, sweep
@@ -38,6 +39,7 @@ __all__ = [
     "Device",
     "DeviceFull",
     "Experiment",
+    "Explanation",
     "Host",
     "NandlabError",
     "PowerLost",
@@ -48,6 +50,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "buffer",
+    "explain",
     "fs",
     "ftl",
     "index",
@@ -69,7 +72,9 @@ _HOME = {
     "Experiment": "experiment",
     "Run": "experiment",
     "Result": "result",
+    "Explanation": "explaining",
     "Sweep": "sweeping",
+    "explain": "explaining",
     "sweep": "sweeping",
     "lists": "listing",
 }

@@ -59,7 +59,7 @@ def _executor(_ctx: click.Context, _parameter: click.Parameter, name: str) -> st
 
 def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
     if folder is not None:
-        from nandlab.report.sweep import require_altair
+        from nandlab.report.sweep_charts import require_altair
 
         require_altair()
     return folder
@@ -251,7 +251,9 @@ def _print(found: Sweep) -> None:
     if columns:
         click.echo(f"\n{summary.NOTE}")
     if with_front:
-        click.echo("Front *: no other point is as good in all goals and better in one.")
+        click.echo(
+            "Front *: no other point of its workload and seed is as good in all goals and better in one."
+        )
 
 
 def _state(point: Point) -> str:

@@ -18,7 +18,7 @@ from nandlab.experiment import POLL_S, Experiment
 from nandlab.result import Result
 from nandlab.sweeping.axes import Axis, Value, axes_of
 from nandlab.sweeping.engines import Engine, engine
-from nandlab.sweeping.goals import Goal, front, goal_of
+from nandlab.sweeping.goals import Goal, fronts, goal_of
 from nandlab.sweeping.store import Store, require_polars
 from nandlab.sweeping.work import Done, Task, run_task
 from nandlab.varied import override
@@ -81,8 +81,10 @@ class Sweep:
 
     @cached_property
     def front(self) -> list[bool]:
-        """For each point whether no other is as good in all goals and better in one."""
-        return front([self.figures(point) for point in self.points], self.goals)
+        """For each point whether none under the same workload and seed is as good in all goals, better in one."""
+        given = [at for at, axis in enumerate(self.axes) if axis.is_given()]
+        groups = [tuple(point.texts[at] for at in given) for point in self.points]
+        return fronts([self.figures(point) for point in self.points], self.goals, groups)
 
     def figures(self, point: Point) -> list[float | None]:
         """The goals of a point, in their order."""

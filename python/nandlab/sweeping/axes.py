@@ -63,7 +63,7 @@ class Axis:
         >>> Axis("ftl", ("page", "bast")).meant(), Axis("seed", ("1", "2")).meant()
         (['page', 'bast'], [1, 2])
         """
-        sizes = [_bytes(text) for text in self.values]
+        sizes = [bytes_of(text) for text in self.values]
         if any(re.search("[A-Za-z]$", text) for text in self.values) and None not in sizes:
             return [size for size in sizes if size is not None]
         found = [_scalar(text) for text in self.values]
@@ -71,6 +71,10 @@ class Axis:
             bool if isinstance(value, bool) else str if isinstance(value, str) else int for value in found
         }
         return found if len(kinds) == 1 else list(self.values)
+
+    def is_given(self) -> bool:
+        """Whether its values are no choice of a design: workloads, and seeds."""
+        return self.key == "seed" or self.key.split(".")[0] == "workload"
 
     def is_numeric(self) -> bool:
         """Whether a curve can be drawn over it."""
@@ -82,7 +86,8 @@ class Axis:
         return self.is_numeric() and (with_unit or self.key.endswith("_bytes"))
 
 
-def _bytes(text: str) -> int | None:
+def bytes_of(text: str) -> int | None:
+    """The bytes of a size such as "4 KiB", or of a whole number; None for anything else."""
     text = text.strip("\"'")
     found = _SIZE.fullmatch(text)
     if found is not None:
@@ -194,13 +199,14 @@ def _expanded(key: str, item: str) -> tuple[str, list[str]]:
             raise refused(
                 key, f"{item}: that gives {distinct} different whole numbers, not {count}{fractions}"
             )
-    return spacing, [_text(number) + (f" {unit}" if unit else "") for number in numbers]
+    return spacing, [_text(number, whole) + (f" {unit}" if unit else "") for number in numbers]
 
 
 def _unit(key: str, item: str, first: str, second: str) -> str:
     for unit in (first, second):
         if unit and unit not in UNITS:
-            near = difflib.get_close_matches(unit, UNITS, 1, 0.5)
+            near = [known for known in UNITS if known.lower() == unit.lower()]
+            near = near or difflib.get_close_matches(unit, UNITS, 1, 0.5)
             hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(UNITS)}"
             raise refused(key, f"{item}: {unit} is no unit of bytes; {hint}")
     if bool(first) != bool(second):
@@ -253,8 +259,8 @@ def _decimal(number: Fraction) -> Decimal:
     return Decimal(number.numerator) / Decimal(number.denominator)
 
 
-def _text(number: Fraction) -> str:
-    return str(number.numerator) if number.denominator == 1 else repr(float(number))
+def _text(number: Fraction, whole: bool) -> str:
+    return str(number.numerator) if whole else repr(float(number))
 
 
 def numbered(values: Sequence[Value]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -112,3 +112,19 @@ def front(rows: Sequence[Sequence[float | None]], goals: Sequence[Goal]) -> list
         if not any(all(mine <= its for mine, its in zip(other, cost, strict=True)) for other in best):
             best.add(cost)
     return [cost in best for cost in costs]
+
+
+def fronts(
+    rows: Sequence[Sequence[float | None]], goals: Sequence[Goal], groups: Sequence[Hashable]
+) -> list[bool]:
+    """As `front`, for each group of rows on its own.
+
+    >>> fronts([(1, 9), (2, 5), (3, 6)], [Goal("waf"), Goal("flash.erases")], ["a", "a", "b"])
+    [True, True, True]
+    """
+    on_front = [False] * len(rows)
+    for group in dict.fromkeys(groups):
+        places = [at for at, each in enumerate(groups) if each == group]
+        for at, best in zip(places, front([rows[at] for at in places], goals), strict=True):
+            on_front[at] = best
+    return on_front

@@ -1,7 +1,7 @@
 """Finished points on disk: a journal while a sweep runs, a Parquet file once it is whole.
 
-The journal stands beside the Parquet file and gets a line for every point as it ends, so that a sweep that was
-ended in whatever way goes on from there. A line that was cut off in the middle is no point.
+The journal stands beside the Parquet file and gets a line for every point as it ends, so that a sweep that
+was ended in whatever way goes on from there. A line that was cut off in the middle is no point.
 """
 
 from __future__ import annotations
@@ -39,11 +39,14 @@ class Store:
         self.journal = Path(f"{self.output}{JOURNAL}")
         check_writable(self.journal)
         self.found: dict[str, dict[str, Any]] = {}
+        is_new = not self.journal.exists()
         self._file: BinaryIO = self.journal.open("a+b")
         try:
             _lock(self._file, output)
             self._end = self._load(keys, fresh)
         except BaseException:
+            if is_new:
+                self.journal.unlink(missing_ok=True)
             self._file.close()
             raise
 
@@ -69,14 +72,11 @@ class Store:
         known.update(lines)
         strange = [key for key in known if key not in keys]
         if strange:
-            points = (
-                "1 finished point that is"
-                if len(strange) == 1
-                else f"{len(strange)} finished points that are"
-            )
+            points = "a point that is" if len(strange) == 1 else f"{len(strange)} points that are"
             raise ConfigError(
-                f"{self.output} holds {points} not of this sweep: of other values, another experiment, a trace "
-                "that changed since, or another version of nandlab; take another file, or --fresh to replace it"
+                f"{self.output} holds {points} not of this sweep: of other values, of another experiment, of "
+                "a trace that changed since, or of another version of nandlab; take another file, or --fresh "
+                "to replace it"
             )
         self.found = known
         return end
@@ -98,8 +98,8 @@ class Store:
                     points[entry["key"]] = entry["record"]
             except (ValueError, KeyError, TypeError):
                 raise ConfigError(
-                    f"{self.journal}, line {number + 1}: this is no journal of a sweep; remove the file, or take "
-                    "another --output"
+                    f"{self.journal}, line {number + 1}: this is no journal of a sweep; remove the file, or "
+                    "take another --output"
                 ) from None
             end += len(line)
         return points, end

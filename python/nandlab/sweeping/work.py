@@ -53,7 +53,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a point: its record without `speed`, or why there is none; neither where it was stopped."""
+    """What became of a point: its record without `speed`, or why there is none; neither if it was stopped."""
 
     at: int
     record: dict[str, Any] | None = None

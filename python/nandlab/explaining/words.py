@@ -1,0 +1,210 @@
+"""An explanation in words, and as JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, Literal
+
+from nandlab import summary, units
+from nandlab.explaining.case import Case
+from nandlab.result import Result
+
+if TYPE_CHECKING:
+    from nandlab.explaining import Explanation, Trial
+
+CAUSES = {
+    "host": "what the host asked for",
+    "read_modify_write": "reading pages to change a part of them",
+    "gc": "garbage collection",
+    "switch_merge": "switch merges",
+    "partial_merge": "partial merges",
+    "full_merge": "full merges",
+    "migration": "migrations of log blocks",
+    "map": "pages of the map",
+    "wear_leveling": "wear levelling",
+    "mount": "opening the device",
+    "bad_block": "blocks that failed",
+    "trim": "notes of trims",
+    "refresh": "refreshing pages",
+    "checkpoint": "checkpoints",
+}
+"""What each cause is, for people."""
+
+
+def text(found: Explanation) -> str:
+    """All of it in words."""
+    return "\n\n".join([*_where(found.case), *_help(found)])
+
+
+def _where(case: Case) -> list[str]:
+    result = case.result
+    cost = f"{units.count(result.flash.erases)} erases, write amplification {units.ratio(result.waf)}"
+    if result.time_us is not None:
+        cost = f"{units.time_us(result.time_us)} of simulated time, {cost}"
+    said = [
+        f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}\n{cost}.",
+        "Where it went\n" + _wrapped(_parts(case, "cause")),
+        "Which origin caused it\n" + _wrapped(_parts(case, "origin")),
+    ]
+    amplified = result.waf_by_cause()
+    if len(amplified) > 1:
+        parts = ", ".join(
+            f"{part:.3f} for {CAUSES.get(cause, summary.plain(cause))}" for cause, part in amplified.items()
+        )
+        said[1] += "\n" + _wrapped(f"Write amplification of {units.ratio(result.waf)}: {parts}.")
+    return said
+
+
+def _parts(case: Case, kind: Literal["cause", "origin"]) -> str:
+    """The parts of the time and of the erases in two sentences."""
+    parts = case.by(kind)
+    times = {name: time for name, (time, _) in parts.items()}
+    erases = {name: part for name, (_, part) in parts.items()}
+    said = []
+    if case.result.busy_us and case.result.time_us is not None:
+        of = (
+            "the time of its die"
+            if case.result.device.dies == 1
+            else f"the time of its {case.result.device.dies} dies"
+        )
+        listed = _listed(times, kind)
+        idle = f"; {units.percent(case.idle)} had no work" if case.idle >= 0.005 and kind == "cause" else ""
+        of = of if case.is_closed else "the time that the dies worked"
+        said.append(f"Of {of}, {listed}{idle}.")
+    if case.result.flash.erases:
+        said.append(f"Of {units.count(case.result.flash.erases)} erases, {_listed(erases, kind)}.")
+    return " ".join(said) if said else "Nothing was erased."
+
+
+def _listed(parts: dict[str, float], kind: str) -> str:
+    order = sorted(parts, key=lambda name: -parts[name])
+    shown = [name for name in order if parts[name] >= 0.005] or order[:1]
+    verb, word = ("went to ", "to ") if kind == "cause" else ("were for ", "for ")
+    words = []
+    for at, name in enumerate(shown):
+        called = CAUSES.get(name, summary.plain(name)) if kind == "cause" else summary.plain(name)
+        words.append(f"{units.percent(parts[name])} {word if at else verb}{called}")
+    return ", ".join(words)
+
+
+def _help(found: Explanation) -> list[str]:
+    said = [_wrapped(note) for note in found.notes]
+    if not found.changes:
+        what = "time" if found.case.measure == "time" else "erases"
+        said.append(
+            _wrapped(
+                f"No change is proposed: hardly any of the {what} went to anything but what the host asked "
+                "for. Less than that takes a host that asks for less, or a faster chip."
+            )
+        )
+        return said
+    if not found.trials:
+        lines = [f"- {each.what}: {each.why}" for each in found.changes]
+        return [
+            *said,
+            "What could help, what promises most first\n" + "\n".join(_wrapped(line, "  ") for line in lines),
+        ]
+    lines = [_wrapped(f"{at}. {tried(found.case, each)}", "   ") for at, each in enumerate(found.trials, 1)]
+    said.append("What was tried, what promised most first\n" + "\n".join(lines))
+    left = len(found.changes) - len(found.trials)
+    best = found.best
+    if best is None:
+        more = f" {left} others promise less; --tries runs more of them." if left else ""
+        said.append(_wrapped(f"None of them helps.{more}"))
+        return said
+    sets = " ".join(f"--set '{each}'" for each in best.change.sets)
+    said.append(
+        "\n".join([_wrapped(f"The one change: {best.change.what}. {_gain(found.case, best)}."), f"  {sets}"])
+    )
+    return said
+
+
+def tried(case: Case, trial: Trial) -> str:
+    """A change, why it was tried, and what came of it."""
+    head = f"{trial.change.what[:1].upper()}{trial.change.what[1:]}, since {trial.change.why}:"
+    if trial.result is None:
+        return f"{head} cannot be run: {trial.error}"
+    return f"{head} {_gain(case, trial)}. Price: {trial.change.price}."
+
+
+def _gain(case: Case, trial: Trial) -> str:
+    if trial.result is None or trial.gain is None:
+        return "not run"
+    what = "time" if case.measure == "time" else "erases"
+    if not case.is_closed and case.measure == "time":
+        what = "waiting of the host"
+    gain = trial.gain
+    size = units.percent(abs(gain))
+    word = f"{size} less {what}" if gain > 0 else f"{size} more {what}, a loss"
+    if abs(gain) < 0.001:
+        word = f"the same {what} within 0.1 %"
+    return f"{word} ({_moved(case.result, trial.result)})"
+
+
+def _moved(before: Result, after: Result) -> str:
+    parts = []
+    if before.time_us is not None and after.time_us is not None:
+        parts.append(f"time {units.time_us(before.time_us)} to {units.time_us(after.time_us)}")
+    parts.append(f"erases {units.count(before.flash.erases)} to {units.count(after.flash.erases)}")
+    parts.append(f"WAF {units.ratio(before.waf)} to {units.ratio(after.waf)}")
+    parts.append(f"RAM {units.size(before.ram.total_bytes)} to {units.size(after.ram.total_bytes)}")
+    return ", ".join(parts)
+
+
+def _wrapped(words: str, indent: str = "  ") -> str:
+    return textwrap.fill(
+        words, 100, initial_indent="  ", subsequent_indent=f"  {indent[:-2]}", break_long_words=False
+    )
+
+
+def document(found: Explanation) -> dict[str, Any]:
+    """All of it as JSON has it."""
+    case = found.case
+    best = found.best
+    trials = {id(each.change): each for each in found.trials}
+    return {
+        "measure": case.measure,
+        "cost": _cost(case.result),
+        "idle": case.idle,
+        "causes": _rows(case, "cause"),
+        "origins": _rows(case, "origin"),
+        "changes": [
+            {
+                "rule": change.rule,
+                "why": change.why,
+                "what": change.what,
+                "price": change.price,
+                "set": list(change.sets),
+                "share": change.share,
+                "tried": id(change) in trials,
+                **_trial(trials.get(id(change))),
+            }
+            for change in found.changes
+        ],
+        "best": None if best is None else best.change.rule,
+        "notes": found.notes,
+        "stopped": found.stopped,
+    }
+
+
+def _rows(case: Case, kind: Literal["cause", "origin"]) -> list[dict[str, Any]]:
+    return [{kind: name, "time": time, "erases": erases} for name, (time, erases) in case.by(kind).items()]
+
+
+def _cost(result: Result) -> dict[str, Any]:
+    return {
+        "time_us": result.time_us,
+        "erases": result.flash.erases,
+        "waf": result.waf,
+        "ram_bytes": result.ram.total_bytes,
+    }
+
+
+def _trial(trial: Trial | None) -> dict[str, Any]:
+    if trial is None:
+        return {"gain": None, "cost": None, "error": None}
+    return {
+        "gain": trial.gain,
+        "cost": None if trial.result is None else _cost(trial.result),
+        "error": trial.error,
+    }
