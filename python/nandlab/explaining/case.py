@@ -98,15 +98,19 @@ def cost_of(result: Result, measure: Measure) -> float:
     """What a run cost: erases, or us of simulated time.
 
     Where a trace says when requests come, the time from the first to the last is the trace's own; there it is
-    the time that all requests took together.
+    the time that all requests took together. What a write buffer still holds at the end is counted as
+    programmed, since it only comes later.
     """
+    left = None if result.buffer is None else result.buffer.saving_at_end
     if measure == "erases":
-        return float(result.flash.erases)
+        block = result.device.page_bytes * result.device.pages_per_block
+        return result.flash.erases + (0.0 if left is None else left.bytes / block)
+    late = 0.0 if left is None else left.ms * 1000
     if result.experiment["host"]["arrival"] == "closed" or result.latency_us is None:
-        return result.time_us or 0.0
+        return (result.time_us or 0.0) + late
     latencies = result.latency_us
     kinds = (latencies.read, latencies.write, latencies.trim, latencies.flush)
-    return sum(each.mean * each.count for each in kinds if each is not None)
+    return sum(each.mean * each.count for each in kinds if each is not None) + late
 
 
 def case_of(record: Mapping[str, Any], measure: Measure | None, name: str = "the record") -> Case:

@@ -23,25 +23,25 @@ class Change:
 
 def part(case: Case, share: float) -> str:
     """A share of what is measured, in words."""
-    of = "time of the dies" if case.measure == "time" else "erases"
+    dies = "die" if case.result.device.dies == 1 else "dies"
+    of = f"time of the {dies}" if case.measure == "time" else "erases"
     return f"{units.percent(share)} of the {of}"
 
 
 def partial_pages(case: Case) -> float:
     """What writing parts of pages costs: reading the rest, and programming and collecting it again."""
     result = case.result
-    extra = case.share(causes=("read_modify_write",))
+    if not any(cell.cause == "read_modify_write" and cell.reads for cell in result.matrix):
+        return 0.0
     asked = result.host.written_sectors * 512
     host = sum(cell.programs for cell in result.matrix if cell.cause == "host") * result.device.page_bytes
-    if extra and asked and host > asked and result.flash.programs:
-        # Programs alone: reads of the host are no larger for it.
-        programmed = sum(cell.programs for cell in result.matrix if cell.cause in ("host", "gc"))
-        program_us = case.experiment["device"]["timing"]["program_us"]
-        part = (
-            programmed * program_us / result.busy_us if case.measure == "time" else case.share(causes=("gc",))
-        )
-        extra += (1 - asked / host) * part * (1 - case.idle if case.measure == "time" else 1)
-    return min(1.0, extra)
+    beside = 1 - asked / host if host > asked else 0.0
+    if case.measure == "erases":
+        return beside * case.share(causes=("gc",))
+    # Programs alone: what the host reads is no larger for it.
+    programmed = sum(cell.programs for cell in result.matrix if cell.cause in ("host", "gc"))
+    took = programmed * case.experiment["device"]["timing"]["program_us"] / result.busy_us
+    return min(1.0, case.share(causes=("read_modify_write",)) + beside * took * (1 - case.idle))
 
 
 def why_partial(case: Case, share: float) -> str:

@@ -44,4 +44,6 @@ RULES: tuple[Callable[[Case], Change | None], ...] = (
 def changes(case: Case) -> list[Change]:
     """What could help, what promises most first."""
     found = [change for rule in RULES for change in [rule(case)] if change is not None]
-    return sorted((each for each in found if each.share >= LEAST_SHARE), key=lambda each: -each.share)
+    worthy = (each for each in found if each.share >= LEAST_SHARE)
+    # Shares of one percentage are the same to anybody, and then the order of the rules counts.
+    return sorted(worthy, key=lambda each: -round(each.share, 2))

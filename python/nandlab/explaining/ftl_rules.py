@@ -19,14 +19,14 @@ LOG_BLOCKS = {
 
 def more_over_provisioning(case: Case) -> Change | None:
     """Victims hold fewer valid pages the more blocks there are: twice as many spare ones."""
-    share = case.share(causes=("gc",))
+    share = _collection(case)
     if not case.ftl[0] or not share:
         return None
     override, size = _over_provisioning(case, 2.0)
     before = case.result.device.over_provisioning
     return Change(
         "over_provisioning",
-        f"garbage collection took {part(case, share)}",
+        f"garbage collection took {part(case, share)} more than any design needs",
         f"over-provisioning from {units.percent(before)} to {units.percent(2 * before)}",
         f"{size} more flash",
         share,
@@ -36,7 +36,7 @@ def more_over_provisioning(case: Case) -> Change | None:
 
 def larger_file_system(case: Case) -> Change | None:
     """On bare flash the file system collects: a quarter more blocks."""
-    share = case.share(causes=("gc",))
+    share = _collection(case)
     if case.ftl[0] or not share:
         return None
     device = case.result.device
@@ -48,12 +48,25 @@ def larger_file_system(case: Case) -> Change | None:
         override = f"device.shape.blocks_per_plane={math.ceil(table['shape']['blocks_per_plane'] * 1.25)}"
     return Change(
         "larger_flash",
-        f"garbage collection took {part(case, share)}",
+        f"garbage collection took {part(case, share)} more than any design needs",
         f"flash of {units.size(more)} in place of {units.size(device.physical_bytes)}",
         f"{units.size(more - device.physical_bytes)} more flash",
         share,
         (override,),
     )
+
+
+def _collection(case: Case) -> float:
+    """What garbage collection took, but for the erases that the pages written need in any design."""
+    share = case.share(causes=("gc",))
+    written = sum(cell.programs for cell in case.result.matrix if cell.cause != "gc")
+    needed = min(case.result.flash.erases, written / case.result.device.pages_per_block)
+    if not needed:
+        return share
+    if case.measure == "erases":
+        return max(0.0, share - needed / case.result.flash.erases)
+    erase_us = case.experiment["device"]["timing"]["erase_us"]
+    return max(0.0, share - needed * erase_us / case.result.busy_us * (1 - case.idle))
 
 
 def _over_provisioning(case: Case, factor: float) -> tuple[str, str]:

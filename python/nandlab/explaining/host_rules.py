@@ -48,7 +48,9 @@ def page_buffer(case: Case) -> Change | None:
 
 def _buffer(case: Case, name: str, why: str, share: float) -> Change:
     device = case.result.device
-    size = max(2**20, 16 * device.pages_per_block * device.page_bytes)
+    # Small beside the device: one that holds the whole workload says nothing.
+    pages = max(64, device.logical_bytes // device.page_bytes // 64)
+    size = pages * device.page_bytes
     return Change(
         f"{name}_buffer",
         why,
@@ -69,17 +71,18 @@ def larger_buffer(case: Case) -> Change | None:
     if not sizes:
         return None
     missed = counts.misses / (counts.hits + counts.misses)
-    share = (1.0 - (case.idle if case.measure == "time" else 0.0)) * missed
-    doubled = {key: doubled(options[key]) for key in sizes}
-    words = ", ".join(f"{key} {units.size(size)}" for key, size in doubled.items())
+    # All that reached the flash is what the buffer did not hold, or had no room for any more.
+    share = 1.0 - case.idle if case.measure == "time" else 1.0
+    larger = {key: doubled(options[key]) for key in sizes}
+    words = ", ".join(f"{key} {units.size(size)}" for key, size in larger.items())
     return Change(
         "larger_buffer",
-        f"{units.percent(missed)} of the pages asked of the write buffer were not in it, behind "
-        f"{part(case, share)}",
+        f"{units.percent(missed)} of the pages asked of the write buffer were not in it, and all that the "
+        "flash did follows from those",
         f"a write buffer twice as large ({words})",
-        f"{units.size(sum(doubled.values()) / 2)} more RAM",
+        f"{units.size(sum(larger.values()) / 2)} more RAM",
         share,
-        tuple(f"buffer.{name}.{key}={size}" for key, size in doubled.items()),
+        tuple(f"buffer.{name}.{key}={size}" for key, size in larger.items()),
     )
 
 
@@ -88,9 +91,11 @@ def larger_pool(case: Case) -> Change | None:
     figures = case.result.index
     if figures is None or not figures.pool.misses:
         return None
-    missed = figures.pool.misses / (figures.pool.hits + figures.pool.misses)
-    of_pages = figures.page_reads.total + figures.page_writes.total
-    share = (1.0 - (case.idle if case.measure == "time" else 0.0)) * (missed if of_pages else 0.0)
+    pool = figures.pool
+    missed = pool.misses / (pool.hits + pool.misses)
+    pages = figures.page_reads.total + figures.page_writes.total
+    forced = min(1.0, (pool.misses + pool.write_backs) / pages) if pages else 0.0
+    share = forced * (1.0 - case.idle if case.measure == "time" else 1.0)
     (name,) = case.experiment["index"]
     frames = case.index.get("pool_frames")
     override = (
@@ -100,10 +105,10 @@ def larger_pool(case: Case) -> Change | None:
     )
     return Change(
         "larger_pool",
-        f"{units.percent(missed)} of the pages that the index asked for were not in its pool, behind "
-        f"{part(case, share)}",
-        f"a pool twice as large, {units.size(2 * figures.pool.bytes)}",
-        f"{units.size(figures.pool.bytes)} more RAM",
+        f"{units.percent(missed)} of the pages that the index asked for were not in its pool, which with "
+        f"what had to leave it is {units.percent(forced)} of the pages that it read and wrote",
+        f"a pool twice as large, {units.size(2 * pool.bytes)}",
+        f"{units.size(pool.bytes)} more RAM",
         share,
         (override,),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -67,24 +68,34 @@ def _parts(case: Case, kind: Literal["cause", "origin"]) -> str:
             if case.result.device.dies == 1
             else f"the time of its {case.result.device.dies} dies"
         )
-        listed = _listed(times, kind)
+        listed = _listed(times, kind, "was")
         idle = f"; {units.percent(case.idle)} had no work" if case.idle >= 0.005 and kind == "cause" else ""
         of = of if case.is_closed else "the time that the dies worked"
         said.append(f"Of {of}, {listed}{idle}.")
     if case.result.flash.erases:
-        said.append(f"Of {units.count(case.result.flash.erases)} erases, {_listed(erases, kind)}.")
+        said.append(f"Of {units.count(case.result.flash.erases)} erases, {_listed(erases, kind, 'were')}.")
     return " ".join(said) if said else "Nothing was erased."
 
 
-def _listed(parts: dict[str, float], kind: str) -> str:
+def _listed(parts: dict[str, float], kind: str, were: str) -> str:
+    """The parts in the order of their size, those of under half a percent left out."""
     order = sorted(parts, key=lambda name: -parts[name])
     shown = [name for name in order if parts[name] >= 0.005] or order[:1]
-    verb, word = ("went to ", "to ") if kind == "cause" else ("were for ", "for ")
-    words = []
-    for at, name in enumerate(shown):
-        called = CAUSES.get(name, summary.plain(name)) if kind == "cause" else summary.plain(name)
-        words.append(f"{units.percent(parts[name])} {word if at else verb}{called}")
-    return ", ".join(words)
+    if kind == "origin" and len(parts) == 1:
+        unknown = ", of which nothing more is known" if shown == ["host"] else ""
+        return f"all {were} for {_called(shown[0], kind)}{unknown}"
+    verb, word = ("went to ", "to ") if kind == "cause" else (f"{were} for ", "for ")
+    return ", ".join(
+        f"{units.percent(parts[name])} {word if at else verb}{_called(name, kind)}"
+        for at, name in enumerate(shown)
+    )
+
+
+def _called(name: str, kind: str) -> str:
+    """A cause or an origin for people."""
+    if kind == "cause":
+        return CAUSES.get(name, summary.plain(name))
+    return "the host" if name == "host" else summary.plain(name)
 
 
 def _help(found: Explanation) -> list[str]:
@@ -99,12 +110,13 @@ def _help(found: Explanation) -> list[str]:
         )
         return said
     if not found.trials:
-        lines = [f"- {each.what}: {each.why}" for each in found.changes]
+        lines = [f"{each.what}: {each.why}" for each in found.changes]
         return [
             *said,
-            "What could help, what promises most first\n" + "\n".join(_wrapped(line, "  ") for line in lines),
+            "What could help, what promises most first\n"
+            + "\n".join(_wrapped(line, "  - ") for line in lines),
         ]
-    lines = [_wrapped(f"{at}. {tried(found.case, each)}", "   ") for at, each in enumerate(found.trials, 1)]
+    lines = [_wrapped(tried(found.case, each), f"  {at}. ") for at, each in enumerate(found.trials, 1)]
     said.append("What was tried, what promised most first\n" + "\n".join(lines))
     left = len(found.changes) - len(found.trials)
     best = found.best
@@ -147,14 +159,28 @@ def _moved(before: Result, after: Result) -> str:
         parts.append(f"time {units.time_us(before.time_us)} to {units.time_us(after.time_us)}")
     parts.append(f"erases {units.count(before.flash.erases)} to {units.count(after.flash.erases)}")
     parts.append(f"WAF {units.ratio(before.waf)} to {units.ratio(after.waf)}")
-    parts.append(f"RAM {units.size(before.ram.total_bytes)} to {units.size(after.ram.total_bytes)}")
+    for name, was, now in (
+        ("RAM", before.ram.total_bytes, after.ram.total_bytes),
+        ("NVRAM", *(0 if each.nvram is None else each.nvram.bytes for each in (before, after))),
+    ):
+        if was != now:
+            parts.append(f"{name} {units.size(was)} to {units.size(now)}")
+    left = 0 if after.buffer is None else after.buffer.saving_at_end.bytes
+    if left:
+        parts.append(f"{units.size(left)} still in the buffer, and counted")
+    slow = [summary.latency_of(each, "write") for each in (before, after)]
+    if slow[0] is not None and slow[1] is not None and abs(slow[1].p99 - slow[0].p99) > 0.1 * slow[0].p99:
+        parts.append(f"p99 of writes {units.time_us(slow[0].p99)} to {units.time_us(slow[1].p99)}")
     return ", ".join(parts)
 
 
-def _wrapped(words: str, indent: str = "  ") -> str:
-    return textwrap.fill(
-        words, 100, initial_indent="  ", subsequent_indent=f"  {indent[:-2]}", break_long_words=False
+def _wrapped(words: str, head: str = "  ") -> str:
+    """Words in lines, the first after `head`; a number is not torn from its unit."""
+    kept = re.sub(r"(?<=\d) (?=[%A-Za-zµ]+\b|%)", "\u00a0", words)
+    lines = textwrap.fill(
+        kept, 100, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False
     )
+    return lines.replace("\u00a0", " ")
 
 
 def document(found: Explanation) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def sweep_page(found: Sweep, command: str | None) -> str:
             html.section(
                 "Pareto front",
                 html.figure(pareto) if pareto else "",
-                note="Diamonds: no other point under the same workload is as good in both goals and better in one.",
+                note="Diamonds: no other point of their workload is as good in both goals and better in one.",
             ),
             html.section(
                 "Every point", _table(layout), note=f"{summary.NOTE} Darker: more than others in the column."

@@ -81,7 +81,7 @@ class Sweep:
 
     @cached_property
     def front(self) -> list[bool]:
-        """For each point whether none under the same workload and seed is as good in all goals, better in one."""
+        """For each point whether none of its workload and seed is as good in all goals and better in one."""
         given = [at for at, axis in enumerate(self.axes) if axis.is_given()]
         groups = [tuple(point.texts[at] for at in given) for point in self.points]
         return fronts([self.figures(point) for point in self.points], self.goals, groups)
@@ -270,10 +270,11 @@ class _Running:
                 self._collect(POLL_S)
                 self._tell(made)
         except BaseException:
-            made.stop.set()
+            made.halt()
             for future in self.under_way:
                 future.cancel()
-            end = time.monotonic() + STOP_S / 2
+            # A cluster hears of it too late to wait for.
+            end = time.monotonic() + (0.0 if made.on_cluster else STOP_S / 2)
             while self.under_way and time.monotonic() < end:
                 self._collect(POLL_S)
             raise

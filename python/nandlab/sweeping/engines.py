@@ -17,6 +17,8 @@ from nandlab.sweeping.work import CHANNELS, Channel, Signal, begin
 
 NAMES = ("threads", "processes", "dask")
 CONNECT_S = 10.0
+GOODBYE_S, HURRY_S = 5.0, 0.2
+"""How long the end of a cluster is waited for; in a hurry each message to it."""
 
 
 @dataclass
@@ -30,6 +32,13 @@ class Engine:
     on_cluster: bool = False
     shares: MutableSequence[float] = field(default_factory=list)
     """For each point how far it is, where the workers say so."""
+    hurried: bool = False
+    """Whether the sweep was stopped, and somebody waits for its end."""
+
+    def halt(self) -> None:
+        """Tells every worker to stop, and that somebody waits."""
+        self.hurried = True
+        _within(HURRY_S, self.stop.set)
 
 
 def check_name(name: str) -> None:
@@ -150,33 +159,48 @@ def _without_ctrl_c() -> Iterator[None]:
 @contextlib.contextmanager
 def _dask(address: str, jobs: int) -> Iterator[Engine]:
     import dask
-    from distributed import Event, LocalCluster
+    from distributed import Event
 
     # What workers log of their end is no news.
-    dask.config.set({"distributed.logging.distributed": "critical", "distributed.admin.tick.limit": "1h"})
-    cluster = client = None
+    dask.config.set({"distributed.logging.distributed": "critical"})
+    cluster = client = made = None
     token = f"nandlab-{uuid.uuid4().hex}"
     try:
-        if not address:
-            with _without_ctrl_c():
-                cluster = LocalCluster(
-                    n_workers=jobs,
-                    threads_per_worker=1,
-                    processes=True,
-                    host="127.0.0.1",
-                    dashboard_address=None,
-                    silence_logs=50,
-                )
+        cluster = None if address else _local_cluster(jobs)
         client = _client(cluster or address)
-        stop = Event(token, client=client)
-        try:
-            yield Engine(client.get_executor(pure=False, retries=0), token, stop, on_cluster=True)
-        finally:
-            _within(STOP_S / 2, stop.set)
+        executor = client.get_executor(pure=False, retries=0)
+        made = Engine(executor, token, Event(token, client=client), on_cluster=True)
+        yield made
     finally:
+        # Who pressed Ctrl-C waits for no goodbyes; the workers of a local cluster end with this process.
+        patience = HURRY_S if made is not None and made.hurried else GOODBYE_S
         for each in (client, cluster):
             if each is not None:
-                _within(STOP_S, each.close)
+                _within(patience, each.close)
+
+
+def _local_cluster(jobs: int) -> Any:  # noqa: ANN401 - a cluster of distributed
+    import sys
+    from multiprocessing import resource_tracker
+
+    from distributed import LocalCluster
+
+    # The tracker cleans up after a cluster that was left in a hurry, and need not say so. Started later, it
+    # would let Ctrl-C through to the workers.
+    sys.warnoptions.append("ignore:resource_tracker:UserWarning")
+    try:
+        resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions.pop()
+    with _without_ctrl_c():
+        return LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address=None,
+            silence_logs=50,
+        )
 
 
 def _within(seconds: float, work: Callable[[], object]) -> None:
