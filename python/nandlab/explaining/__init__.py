@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -99,22 +100,41 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     >>> experiment = nandlab.Experiment(
     ...     workload=nandlab.workload.uniform(requests=40_000),
     ...     ftl=nandlab.ftl.page(),
-    ...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.1),
+    ...     device=nandlab.Device(capacity="32 MiB", over_provisioning=0.1),
     ... )
     >>> found = nandlab.explain(experiment.run())
     >>> found.best.change.what, round(found.best.gain, 2)
-    ('over-provisioning from 10.2 % to 20.3 %', 0.37)
+    ('over-provisioning from 10.9 % to 21.9 %', 0.39)
 
     """
     record = result.to_dict() if isinstance(result, Result) else result
     case = case_of(record, less, name)
-    found = changes(case)
+    found = _changes(case, name)
     notes = _notes(case)
     if case.result.partial or not found or tries == 0:
         return Explanation(case, found, [], notes)
     experiment = _experiment(case, base, name)
     trials, stopped = _tried(case, experiment, found, tries, progress, notes)
     return Explanation(case, found, trials, notes, stopped)
+
+
+def _changes(case: Case, name: str) -> list[Change]:
+    """What could help; whatever a record lacks shows here."""
+    from nandlab.explaining.words import where
+
+    try:
+        where(case)
+        case.cost + case.idle  # noqa: B018 - asked whether they are there
+        found = changes(case)
+        erases = sum(cell.erases for cell in case.result.matrix)
+        busy_us = sum(cell.busy_us for cell in case.result.matrix)
+        if abs(erases - case.result.flash.erases) > 0.5 or not math.isclose(
+            busy_us, case.result.busy_us, rel_tol=1e-3, abs_tol=1.0
+        ):
+            raise ValueError("its matrix does not sum to its counts")
+        return found
+    except (KeyError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
+        raise ConfigError(f"{name} is no whole record of a run ({type(error).__name__}: {error})") from None
 
 
 def _notes(case: Case) -> list[str]:
@@ -202,10 +222,13 @@ def folder_of(record: Mapping[str, Any], path: str) -> str:
     The record does not say; its own folder is tried, the current one, and `experiments` in them.
     """
     given = Path(path).parent
-    workload = record.get("experiment", {}).get("workload", {})
-    names = [table["path"] for table in workload.values() if isinstance(table, dict) and table.get("path")]
+    try:
+        names = [table.get("path") for table in record["experiment"]["workload"].values()]
+    except (KeyError, AttributeError, TypeError):
+        # No record, which is said elsewhere.
+        return str(given)
     for place in (given, Path(), given / "experiments", Path("experiments")):
-        if all((place / name).is_file() for name in names):
+        if all((place / name).is_file() for name in names if isinstance(name, str)):
             return str(place)
     return str(given)
 

@@ -34,10 +34,11 @@ CAUSES = {
 
 def text(found: Explanation) -> str:
     """All of it in words."""
-    return "\n\n".join([*_where(found.case), *_help(found)])
+    return "\n\n".join([*where(found.case), *_help(found)])
 
 
-def _where(case: Case) -> list[str]:
+def where(case: Case) -> list[str]:
+    """Where time and erases went, and which origin caused it."""
     result = case.result
     cost = f"{units.count(result.flash.erases)} erases, write amplification {units.ratio(result.waf)}"
     if result.time_us is not None:

@@ -170,9 +170,9 @@ def sweep(  # noqa: PLR0913 - one for each option of the command
     ...     ftl=nandlab.ftl.page(),
     ...     device=nandlab.Device(capacity="16 MiB"),
     ... )
-    >>> found = nandlab.sweep(experiment, {"device.over_provisioning": "0.1..0.4:3"})
+    >>> found = nandlab.sweep(experiment, {"device.over_provisioning": "0.2..0.4:3"})
     >>> found.frame.select("device.over_provisioning", "waf").rows()
-    [(0.1, 3.1504), (0.25, 2.19355), (0.4, 1.7563)]
+    [(0.2, 2.66605), (0.3, 1.99425), (0.4, 1.68455)]
 
     """
     chosen = [goals] if isinstance(goals, str) else list(goals)

@@ -52,7 +52,7 @@ def check_name(name: str) -> None:
     >>> check_name("thread")
     Traceback (most recent call last):
     ...
-    _native.ConfigError: 'thread' is no executor; did you mean threads?
+    nandlab._native.ConfigError: 'thread' is no executor; did you mean threads?
 
     """
     kind, separator, address = name.partition("=")
