@@ -160,10 +160,10 @@ def _moved(before: Result, after: Result) -> str:
         parts.append(f"time {units.time_us(before.time_us)} to {units.time_us(after.time_us)}")
     parts.append(f"erases {units.count(before.flash.erases)} to {units.count(after.flash.erases)}")
     parts.append(f"WAF {units.ratio(before.waf)} to {units.ratio(after.waf)}")
-    for name, was, now in (
-        ("RAM", before.ram.total_bytes, after.ram.total_bytes),
-        ("NVRAM", *(0 if each.nvram is None else each.nvram.bytes for each in (before, after))),
-    ):
+    memory = {"RAM": (before.ram.total_bytes, after.ram.total_bytes)}
+    if before.nvram is not None or after.nvram is not None:
+        memory["NVRAM"] = (_nvram(before), _nvram(after))
+    for name, (was, now) in memory.items():
         if was != now:
             parts.append(f"{name} {units.size(was)} to {units.size(now)}")
     left = 0 if after.buffer is None else after.buffer.saving_at_end.bytes
@@ -173,6 +173,10 @@ def _moved(before: Result, after: Result) -> str:
     if slow[0] is not None and slow[1] is not None and abs(slow[1].p99 - slow[0].p99) > 0.1 * slow[0].p99:
         parts.append(f"p99 of writes {units.time_us(slow[0].p99)} to {units.time_us(slow[1].p99)}")
     return ", ".join(parts)
+
+
+def _nvram(result: Result) -> int:
+    return 0 if result.nvram is None else result.nvram.bytes
 
 
 def _wrapped(words: str, head: str = "  ") -> str:

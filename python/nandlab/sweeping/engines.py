@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
 import uuid
 from collections.abc import Callable, Iterator, MutableSequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from nandlab._native import ConfigError, NandlabError
 from nandlab.batch import STOP_S
+from nandlab.sweeping.signals import deaf_children
 from nandlab.sweeping.work import CHANNELS, Channel, Signal, begin
 
 NAMES = ("threads", "processes", "dask")
@@ -139,21 +139,8 @@ class _Deaf(Executor):
 
     def submit(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as Executor.submit
         """As the executor within, which starts processes now."""
-        with _without_ctrl_c():
+        with deaf_children():
             return self._inner.submit(*args, **kwargs)
-
-
-@contextlib.contextmanager
-def _without_ctrl_c() -> Iterator[None]:
-    """Keeps Ctrl-C waiting, and away from processes that are started meanwhile for good."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
@@ -192,7 +179,7 @@ def _local_cluster(jobs: int) -> Any:  # noqa: ANN401 - a cluster of distributed
         resource_tracker.ensure_running()
     finally:
         sys.warnoptions.pop()
-    with _without_ctrl_c():
+    with deaf_children():
         return LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,

@@ -99,19 +99,21 @@ def front(rows: Sequence[Sequence[float | None]], goals: Sequence[Goal]) -> list
     >>> front([(1, 9), (2, 5), (3, 6)], [Goal("waf"), Goal("host.requests", maximise=True)])
     [True, False, False]
     """
-    costs = [
-        tuple(-value if goal.maximise else value for value, goal in zip(row, goals, strict=True))  # type: ignore[operator]
-        if None not in row
-        else None
-        for row in rows
-    ]
-    whole = sorted({cost for cost in costs if cost is not None})
+    costs = [_cost(row, goals) for row in rows]
     best: set[tuple[float, ...]] = set()
-    for cost in whole:
+    for cost in sorted({cost for cost in costs if cost is not None}):
         # In this order whatever beats a row comes before it.
         if not any(all(mine <= its for mine, its in zip(other, cost, strict=True)) for other in best):
             best.add(cost)
     return [cost in best for cost in costs]
+
+
+def _cost(row: Sequence[float | None], goals: Sequence[Goal]) -> tuple[float, ...] | None:
+    """The figures of a row, each to be small; None where one is missing."""
+    known = [value for value in row if value is not None]
+    if len(known) < len(row):
+        return None
+    return tuple(-value if goal.maximise else value for value, goal in zip(known, goals, strict=True))
 
 
 def fronts(

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 from nandlab._native import ConfigError, NandlabError
 from nandlab.new_file import check_writable, target_of, write_whole
+from nandlab.sweeping.signals import afterwards
 from nandlab.sweeping.work import as_json
 
 JOURNAL = ".journal"
@@ -114,18 +115,21 @@ class Store:
         line = as_json({"key": key, "record": record}).encode() + b"\n"
         if self._end == 0:
             line = as_json(_HEAD).encode() + b"\n" + line
-        try:
-            # Ctrl-C, or a full disk, may have left a part of a line behind.
-            self._file.truncate(self._end)
-            self._file.write(line)
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            with contextlib.suppress(OSError):
+        # Whoever stops the sweep in this moment has the point, too.
+        with afterwards():
+            try:
+                # What was ended before may have left a part of a line behind.
                 self._file.truncate(self._end)
-            raise OSError(f"cannot write {self.journal}: {(error.strerror or str(error)).lower()}") from None
-        self._end += len(line)
-        self.found[key] = record
+                self._file.write(line)
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    self._file.truncate(self._end)
+                reason = (error.strerror or str(error)).lower()
+                raise OSError(f"cannot write {self.journal}: {reason}") from None
+            self._end += len(line)
+            self.found[key] = record
 
     def finish(self, parquet: bytes) -> None:
         """Writes the Parquet file, and removes the journal.
