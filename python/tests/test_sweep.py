@@ -419,6 +419,22 @@ def test_a_worker_that_ends_is_an_error_of_its_point():
     assert "its worker ended without a result (RuntimeError: killed)" in found.points[0].error
 
 
+def test_a_file_that_cannot_be_written_leaves_the_points(tmp_path, monkeypatch):
+    """The disk fills between the last point and the Parquet file."""
+
+    def full(path, content):
+        raise OSError(f"cannot write {path}: no space left on device")
+
+    output = tmp_path / "points.parquet"
+    with monkeypatch.context() as patched:
+        patched.setattr("nandlab.sweeping.store.write_whole", full)
+        with pytest.raises(OSError, match="no space left on device"):
+            nandlab.sweep(SMALL, VARY, output=output)
+    assert [path.name for path in tmp_path.iterdir()] == ["points.parquet.journal"]
+    assert nandlab.sweep(SMALL, VARY, output=output).reused == 8
+    assert [path.name for path in tmp_path.iterdir()] == ["points.parquet"]
+
+
 def test_progress_never_goes_back():
     seen = []
     nandlab.sweep(SMALL, VARY, progress=lambda *state: seen.append(state))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 620, 280
 PANEL_WIDTH, PANEL_HEIGHT = 330, 220
 MOST_COLOURS = len(charts.COLOURS)
-MOST_NAMED = 12
-"""Points of a front that have their names beside them."""
+LETTER, LINE = 6.2, 14
+"""Pixels of a letter and of a line of the names beside points."""
 
 
 def require_altair() -> None:
@@ -136,9 +138,8 @@ def _curves(layout: Layout, at: int, goal: Goal) -> str:
     panels = list(dict.fromkeys(row["panel"] for row in rows))
     many = len(panels) > 1
     x, colour = _x(layout.x, layout), _colour(layout)
-    is_log = min(values) > 0 and max(values) > 20 * min(values)
-    scale = alt.Scale(type="log") if is_log else alt.Scale(zero=False)
-    y = alt.Y("y:Q", title=axis_text(goal.name, unit), scale=scale, axis=alt.Axis(format="~g", tickCount=6))
+    scale = alt.Scale(type="log", nice=False, padding=10) if _is_log(values) else alt.Scale(zero=False)
+    y = alt.Y("y:Q", title=axis_text(goal.name, unit), scale=scale, axis=alt.Axis(format=",~r", tickCount=6))
     # Rows stand at the top alone: a layer with rows of its own would be the same in every panel.
     base = alt.Chart().encode(x=x, y=y, **colour)
     dots = alt.OverlayMarkDef(size=40, filled=True)
@@ -236,7 +237,7 @@ def _pareto(layout: Layout) -> str:
             f"{field}:Q",
             title=axis_text(goal.name, unit),
             scale=_scale(rows, field),
-            axis=alt.Axis(format="~g", tickCount=6),
+            axis=alt.Axis(format=",~r", tickCount=6),
         )
         for channel, field, goal, unit in zip((alt.X, alt.Y), "xy", goals, units, strict=True)
     )
@@ -253,13 +254,37 @@ def _pareto(layout: Layout) -> str:
         size=alt.condition("datum.front", alt.value(110), alt.value(35)),
         shape=alt.condition("datum.front", alt.value("diamond"), alt.value("circle")),
     )
-    named = best[:: -(-len(best) // MOST_NAMED)]
+    named = _apart(best, rows)
     text = alt.Chart(alt.Data(values=named)).mark_text(
         align="left", dx=9, dy=-7, color="var(--ink)", fontSize=11
     )
+    if layout.colour is not None and layout.colour.is_given():
+        line = line.encode(color=_colour(layout, lines=False)["color"])
     chart = alt.layer(line.encode(x=x, y=y, detail="group:N"), dots, text.encode(x=x, y=y, text="name:N"))
     size = {"width": WIDTH, "height": HEIGHT + 60}
     return charts.svg(_spec(chart.properties(**size)), [row["name"] for row in named])
+
+
+def _apart(best: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points of a front whose names have room beside each other, in the order of the front."""
+    places: list[tuple[float, float, float]] = []
+    named = []
+    for row in best:
+        x, y = (_place(row[field], rows, field) for field in "xy")
+        wide = LETTER * len(row["name"])
+        if all(abs(y - v) * HEIGHT > LINE or not -wide < (u - x) * WIDTH < w for u, v, w in places):
+            places.append((x, y, wide))
+            named.append(row)
+    return named
+
+
+def _place(value: float, rows: Sequence[dict[str, Any]], field: str) -> float:
+    """Where a value stands on its axis, 0 to 1, margins left aside."""
+    values = [row[field] for row in rows]
+    low, high = min(values), max(values)
+    if _is_log(values):
+        value, low, high = math.log(value), math.log(low), math.log(high)
+    return (value - low) / (high - low) if high > low else 0.5
 
 
 def _unit(layout: Layout, at: int) -> Quantity:
@@ -278,7 +303,9 @@ def _both(layout: Layout, units: Sequence[Quantity]) -> list[dict[str, Any]]:
     for each, best, group in zip(shown, on_front, groups, strict=True):
         x, y = ((value or 0.0) / unit.divisor for value, unit in zip(each.figures, units, strict=True))
         colour = layout.label(each.point, layout.colour) if layout.colour else ""
-        name = layout.name(each.point, layout.axes)
+        # Fronts of several workloads have their colours, or speak for themselves.
+        chosen = [axis for axis in layout.axes if not axis.is_given()] or layout.axes
+        name = layout.name(each.point, chosen)
         rows.append({"x": x, "y": y, "name": name, "front": best, "colour": colour, "group": group})
     return rows
 
@@ -287,9 +314,14 @@ def _scale(rows: Sequence[dict[str, Any]], field: str) -> altair.Scale:
     import altair as alt
 
     values = [row[field] for row in rows]
-    if min(values) > 0 and max(values) > 20 * min(values):
+    if _is_log(values):
         return alt.Scale(type="log", nice=False, padding=14)
     return alt.Scale(zero=False, nice=True, padding=14)
+
+
+def _is_log(values: Sequence[float]) -> bool:
+    """Whether values differ so much that a linear axis would show the largest alone."""
+    return min(values) > 0 and max(values) > 20 * min(values)
 
 
 def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401 - a chart of altair
@@ -302,14 +334,18 @@ def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401 - a chart of altair
 
 
 def x_text(axis: Axis) -> str:
-    """The title of the horizontal axis, with its unit."""
+    """The title of the horizontal axis; sizes and shares have their units at the ticks."""
     if axis.key.endswith("over_provisioning"):
         return "over-provisioning (physical / logical size - 1)"
-    unit = " (bytes)" if axis.is_size() else ""
-    return f"{axis.key}{unit}"
+    return axis.key
 
 
 def axis_text(name: str, unit: Quantity) -> str:
-    """The title of the axis of a figure of the record, with its unit."""
-    said = "write amplification" if name == "waf" else name
+    """The title of the axis of a figure of the record, with the unit that it is drawn in.
+
+    >>> axis_text("latency_us.write.p99", quantity("latency_us.write.p99", [2000.0]))
+    'latency write p99 (ms)'
+    """
+    words = re.sub(r"_(us|j|bytes|per_s)(?=\.|$)", "", name)
+    said = "write amplification" if name == "waf" else summary.plain(words.replace(".", " "))
     return f"{said} ({unit.unit})" if unit.unit else said
