@@ -249,9 +249,9 @@ def test_no_cluster_there_is_a_sentence(nandlab_command, small, monkeypatch):
     ("package", "arguments", "says"),
     [
         ("distributed", ("--executor", "dask"), "the executor dask needs dask.distributed: pip install"),
-        ("polars", ("--output", "x.parquet"), "as a frame need polars: pip install 'nandlab[sweep]'"),
-        ("altair", ("--report", "x.html"), "pictures of a sweep need altair: pip install 'nandlab[sweep]'"),
-        ("altair", ("--plots", "x"), "pictures of a sweep need altair: pip install 'nandlab[sweep]'"),
+        ("polars", ("--output", "x.parquet"), "as a frame need polars: pip install polars"),
+        ("altair", ("--report", "x.html"), "a report needs altair: pip install altair"),
+        ("altair", ("--plots", "x"), "a report needs altair: pip install altair"),
     ],
 )
 def test_a_package_that_is_not_there_is_named(small, tmp_path, package, arguments, says):

@@ -36,9 +36,7 @@ def require_altair() -> None:
     try:
         import altair  # noqa: F401 - only asked whether it is there
     except ImportError as error:
-        raise NandlabError(
-            f"pictures of a sweep need altair: pip install 'nandlab[sweep]' ({error})"
-        ) from None
+        raise NandlabError(f"a report needs altair: pip install altair ({error})") from None
 
 
 @dataclass(frozen=True)

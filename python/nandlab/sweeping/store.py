@@ -138,7 +138,10 @@ class Store:
             OSError: With a sentence; the journal then stays.
 
         """
-        write_whole(self.output, parquet)
+        try:
+            write_whole(self.output, parquet)
+        except OSError as error:
+            raise OSError(f"{error}; every point is kept in {self.journal}") from None
         self._end = 0
 
 
@@ -174,4 +177,4 @@ def require_polars() -> None:
     import importlib.util
 
     if importlib.util.find_spec("polars") is None:
-        raise NandlabError("the points of a sweep as a frame need polars: pip install 'nandlab[sweep]'")
+        raise NandlabError("the points of a sweep as a frame need polars: pip install polars")
