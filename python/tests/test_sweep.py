@@ -137,6 +137,8 @@ def test_points_come_in_order_and_are_those_of_single_runs():
     assert frame["host.requests"].dtype == polars.Int64
     assert frame["error"].to_list() == [None] * 8
     assert json.loads(frame["record"][0]) == found.points[0].record
+    # More log blocks take more memory and merge less; of two victims one is as good or better.
+    assert 4 <= len(frame.filter(found.front)) < 8
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

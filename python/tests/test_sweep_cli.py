@@ -138,6 +138,7 @@ def test_each_value_of_a_key_has_its_own_line_and_panel(nandlab_command, small, 
         (["--vary", "seed=1,2", "--executor", "dask="], "expected the address of a scheduler"),
         (["--vary", "seed=1,2", "--output", "x.csv"], "the points of a sweep are a .parquet file"),
         (["--vary", "seed=1,2", "--output", "/proc/x.parquet"], "no file can be made in /proc"),
+        (["--vary", "seed=1,2", "--plots", "/proc/a/b"], "no file can be made in /proc"),
         (["--vary", "seed=1,2", "--jobs", "0"], "--jobs"),
         (["--vary", "seed=1,2", "--report", "x.parquet"], "a report is a .html file"),
     ],
@@ -193,22 +194,20 @@ def cluster(tmp_path_factory):
         process.stdin.close()
 
 
-def test_a_cluster_gives_the_same_bytes(nandlab_command, small, tmp_path, cluster):
+def test_a_cluster_gives_the_same_bytes(nandlab_command, tmp_path, cluster):
     assert cluster.startswith("tcp://127.0.0.1:")
-    arguments = ("sweep", small, *VARY)
-    assert nandlab_command(*arguments, "--output", tmp_path / "here.parquet").status == 0
-    # Relative to a folder that the workers do not have as theirs.
-    ended = nandlab_command(
-        *arguments, "--output", "there.parquet", "--executor", f"dask={cluster}", cwd=tmp_path
-    )
-    assert ended.status == 0, ended.err
-    assert (tmp_path / "there.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
-    ended = nandlab_command(
-        *arguments, "--output", tmp_path / "own.parquet", "--executor", "dask", "--jobs", 2
-    )
-    assert ended.status == 0, ended.err
-    assert ended.err == "" or "points done" in ended.err
-    assert (tmp_path / "own.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
+    write(tmp_path / "t.csv", "time_us,op,sector,sectors\n" + "0,W,0,8\n" * 500)
+    text = SMALL.replace("[workload.uniform]\nrequests = 20000", '[workload.trace]\npath = "t.csv"')
+    write(tmp_path / "trace.toml", text)
+    # Relative to a folder that is not the one of the workers.
+    arguments = ("sweep", "trace.toml", *VARY)
+    assert nandlab_command(*arguments, "--output", "here.parquet", cwd=tmp_path).status == 0
+    for name, executor in (("there", f"dask={cluster}"), ("own", "dask")):
+        options = ("--output", f"{name}.parquet", "--executor", executor, "--jobs", 2)
+        ended = nandlab_command(*arguments, *options, cwd=tmp_path)
+        assert ended.status == 0, ended.err
+        assert ended.err == "" or "points done" in ended.err
+        assert (tmp_path / f"{name}.parquet").read_bytes() == (tmp_path / "here.parquet").read_bytes()
 
 
 def test_both_workers_of_a_cluster_are_used(cluster, tmp_path):

@@ -62,6 +62,10 @@ def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None)
         from nandlab.report.sweep_charts import require_altair
 
         require_altair()
+        place = Path(folder)
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        writable(str(place / "waf.svg"))
     return folder
 
 
@@ -129,7 +133,9 @@ def command(  # noqa: PLR0913 - one for each option
     Ctrl-C stops and prints the points that are done, with exit status 1; with --output they are kept.
     """
     if report is not None:
-        _plots(None, None, report)  # type: ignore[arg-type] # it asks for neither
+        from nandlab.report.sweep_charts import require_altair
+
+        require_altair()
     planned = _planned(file, vary, sets, goals)
     outputs = {"--report": report, "--output": output}
     refuse_overwriting(outputs, {path for point in planned.points for path in point.experiment.inputs()})
