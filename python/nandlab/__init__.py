@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
     from nandlab.config import Device, Host, Precondition
     from nandlab.experiment import Experiment, Run
+    from nandlab.explaining import Explanation, explain
     from nandlab.listing import lists
     from nandlab.result import Result
+    from nandlab.sweeping import Sweep, sweep
 
     __version__: str
 
@@ -37,19 +39,23 @@ __all__ = [
     "Device",
     "DeviceFull",
     "Experiment",
+    "Explanation",
     "Host",
     "NandlabError",
     "PowerLost",
     "Precondition",
     "Result",
     "Run",
+    "Sweep",
     "TraceError",
     "__version__",
     "buffer",
+    "explain",
     "fs",
     "ftl",
     "index",
     "lists",
+    "sweep",
     "workload",
 ]
 
@@ -66,6 +72,10 @@ _HOME = {
     "Experiment": "experiment",
     "Run": "experiment",
     "Result": "result",
+    "Explanation": "explaining",
+    "Sweep": "sweeping",
+    "explain": "explaining",
+    "sweep": "sweeping",
     "lists": "listing",
 }
 

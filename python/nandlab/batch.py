@@ -47,7 +47,7 @@ class State:
         return (self.finished + sum(parts)) / self.total if self.total else 1.0
 
 
-def _processors() -> int:
+def processors() -> int:
     """Processors that this process may use; not every system tells."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -74,7 +74,7 @@ def run_all(
     """
     if op_log is not None and len(experiments) != 1:
         raise ValueError("an operation log belongs to a single experiment")
-    jobs = jobs or _processors()
+    jobs = jobs or processors()
     outcomes = [Outcome() for _ in experiments]
     waiting = list(range(len(experiments)))
     running: dict[int, Run] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import os
 import reprlib
@@ -265,6 +267,47 @@ class Experiment:
             other._setup(text, self._format, self._file, self._base, self._sets)
         return other
 
+    def override(self, *sets: str) -> Experiment:
+        """Another experiment with single keys changed, each as `nandlab run --set` takes it.
+
+        What is wrong with one is said by `resolve()` and `run()`.
+
+        >>> import nandlab
+        >>> experiment = nandlab.Experiment(workload=nandlab.workload.uniform(), ftl=nandlab.ftl.page())
+        >>> experiment.override("seed=7", "workload.uniform.requests=10").resolve()["seed"]
+        7
+
+        """
+        other = Experiment.__new__(Experiment)
+        other._setup(self._text, self._format, self._file, self._base, (*self._sets, *sets))
+        return other
+
+    @property
+    def folder(self) -> str:
+        """Where its relative paths start."""
+        return self._base
+
+    def absolute(self) -> Experiment:
+        """The same experiment for a process whose current folder is another one."""
+        other = Experiment.__new__(Experiment)
+        other._setup(self._text, self._format, self._file, os.path.abspath(self._base), self._sets)  # noqa: PTH100
+        return other
+
+    def fingerprint(self) -> str:
+        """A text that is equal where results are: of all that it resolves to, its files, and this version.
+
+        Raises:
+            ConfigError: As `resolve()`.
+
+        """
+        resolved = self.resolve()
+        known = {
+            "version": _native.version(),
+            "experiment": resolved,
+            "files": [_digest(path) for path in self._read(resolved)],
+        }
+        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
     def to_toml(self) -> str:
         """The text of a TOML file with every default written out; a relative path stays one.
 
@@ -361,6 +404,24 @@ class Run:
     def partial_result(self) -> Result:
         """As `result()`, but what cannot go on, or has no room left, is no error: `stopped` says so."""
         return Result(json.loads(self._job.result()))
+
+
+def _digest(path: Path) -> str:
+    """What a file holds; nothing of one that cannot be read, which the run says."""
+    try:
+        status = path.stat()
+        return _digest_of(os.path.realpath(path), status.st_size, status.st_mtime_ns)
+    except OSError:
+        return ""
+
+
+@functools.lru_cache(maxsize=256)
+def _digest_of(path: str, _size: int, _changed_ns: int) -> str:
+    whole = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while piece := file.read(1 << 20):
+            whole.update(piece)
+    return whole.hexdigest()
 
 
 def _refuse_other_than_tables(tree: Mapping[str, Any]) -> None:

@@ -20,7 +20,18 @@ import click
 
 from nandlab.cli import background
 
-COMMANDS = ("run", "compare", "reproduce", "choose", "trace", "list", "check", "bench")
+COMMANDS = (
+    "run",
+    "compare",
+    "sweep",
+    "explain",
+    "reproduce",
+    "choose",
+    "trace",
+    "list",
+    "check",
+    "bench",
+)
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +11,9 @@ from typing import Any
 import click
 
 from nandlab.new_file import check_writable, readable
-from nandlab.units import percent, size
+from nandlab.varied import Pair, label, override, split_commas, titles_of
 
 EXPERIMENT = click.Path(exists=True, dir_okay=False, readable=True)
-
-TAGGED = ("ftl", "workload", "index", "fs", "buffer")
-"""Tables that hold exactly one of several named choices; a bare name takes it with its defaults."""
-
-
-Pair = tuple[str, str]
-"""A key of an experiment and the text of its value."""
 
 
 def _sets(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> list[Pair]:
@@ -36,26 +27,6 @@ def _split(text: str, option: str) -> Pair:
             f"{text!r} is not of the form key=value, as in {option} device.over_provisioning=0.28"
         )
     return key.strip(), value.strip()
-
-
-def override(pair: Pair, file: str) -> str:
-    """An override of a key in `file`, as the compiled module takes it.
-
-    A path on the command line starts from the current folder where there is such a file or directory; in the
-    experiment it starts from the folder of `file`. A table that is "none" is left out.
-
-    >>> override(("device.capacity", "1 GiB"), "a.toml"), override(("ftl", "page"), "a.toml")
-    ('device.capacity=1 GiB', 'ftl={ page = {} }')
-    >>> override(("ftl", "none"), "a.toml")
-    'ftl=none'
-    """
-    key, value = pair
-    if key in TAGGED and value != "none" and re.fullmatch(r"\w+", value):
-        value = f"{{ {value} = {{}} }}"
-    is_file = (key.endswith(".path") or value.endswith(".toml")) and Path(value).is_file()
-    if is_file or (key == "fs.posix.directory" and Path(value).is_dir()):
-        value = os.path.relpath(value, Path(file).parent)
-    return f"{key}={value}"
 
 
 def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
@@ -122,28 +93,10 @@ def parse_axis(text: str) -> Axis:
     ('{page={a=1,b=2}}', 'block')
     """
     key, value = _split(text, "--vary")
-    values = tuple(part.strip() for part in _split_commas(value))
+    values = tuple(part.strip() for part in split_commas(value))
     if not all(values):
         raise click.BadParameter(f"{text!r} has an empty value")
     return Axis(key, values)
-
-
-def _split_commas(text: str) -> list[str]:
-    parts, depth, quote = [""], 0, ""
-    for character in text:
-        if quote:
-            quote = "" if character == quote else quote
-        elif character in "\"'":
-            quote = character
-        elif character in "[{":
-            depth += 1
-        elif character in "]}":
-            depth -= 1
-        if character == "," and depth == 0 and not quote:
-            parts.append("")
-        else:
-            parts[-1] += character
-    return parts
 
 
 def _axes(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> list[Axis]:
@@ -158,10 +111,6 @@ vary_option = click.option(
     callback=_axes,
     help="Run each value of a key; several --vary make every combination. ftl=page,block takes FTLs by name.",
 )
-
-
-TITLES = {"over_provisioning": "OP", "page_bytes": "page", "path": "trace"}
-"""Shorter heads for the columns of keys that are often varied."""
 
 
 @dataclass(frozen=True)
@@ -189,13 +138,13 @@ def designs(files: Sequence[str], axes: Sequence[Axis], sets: Sequence[Pair]) ->
         raise click.UsageError(f"{twice[0]} is given twice")
     work = [axis for axis in axes if axis.key.split(".")[0] == "workload"]
     rest = [axis for axis in axes if axis not in work]
-    titles = dict(zip((axis.key for axis in axes), _titles([axis.key for axis in axes]), strict=True))
+    titles = dict(zip((axis.key for axis in axes), titles_of([axis.key for axis in axes]), strict=True))
     stems = list(zip(files, _distinct_stems(files), strict=True))
     found: list[Design] = []
     for before, (file, stem), after in itertools.product(_pairs(work), stems, _pairs(rest)):
         own = {"experiment": stem} if len(files) > 1 or not axes else {}
         labels = [
-            {titles[key]: _label(titles[key], value) for key, value in pairs} for pairs in (before, after)
+            {titles[key]: label(titles[key], value) for key, value in pairs} for pairs in (before, after)
         ]
         overrides = [override(pair, file) for pair in (*sets, *before, *after)]
         found.append(Design(file, _unlike(found, labels[0] | own | labels[1]), overrides))
@@ -217,24 +166,6 @@ def _pairs(axes: Sequence[Axis]) -> list[list[Pair]]:
     """Every combination of values, each with its key."""
     combinations = itertools.product(*(axis.values for axis in axes))
     return [[(axis.key, value) for axis, value in zip(axes, values, strict=True)] for values in combinations]
-
-
-def _label(title: str, value: str) -> str:
-    """A value as it is shown: a percentage, a size, or a file without its folders and ending."""
-    if title == TITLES["over_provisioning"] and re.fullmatch(r"[0-9.]+", value):
-        return percent(float(value))
-    if title == TITLES["page_bytes"] and value.isdigit():
-        return size(int(value))
-    return value.strip("\"'").rsplit("/", 1)[-1].removesuffix(".gz").removesuffix(".csv")
-
-
-def _titles(keys: Sequence[str]) -> list[str]:
-    """The last part of each key where that is enough to tell them apart, or a shorter word for it."""
-    last = [key.rsplit(".", 1)[-1] for key in keys]
-    return [
-        TITLES.get(short, short) if last.count(short) == 1 else key
-        for key, short in zip(keys, last, strict=True)
-    ]
 
 
 def _distinct_stems(files: Sequence[str]) -> list[str]:

@@ -55,7 +55,7 @@ class Records:
             raise Missing(f"the run {run} with seed {seed} {why}")
         record = self.found[key]
         try:
-            return self.paper.measures[measure].value(lambda path: _number(record, path))
+            return self.paper.measures[measure].value(lambda path: number(record, path))
         except FormulaError as error:
             raise FormulaError(f"measure {measure} of the run {run}: {error}") from None
 
@@ -207,7 +207,13 @@ def key_of(tree: Tree, seed: int) -> Key:
     return json.dumps(tree, sort_keys=True), seed
 
 
-def _number(record: Mapping[str, Any], path: str) -> float:
+def number(record: Mapping[str, Any], path: str) -> float:
+    """The number of a record at a path; `matrix.<origin>.<cause>.<count>` sums rows of the matrix.
+
+    Raises:
+        FormulaError: There is none.
+
+    """
     value: Any = record
     if path.startswith("matrix."):
         return _cells_of_matrix(record, path)

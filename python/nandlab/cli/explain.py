@@ -1,0 +1,84 @@
+"""`nandlab explain RESULT`: why a run cost what it did, and which change helps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nandlab.cli import DONE, FAILED
+from nandlab.cli.options import json_option
+from nandlab.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from nandlab.batch import Stage
+
+
+@click.command("explain")
+@click.argument("file", metavar="RESULT", type=click.Path(exists=True, dir_okay=False, readable=True))
+@click.option(
+    "--less", type=click.Choice(["time", "erases"]), help="What is to be less; the time where one was kept."
+)
+@click.option(
+    "--tries", type=click.IntRange(min=0), default=4, show_default=True, help="Changes that are run at most."
+)
+@click.option(
+    "--base",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False),
+    help="The folder of the experiment, from which its paths start; looked for beside RESULT unless given.",
+)
+@json_option
+def command(file: str, less: Any, tries: int, base: str | None, as_json: bool) -> int:  # noqa: ANN401 - a Measure
+    """Say where time and erases of RESULT went, and run the change that helps most.
+
+    RESULT is what `nandlab run --json` printed. Changes follow from what each cause took, and are run one
+    after the other until none of the others could save more; every gain is measured, and every loss.
+
+    Ctrl-C stops and prints what there is, with exit status 1.
+    """
+    from nandlab.cli.progress import Waiting
+    from nandlab.explaining import explain, folder_of
+
+    record = _record(file)
+    with Waiting() as waiting:
+
+        def show(what: str, stage: Stage | None) -> None:
+            if stage is not None:
+                waiting.update(f"trying {what}", stage.share, f"{stage.done:,} requests")
+
+        found = explain(
+            record, base=base or folder_of(record, file), less=less, tries=tries, name=file, progress=show
+        )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        click.echo(found.text())
+    if found.stopped:
+        say("stopped before every change was run that could have helped")
+    return FAILED if found.stopped else DONE
+
+
+def _record(path: str) -> dict[str, Any]:
+    from nandlab._native import ConfigError
+
+    if path.endswith(".toml"):
+        raise ConfigError(
+            f"{path} is an experiment: `nandlab run {path} --json > result.json` makes a record of it"
+        )
+    try:
+        record = json.loads(Path(path).read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"{path}, line {error.lineno}, column {error.colno}: this is no JSON ({error.msg.lower()}); "
+            "expected what `nandlab run --json` prints"
+        ) from None
+    except RecursionError:
+        raise ConfigError(f"{path}: tables and lists are nested too deeply") from None
+    if not isinstance(record, dict):
+        raise ConfigError(f"{path} is no record of a run: expected the JSON that `nandlab run --json` prints")
+    return record

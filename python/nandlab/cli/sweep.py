@@ -1,0 +1,304 @@
+"""`nandlab sweep FILE`: runs one experiment with every combination of values."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nandlab.cli import DONE, FAILED, WRONG_INPUT
+from nandlab.cli.options import (
+    Pair,
+    experiment_argument,
+    json_option,
+    override,
+    refuse_overwriting,
+    report_option,
+    sets_option,
+    writable,
+)
+from nandlab.cli.output import print_json, print_table, say, say_path
+
+if TYPE_CHECKING:
+    from nandlab.sweeping import Plan, Point, Sweep
+
+
+def _vary(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    vary: dict[str, str] = {}
+    for text in given:
+        key, separator, values = (part.strip() for part in text.partition("="))
+        if not separator or not key:
+            raise click.BadParameter(f"{text!r} is not of the form key=values, as in seed=1..5")
+        if key in vary:
+            raise click.BadParameter(f"{key} is given twice")
+        vary[key] = values
+    return vary
+
+
+def _output(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    if path is not None:
+        if not path.endswith(".parquet"):
+            raise click.BadParameter(f"{path}: the points of a sweep are a .parquet file")
+        writable(path)
+        from nandlab.sweeping.store import require_polars
+
+        require_polars()
+    return path
+
+
+def _executor(_ctx: click.Context, _parameter: click.Parameter, name: str) -> str:
+    from nandlab.sweeping.engines import check_name
+
+    check_name(name)
+    return name
+
+
+def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
+    if folder is not None:
+        from nandlab.report.sweep_charts import require_altair
+
+        require_altair()
+        place = Path(folder)
+        while not place.exists() and place != place.parent:
+            place = place.parent
+        writable(str(place / "waf.svg"))
+    return folder
+
+
+@click.command("sweep")
+@experiment_argument()
+@click.option(
+    "--vary",
+    metavar="KEY=VALUES",
+    multiple=True,
+    required=True,
+    callback=_vary,
+    help="Values of a key: a,b,c; FROM..TO:N, evenly spaced; FROM..TO:N:log; FROM..TO, every whole number. "
+    "Several --vary make every combination.",
+)
+@sets_option
+@click.option(
+    "--goal",
+    "goals",
+    metavar="NAME[:max]",
+    multiple=True,
+    default=("waf",),
+    show_default=True,
+    help="A figure of the record that is to be small, or with :max large. Two have a Pareto front.",
+)
+@click.option(
+    "--output",
+    metavar="FILE.parquet",
+    callback=_output,
+    help="Keep every point as it ends; the same command goes on after an interruption.",
+)
+@click.option("--fresh", is_flag=True, help="Begin anew where --output holds points.")
+@click.option(
+    "--executor",
+    metavar="threads|processes|dask[=ADDRESS]",
+    default="threads",
+    show_default=True,
+    callback=_executor,
+    help="What runs the points; dask without an address is a cluster on this machine.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Points at once; one for each processor by default.")
+@report_option
+@click.option(
+    "--plots",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    callback=_plots,
+    help="Draw SVG and PNG into DIR.",
+)
+@json_option
+def command(  # noqa: PLR0913 - one for each option
+    file: str,
+    vary: dict[str, str],
+    sets: list[Pair],
+    goals: tuple[str, ...],
+    output: str | None,
+    fresh: bool,
+    executor: str,
+    jobs: int | None,
+    report: str | None,
+    plots: str | None,
+    as_json: bool,
+) -> int:
+    """Run FILE with every combination of the --vary values, and draw what follows.
+
+    Ctrl-C stops and prints the points that are done, with exit status 1; with --output they are kept.
+    """
+    if report is not None:
+        from nandlab.report.sweep_charts import require_altair
+
+        require_altair()
+    planned = _planned(file, vary, sets, goals)
+    outputs = {"--report": report, "--output": output}
+    refuse_overwriting(outputs, {path for point in planned.points for path in point.experiment.inputs()})
+    _say_twins(planned)
+    found = _carried_out(replace(planned, executor=executor, jobs=jobs, output=output, fresh=fresh))
+    if as_json:
+        print_json(_document(found))
+    else:
+        _print(found)
+    if output is not None and not found.stopped:
+        click.echo(f"\npoints: {output}", err=as_json)
+    if any(point.record is not None for point in found.points):
+        _draw(found, report, plots, as_json)
+    elif report is not None or plots is not None:
+        say("nothing was drawn: no point has a result")
+    _say_end(found, output)
+    return _status(found)
+
+
+def _planned(file: str, vary: dict[str, str], sets: list[Pair], goals: tuple[str, ...]) -> Plan:
+    from nandlab.experiment import Experiment
+    from nandlab.sweeping import plan
+    from nandlab.sweeping.axes import axes_of
+    from nandlab.sweeping.goals import goal_of
+
+    twice = [key for key, _ in sets if key in vary]
+    if twice:
+        raise click.UsageError(f"{twice[0]} is given twice")
+    wanted = [goal_of(goal) for goal in dict.fromkeys(goals)]
+    experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
+    return plan(experiment, axes_of(vary), wanted)
+
+
+def _carried_out(planned: Plan) -> Sweep:
+    from nandlab.cli.progress import Waiting
+    from nandlab.sweeping import carry_out
+
+    with Waiting() as waiting:
+
+        def show(done: int, total: int, share: float) -> None:
+            waiting.update("sweep", share, f"{done:,} of {total:,} points done")
+
+        return carry_out(planned, show)
+
+
+def _say_twins(planned: Plan) -> None:
+    first: dict[str, Point] = {}
+    for point in planned.points:
+        twin = first.setdefault(point.key, point)
+        if twin is not point:
+            say(f"note: {_name(point)} is the same experiment as {_name(twin)}, and runs once")
+
+
+def _name(point: Point) -> str:
+    return ", ".join(f"{key}={text}" for key, text in zip(point.values, point.texts, strict=True))
+
+
+def _document(found: Sweep) -> dict[str, Any]:
+    fronts = found.front if len(found.goals) > 1 else [None] * len(found.points)
+    return {
+        "axes": [{"key": axis.key, "values": axis.meant()} for axis in found.axes],
+        "goals": [{"name": goal.name, "maximise": goal.maximise} for goal in found.goals],
+        "points": [
+            {
+                "values": point.values,
+                "goals": dict(zip((goal.name for goal in found.goals), found.figures(point), strict=True)),
+                "front": on_front,
+                "result": point.record,
+                "error": point.error,
+            }
+            for point, on_front in zip(found.points, fronts, strict=True)
+        ],
+        "reused": found.reused,
+        "stopped": found.stopped,
+    }
+
+
+def _print(found: Sweep) -> None:
+    from nandlab import summary
+    from nandlab.sweeping.words import axis_titles, figure, labels
+
+    results = [point.result for point in found.points if point.result is not None]
+    # A goal has its own column.
+    named = {goal.name for goal in found.goals}
+    twins = {"waf": "WAF", "flash.erases": "erases", "time_us": "time", "ram.total_bytes": "RAM"}
+    columns = [
+        column for column in summary.columns(results) if column.title not in {twins.get(n) for n in named}
+    ]
+    shown = labels(found.axes)
+    with_front = len(found.goals) > 1
+    rows = []
+    for point, on_front in zip(found.points, found.front, strict=True):
+        row = [shown[at][text] for at, text in enumerate(point.texts)]
+        if point.result is None:
+            row += [""] * (len(found.goals) + len(columns) + with_front) + [_state(point)]
+        else:
+            row += [
+                figure(goal.name, value)
+                for goal, value in zip(found.goals, found.figures(point), strict=True)
+            ]
+            row += ["*" if on_front else ""] * with_front
+            row += [column.text(column.number(point.result)) for column in columns]
+            row += [_state(point)]
+        rows.append(row)
+    heads = [column.title.replace(" ", "\n") for column in columns]
+    titles = [
+        *axis_titles(found.axes),
+        *(goal.name for goal in found.goals),
+        *["front"] * with_front,
+        *heads,
+        "",
+    ]
+    if not any(row[-1] for row in rows):
+        rows, titles = [row[:-1] for row in rows], titles[:-1]
+    numbers = range(len(found.axes), len(found.axes) + len(found.goals) + with_front + len(columns))
+    print_table(
+        rows, titles, right=[*(at for at, axis in enumerate(found.axes) if axis.is_numeric()), *numbers]
+    )
+    if columns:
+        click.echo(f"\n{summary.NOTE}")
+    if with_front:
+        click.echo(
+            "Front *: no other point of its workload and seed is as good in all goals and better in one."
+        )
+
+
+def _state(point: Point) -> str:
+    if point.error is not None:
+        return "failed"
+    return "not run" if point.result is None else "PARTIAL" if point.result.partial else ""
+
+
+def _draw(found: Sweep, report: str | None, plots: str | None, as_json: bool) -> None:
+    if plots is not None:
+        for path in found.plots(plots):
+            say(f"picture: {path}")
+    if report is not None:
+        found.report(report, shlex.join(["nandlab", *sys.argv[1:]]))
+        say_path(report, as_json)
+
+
+def _say_end(found: Sweep, output: str | None) -> None:
+    for point in found.points:
+        if point.error is not None:
+            say(f"error: {_name(point)}: {point.error}")
+        elif point.result is not None and point.result.stopped is not None:
+            say(f"error: {_name(point)}: {point.result.stopped.message}")
+    if found.reused:
+        say(f"{found.reused} of {len(found.points)} points were finished before, and did not run again")
+    if found.stopped:
+        done = sum(point.record is not None for point in found.points)
+        kept = (
+            f"are kept beside {Path(output).name}; the same command goes on after them"
+            if output is not None
+            else "are printed; with --output they are kept, and the same command goes on after them"
+        )
+        say(f"stopped: {done} of {len(found.points)} points are done and {kept}")
+
+
+def _status(found: Sweep) -> int:
+    failed = any(
+        point.kind == "run" or (point.result is not None and point.result.partial) for point in found.points
+    )
+    if found.stopped or failed:
+        return FAILED
+    return WRONG_INPUT if any(point.kind == "input" for point in found.points) else DONE

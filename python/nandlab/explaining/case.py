@@ -1,0 +1,147 @@
+"""A result record, and where its time and its erases went."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from nandlab._native import ConfigError
+from nandlab.result import Result
+
+Measure = Literal["time", "erases"]
+
+MERGES = ("switch_merge", "partial_merge", "full_merge", "migration")
+"""The causes that turn log blocks into data blocks."""
+
+_NEEDED = ("version", "experiment", "host", "flash", "matrix", "busy_us", "device", "wear", "ram")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A run, and what of it is to be less: its time, or its erases."""
+
+    result: Result
+    measure: Measure
+
+    @cached_property
+    def experiment(self) -> dict[str, Any]:
+        """The resolved experiment."""
+        return self.result.experiment
+
+    @cached_property
+    def ftl(self) -> tuple[str, dict[str, Any]]:
+        """The name of the FTL and its options; empty on bare flash."""
+        return next(iter(self.experiment.get("ftl", {}).items()), ("", {}))
+
+    @cached_property
+    def fs(self) -> tuple[str, dict[str, Any]]:
+        """The name of the file system and its options; empty without one."""
+        return next(iter(self.experiment.get("fs", {}).items()), ("", {}))
+
+    @cached_property
+    def index(self) -> dict[str, Any]:
+        """The options of the index; empty without one."""
+        return next(iter(self.experiment.get("index", {}).values()), {})
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether the next request comes when one is done; else the trace says when."""
+        return bool(self.experiment["host"]["arrival"] == "closed")
+
+    @cached_property
+    def idle(self) -> float:
+        """The part of the time that dies had nothing to do; 0 where the trace says when."""
+        if not self.result.time_us or not self.is_closed:
+            return 0.0
+        shape = self.experiment["device"]["shape"]
+        units = self.result.device.dies
+        if self.experiment["device"]["timing"].get("plane_overlap", "none") != "none":
+            units *= shape.get("planes_per_die", 1)
+        return max(0.0, 1.0 - self.result.busy_us / (units * self.result.time_us))
+
+    def share(self, causes: Collection[str] = (), origins: Collection[str] = ()) -> float:
+        """The part of what is measured that these causes, or these origins, took."""
+        cells = [
+            cell
+            for cell in self.result.matrix
+            if (not causes or cell.cause in causes) and (not origins or cell.origin in origins)
+        ]
+        if self.measure == "erases":
+            return self._part(sum(cell.erases for cell in cells), self.result.flash.erases)
+        busy = self._part(sum(cell.busy_us for cell in cells), self.result.busy_us)
+        return busy * (1.0 - self.idle)
+
+    @staticmethod
+    def _part(some: float, whole: float) -> float:
+        return some / whole if whole else 0.0
+
+    def by(self, kind: Literal["origin", "cause"]) -> dict[str, tuple[float, float]]:
+        """For each origin or cause its part of the time of the dies and of the erases, the largest first."""
+        found: dict[str, list[float]] = {}
+        for cell in self.result.matrix:
+            parts = found.setdefault(getattr(cell, kind), [0.0, 0.0])
+            parts[0] += self._part(cell.busy_us, self.result.busy_us) * (1.0 - self.idle)
+            parts[1] += self._part(cell.erases, self.result.flash.erases)
+        kept = {name: (time, erases) for name, (time, erases) in found.items() if time or erases}
+        order = sorted(kept, key=lambda name: (-kept[name][self.measure == "erases"], -kept[name][0], name))
+        return {name: kept[name] for name in order}
+
+    @cached_property
+    def cost(self) -> float:
+        """What is to be less: erases, or simulated time, or the time that requests took."""
+        return cost_of(self.result, self.measure)
+
+
+def cost_of(result: Result, measure: Measure) -> float:
+    """What a run cost: erases, or us of simulated time.
+
+    Where a trace says when requests come, the time from the first to the last is the trace's own; there it is
+    the time that all requests took together. What a write buffer still holds at the end is counted as
+    programmed, since it only comes later.
+    """
+    left = None if result.buffer is None else result.buffer.saving_at_end
+    if measure == "erases":
+        block = result.device.page_bytes * result.device.pages_per_block
+        return result.flash.erases + (0.0 if left is None else left.bytes / block)
+    late = 0.0 if left is None else left.ms * 1000
+    if result.experiment["host"]["arrival"] == "closed" or result.latency_us is None:
+        return (result.time_us or 0.0) + late
+    latencies = result.latency_us
+    kinds = (latencies.read, latencies.write, latencies.trim, latencies.flush)
+    return sum(each.mean * each.count for each in kinds if each is not None) + late
+
+
+def case_of(record: Mapping[str, Any], measure: Measure | None, name: str = "the record") -> Case:
+    """The case of a record.
+
+    Args:
+        record: What `nandlab run --json` printed.
+        measure: What is to be less; the time unless given, or erases where no time was kept.
+        name: What errors call the record.
+
+    Raises:
+        ConfigError: It is no record of a run, or has no such measure.
+
+    """
+    if "runs" in record or "points" in record:
+        which = "runs" if "runs" in record else "points"
+        raise ConfigError(
+            f"{name} holds several runs; a record is the value of `result` of one of its `{which}`"
+        )
+    missing = [key for key in _NEEDED if key not in record]
+    if missing:
+        given = (
+            "an experiment, which `nandlab run --json` makes a record of"
+            if "workload" in record
+            else "no record"
+        )
+        raise ConfigError(
+            f"{name} is {given}: expected the JSON that `nandlab run --json` prints (no `{missing[0]}`)"
+        )
+    result = Result(dict(record))
+    has_time = result.time_us is not None
+    if measure == "time" and not has_time:
+        raise ConfigError(f'{name} keeps no time (device.model = "counting"); --less erases is there')
+    return Case(result, measure or ("time" if has_time else "erases"))

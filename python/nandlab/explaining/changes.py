@@ -1,0 +1,49 @@
+"""What could be changed about a run: a rule for each cause, which says what the cause costs.
+
+A rule looks at the record alone. Its share is the part of the time of all dies, or of the erases, that went
+to what the change is against; rules are tried by their shares, the largest first, and those of one share in
+the order of `RULES`. With one die and one request at a time a change saves at most its share, but for what
+follows from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nandlab.explaining import ftl_rules, host_rules
+from nandlab.explaining.case import Case
+from nandlab.explaining.change import Change
+
+LEAST_SHARE = 0.01
+"""What costs less is not worth a change."""
+
+RULES: tuple[Callable[[Case], Change | None], ...] = (
+    host_rules.deeper_queue,
+    ftl_rules.valid_pages_in_memory,
+    ftl_rules.map_in_spare_areas,
+    host_rules.write_tables_late,
+    host_rules.larger_sector_cache,
+    host_rules.page_cache,
+    host_rules.larger_pool,
+    host_rules.larger_buffer,
+    ftl_rules.more_log_blocks,
+    ftl_rules.more_over_provisioning,
+    ftl_rules.larger_file_system,
+    ftl_rules.smaller_pages,
+    host_rules.index_pages,
+    host_rules.page_buffer,
+    host_rules.block_buffer,
+    ftl_rules.page_map,
+    host_rules.metadata_in_nvram,
+    host_rules.no_checkpoint,
+    ftl_rules.trims_in_memory,
+)
+"""By what they ask for: first what is set in software, then more memory, more flash, and other designs."""
+
+
+def changes(case: Case) -> list[Change]:
+    """What could help, what promises most first."""
+    found = [change for rule in RULES for change in [rule(case)] if change is not None]
+    worthy = (each for each in found if each.share >= LEAST_SHARE)
+    # Shares of one percentage are the same to anybody, and then the order of the rules counts.
+    return sorted(worthy, key=lambda each: -round(each.share, 2))

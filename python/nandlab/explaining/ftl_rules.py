@@ -1,0 +1,213 @@
+"""Rules for the FTL and the device below it."""
+
+from __future__ import annotations
+
+import math
+
+from nandlab import units
+from nandlab.explaining.case import MERGES, Case
+from nandlab.explaining.change import Change, part, partial_pages, why_partial
+
+LOG_BLOCKS = {
+    "bast": "log_blocks",
+    "fast": "log_blocks",
+    "migration": "log_blocks",
+    "block": "replacement_blocks",
+}
+"""FTLs whose number of log blocks is an option, and its name."""
+
+
+def more_over_provisioning(case: Case) -> Change | None:
+    """Victims hold fewer valid pages the more blocks there are: twice as many spare ones."""
+    share = _collection(case)
+    if not case.ftl[0] or not share:
+        return None
+    override, size = _over_provisioning(case, 2.0)
+    before = case.result.device.over_provisioning
+    return Change(
+        "over_provisioning",
+        f"garbage collection took {part(case, share)} more than any design needs",
+        f"over-provisioning from {units.percent(before)} to {units.percent(2 * before)}",
+        f"{size} more flash",
+        share,
+        (override,),
+    )
+
+
+def larger_file_system(case: Case) -> Change | None:
+    """On bare flash the file system collects: a quarter more blocks."""
+    share = _collection(case)
+    if case.ftl[0] or not share:
+        return None
+    device = case.result.device
+    table = case.experiment["device"]
+    more = math.ceil(device.physical_bytes * 1.25)
+    if table.get("capacity") is not None:
+        override = f"device.capacity={more}"
+    else:
+        override = f"device.shape.blocks_per_plane={math.ceil(table['shape']['blocks_per_plane'] * 1.25)}"
+    return Change(
+        "larger_flash",
+        f"garbage collection took {part(case, share)} more than any design needs",
+        f"flash of {units.size(more)} in place of {units.size(device.physical_bytes)}",
+        f"{units.size(more - device.physical_bytes)} more flash",
+        share,
+        (override,),
+    )
+
+
+def _collection(case: Case) -> float:
+    """What garbage collection took, but for the erases that the pages written need in any design."""
+    share = case.share(causes=("gc",))
+    written = sum(cell.programs for cell in case.result.matrix if cell.cause != "gc")
+    needed = min(case.result.flash.erases, written / case.result.device.pages_per_block)
+    if not needed:
+        return share
+    if case.measure == "erases":
+        return max(0.0, share - needed / case.result.flash.erases)
+    erase_us = case.experiment["device"]["timing"]["erase_us"]
+    return max(0.0, share - needed * erase_us / case.result.busy_us * (1 - case.idle))
+
+
+def _over_provisioning(case: Case, factor: float) -> tuple[str, str]:
+    """More blocks for the FTL: the override, and how much flash that is."""
+    device = case.result.device
+    more = device.over_provisioning * factor
+    size = units.size((more - device.over_provisioning) * device.logical_bytes)
+    if case.experiment["device"].get("blocks_per_plane") is not None:
+        per_plane = (
+            case.experiment["device"]["blocks_per_plane"] * (1 + more) / (1 + device.over_provisioning)
+        )
+        return f"device.blocks_per_plane={math.ceil(per_plane)}", size
+    asked = case.experiment["device"]["over_provisioning"]
+    return f"device.over_provisioning={round(asked * factor, 4)}", size
+
+
+def valid_pages_in_memory(case: Case) -> Change | None:
+    """A bitmap tells the valid pages of a victim, in place of its spare areas."""
+    if case.ftl[1].get("valid_pages") != "spare" or case.measure == "erases":
+        return None
+    reads = sum(cell.spare_reads for cell in case.result.matrix if cell.cause == "gc")
+    took = reads * case.experiment["device"]["timing"]["read_us"] / case.result.busy_us
+    share = took * (1 - case.idle)
+    bitmap = case.result.device.physical_bytes // case.result.device.page_bytes // 8
+    return Change(
+        "valid_bitmap",
+        f"reading the spare areas of victims took {part(case, share)}",
+        "a bitmap of the valid pages in memory",
+        f"{units.size(bitmap)} of RAM",
+        share,
+        ("ftl.page.valid_pages=bitmap",),
+    )
+
+
+def more_log_blocks(case: Case) -> Change | None:
+    """A log block that stays longer takes more writes before it is merged: twice as many of them."""
+    name, options = case.ftl
+    share = case.share(causes=MERGES)
+    if name not in LOG_BLOCKS or not share:
+        return None
+    key = LOG_BLOCKS[name]
+    now = max(1, options[key])
+    override = f"ftl.{name}.{key}={2 * now}"
+    sets = [override]
+    words = f"{2 * now} {key.replace('_', ' ')} in place of {options[key]}"
+    device = case.result.device
+    block_bytes = device.pages_per_block * device.page_bytes
+    logical = math.ceil(device.logical_bytes / block_bytes)
+    # What else such FTLs keep free: their reserve, a block in work, blocks of notes and of the map.
+    needed = 2 * now + options.get("reserve_blocks", 2) + 5
+    price = "a little RAM"
+    if device.blocks - logical < needed:
+        more = round((needed + logical) / logical - 1, 4)
+        sets.append(f"device.over_provisioning={more}")
+        price = f"{units.size((logical + needed - device.blocks) * block_bytes)} more flash"
+        words += f", and over-provisioning of {units.percent(more)} for them"
+        if case.experiment["device"].get("blocks_per_plane") is not None:
+            return None
+    return Change(
+        "log_blocks", f"{merges_of(case)} took {part(case, share)}", words, price, share, tuple(sets)
+    )
+
+
+def page_map(case: Case) -> Change | None:
+    """With a map entry for every page nothing is merged."""
+    share = case.share(causes=MERGES)
+    if case.ftl[0] in ("", "page") or not share:
+        return None
+    pages = case.result.device.logical_bytes // case.result.device.page_bytes
+    return Change(
+        "page_map",
+        f"{merges_of(case)} took {part(case, share)}",
+        f"the page map in place of {case.ftl[0]}",
+        f"about {units.size(4 * pages)} of RAM for the map",
+        share,
+        ("ftl={ page = {} }",),
+    )
+
+
+def merges_of(case: Case) -> str:
+    """The merges that there were, in words."""
+    merges = case.result.merges
+    counts = {"full": merges.full, "partial": merges.partial, "switch": merges.switch}
+    said = ", ".join(f"{units.count(number)} {name}" for name, number in counts.items() if number)
+    return (
+        f"merges ({said or 'of log blocks'}) and migrations" if case.result.migrations else f"merges ({said})"
+    )
+
+
+def smaller_pages(case: Case) -> Change | None:
+    """Pages of the size that is written need nothing read first: the same blocks in more pages."""
+    share = partial_pages(case)
+    device, shape = case.result.device, case.experiment["device"]["shape"]
+    if not share or device.page_bytes <= 512:
+        return None
+    written = case.result.host.written_sectors * 512 / max(1, case.result.host.writes)
+    page = device.page_bytes // 2
+    while page > 512 and page > written:
+        page //= 2
+    times = device.page_bytes // page
+    sets = [
+        f"device.shape.page_bytes={page}",
+        f"device.shape.pages_per_block={device.pages_per_block * times}",
+    ]
+    if shape.get("spare_bytes"):
+        sets.append(f"device.shape.spare_bytes={max(16, shape['spare_bytes'] // times)}")
+    return Change(
+        "smaller_pages",
+        why_partial(case, share),
+        f"pages of {units.size(page)} in place of {units.size(device.page_bytes)}, in blocks as large",
+        "another chip, and a map with more entries",
+        share,
+        tuple(sets),
+    )
+
+
+def map_in_spare_areas(case: Case) -> Change | None:
+    """The block map is in the spare areas, and not programmed with every recycling."""
+    share = case.share(causes=("map",))
+    if case.ftl[1].get("map_update") != "page" or not share:
+        return None
+    return Change(
+        "map_in_spare_areas",
+        f"pages of the block map took {part(case, share)}",
+        "the block map in spare areas",
+        "a map that mounts find in spare areas alone",
+        share,
+        (f"ftl.{case.ftl[0]}.map_update=oob",),
+    )
+
+
+def trims_in_memory(case: Case) -> Change | None:
+    """Trims are remembered in RAM alone."""
+    share = case.share(causes=("trim",))
+    if not case.ftl[1].get("durable_trim") or not share:
+        return None
+    return Change(
+        "trims_in_memory",
+        f"notes of trims took {part(case, share)}",
+        "no notes of trims",
+        "trims that a power cut may undo",
+        share,
+        (f"ftl.{case.ftl[0]}.durable_trim=false",),
+    )

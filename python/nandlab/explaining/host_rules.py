@@ -1,0 +1,214 @@
+"""Rules for what is above the FTL: queue, buffers, index and file system."""
+
+from __future__ import annotations
+
+from nandlab import units
+from nandlab.explaining.case import MERGES, Case
+from nandlab.explaining.change import Change, doubled, part, partial_pages, why_partial
+from nandlab.explaining.ftl_rules import merges_of
+
+TABLES = ("boot", "fat", "root_directory", "directory")
+"""Origins of what a FAT volume has beside the contents of files."""
+
+
+def deeper_queue(case: Case) -> Change | None:
+    """Dies without work get some where more requests are outstanding."""
+    if case.measure != "time" or "index" in case.experiment or "fs" in case.experiment:
+        # Those wait for each request.
+        return None
+    depth, dies = case.experiment["host"]["queue_depth"], case.result.device.dies
+    if dies == 1 or not case.is_closed or depth >= 4 * dies:
+        return None
+    deeper = dies if depth < dies else 2 * depth
+    return Change(
+        "deeper_queue",
+        f"the {dies} dies had nothing to do in {units.percent(case.idle)} of their time",
+        f"{deeper} requests outstanding in place of {depth}",
+        "a host that has so many, and latencies",
+        case.idle,
+        (f"host.queue_depth={deeper}",),
+    )
+
+
+def block_buffer(case: Case) -> Change | None:
+    """A buffer that writes back blocks makes whole ones of scattered pages."""
+    share = case.share(causes=MERGES)
+    if case.ftl[0] in ("", "page") or not share or "buffer" in case.experiment:
+        return None
+    return _buffer(case, "lb_clock", f"{merges_of(case)} took {part(case, share)}", share)
+
+
+def page_buffer(case: Case) -> Change | None:
+    """A buffer completes pages before they are written."""
+    share = partial_pages(case)
+    if not case.ftl[0] or not share or "buffer" in case.experiment:
+        return None
+    return _buffer(case, "lru", why_partial(case, share), share)
+
+
+def _buffer(case: Case, name: str, why: str, share: float) -> Change:
+    device = case.result.device
+    # Small beside the device: one that holds the whole workload says nothing.
+    pages = max(64, device.logical_bytes // device.page_bytes // 64)
+    size = pages * device.page_bytes
+    return Change(
+        f"{name}_buffer",
+        why,
+        f"a write buffer of {units.size(size)} ({name})",
+        f"{units.size(size)} of RAM, whose contents go with the power unless they were flushed",
+        share,
+        (f"buffer={{ {name} = {{ size = {size} }} }}",),
+    )
+
+
+def larger_buffer(case: Case) -> Change | None:
+    """What is in the buffer costs the flash nothing: twice the buffer."""
+    counts = case.result.buffer
+    if counts is None or not counts.misses:
+        return None
+    ((name, options),) = case.experiment["buffer"].items()
+    sizes = [key for key in ("size", "dram", "nvram") if options.get(key) is not None]
+    if not sizes:
+        return None
+    missed = counts.misses / (counts.hits + counts.misses)
+    # All that reached the flash is what the buffer did not hold, or had no room for any more.
+    share = 1.0 - case.idle if case.measure == "time" else 1.0
+    larger = {key: doubled(options[key]) for key in sizes}
+    words = ", ".join(f"{key} {units.size(size)}" for key, size in larger.items())
+    return Change(
+        "larger_buffer",
+        f"{units.percent(missed)} of the pages asked of the write buffer were not in it, and all that the "
+        "flash did follows from those",
+        f"a write buffer twice as large ({words})",
+        f"{units.size(sum(larger.values()) / 2)} more RAM",
+        share,
+        tuple(f"buffer.{name}.{key}={size}" for key, size in larger.items()),
+    )
+
+
+def larger_pool(case: Case) -> Change | None:
+    """What is in the pool of the index is neither read nor, soon, written: twice the pool."""
+    figures = case.result.index
+    if figures is None or not figures.pool.misses:
+        return None
+    pool = figures.pool
+    missed = pool.misses / (pool.hits + pool.misses)
+    pages = figures.page_reads.total + figures.page_writes.total
+    forced = min(1.0, (pool.misses + pool.write_backs) / pages) if pages else 0.0
+    share = forced * (1.0 - case.idle if case.measure == "time" else 1.0)
+    (name,) = case.experiment["index"]
+    frames = case.index.get("pool_frames")
+    override = (
+        f"index.{name}.pool_frames={2 * frames}"
+        if frames is not None
+        else f"index.{name}.pool_bytes={doubled(case.index['pool_bytes'])}"
+    )
+    return Change(
+        "larger_pool",
+        f"{units.percent(missed)} of the pages that the index asked for were not in its pool, which with "
+        f"what had to leave it is {units.percent(forced)} of the pages that it read and wrote",
+        f"a pool twice as large, {units.size(2 * pool.bytes)}",
+        f"{units.size(pool.bytes)} more RAM",
+        share,
+        (override,),
+    )
+
+
+def index_pages(case: Case) -> Change | None:
+    """An index whose pages are those of the flash writes whole ones."""
+    share = partial_pages(case)
+    if not share or not case.index or case.index["page_bytes"] >= case.result.device.page_bytes:
+        return None
+    page = case.result.device.page_bytes
+    (name,) = case.experiment["index"]
+    return Change(
+        "index_pages",
+        why_partial(case, share),
+        f"pages of the index as large as those of the flash, {units.size(page)}",
+        "fewer pages in the pool",
+        share,
+        (f"index.{name}.page_bytes={page}",),
+    )
+
+
+def write_tables_late(case: Case) -> Change | None:
+    """FAT and directories reach the flash once an operation."""
+    share = case.share(origins=TABLES)
+    name, options = case.fs
+    if name != "fat" or not share or options["write_through"] == "operation":
+        return None
+    return Change(
+        "write_tables_late",
+        f"FAT and directories caused {part(case, share)}",
+        "their changed sectors written at the end of each operation, each once",
+        "RAM for what one operation changes",
+        share,
+        ("fs.fat.write_through=operation",),
+    )
+
+
+def larger_sector_cache(case: Case) -> Change | None:
+    """FAT and directories are read from memory: four times the cache."""
+    share = case.share(origins=TABLES)
+    name, options = case.fs
+    if name != "fat" or not share:
+        return None
+    size = 2 * doubled(options["cache_bytes"])
+    return Change(
+        "larger_sector_cache",
+        f"FAT and directories caused {part(case, share)}",
+        f"a cache of {units.size(size)} for their sectors",
+        f"{units.size(size * 3 // 4)} more RAM",
+        share,
+        (f"fs.fat.cache_bytes={size}",),
+    )
+
+
+def metadata_in_nvram(case: Case) -> Change | None:
+    """With object headers in NVRAM only the contents of files are in the flash."""
+    share = case.share(origins=("object_header",))
+    name, options = case.fs
+    if name != "yaffs" or not share:
+        return None
+    from nandlab.toml_text import toml_value
+
+    return Change(
+        "metadata_in_nvram",
+        f"object headers caused {part(case, share)}",
+        "MiNV, which keeps them in NVRAM",
+        "NVRAM of 256 bytes a file",
+        share,
+        (f"fs={{ minv = {{ gc = {toml_value(options['gc'])} }} }}",),
+    )
+
+
+def page_cache(case: Case) -> Change | None:
+    """A cache of the file system gathers the parts of a page."""
+    share = case.share(causes=("read_modify_write",))
+    name, options = case.fs
+    if name != "yaffs" or not share:
+        return None
+    pages = max(10, 2 * options["cache_pages"])
+    return Change(
+        "page_cache",
+        f"reading pages to change a part of them took {part(case, share)}",
+        f"a cache of {pages} pages for writes of a part of one",
+        f"{units.size(pages * case.result.device.page_bytes)} of RAM, whose contents go with the power",
+        share,
+        (f"fs.yaffs.cache_pages={pages}",),
+    )
+
+
+def no_checkpoint(case: Case) -> Change | None:
+    """Without a checkpoint nothing is saved, and a mount scans."""
+    share = case.share(causes=("checkpoint",))
+    if case.fs[0] != "yaffs" or not share:
+        return None
+    return Change(
+        "no_checkpoint",
+        f"checkpoints took {part(case, share)}",
+        "no checkpoint",
+        "mounts that read the spare area of every page",
+        share,
+        ("fs.yaffs.checkpoint=false",),
+    )

@@ -1,0 +1,241 @@
+"""An explanation in words, and as JSON."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from typing import TYPE_CHECKING, Any, Literal
+
+from nandlab import summary, units
+from nandlab.explaining.case import Case
+from nandlab.result import Result
+
+if TYPE_CHECKING:
+    from nandlab.explaining import Explanation, Trial
+
+CAUSES = {
+    "host": "what the host asked for",
+    "read_modify_write": "reading pages to change a part of them",
+    "gc": "garbage collection",
+    "switch_merge": "switch merges",
+    "partial_merge": "partial merges",
+    "full_merge": "full merges",
+    "migration": "migrations of log blocks",
+    "map": "pages of the map",
+    "wear_leveling": "wear levelling",
+    "mount": "opening the device",
+    "bad_block": "blocks that failed",
+    "trim": "notes of trims",
+    "refresh": "refreshing pages",
+    "checkpoint": "checkpoints",
+}
+"""What each cause is, for people."""
+
+
+def text(found: Explanation) -> str:
+    """All of it in words."""
+    return "\n\n".join([*where(found.case), *_help(found)])
+
+
+def where(case: Case) -> list[str]:
+    """Where time and erases went, and which origin caused it."""
+    result = case.result
+    cost = f"{units.count(result.flash.erases)} erases, write amplification {units.ratio(result.waf)}"
+    if result.time_us is not None:
+        cost = f"{units.time_us(result.time_us)} of simulated time, {cost}"
+    said = [
+        f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}\n{cost}.",
+        "Where it went\n" + _wrapped(_parts(case, "cause")),
+        "Which origin caused it\n" + _wrapped(_parts(case, "origin")),
+    ]
+    amplified = result.waf_by_cause()
+    if len(amplified) > 1:
+        parts = ", ".join(
+            f"{part:.3f} for {CAUSES.get(cause, summary.plain(cause))}" for cause, part in amplified.items()
+        )
+        said[1] += "\n" + _wrapped(f"Write amplification of {units.ratio(result.waf)}: {parts}.")
+    return said
+
+
+def _parts(case: Case, kind: Literal["cause", "origin"]) -> str:
+    """The parts of the time and of the erases in two sentences."""
+    parts = case.by(kind)
+    times = {name: time for name, (time, _) in parts.items()}
+    erases = {name: part for name, (_, part) in parts.items()}
+    said = []
+    if case.result.busy_us and case.result.time_us is not None:
+        of = (
+            "the time of its die"
+            if case.result.device.dies == 1
+            else f"the time of its {case.result.device.dies} dies"
+        )
+        listed = _listed(times, kind, "was")
+        idle = f"; {units.percent(case.idle)} had no work" if case.idle >= 0.005 and kind == "cause" else ""
+        of = of if case.is_closed else "the time that the dies worked"
+        said.append(f"Of {of}, {listed}{idle}.")
+    if case.result.flash.erases:
+        said.append(f"Of {units.count(case.result.flash.erases)} erases, {_listed(erases, kind, 'were')}.")
+    return " ".join(said) if said else "Nothing was erased."
+
+
+def _listed(parts: dict[str, float], kind: str, were: str) -> str:
+    """The parts in the order of their size, those of under half a percent left out."""
+    order = sorted(parts, key=lambda name: -parts[name])
+    shown = [name for name in order if parts[name] >= 0.005] or order[:1]
+    if kind == "origin" and len(parts) == 1:
+        unknown = ", of which nothing more is known" if shown == ["host"] else ""
+        return f"all {were} for {_called(shown[0], kind)}{unknown}"
+    verb, word = ("went to ", "to ") if kind == "cause" else (f"{were} for ", "for ")
+    return ", ".join(
+        f"{units.percent(parts[name])} {word if at else verb}{_called(name, kind)}"
+        for at, name in enumerate(shown)
+    )
+
+
+def _called(name: str, kind: str) -> str:
+    """A cause or an origin for people."""
+    if kind == "cause":
+        return CAUSES.get(name, summary.plain(name))
+    return "the host" if name == "host" else summary.plain(name)
+
+
+def _help(found: Explanation) -> list[str]:
+    said = [_wrapped(note) for note in found.notes]
+    if not found.changes:
+        what = "time" if found.case.measure == "time" else "erases"
+        said.append(
+            _wrapped(
+                f"No change is proposed: hardly any of the {what} went to anything but what the host asked "
+                "for. Less than that takes a host that asks for less, or a faster chip."
+            )
+        )
+        return said
+    if not found.trials:
+        lines = [f"{each.what}: {each.why}" for each in found.changes]
+        return [
+            *said,
+            "What could help, what promises most first\n"
+            + "\n".join(_wrapped(line, "  - ") for line in lines),
+        ]
+    lines = [_wrapped(tried(found.case, each), f"  {at}. ") for at, each in enumerate(found.trials, 1)]
+    said.append("What was tried, what promised most first\n" + "\n".join(lines))
+    left = len(found.changes) - len(found.trials)
+    best = found.best
+    if best is None:
+        more = f" {left} others promise less; --tries runs more of them." if left else ""
+        said.append(_wrapped(f"None of them helps.{more}"))
+        return said
+    sets = " ".join(f"--set '{each}'" for each in best.change.sets)
+    said.append(
+        "\n".join([_wrapped(f"The one change: {best.change.what}. {_gain(found.case, best)}."), f"  {sets}"])
+    )
+    return said
+
+
+def tried(case: Case, trial: Trial) -> str:
+    """A change, why it was tried, and what came of it."""
+    head = f"{trial.change.what[:1].upper()}{trial.change.what[1:]}, since {trial.change.why}:"
+    if trial.result is None:
+        return f"{head} cannot be run: {trial.error}"
+    return f"{head} {_gain(case, trial)}. Price: {trial.change.price}."
+
+
+def _gain(case: Case, trial: Trial) -> str:
+    if trial.result is None or trial.gain is None:
+        return "not run"
+    what = "time" if case.measure == "time" else "erases"
+    if not case.is_closed and case.measure == "time":
+        what = "waiting of the host"
+    gain = trial.gain
+    size = units.percent(abs(gain))
+    word = f"{size} less {what}" if gain > 0 else f"{size} more {what}, a loss"
+    if abs(gain) < 0.001:
+        word = f"the same {what} within 0.1 %"
+    return f"{word} ({_moved(case.result, trial.result)})"
+
+
+def _moved(before: Result, after: Result) -> str:
+    parts = []
+    if before.time_us is not None and after.time_us is not None:
+        parts.append(f"time {units.time_us(before.time_us)} to {units.time_us(after.time_us)}")
+    parts.append(f"erases {units.count(before.flash.erases)} to {units.count(after.flash.erases)}")
+    parts.append(f"WAF {units.ratio(before.waf)} to {units.ratio(after.waf)}")
+    memory = {"RAM": (before.ram.total_bytes, after.ram.total_bytes)}
+    if before.nvram is not None or after.nvram is not None:
+        memory["NVRAM"] = (_nvram(before), _nvram(after))
+    for name, (was, now) in memory.items():
+        if was != now:
+            parts.append(f"{name} {units.size(was)} to {units.size(now)}")
+    left = 0 if after.buffer is None else after.buffer.saving_at_end.bytes
+    if left:
+        parts.append(f"{units.size(left)} still in the buffer, and counted")
+    slow = [summary.latency_of(each, "write") for each in (before, after)]
+    if slow[0] is not None and slow[1] is not None and abs(slow[1].p99 - slow[0].p99) > 0.1 * slow[0].p99:
+        parts.append(f"p99 of writes {units.time_us(slow[0].p99)} to {units.time_us(slow[1].p99)}")
+    return ", ".join(parts)
+
+
+def _nvram(result: Result) -> int:
+    return 0 if result.nvram is None else result.nvram.bytes
+
+
+def _wrapped(words: str, head: str = "  ") -> str:
+    """Words in lines, the first after `head`; a number is not torn from its unit."""
+    kept = re.sub(r"(?<=\d) (?=[%A-Za-zµ]+\b|%)", "\u00a0", words)
+    lines = textwrap.fill(
+        kept, 100, initial_indent=head, subsequent_indent=" " * len(head), break_long_words=False
+    )
+    return lines.replace("\u00a0", " ")
+
+
+def document(found: Explanation) -> dict[str, Any]:
+    """All of it as JSON has it."""
+    case = found.case
+    best = found.best
+    trials = {id(each.change): each for each in found.trials}
+    return {
+        "measure": case.measure,
+        "cost": _cost(case.result),
+        "idle": case.idle,
+        "causes": _rows(case, "cause"),
+        "origins": _rows(case, "origin"),
+        "changes": [
+            {
+                "rule": change.rule,
+                "why": change.why,
+                "what": change.what,
+                "price": change.price,
+                "set": list(change.sets),
+                "share": change.share,
+                "tried": id(change) in trials,
+                **_trial(trials.get(id(change))),
+            }
+            for change in found.changes
+        ],
+        "best": None if best is None else best.change.rule,
+        "notes": found.notes,
+        "stopped": found.stopped,
+    }
+
+
+def _rows(case: Case, kind: Literal["cause", "origin"]) -> list[dict[str, Any]]:
+    return [{kind: name, "time": time, "erases": erases} for name, (time, erases) in case.by(kind).items()]
+
+
+def _cost(result: Result) -> dict[str, Any]:
+    return {
+        "time_us": result.time_us,
+        "erases": result.flash.erases,
+        "waf": result.waf,
+        "ram_bytes": result.ram.total_bytes,
+    }
+
+
+def _trial(trial: Trial | None) -> dict[str, Any]:
+    if trial is None:
+        return {"gain": None, "cost": None, "error": None}
+    return {
+        "gain": trial.gain,
+        "cost": None if trial.result is None else _cost(trial.result),
+        "error": trial.error,
+    }

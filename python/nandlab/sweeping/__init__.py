@@ -1,0 +1,321 @@
+"""Sweeps: one experiment with keys that take many values, every combination of them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from nandlab._native import ConfigError, NandlabError, version
+from nandlab.batch import STOP_S, processors
+from nandlab.experiment import POLL_S, Experiment
+from nandlab.result import Result
+from nandlab.sweeping.axes import Axis, Value, axes_of
+from nandlab.sweeping.engines import Engine, engine
+from nandlab.sweeping.goals import Goal, fronts, goal_of
+from nandlab.sweeping.store import Store, require_polars
+from nandlab.sweeping.work import Done, Task, run_task
+from nandlab.varied import override
+
+if TYPE_CHECKING:
+    import polars
+
+Progress = Callable[[int, int, float], object]
+"""Called some times a second: points that are done, all points, and the part of the work that is done."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """An experiment of a sweep."""
+
+    values: dict[str, Value]
+    """What sets it apart: the varied keys and their values; sizes in bytes."""
+    texts: tuple[str, ...]
+    """The values as they were written."""
+    experiment: Experiment
+    key: str
+    """The fingerprint of the experiment."""
+    record: dict[str, Any] | None = None
+    """The result record without `speed`; None where there is none."""
+    error: str | None = None
+    """Why there is no result."""
+    kind: Literal["", "input", "run"] = ""
+    """What kind of error: wrong input, or a run that failed."""
+
+    @cached_property
+    def result(self) -> Result | None:
+        """The result; None where there is none."""
+        return None if self.record is None else Result(self.record)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep came to, its points in the order of the values: the last key changes fastest."""
+
+    axes: list[Axis]
+    goals: list[Goal]
+    points: list[Point]
+    reused: int = 0
+    """Points that were finished before."""
+    stopped: bool = False
+    """Whether it was stopped before its end: some points have neither a result nor an error."""
+
+    @cached_property
+    def frame(self) -> polars.DataFrame:
+        """A row for each point: the varied keys, every figure of the record by its path, `error`, `record`.
+
+        Raises:
+            NandlabError: polars is not installed.
+
+        """
+        from nandlab.sweeping.frame import frame_of
+
+        require_polars()
+        return frame_of(self)
+
+    @cached_property
+    def front(self) -> list[bool]:
+        """For each point whether none of its workload and seed is as good in all goals and better in one."""
+        given = [at for at, axis in enumerate(self.axes) if axis.is_given()]
+        groups = [tuple(point.texts[at] for at in given) for point in self.points]
+        return fronts([self.figures(point) for point in self.points], self.goals, groups)
+
+    def figures(self, point: Point) -> list[float | None]:
+        """The goals of a point, in their order."""
+        return [None if point.record is None else goal.of(point.record) for goal in self.goals]
+
+    def report(self, path: str | os.PathLike[str], command: str | None = None) -> None:
+        """Writes a self-contained HTML report.
+
+        Raises:
+            NandlabError: A package that draws is not installed.
+            OSError: With a sentence; an older file at `path` is then as it was.
+
+        """
+        from nandlab.report.sweep import write_sweep
+
+        write_sweep(self, path, command)
+
+    def plots(self, folder: str | os.PathLike[str]) -> list[str]:
+        """Draws its pictures into a folder, each as SVG and as PNG; the paths.
+
+        Raises:
+            NandlabError: A package that draws is not installed.
+            OSError: With a sentence.
+
+        """
+        from nandlab.report.sweep import write_plots
+
+        return write_plots(self, folder)
+
+
+@dataclass
+class Plan:
+    """What is to be run, and how."""
+
+    axes: list[Axis]
+    goals: list[Goal]
+    points: list[Point]
+    executor: str | Executor = "threads"
+    jobs: int | None = None
+    output: str | os.PathLike[str] | None = None
+    fresh: bool = False
+    done: dict[str, Done] = field(default_factory=dict)
+    """What became of each point that was run, by key; points may be the same experiment."""
+
+
+def sweep(  # noqa: PLR0913 - one for each option of the command
+    experiment: Experiment,
+    vary: Mapping[str, Any],
+    *,
+    goals: str | Iterable[str] = "waf",
+    executor: str | Executor = "threads",
+    jobs: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> Sweep:
+    """Runs an experiment with every combination of values.
+
+    The order of the points and every value in them are the same for every executor and number of workers.
+
+    Args:
+        experiment: What is varied.
+        vary: For each key its values: a list, or a text as the command line takes it, such as
+            "0.07..0.5:8", "4..64:5:log" or "greedy,fifo".
+        goals: Figures of the record, by default to be small; "name:max" is to be large.
+        executor: "threads", "processes", "dask" for a cluster on this machine, "dask=ADDRESS" for one that
+            runs, or an executor of `concurrent.futures`. Processes need a main module that can be imported.
+        jobs: Points at once; one for each processor by default, and as many as a cluster has workers.
+        output: A .parquet file. Finished points are kept beside it as they end; the same sweep with the same
+            file goes on after them, and runs only the new points where it has more.
+        fresh: Whether to begin anew where `output` holds points.
+        progress: Called some times a second.
+
+    Raises:
+        ConfigError: A key, a value, a range, a goal or an executor is wrong; nothing was run then.
+        NandlabError: A package that is needed is not installed.
+        OSError: With a sentence; `output` cannot be written.
+        KeyboardInterrupt: After Ctrl-C, once what is done is kept in `output`.
+
+    >>> import nandlab
+    >>> experiment = nandlab.Experiment(
+    ...     workload=nandlab.workload.uniform(requests=20_000),
+    ...     ftl=nandlab.ftl.page(),
+    ...     device=nandlab.Device(capacity="16 MiB"),
+    ... )
+    >>> found = nandlab.sweep(experiment, {"device.over_provisioning": "0.2..0.4:3"})
+    >>> found.frame.select("device.over_provisioning", "waf").rows()
+    [(0.2, 2.66605), (0.3, 1.99425), (0.4, 1.68455)]
+
+    """
+    chosen = [goals] if isinstance(goals, str) else list(goals)
+    planned = plan(experiment, axes_of(vary), [goal_of(goal) for goal in chosen])
+    planned = replace(planned, executor=executor, jobs=jobs, output=output, fresh=fresh)
+    found = carry_out(planned, progress)
+    if found.stopped:
+        raise KeyboardInterrupt
+    return found
+
+
+def plan(experiment: Experiment, axes: Sequence[Axis], goals: Sequence[Goal]) -> Plan:
+    """The points of a sweep, each checked.
+
+    Raises:
+        ConfigError: A key or a value is wrong.
+
+    """
+    points = []
+    place = os.path.join(experiment.folder, "experiment.toml")  # noqa: PTH118 - as it is written
+    meant = [dict(zip(axis.values, axis.meant(), strict=True)) for axis in axes]
+    for texts in itertools.product(*(axis.values for axis in axes)):
+        pairs = [(axis.key, text) for axis, text in zip(axes, texts, strict=True)]
+        # A path among the values starts from the current folder, those in a file from its own.
+        one = experiment.override(*(override(pair, place) for pair in pairs))
+        values = {axis.key: known[text] for axis, known, text in zip(axes, meant, texts, strict=True)}
+        points.append(Point(values, texts, one, one.fingerprint()))
+    return Plan(list(axes), list(goals), points)
+
+
+def carry_out(planned: Plan, progress: Progress | None = None) -> Sweep:
+    """Runs what is not finished yet; raises as `sweep`, but a stop is told in the result."""
+    if planned.output is not None:
+        require_polars()
+    with ExitStack() as stack:
+        store = None
+        if planned.output is not None:
+            keys = {point.key for point in planned.points}
+            store = stack.enter_context(Store(planned.output, keys, planned.fresh))
+            planned.done.update((key, Done(0, record)) for key, record in store.found.items())
+        reused = sum(point.key in planned.done for point in planned.points)
+        stopped = _run(planned, store, progress)
+        points = [_with(point, planned.done.get(point.key)) for point in planned.points]
+        found = Sweep(planned.axes, planned.goals, points, reused, stopped)
+        if store is not None and not stopped:
+            from nandlab.sweeping.frame import parquet_of
+
+            store.finish(parquet_of(found))
+    return found
+
+
+def _with(point: Point, done: Done | None) -> Point:
+    return point if done is None else replace(point, record=done.record, error=done.error, kind=done.kind)
+
+
+def _run(planned: Plan, store: Store | None, progress: Progress | None) -> bool:
+    """Runs the points that are not done yet; whether somebody stopped that."""
+    first: dict[str, Point] = {}
+    for point in planned.points:
+        if point.key not in planned.done:
+            first.setdefault(point.key, point)
+    waiting = list(first.values())
+    if not waiting:
+        return False
+    try:
+        jobs = min(planned.jobs or processors(), len(waiting))
+        with engine(planned.executor, jobs, len(waiting)) as made:
+            _Running(planned, waiting, store, progress).run(made)
+    except KeyboardInterrupt:
+        return True
+    return False
+
+
+class _Running:
+    """The points that an engine was given."""
+
+    def __init__(
+        self, planned: Plan, waiting: Sequence[Point], store: Store | None, progress: Progress | None
+    ) -> None:
+        self.planned, self.waiting, self.store, self.progress = planned, waiting, store, progress
+        self.finished = 0
+        self.under_way: set[Future[Done]] = set()
+        self.at: dict[Future[Done], int] = {}
+
+    def run(self, made: Engine) -> None:
+        """Runs all of them; after Ctrl-C what ended by then is kept, and the interrupt goes on."""
+        try:
+            for at, point in enumerate(self.waiting):
+                # A worker elsewhere has another current folder.
+                one = point.experiment.absolute() if made.on_cluster else point.experiment
+                future = made.executor.submit(run_task, Task(at, one, made.token, made.on_cluster))
+                self.under_way.add(future)
+                self.at[future] = at
+            while self.under_way:
+                self._collect(POLL_S)
+                self._tell(made)
+        except BaseException:
+            made.halt()
+            for future in self.under_way:
+                future.cancel()
+            # A cluster hears of it too late to wait for.
+            end = time.monotonic() + (0.0 if made.on_cluster else STOP_S / 2)
+            while self.under_way and time.monotonic() < end:
+                self._collect(POLL_S)
+            raise
+
+    def _collect(self, seconds: float) -> None:
+        ended, self.under_way = wait(self.under_way, seconds, FIRST_COMPLETED)
+        for future in sorted(ended, key=lambda each: self.at[each]):
+            if not future.cancelled():
+                self._take(self.waiting[self.at[future]], self._done(future))
+
+    def _done(self, future: Future[Done]) -> Done:
+        at = self.at[future]
+        try:
+            done = future.result()
+        except Exception as error:  # noqa: BLE001 - whatever ended a worker
+            said = f"{type(error).__name__}: {error}".splitlines()[0]
+            return Done(
+                at, error=f"its worker ended without a result ({said}); is there enough memory?", kind="run"
+            )
+        if done.record is not None and done.record["version"] != version():
+            theirs = done.record["version"]
+            return Done(at, error=f"its worker has nandlab {theirs}, not {version()}", kind="run")
+        return done
+
+    def _take(self, point: Point, done: Done) -> None:
+        if done.record is None and done.error is None:
+            return
+        self.finished += 1
+        self.planned.done[point.key] = done
+        if self.store is not None and done.record is not None:
+            self.store.add(point.key, done.record)
+
+    def _tell(self, made: Engine) -> None:
+        if self.progress is None:
+            return
+        running = [self.at[future] for future in self.under_way]
+        parts = sum(made.shares[at] for at in running if at < len(made.shares))
+        # Those that were finished before are no work that is done now.
+        before = len(self.planned.points) - len(self.waiting)
+        share = (self.finished + parts) / len(self.waiting)
+        self.progress(before + self.finished, len(self.planned.points), share)
+
+
+__all__ = ["ConfigError", "NandlabError", "Plan", "Point", "Sweep", "carry_out", "plan", "sweep"]

@@ -1,0 +1,180 @@
+"""Finished points on disk: a journal while a sweep runs, a Parquet file once it is whole.
+
+The journal stands beside the Parquet file and gets a line for every point as it ends, so that a sweep that
+was ended in whatever way goes on from there. A line that was cut off in the middle is no point.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Collection
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO
+
+from nandlab._native import ConfigError, NandlabError
+from nandlab.new_file import check_writable, target_of, write_whole
+from nandlab.sweeping.signals import afterwards
+from nandlab.sweeping.work import as_json
+
+JOURNAL = ".journal"
+_HEAD = {"nandlab": "points of a sweep", "form": 1}
+
+
+class Store:
+    """The finished points of a sweep that is written to `output`, by the fingerprint of their experiments."""
+
+    def __init__(self, output: str | os.PathLike[str], keys: Collection[str], fresh: bool = False) -> None:
+        """Opens what is there.
+
+        Raises:
+            OSError: With a sentence; it cannot be written, or read.
+            ConfigError: It holds what is no point of this sweep, and is not to be replaced; or another sweep
+                writes there.
+
+        """
+        check_writable(output)
+        self.output = target_of(output)
+        self.journal = Path(f"{self.output}{JOURNAL}")
+        check_writable(self.journal)
+        self.found: dict[str, dict[str, Any]] = {}
+        is_new = not self.journal.exists()
+        self._file: BinaryIO = self.journal.open("a+b")
+        try:
+            _lock(self._file, output)
+            self._end = self._load(keys, fresh)
+        except BaseException:
+            if is_new:
+                self.journal.unlink(missing_ok=True)
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leaves the journal where it holds points that no Parquet file has."""
+        with contextlib.suppress(OSError):
+            if self._end == 0:
+                self.journal.unlink(missing_ok=True)
+            self._file.close()
+
+    def _load(self, keys: Collection[str], fresh: bool) -> int:
+        """Takes in what is there; where the whole lines of the journal end."""
+        if fresh:
+            self._file.truncate(0)
+            return 0
+        known = _points_of_parquet(self.output) if self.output.exists() else {}
+        lines, end = self._lines()
+        known.update(lines)
+        strange = [key for key in known if key not in keys]
+        if strange:
+            points = "a point that is" if len(strange) == 1 else f"{len(strange)} points that are"
+            raise ConfigError(
+                f"{self.output} holds {points} not of this sweep: of other values, of another experiment, of "
+                "a trace that changed since, or of another version of nandlab; take another file, or --fresh "
+                "to replace it"
+            )
+        self.found = known
+        return end
+
+    def _lines(self) -> tuple[dict[str, dict[str, Any]], int]:
+        """The points of the journal, and the bytes that they take."""
+        self._file.seek(0)
+        points: dict[str, dict[str, Any]] = {}
+        end = 0
+        for number, line in enumerate(self._file):
+            if not line.endswith(b"\n"):
+                # The process, or the machine, ended while it was written.
+                break
+            try:
+                entry = json.loads(line)
+                if number == 0 and entry != _HEAD:
+                    raise ValueError
+                if number:
+                    points[entry["key"]] = entry["record"]
+            except (ValueError, KeyError, TypeError):
+                raise ConfigError(
+                    f"{self.journal}, line {number + 1}: this is no journal of a sweep; remove the file, or "
+                    "take another --output"
+                ) from None
+            end += len(line)
+        return points, end
+
+    def add(self, key: str, record: dict[str, Any]) -> None:
+        """Keeps a point for good.
+
+        Raises:
+            OSError: With a sentence; the points before it stay.
+
+        """
+        line = as_json({"key": key, "record": record}).encode() + b"\n"
+        if self._end == 0:
+            line = as_json(_HEAD).encode() + b"\n" + line
+        # Whoever stops the sweep in this moment has the point, too.
+        with afterwards():
+            try:
+                # What was ended before may have left a part of a line behind.
+                self._file.truncate(self._end)
+                self._file.write(line)
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            except OSError as error:
+                with contextlib.suppress(OSError):
+                    self._file.truncate(self._end)
+                reason = (error.strerror or str(error)).lower()
+                raise OSError(f"cannot write {self.journal}: {reason}") from None
+            self._end += len(line)
+            self.found[key] = record
+
+    def finish(self, parquet: bytes) -> None:
+        """Writes the Parquet file, and removes the journal.
+
+        Raises:
+            OSError: With a sentence; the journal then stays.
+
+        """
+        try:
+            write_whole(self.output, parquet)
+        except OSError as error:
+            raise OSError(f"{error}; every point is kept in {self.journal}") from None
+        self._end = 0
+
+
+def _lock(file: BinaryIO, output: str | os.PathLike[str]) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        # Such a system has other locks; two sweeps that write one file are a rare mistake.
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConfigError(f"another sweep is writing {os.fspath(output)}") from None
+
+
+def _points_of_parquet(path: Path) -> dict[str, dict[str, Any]]:
+    """The points of a Parquet file that a sweep wrote; those that failed are none."""
+    import polars
+
+    try:
+        frame = polars.read_parquet(path, columns=["key", "record"], glob=False)
+    except polars.exceptions.PolarsError:
+        raise ConfigError(
+            f"{path} is there and was not written by a sweep; take another file, or --fresh to replace it"
+        ) from None
+    except OSError as error:
+        raise OSError(f"cannot read {path}: {(error.strerror or str(error)).lower()}") from None
+    return {key: json.loads(record) for key, record in frame.iter_rows() if record is not None}
+
+
+def require_polars() -> None:
+    """Says how to get what a Parquet file and a frame need, before runs that would end without it."""
+    import importlib.util
+
+    if importlib.util.find_spec("polars") is None:
+        raise NandlabError("the points of a sweep as a frame need polars: pip install polars")

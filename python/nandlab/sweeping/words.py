@@ -1,0 +1,99 @@
+"""Values and figures of a sweep as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from nandlab import units
+from nandlab.sweeping.axes import Axis, numbered
+from nandlab.varied import TITLES, label, titles_of
+
+
+def axis_titles(axes: Sequence[Axis]) -> list[str]:
+    """A short head for each varied key."""
+    return [title.replace("_", " ") for title in titles_of([axis.key for axis in axes])]
+
+
+def labels(axes: Sequence[Axis]) -> list[dict[str, str]]:
+    """For each axis the label of each of its values; two values never have one label.
+
+    >>> labels([Axis("device.over_provisioning", ("0.07", "0.13142857142857142"))])
+    [{'0.07': '7 %', '0.13142857142857142': '13.1 %'}]
+    """
+    found = []
+    for axis, title in zip(axes, titles_of([axis.key for axis in axes]), strict=True):
+        meant = axis.meant()
+        shown = [label(title, text) for text in axis.values] if title in TITLES.values() else numbered(meant)
+        if axis.is_size():
+            shown = [units.size(value) for value in meant if not isinstance(value, str)]
+        if len(set(shown)) < len(set(axis.values)):
+            shown = list(axis.values)
+        found.append(dict(zip(axis.values, shown, strict=True)))
+    return found
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How a figure of the record is shown: its unit on an axis, what it is divided by there, and its text."""
+
+    unit: str
+    divisor: float
+    text: Callable[[float | None], str]
+
+
+def figure(name: str, value: float | None) -> str:
+    """A figure of the record with its unit.
+
+    >>> figure("flash.erases", 1234), figure("waf", 2.34567), figure("latency_us.write.p99", 1500)
+    ('1,234', '2.346', '1.5 ms')
+    """
+    return quantity(name, [] if value is None else [value]).text(value)
+
+
+def quantity(name: str, values: Sequence[float]) -> Quantity:
+    """What a figure with such a name is, for values of that order."""
+    most = max((abs(value) for value in values), default=0.0)
+    last = name.rsplit(".", 1)[-1]
+    if "_us" in name:
+        return _in(most, [("µs", 1.0), ("ms", 1e3), ("s", 1e6), ("h", 3.6e9)], units.time_us)
+    if last.endswith("bytes") or name.startswith(("ram.sram.", "ram.dram.")):
+        return _in(most, [("B", 1.0), ("KiB", 2.0**10), ("MiB", 2.0**20), ("GiB", 2.0**30)], units.size)
+    if "energy_j" in name:
+        return _in(most, [("µJ", 1e-6), ("mJ", 1e-3), ("J", 1.0)], units.energy_j)
+    if last.endswith("_per_s"):
+        unit = "10^6 B/s" if "mb_per_s" in last else f"{last.removesuffix('_per_s')}/s"
+        return Quantity(unit, 1.0, _short)
+    if "sectors" in last:
+        return Quantity("sectors of 512 B", 1.0, units.count)
+    whole = all(float(value).is_integer() for value in values) and name != "waf"
+    unit = _UNITS.get(name, _UNITS.get(last, "")) if whole else _UNITS.get(name, "ratio")
+    return Quantity(unit, 1.0, units.count if whole else units.ratio)
+
+
+_UNITS = {
+    "waf": "ratio",
+    "erases": "blocks",
+    "programs": "pages",
+    "reads": "pages",
+    "copies": "pages",
+    "host.reads": "requests",
+    "requests": "requests",
+    "wear.mean": "P/E cycles",
+    "wear.min": "P/E cycles",
+    "wear.max": "P/E cycles",
+    "wear.stddev": "P/E cycles",
+}
+
+
+def _short(value: float | None) -> str:
+    return units.NO_VALUE if value is None else units.short(value)
+
+
+def _in(most: float, steps: Sequence[tuple[str, float]], text: Callable[[float | None], str]) -> Quantity:
+    """The largest unit that leaves the largest value at 1 or more."""
+    unit, divisor = steps[0]
+    for name, size in steps[1:]:
+        if most >= size:
+            unit, divisor = name, size
+    return Quantity(unit, divisor, text)

@@ -1,0 +1,135 @@
+"""What a worker does with a point, in whichever thread, process or machine it is."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, MutableSequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from nandlab._native import ConfigError, NandlabError, TraceError
+from nandlab.experiment import POLL_S, Experiment
+
+ASK_CLUSTER_S = 0.5
+"""How often a worker of a cluster asks whether it is to stop: each time is a message."""
+
+
+class Signal(Protocol):
+    """What says that a sweep is to stop: an event of threads, of processes, or of a cluster."""
+
+    def is_set(self) -> bool:
+        """Whether it is to stop."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """How a worker hears that it is to stop, and says how far each point is."""
+
+    stop: Signal
+    shares: MutableSequence[float]
+    """For each point the part of it that is done, 0 to 1; empty where nobody asks."""
+
+    def tell(self, at: int, share: float | None) -> None:
+        """Says how far a point is."""
+        if share is not None and at < len(self.shares):
+            self.shares[at] = share
+
+
+CHANNELS: dict[str, Channel] = {}
+"""The sweeps that this process works for, by their token."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A point to run: where it stands in its sweep, what it is, and for whom."""
+
+    at: int
+    experiment: Experiment
+    token: str
+    on_cluster: bool = False
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a point: its record without `speed`, or why there is none; neither if it was stopped."""
+
+    at: int
+    record: dict[str, Any] | None = None
+    error: str | None = None
+    kind: Literal["", "input", "run"] = ""
+    """What kind of error: wrong input, or a run that failed."""
+
+
+def run_task(task: Task) -> Done:
+    """Runs a point to its end, or to where its sweep is stopped."""
+    stopped = _stopped(task)
+    channel = CHANNELS.get(task.token)
+    try:
+        if stopped():
+            return Done(task.at)
+        run = task.experiment.start()
+        while not run.wait(POLL_S):
+            if stopped():
+                run.cancel()
+                return Done(task.at)
+            if channel is not None:
+                channel.tell(task.at, run.share())
+        result = run.partial_result()
+    except NandlabError as error:
+        kind = "input" if isinstance(error, ConfigError | TraceError) else "run"
+        return Done(task.at, error=str(error), kind=kind)  # type: ignore[arg-type] # one of both
+    # What a worn-out device came to is as much a result as any other; `stopped` says so.
+    return Done(task.at, record=result.without_speed())
+
+
+def _stopped(task: Task) -> Callable[[], bool]:
+    """Says whether the sweep of a task is to stop."""
+    if task.on_cluster:
+        return _AskedNowAndThen(task.token)
+    channel = CHANNELS.get(task.token)
+    return (lambda: False) if channel is None else channel.stop.is_set
+
+
+class _AskedNowAndThen:
+    """An event of a cluster, asked no more often than it is polite."""
+
+    def __init__(self, token: str) -> None:
+        from distributed import Event
+
+        self._event = Event(token)
+        self._next = 0.0
+
+    def __call__(self) -> bool:
+        now = time.monotonic()
+        if now < self._next:
+            return False
+        self._next = now + ASK_CLUSTER_S
+        return bool(self._event.is_set())
+
+
+def begin(token: str, stop: Signal, shares: MutableSequence[float], patience_s: float) -> None:
+    """Makes a process a worker of one sweep: it ends with it, and with the process that started it."""
+    import multiprocessing
+
+    CHANNELS[token] = Channel(stop, shares)
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=_end_with, args=(parent, stop, patience_s), daemon=True).start()
+
+
+def _end_with(parent: Any, stop: Signal, patience_s: float) -> None:  # noqa: ANN401 - a process of multiprocessing
+    import os
+
+    while parent is None or parent.is_alive():
+        if stop.is_set():
+            # What does not answer until then waits for a disk.
+            time.sleep(patience_s)
+            os._exit(1)
+        time.sleep(POLL_S)
+    os._exit(1)
+
+
+def as_json(record: dict[str, Any]) -> str:
+    """A record as text: equal for equal records."""
+    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
