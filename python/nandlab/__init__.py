@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nandlab.experiment import Experiment, Run
     from nandlab.listing import lists
     from nandlab.result import Result
+    from nandlab.trace import Trace
 
     __version__: str
 
@@ -43,6 +44,7 @@ __all__ = [
     "Precondition",
     "Result",
     "Run",
+    "Trace",
     "TraceError",
     "__version__",
     "buffer",
@@ -66,6 +68,7 @@ _HOME = {
     "Experiment": "experiment",
     "Run": "experiment",
     "Result": "result",
+    "Trace": "trace",
     "lists": "listing",
 }
 

@@ -20,9 +20,7 @@ POLL_S = 0.1
 def require_polars() -> None:
     """Says how to get what Parquet needs, before a run that would end without it."""
     if importlib.util.find_spec("polars") is None:
-        raise NandlabError(
-            "a Parquet file needs polars: pip install 'nandlab[parquet]', or take .csv or .csv.gz"
-        )
+        raise NandlabError("a Parquet file needs polars: pip install polars, or take .csv or .csv.gz")
 
 
 @contextlib.contextmanager

@@ -58,7 +58,7 @@ def override(pair: Pair, file: str) -> str:
 def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     if path is not None:
         writable(path)
-        from nandlab.report.charts import require_vl_convert
+        from nandlab.report.theme import require_vl_convert
 
         require_vl_convert()
     return path
