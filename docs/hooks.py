@@ -32,7 +32,11 @@ LISTS = {
     "file-systems": ("File systems", "fs", "The table `[fs.<name>]` chooses one for a workload of files."),
     "indexes": ("Indexes", "index", "The table `[index.<name>]` chooses one for a workload of keys."),
     "workloads": ("Workloads", "workload", "The table `[workload.<name>]` chooses one."),
-    "traces": ("Trace formats", "", "`workload.trace.format` forces one; otherwise it is told from the contents."),
+    "traces": (
+        "Trace formats",
+        "",
+        "`workload.trace.format` forces one; otherwise it is told from the contents.",
+    ),
     "devices": ("Device profiles", "", "`device.profile` names one, or a file of the same form."),
     "victims": ("Victim policies", "", "Options of FTLs name one."),
 }
@@ -43,6 +47,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made = {f"reference/{kind}.md": _list_page(kind) for kind in LISTS}
     made |= {"reference/cli.md": _command_line(), "reference/experiment.md": _experiment()}
     made |= {page: (ROOT / source).read_text(encoding="utf-8") for page, source in ABOVE.items()}
+    made["notebook.md"] = _notebook(ROOT / "docs" / "notebooks" / "trace-to-decision.ipynb")
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files
@@ -50,26 +55,34 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turns links to files of the project that are no pages into their names."""
-    above = ABOVE.get(page.file.src_uri)
-    folder = posixpath.dirname(above) if above is not None else posixpath.join("docs", posixpath.dirname(page.file.src_uri))
-    own = {source: path for path, source in ABOVE.items()}
+    here = page.file.src_uri
+    source = ABOVE.get(here, posixpath.join("docs", here))
 
     def replaced(found: re.Match[str]) -> str:
         text, target, anchor = found[1], found[2], found[3] or ""
-        if re.match(r"[a-z]+:|#", target):
+        if re.match(r"[a-z]+:", target):
             return found[0]
-        whole = posixpath.normpath(posixpath.join(folder, target))
-        if whole in own:
-            return f"[{text}]({posixpath.relpath(own[whole], posixpath.dirname(page.file.src_uri) or '.')}{anchor})"
-        if whole.startswith("docs/"):
-            inside = posixpath.relpath(whole, posixpath.join("docs", posixpath.dirname(page.file.src_uri)))
-            return f"[{text}]({inside}{anchor})"
+        whole = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+        pages = {name: path for path, name in ABOVE.items()}
+        inside = pages.get(whole, whole.removeprefix("docs/") if whole.startswith("docs/") else None)
+        if inside is not None:
+            return f"[{text}]({posixpath.relpath(inside, posixpath.dirname(here) or '.')}{anchor})"
         if not (ROOT / whole).exists():
             return found[0]
-        plain = text.strip("`")
-        return f"`{whole}`" if plain == whole else f"{text} (`{whole}`)"
+        return f"`{whole}`" if text.strip("`") == whole else f"{text} (`{whole}`)"
 
     return re.sub(r"(?<!!)\[([^\]]+)\]\(([^)#\s]+)(#[^)\s]*)?\)", replaced, markdown)
+
+
+def _notebook(path: Path) -> str:
+    """The cells of a notebook as a page; the tests run them."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    parts = []
+    for cell in cells:
+        text = "".join(cell["source"])
+        parts.append(f"```python\n{text}\n```" if cell["cell_type"] == "code" else text)
+    name = path.relative_to(ROOT)
+    return "\n\n".join([*parts, f"The notebook is `{name}`; `make test-long` runs it."]) + "\n"
 
 
 def _list_page(kind: str) -> str:
@@ -94,7 +107,9 @@ def _description(entry: dict[str, Any]) -> str:
     facts = [
         f"| {key.replace('_', ' ')} | {_escaped(str(value))} |"
         for key, value in entry.items()
-        if key not in ("name", "options", "doc", "source") and isinstance(value, str | int | float) and value != ""
+        if key not in ("name", "options", "doc", "source")
+        and isinstance(value, str | int | float)
+        and value != ""
     ]
     return "| | |\n|---|---|\n" + "\n".join(facts) + "\n"
 
@@ -125,8 +140,8 @@ def _default(value: object) -> str:
 def _command_line() -> str:
     parts = [
         "# Command line\n",
-        "Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong. Results go to stdout, as a table "
-        "or with `--json` as one JSON document; progress and errors go to stderr.\n",
+        "Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong. Results go to stdout, as a "
+        "table or with `--json` as one JSON document; progress and errors go to stderr.\n",
     ]
     with click.Context(group, info_name="nandlab") as above:
         for name in COMMANDS:
@@ -152,16 +167,19 @@ def _experiment() -> str:
     """The tables that choose nothing, and a whole experiment with every default."""
     parts = [
         "# An experiment\n",
-        "An experiment is one TOML file, a JSON file with the same keys, or `nandlab.Experiment` in Python. An unknown "
-        "key is refused with file, line and column. A number of bytes may have a unit, as in `\"128 MiB\"`. Relative "
-        "paths start from the folder of the file. `--set a.b=c` changes any key.\n",
+        "An experiment is one TOML file, a JSON file with the same keys, or `nandlab.Experiment` in Python. An "
+        "unknown key is refused with file, line and column. A number of bytes may have a unit, as in "
+        '`"128 MiB"`. Relative paths start from the folder of the file. `--set a.b=c` changes any key.\n',
     ]
     for table in (nandlab.Device, nandlab.Host, nandlab.Precondition):
         name = table.__name__.lower()
         summary, _, rest = (table.__doc__ or "").partition("\n\n")
-        arguments = re.findall(r"^        (\w+): (.*?)(?=^        \w+: |^    \S|\Z)", rest, re.MULTILINE | re.DOTALL)
+        arguments = re.findall(
+            r"^        (\w+): (.*?)(?=^        \w+: |^    \S|\Z)", rest, re.MULTILINE | re.DOTALL
+        )
         rows = [f"| `{key}` | {' '.join(words.split('>>>')[0].split())} |" for key, words in arguments]
         parts.append(f"## [{name}]\n\n{summary}\n\n| key | meaning |\n|---|---|\n" + "\n".join(rows) + "\n")
     whole = nandlab.Experiment(workload=nandlab.workload.uniform(), ftl=nandlab.ftl.page())
-    parts.append(f"## Every key with its default\n\nAs `nandlab check FILE` prints it.\n\n```toml\n{whole.to_toml()}```\n")
+    words = "As `nandlab check FILE` prints it."
+    parts.append(f"## Every key with its default\n\n{words}\n\n```toml\n{whole.to_toml()}```\n")
     return "\n".join(parts)

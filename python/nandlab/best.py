@@ -38,10 +38,12 @@ class Figure:
 def best(figures: Sequence[Figure | None], high: bool) -> list[bool]:
     """Which of the figures are the best: none where all are equal, or where another one's interval meets it.
 
-    >>> one = [Figure(value, 0.1, "") for value in (3.0, 1.0, 2.0)]
+    Figures that look the same as text are not told apart either.
+
+    >>> one = [Figure(value, 0.1, str(value)) for value in (3.0, 1.0, 2.0)]
     >>> best(one, high=False)
     [False, True, False]
-    >>> best([*one, Figure(1.15, 0.1, "")], high=False)
+    >>> best([*one, Figure(1.15, 0.1, "1.15")], high=False)
     [False, False, False, False]
     """
     known = [figure for figure in figures if figure is not None and figure.mean is not None]
@@ -49,9 +51,10 @@ def best(figures: Sequence[Figure | None], high: bool) -> list[bool]:
     if len(set(means)) < 2:
         return [False] * len(figures)
     top = max(means) if high else min(means)
-    reach = max(figure.half for figure in known if figure.mean == top)
+    leaders = [figure for figure in known if figure.mean == top]
+    reach, looks = max(figure.half for figure in leaders), {figure.text for figure in leaders}
     rivals = [figure for figure in known if figure.mean is not None and figure.mean != top]
-    if any(abs((rival.mean or 0.0) - top) <= rival.half + reach for rival in rivals):
+    if any(abs((one.mean or 0.0) - top) <= one.half + reach or one.text in looks for one in rivals):
         return [False] * len(figures)
     return [figure is not None and figure.mean == top for figure in figures]
 

@@ -1,4 +1,4 @@
-"""A headless Chromium, asked over its debugging pipe: what a page loads, what it complains of, what it shows."""
+"""A headless Chromium, asked over its debugging pipe: what a page loads, complains of and shows."""
 
 import base64
 import contextlib

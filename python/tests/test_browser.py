@@ -19,7 +19,7 @@ pytestmark = [
     ),
 ]
 
-# The size of each chart in the page, how many shapes and words have a size of their own, and words that are cut off.
+# The size of each chart in the page, how many shapes and words have a size, and words that are cut off.
 CHARTS = """
 [...document.querySelectorAll('figure svg')].map(svg => {
   const box = svg.getBoundingClientRect();

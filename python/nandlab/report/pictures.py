@@ -13,6 +13,7 @@ import polars as pl
 from nandlab import frames, units
 from nandlab.report import theme
 from nandlab.report.course import gathered
+from nandlab.report.parts import number
 from nandlab.report.theme import COLOURS
 from nandlab.result import Result
 from nandlab.summary import plain
@@ -99,6 +100,7 @@ def matrix(result: Result) -> Picture | None:
             pl.col("origin").str.replace_all("_", " ", literal=True),
             pl.col("cause").str.replace_all("_", " ", literal=True),
             pl.col(operation).cast(float).alias("number"),
+            pl.Series("words", [number(value) for value in frame.filter(pl.col(operation) > 0)[operation]]),
         )
         if cells.height:
             parts.append(_heat(cells, title))
@@ -113,13 +115,15 @@ def matrix(result: Result) -> Picture | None:
 def _heat(cells: pl.DataFrame, title: str) -> Chart:
     y = rows_of("origin", cells["origin"].unique(maintain_order=True).to_list())
     causes = cells["cause"].unique(maintain_order=True).to_list()
-    x = alt.X("cause:N", sort=causes, title=None, axis=alt.Axis(orient="top", labelAngle=0, labelLimit=90))
+    # A name of several words takes several lines.
+    above = alt.Axis(orient="top", labelAngle=0, labelExpr="split(datum.value, ' ')")
+    x = alt.X("cause:N", sort=causes, title=None, axis=above)
     # Not a ramp of colours: the page says at the end which they are.
     depth = alt.Opacity("number:Q", legend=None, scale=alt.Scale(domainMin=0, range=[0.06, 0.75]))
     chart = alt.Chart(cells, width=alt.Step(94), height=alt.Step(STEP + 4), title=title)
     return chart.mark_rect(color=COLOURS[0]).encode(x=x, y=y, opacity=depth) + chart.mark_text(
         fontSize=11
-    ).encode(x=x, y=y, text=alt.Text("number:Q", format=",.0f"))
+    ).encode(x=x, y=y, text="words:N")
 
 
 MARKED = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "max_us": "longest"}
@@ -191,8 +195,11 @@ def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float
         start = at if side == "left" else at - room
         if found and start < end:
             us, before, side = found[-1]
-            found[-1] = (us, f"{before} · {words}", side)
-            end += LETTER * (len(words) + 3) if side == "left" else 0
+            words = f"{before} · {words}"
+            end += LETTER * len(words) - LETTER * len(before) if side == "left" else 0
+            if side == "left" and end > WIDTH + 100:
+                us, side, end = max(row[name], reach[0]), "right", at
+            found[-1] = (us, words, side)
         else:
             found.append((max(row[name], reach[0]), words, side))
             end = start + room
@@ -347,14 +354,14 @@ def bins(histogram: Sequence[Sequence[int]], most: int = 60) -> list[dict[str, i
     >>> bins([[0, 1], [99, 2]], most=2)
     [{'from': 0, 'to': 50, 'blocks': 1}, {'from': 50, 'to': 100, 'blocks': 2}]
     """
-    pairs = sorted((number, blocks) for number, blocks in histogram)
+    pairs = sorted((value, blocks) for value, blocks in histogram)
     if not pairs:
         return []
     low, high = pairs[0][0], pairs[-1][0] + 1
     width = -(-(high - low) // most)
     found: dict[int, int] = {}
-    for number, blocks in pairs:
-        start = low + (number - low) // width * width
+    for value, blocks in pairs:
+        start = low + (value - low) // width * width
         found[start] = found.get(start, 0) + blocks
     return [{"from": start, "to": start + width, "blocks": blocks} for start, blocks in found.items()]
 
