@@ -140,8 +140,8 @@ def _default(value: object) -> str:
 def _command_line() -> str:
     parts = [
         "# Command line\n",
-        "Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong. Results go to stdout, as a "
-        "table or with `--json` as one JSON document; progress and errors go to stderr.\n",
+        "Exit status: 0 done; 1 the run failed or was stopped; 2 the input is wrong. Results go to "
+        "stdout, as a table or with `--json` as one JSON document; progress and errors go to stderr.\n",
     ]
     with click.Context(group, info_name="nandlab") as above:
         for name in COMMANDS:
@@ -167,8 +167,8 @@ def _experiment() -> str:
     """The tables that choose nothing, and a whole experiment with every default."""
     parts = [
         "# An experiment\n",
-        "An experiment is one TOML file, a JSON file with the same keys, or `nandlab.Experiment` in Python. An "
-        "unknown key is refused with file, line and column. A number of bytes may have a unit, as in "
+        "An experiment is one TOML file, a JSON file with the same keys, or `nandlab.Experiment` in Python. "
+        "An unknown key is refused with file, line and column. A number of bytes may have a unit, as in "
         '`"128 MiB"`. Relative paths start from the folder of the file. `--set a.b=c` changes any key.\n',
     ]
     for table in (nandlab.Device, nandlab.Host, nandlab.Precondition):

@@ -44,6 +44,11 @@ read_share = 0.3
 profile = "k9l8g08u0m"
 capacity = "32 MiB"
 over_provisioning = 0.15
+
+[device.energy]
+read_nj = 1500
+program_nj = 4000
+erase_nj = 34000
 """
 
 
