@@ -29,7 +29,7 @@ class Trace:
     >>> trace.format
     'csv'
     >>> trace.frame(count=2)["op"].to_list()
-    ['W', 'W']
+    ['write', 'write']
     >>> experiment = nandlab.Experiment(workload=trace, ftl=nandlab.ftl.page())
     >>> experiment.resolve()["workload"]["trace"]["path"]
     'workloads/sqlite/wal.csv.gz'
@@ -91,7 +91,7 @@ class Trace:
         from_s: float | None = None,
         to_s: float | None = None,
     ) -> polars.DataFrame:
-        """Its requests: `time_us`, `op`, `sector`, `sectors`, `origin`, `device`.
+        """Its requests: `time_us`, `op` (read, write, trim, flush), `sector`, `sectors`, `origin`, `device`.
 
         Args:
             count: So many at most.
