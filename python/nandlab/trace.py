@@ -29,7 +29,7 @@ class Trace:
     >>> trace.format
     'csv'
     >>> trace.frame(count=2)["op"].to_list()
-    ['write', 'write']
+    ['write', 'flush']
     >>> experiment = nandlab.Experiment(workload=trace, ftl=nandlab.ftl.page())
     >>> experiment.resolve()["workload"]["trace"]["path"]
     'workloads/sqlite/wal.csv.gz'

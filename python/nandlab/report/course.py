@@ -54,11 +54,11 @@ def _ends(moved: list[int], most: int) -> list[int]:
         if now > before and (now - before) * most >= total:
             ends.append(at)
             before = now
-    left = total - before
-    if left:
-        if ends and 2 * left < before / len(ends):
-            ends.pop()
+    if total > before:
         ends.append(len(moved) - 1)
+    if len(ends) > 1 and 2 * (total - moved[ends[-2]]) < moved[ends[-2]] / (len(ends) - 1):
+        # The last one is a part of the one before.
+        del ends[-2]
     return ends
 
 
