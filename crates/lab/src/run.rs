@@ -14,8 +14,9 @@ use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
-    BlocksRecord, BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord, MatrixRow, Merges,
-    MountRecord, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped, Throughput, Wear,
+    BlocksRecord, BufferRecord, DeviceRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
+    MatrixRow, Merges, MountRecord, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped,
+    Throughput, Wear,
 };
 use crate::series::sample;
 use crate::source::Source;

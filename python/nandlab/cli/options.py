@@ -15,7 +15,21 @@ import click
 from nandlab.new_file import check_writable, readable
 from nandlab.units import percent, size
 
-EXPERIMENT = click.Path(exists=True, dir_okay=False, readable=True)
+
+class ExperimentFile(click.Path):
+    """The file of an experiment; a trace in its place is answered with an experiment that replays it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
+        """The path."""
+        path = super().convert(value, param, ctx)
+        if not str(path).endswith((".toml", ".json")):
+            from nandlab.cli.wrong_file import refuse_trace
+
+            refuse_trace(str(path))
+        return path
+
+
+EXPERIMENT = ExperimentFile(exists=True, dir_okay=False, readable=True)
 
 TAGGED = ("ftl", "workload", "index", "fs", "buffer")
 """Tables that hold exactly one of several named choices; a bare name takes it with its defaults."""

@@ -172,7 +172,7 @@ impl Experiment {
         let table: Table = typed::typed(&tree, "", &tree.root)?;
         let is_bare = table.fs.as_ref().is_some_and(|fs| fs.over() == Over::Flash);
         if table.ftl.is_none() && !is_bare {
-            return Err(tree.error("", Part::Key, "the experiment needs the key `ftl`".to_owned()));
+            return Err(tree.error("", Part::Key, "the experiment needs the key `ftl`, such as [ftl.page]".to_owned()));
         }
         let (device, mut notices) = Device::from_table(&tree, table.device, base, is_bare)?;
         let mut experiment = Self {
