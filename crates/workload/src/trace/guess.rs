@@ -91,10 +91,12 @@ impl Table<'_> {
         })
     }
 
+    /// The column of the most different numbers, of these the one of the largest.
     fn largest(&self, taken: &[usize]) -> Option<usize> {
+        let different = |at: usize| self.columns[at].iter().collect::<std::collections::BTreeSet<_>>().len();
         let sum = |at: usize| self.columns[at].iter().filter_map(|field| field.parse::<f64>().ok()).sum::<f64>();
         let free = (0..self.columns.len()).filter(|at| !taken.contains(at) && is_whole(&self.columns[*at]));
-        free.max_by(|&one, &other| sum(one).total_cmp(&sum(other)))
+        free.max_by(|&one, &other| different(one).cmp(&different(other)).then_with(|| sum(one).total_cmp(&sum(other))))
     }
 
     fn rises(&self, at: usize) -> bool {
@@ -256,6 +258,7 @@ mod tests {
         assert_eq!(told("5,1,7\n6,0,7\n9,1,7\n"), "");
         let found = told("0 R 100 8\n1 W 200 16\n2 W 200 16\n");
         assert!(found.contains("op = 2, address = 3, size = 4, time = 1"), "{found}");
+        assert!(told("0,W,0,8\n5,R,8,8\n").contains("address = 3, size = 4, time = 1"));
         assert!(told("time;op;lba;size\n0,5;W;10;8\n0,7;R;10;8\n").contains("address = \"lba\""));
         assert!(told("t,op,lba,size\n1,0,5,8\n2,1,9,8\n").contains("read = [\"0\"], write = [\"1\"]"));
     }
