@@ -1,4 +1,4 @@
-"""The first trace of somebody who has read nothing: every message says what to do next, and that then works."""
+"""The first trace of somebody who has read nothing: messages say what to do next, and that then works."""
 
 import re
 
@@ -6,7 +6,8 @@ import pytest
 from conftest import write
 
 TABLES = {
-    "offsets.csv": "timestamp,type,offset,length\n1697041234.1,Write,4096,4096\n1697041234.2,Read,8192,16384\n",
+    "offsets.csv": "timestamp,type,offset,length\n"
+    "1697041234.1,Write,4096,4096\n1697041234.2,Read,8192,16384\n",
     "blanks.txt": "0 R 100 8\n1 W 200 16\n2 W 200 16\n",
     "tabs.tsv": "# of mine\ntime_ms\trw\tsector\tnsectors\n0.1\tW\t0\t8\n0.2\tW\t8\t8\n",
     "flags.csv": "t_us;is_write_op;lba;blocks\n5;1;80;8\n9;0;80;8\n",
