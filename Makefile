@@ -20,7 +20,7 @@ CUTS ?= 200000
 FUZZ_SECONDS ?= 600
 FUZZ_VERSION := 0.13.2
 
-.PHONY: demo test build bench lint powercut fuzz test-long clean help prerequisites
+.PHONY: demo test build bench lint docs powercut fuzz test-long clean help prerequisites
 
 demo: build
 	@mkdir -p reports
@@ -42,6 +42,11 @@ lint: build $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# A dead link or an unknown page ends it. What it builds can be read without a server: reports/site/index.html.
+docs: build $(VENV)/.docs
+	@mkdir -p reports
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 # Quick forms of these three are part of `make test`.
 powercut: prerequisites
 	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 \
@@ -54,8 +59,9 @@ fuzz: prerequisites
 		mkdir -p corpus/$$target && \
 		cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
-test-long: prerequisites
+test-long: build $(VENV)/.dev
 	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --workspace --exclude nandlab-py
+	NANDLAB_LONG=1 $(BIN)/python -m pytest -rs
 
 clean:
 	rm -rf $(VENV) reports target fuzz/target python/nandlab/_native*.so
@@ -66,9 +72,10 @@ help:
 	@echo 'make test       every test, Rust and Python'
 	@echo 'make bench      how fast the simulator is on this machine'
 	@echo 'make lint       formatting and lints, Rust and Python'
+	@echo 'make docs       the documentation as a site, reports/site/index.html'
 	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'
 	@echo 'make fuzz       every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
-	@echo 'make test-long  the Rust tests, with as many power cuts as make powercut, and every fault'
+	@echo 'make test-long  every test, with as many power cuts as make powercut, every fault, the notebook, a browser'
 	@echo 'make clean      remove what the build made'
 
 prerequisites:
@@ -86,6 +93,11 @@ $(VENV)/.tools: python/requirements.txt | prerequisites
 
 $(VENV)/.dev: python/requirements-dev.txt $(VENV)/.tools
 	@echo 'installing the tools of development into $(VENV)'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+$(VENV)/.docs: python/requirements-docs.txt $(VENV)/.tools
+	@echo 'installing the tools of the documentation into $(VENV)'
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from nandlab.listing import lists
     from nandlab.result import Result
     from nandlab.sweeping import Sweep, sweep
+    from nandlab.trace import Trace
 
     __version__: str
 
@@ -47,6 +48,7 @@ __all__ = [
     "Result",
     "Run",
     "Sweep",
+    "Trace",
     "TraceError",
     "__version__",
     "buffer",
@@ -76,6 +78,7 @@ _HOME = {
     "Sweep": "sweeping",
     "explain": "explaining",
     "sweep": "sweeping",
+    "Trace": "trace",
     "lists": "listing",
 }
 

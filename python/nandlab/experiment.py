@@ -10,7 +10,7 @@ import reprlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from nandlab import _native
 from nandlab.config import Device, Host, Precondition
@@ -19,6 +19,9 @@ from nandlab.parquet import csv_beside, require_polars, to_parquet
 from nandlab.plain import plain, refused
 from nandlab.result import Result
 from nandlab.toml_text import toml_text, toml_value
+
+if TYPE_CHECKING:
+    from nandlab.trace import Trace
 
 Progress = Callable[[str, int, int], object]
 """Called with the phase, the requests done in it and the requests in all, some times a second.
@@ -49,7 +52,7 @@ class Experiment:
     like those of Python.
 
     Args:
-        workload: Exactly one workload.
+        workload: Exactly one workload; a `Trace` is one.
         ftl: Exactly one FTL; none below a file system on bare flash, or a real directory.
         index: The index that a workload of keys asks.
         fs: The file system that a workload of files uses.
@@ -86,7 +89,7 @@ class Experiment:
     def __init__(  # noqa: PLR0913 - one keyword for each table of the file
         self,
         *,
-        workload: Mapping[str, Any],
+        workload: Mapping[str, Any] | Trace,
         ftl: Mapping[str, Any] | None = None,
         index: Mapping[str, Any] | None = None,
         fs: Mapping[str, Any] | None = None,

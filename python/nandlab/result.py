@@ -8,11 +8,21 @@ The names are those of the JSON record that `nandlab run --json` prints. Units s
 from __future__ import annotations
 
 import copy
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+from nandlab.block_figures import Blocks, Lifetime, Sample, Wear
 from nandlab.buffer_counts import BufferCounts
 from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
+from nandlab.recycling_figures import Recyclings
 from nandlab.view import View
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import polars
+
+    from nandlab.report.pictures import Picture
 
 
 class Stopped(View):
@@ -84,31 +94,6 @@ class Merges(View):
     switch: int
     partial: int
     full: int
-
-
-class Recycled(View):
-    """What became of a log block: its valid pages, migrations before in its logical block, pages copied."""
-
-    number: int
-    written_pages: int
-    logical_block: int
-    kind: Literal["switch", "partial", "full", "migration", "dropped"]
-    evicted: bool
-    valid: int
-    migrations: int
-    copies: int
-    alpha: float | None
-
-
-class Recyclings(View):
-    """What became of the last log blocks of `[ftl.migration]`, and how migrations grow in a row."""
-
-    list: list[Recycled]
-    migration_valid: float | None
-    merge_valid: float | None
-    longest_row: int
-    slope: float | None
-    r2: float | None
 
 
 class Gc(View):
@@ -315,16 +300,6 @@ class Ram(View):
     total_bytes: int
 
 
-class Wear(View):
-    """P/E cycles of the blocks; `histogram` has pairs of cycles and blocks."""
-
-    min: int
-    mean: float
-    max: int
-    stddev: float
-    histogram: list[list[int]]
-
-
 class Faults(View):
     """What failed; retired blocks are out of use, lost pages had too many bit errors when they were moved."""
 
@@ -334,16 +309,6 @@ class Faults(View):
     uncorrectable_reads: int
     retired_blocks: int
     lost_pages: int
-
-
-class Sample(View):
-    """Where the run stood after so many requests: counts since its start, `waf` since the sample before."""
-
-    requests: int
-    time_us: float | None
-    waf: float | None
-    written_sectors: int
-    erases: int
 
 
 class DeviceFacts(View):
@@ -437,6 +402,8 @@ class Result(View):
     energy_j: Energy | None
     ram: Ram
     wear: Wear
+    blocks: Blocks
+    lifetime: Lifetime | None
     faults: Faults | None
     series: list[Sample]
     device: DeviceFacts
@@ -491,3 +458,54 @@ class Result(View):
         from nandlab.report import write_run
 
         write_run(self, path, command)
+
+    def frames(self) -> dict[str, polars.DataFrame]:
+        """The data behind every picture and table of the report, as frames of polars; see `nandlab.frames`.
+
+        >>> import nandlab
+        >>> experiment = nandlab.Experiment(
+        ...     workload=nandlab.workload.uniform(requests=20_000),
+        ...     ftl=nandlab.ftl.page(),
+        ...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+        ... )
+        >>> frames = experiment.run().frames()
+        >>> frames["latency"].columns[:4]
+        ['request', 'count', 'mean_us', 'p50_us']
+        >>> frames["matrix"]["programs"].sum() == experiment.run().flash.programs
+        True
+
+        """
+        from nandlab import frames
+
+        return {name: frames.frame(self, name) for name in frames.FRAMES}
+
+    def pictures(self) -> dict[str, Picture]:
+        """The pictures of the report by name; `.themed()` of one is a chart of Vega-Altair for a notebook.
+
+        What the run has nothing to show in is left out, such as latencies without time.
+        """
+        from nandlab.report.theme import require_vl_convert
+
+        require_vl_convert()
+        from nandlab.report.pictures import of_run
+
+        return of_run(self)
+
+    def plots(
+        self,
+        folder: str | os.PathLike[str],
+        form: Literal["svg", "png"] = "svg",
+        colours: Literal["light", "dark"] = "light",
+    ) -> list[Path]:
+        """Draws the pictures of the report into files of `folder`, which is made where it is missing.
+
+        Returns:
+            The files.
+
+        Raises:
+            OSError: With a sentence; the folder is then as it was.
+
+        """
+        from nandlab.report.plots import write_pictures
+
+        return write_pictures(self.pictures(), folder, form, colours)

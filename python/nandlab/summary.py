@@ -226,11 +226,12 @@ def _hits(buffer: BufferCounts | None) -> float | None:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a comparison: its title, its figure as text, and the number behind it."""
+    """A column of a comparison: title, figure as text, the number behind it, and whether high is good."""
 
     title: str
     number: Callable[[Result], float | None]
     text: Callable[[Any], str]
+    high: bool = False
 
 
 def _latency(kind: str, percentile: str) -> Callable[[Result], float | None]:
@@ -266,13 +267,15 @@ _COLUMNS = (
     Column(
         "energy", lambda result: None if result.energy_j is None else result.energy_j.total, units.energy_j
     ),
-    Column("buffer hits", lambda result: _hits(result.buffer), _percent),
+    Column("buffer hits", lambda result: _hits(result.buffer), _percent, high=True),
     Column(
         "index writes",
         lambda result: None if result.index is None else result.index.page_writes.total,
         units.count,
     ),
-    Column("pool hits", lambda result: index_figures.hit_share(result.index), index_figures.percent),
+    Column(
+        "pool hits", lambda result: index_figures.hit_share(result.index), index_figures.percent, high=True
+    ),
     Column(
         "transactions",
         lambda result: None if result.fs is None else result.fs.phases.transactions.time_us,

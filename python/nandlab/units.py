@@ -85,6 +85,18 @@ def duration_s(seconds: float) -> str:
     return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60:02} s"
 
 
+def span_s(seconds: float) -> str:
+    """A long time in the largest unit that leaves a number over 1.
+
+    >>> span_s(90), span_s(7200), span_s(3 * 86400), span_s(4 * 365.25 * 86400)
+    ('1.5 min', '2 h', '3 days', '4 years')
+    """
+    for unit, length in (("years", 365.25 * 86400), ("days", 86400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= length:
+            return f"{_scaled(seconds / length, 1, ('',)).rstrip()} {unit}"
+    return time_us(seconds * 1e6)
+
+
 def _scaled(value: float, step: int, names: tuple[str, ...]) -> str:
     index = 0
     while abs(value) >= step and index < len(names) - 1:

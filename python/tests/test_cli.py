@@ -188,7 +188,8 @@ def test_list_loads_nothing_heavy():
         "import sys, contextlib\nfrom nandlab.cli import group\n"
         "with contextlib.redirect_stdout(None):\n"
         "    group.main(['list', 'ftls', '--json'], standalone_mode=False)\n"
-        "heavy = {'vl_convert', 'polars', 'rich', 'asyncio', 'nandlab.report', 'nandlab.experiment'}\n"
+        "heavy = {'vl_convert', 'altair', 'great_tables', 'polars', 'rich', 'asyncio'}\n"
+        "heavy |= {'nandlab.report', 'nandlab.experiment'}\n"
         "print(*sorted(heavy & set(sys.modules)))"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

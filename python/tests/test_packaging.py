@@ -17,7 +17,7 @@ def test_what_runs_is_apart_from_the_tools_of_development():
     extra = named("\n".join(re.findall(r"\"[\w-]+>=[\d.]+\"", project.split("optional-dependencies]")[1])))
     pinned = named((ROOT / "python" / "requirements.txt").read_text(encoding="utf-8"))
     tools = named((ROOT / "python" / "requirements-dev.txt").read_text(encoding="utf-8"))
-    assert needed == {"altair", "click", "polars", "rich", "vl-convert-python"}
+    assert needed == {"altair", "click", "great-tables", "polars", "rich", "vl-convert-python"}
     # maturin builds the package, which a user of a wheel does not.
     assert pinned == needed | {"maturin"}
     assert extra == {"distributed"}

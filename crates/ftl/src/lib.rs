@@ -135,6 +135,9 @@ pub trait Ftl: Sized {
         Vec::new()
     }
 
+    /// What each block holds now, in the order of addresses.
+    fn blocks(&self) -> Vec<BlockState>;
+
     /// Derives every invariant anew from flash and compares.
     ///
     /// # Panics
@@ -176,6 +179,15 @@ impl<C> Variant<C> {
     fn map<D>(self, wrap: impl FnOnce(C) -> D) -> Variant<D> {
         Variant { name: self.name, config: wrap(self.config), is_tight: self.is_tight }
     }
+}
+
+/// What a block holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BlockState {
+    /// Pages that hold the newest copy of something; collection would have to copy them.
+    pub valid: u32,
+    /// Holds nothing, and can be filled: erased, or erased before its next use.
+    pub is_free: bool,
 }
 
 /// What an FTL did.

@@ -40,11 +40,11 @@ mod mount;
 mod tests;
 mod trim_notes;
 
-use crate::parts::block_table::BlockTable;
+use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::Frontier;
 use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::victim::{Victim, VictimPolicy};
-use crate::{error, Events, Ftl, FtlError, RamUse, Trims, Variant};
+use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
@@ -417,6 +417,14 @@ impl Ftl for PageMap {
 
     fn events(&self) -> Events {
         self.events
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        let state = |block| BlockState {
+            valid: self.table.valid_pages(block),
+            is_free: self.table.usage(block) == BlockUse::Free,
+        };
+        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

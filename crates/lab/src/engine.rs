@@ -5,6 +5,7 @@ use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request}
 use nandlab_buffer::{Buffer, Buffered, Counts, Placement};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
+pub(crate) use nandlab_ftl::BlockState;
 use nandlab_ftl::{Disk, Events, Ftl, FtlError, RamUse, Recycling};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::SpareStore;
@@ -99,6 +100,9 @@ pub(crate) trait Engine {
 
     /// The last log blocks that ended or were renewed, where the FTL keeps them.
     fn recyclings(&self) -> Vec<Recycling>;
+
+    /// What each block holds.
+    fn blocks(&self) -> Vec<BlockState>;
 
     /// The device below.
     fn chip(&self) -> &dyn Chip;
@@ -374,6 +378,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 
     fn recyclings(&self) -> Vec<Recycling> {
         self.disk.ftl().recyclings()
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        self.disk.ftl().blocks()
     }
 
     fn chip(&self) -> &dyn Chip {

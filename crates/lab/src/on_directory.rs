@@ -1,6 +1,6 @@
 //! A real directory as an engine: there is no device below, so nothing is counted and no time is simulated.
 
-use crate::engine::{BufferCounts, Chip, Door, Engine, Files};
+use crate::engine::{BlockState, BufferCounts, Chip, Door, Engine, Files};
 use nandlab_fs::posix::Posix;
 use nandlab_fs::FileSystem;
 use nandlab_ftl::{Events, RamUse, Recycling};
@@ -66,6 +66,10 @@ impl Engine for OnDirectory {
 
     fn buffer(&self) -> Option<BufferCounts> {
         None
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        Vec::new()
     }
 
     fn events(&self) -> Events {

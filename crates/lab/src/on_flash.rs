@@ -1,6 +1,6 @@
 //! A file system on bare flash as an engine.
 
-use crate::engine::{BufferCounts, Chip, Door, Engine, Files, NvramState};
+use crate::engine::{BlockState, BufferCounts, Chip, Door, Engine, Files, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FlashFs, FsConfig, FsError};
 use nandlab_ftl::{Events, RamUse, Recycling};
@@ -95,6 +95,11 @@ impl<N: Nand + Chip + 'static> Engine for OnFlash<N> {
 
     fn recyclings(&self) -> Vec<Recycling> {
         Vec::new()
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        let blocks = self.fs().blocks();
+        blocks.iter().map(|block| BlockState { valid: block.live, is_free: block.empty }).collect()
     }
 
     fn chip(&self) -> &dyn Chip {

@@ -1,5 +1,6 @@
 //! The result of a run: stable names, each with its unit. Serialized as JSON.
 
+mod blocks;
 mod buffer;
 mod device;
 mod fs;
@@ -8,6 +9,7 @@ mod mount;
 mod recycling;
 mod speed;
 
+pub use blocks::{BlockGroup, BlocksRecord, LifeRecord, LifetimeRecord, Sample, Wear};
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
 pub use device::{device_record, DeviceRecord};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
@@ -85,6 +87,10 @@ pub struct Record {
     pub ram: RamRecord,
     /// P/E cycles of the blocks at the end, preconditioning included.
     pub wear: Wear,
+    /// What the blocks hold at the end.
+    pub blocks: BlocksRecord,
+    /// How long the device lasts under this workload; null where nothing was written or no block was erased.
+    pub lifetime: Option<LifetimeRecord>,
     /// What failed, where faults were asked for.
     pub faults: Option<FaultRecord>,
     /// The run in the course of its requests; at most 200 samples.
@@ -373,47 +379,6 @@ pub struct RamRecord {
     pub total_bytes: u64,
 }
 
-/// P/E cycles over the blocks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Wear {
-    /// Fewest of a block.
-    pub min: u32,
-    /// Mean.
-    pub mean: f64,
-    /// Most of a block.
-    pub max: u32,
-    /// Standard deviation.
-    pub stddev: f64,
-    /// Cycles, and the number of blocks with so many; ascending.
-    pub histogram: Vec<(u32, u64)>,
-}
-
-impl Wear {
-    pub(crate) fn of(pe_cycles: &[u32]) -> Self {
-        let mut counts = BTreeMap::new();
-        for &cycles in pe_cycles {
-            *counts.entry(cycles).or_insert(0u64) += 1;
-        }
-        // Without a device there are no blocks.
-        let blocks = pe_cycles.len().max(1) as f64;
-        let mean = counts.iter().map(|(&cycles, &n)| f64::from(cycles) * n as f64).sum::<f64>() / blocks;
-        let squares = counts
-            .iter()
-            .map(|(&cycles, &n)| {
-                let distance = f64::from(cycles) - mean;
-                distance * distance * n as f64
-            })
-            .sum::<f64>();
-        Self {
-            min: counts.keys().next().copied().unwrap_or(0),
-            mean,
-            max: counts.keys().next_back().copied().unwrap_or(0),
-            stddev: (squares / blocks).sqrt(),
-            histogram: counts.into_iter().collect(),
-        }
-    }
-}
-
 /// What failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FaultRecord {
@@ -429,21 +394,6 @@ pub struct FaultRecord {
     pub retired_blocks: u64,
     /// Pages whose contents were lost to bit errors while they were moved.
     pub lost_pages: u64,
-}
-
-/// The state of a run after some of its requests.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Sample {
-    /// Requests so far.
-    pub requests: u64,
-    /// Simulated time so far, us; null without time.
-    pub time_us: Option<f64>,
-    /// Write amplification since the sample before; null where nothing was written.
-    pub waf: Option<f64>,
-    /// Sectors written so far.
-    pub written_sectors: u64,
-    /// Erases so far.
-    pub erases: u64,
 }
 
 impl Record {

@@ -14,9 +14,11 @@ use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
-    device_record, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, MatrixRow, Merges, MountRecord,
-    PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped, Throughput, Wear,
+    device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
+    MatrixRow, Merges, MountRecord, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped,
+    Throughput, Wear,
 };
+use crate::series::sample;
 use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
 use nandlab_fs::parts::collector::Counts as Collections;
@@ -86,6 +88,8 @@ pub(crate) struct Mark {
     pub(crate) events: Events,
     /// The number of the next recycling that the FTL keeps.
     recyclings: u64,
+    /// By block.
+    pe_cycles: Vec<u32>,
     buffer: Option<BufferCounts>,
     unreadable: u64,
     /// Garbage collection of a file system on bare flash.
@@ -100,6 +104,7 @@ impl Mark {
             time: engine.now(),
             events: engine.events(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
+            pe_cycles: engine.chip().pe_cycles().to_vec(),
             buffer: engine.buffer(),
             unreadable: engine.unreadable(),
             collections: engine.collections(),
@@ -361,7 +366,7 @@ impl<'a> Run<'a> {
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
         let ram = self.engine.ram();
-        let wear = Wear::of(self.engine.chip().pe_cycles());
+        let wear = Wear::of(&end.pe_cycles);
         let device = &self.experiment.device;
         let buffers = end.buffer.zip(start.buffer);
         let buffer =
@@ -408,6 +413,13 @@ impl<'a> Run<'a> {
             }),
             ram: ram_record(ram),
             wear,
+            blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
+            lifetime: LifetimeRecord::of(
+                device.profile.rules.endurance,
+                (&start.pe_cycles, &end.pe_cycles),
+                host.written_sectors,
+                time.map(us),
+            ),
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
             device: device_record(device, self.sizing),
@@ -432,18 +444,6 @@ impl<'a> Run<'a> {
             lost_pages: events.lost_pages,
         })
     }
-}
-
-/// Adds a sample of the run to its series, which is one of the device.
-pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
-    if engine.sectors() == 0 {
-        return;
-    }
-    let counted = engine.matrix().total();
-    let before = start.matrix.total();
-    let erases = (counted.erase_shares - before.erase_shares) / nandlab_nand::ERASE_SHARE;
-    let time = engine.now() - start.time;
-    meter.series.add(&meter.host, counted.programs() - before.programs(), erases, time);
 }
 
 fn ram_record(ram: RamUse) -> RamRecord {

@@ -1,8 +1,10 @@
 //! The course of a run: at most 200 samples, whatever its length.
 
+use crate::engine::Engine;
+use crate::meter::Meter;
 use crate::record::{HostCounts, Sample};
-use crate::run::waf;
-use nandlab_nand::Time;
+use crate::run::{waf, Mark};
+use nandlab_nand::{Time, ERASE_SHARE};
 
 /// Samples of a run.
 #[derive(Debug)]
@@ -13,8 +15,15 @@ pub(crate) struct Series {
     next: u64,
     keeps_time: bool,
     sectors_per_page: u32,
-    /// Programs at each sample: write amplification is that of the time in between.
-    programs: Vec<u64>,
+}
+
+/// What the device did until a sample.
+#[derive(Clone, Copy)]
+struct Below {
+    programs: u64,
+    erases: u64,
+    free_blocks: u64,
+    time: Time,
 }
 
 const MAX_SAMPLES: usize = 200;
@@ -23,7 +32,7 @@ impl Series {
     /// For a run of about `total` requests; 0: not known.
     pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
         let every = total.div_ceil(MAX_SAMPLES as u64).max(1);
-        Self { samples: Vec::new(), every, next: every, keeps_time, sectors_per_page, programs: Vec::new() }
+        Self { samples: Vec::new(), every, next: every, keeps_time, sectors_per_page }
     }
 
     /// Forgets what was sampled so far, of a run of unknown length.
@@ -40,22 +49,28 @@ impl Series {
         requests >= self.next
     }
 
-    pub(crate) fn add(&mut self, host: &HostCounts, programs: u64, erases: u64, time: Time) {
-        let last = self.samples.last().map_or(0, |sample| sample.requests);
-        if host.requests == last {
+    /// Whether no request came since the last sample.
+    fn has(&self, requests: u64) -> bool {
+        requests == self.samples.last().map_or(0, |sample| sample.requests)
+    }
+
+    fn add(&mut self, host: &HostCounts, below: Below) {
+        if self.has(host.requests) {
             return;
         }
         if self.samples.len() == MAX_SAMPLES {
             self.thin();
         }
         self.next = host.requests + self.every;
-        self.programs.push(programs);
         self.samples.push(Sample {
             requests: host.requests,
-            time_us: self.keeps_time.then(|| time as f64 / 1000.0),
+            time_us: self.keeps_time.then(|| below.time as f64 / 1000.0),
             waf: None,
+            read_sectors: host.read_sectors,
             written_sectors: host.written_sectors,
-            erases,
+            programs: below.programs,
+            erases: below.erases,
+            free_blocks: below.free_blocks,
         });
     }
 
@@ -66,27 +81,43 @@ impl Series {
             at += 1;
             at % 2 == 0
         });
-        at = 0;
-        self.programs.retain(|_| {
-            at += 1;
-            at % 2 == 0
-        });
         self.every *= 2;
     }
 
     pub(crate) fn into_samples(mut self) -> Vec<Sample> {
         let (mut written, mut programs) = (0, 0);
-        for (sample, &now) in self.samples.iter_mut().zip(&self.programs) {
-            sample.waf = waf(now - programs, self.sectors_per_page, sample.written_sectors - written);
-            (written, programs) = (sample.written_sectors, now);
+        for sample in &mut self.samples {
+            // That of the time since the sample before.
+            sample.waf = waf(sample.programs - programs, self.sectors_per_page, sample.written_sectors - written);
+            (written, programs) = (sample.written_sectors, sample.programs);
         }
         self.samples
     }
 }
 
+/// Adds a sample of the run to its series.
+pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
+    // A directory has no course of its own.
+    if engine.sectors() == 0 || meter.series.has(meter.host.requests) {
+        return;
+    }
+    let (counted, before) = (engine.matrix().total(), start.matrix.total());
+    let below = Below {
+        programs: counted.programs() - before.programs(),
+        erases: (counted.erase_shares - before.erase_shares) / ERASE_SHARE,
+        free_blocks: engine.blocks().iter().filter(|block| block.is_free).count() as u64,
+        time: engine.now() - start.time,
+    };
+    meter.series.add(&meter.host, below);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn below(programs: u64, erases: u64) -> Below {
+        Below { programs, erases, free_blocks: 0, time: 0 }
+    }
 
     fn series(total: u64, requests: u64) -> Vec<Sample> {
         let mut series = Series::new(total, false, 8);
@@ -95,10 +126,10 @@ mod tests {
             host = HostCounts { requests: n, written_sectors: n * 8, ..host };
             if series.is_due(n) {
                 // Twice as many programs in the second half.
-                series.add(&host, n + n.saturating_sub(requests / 2), n / 64, 0);
+                series.add(&host, below(n + n.saturating_sub(requests / 2), n / 64));
             }
         }
-        series.add(&host, requests + requests / 2, requests / 64, 0);
+        series.add(&host, below(requests + requests / 2, requests / 64));
         series.into_samples()
     }
 

@@ -129,7 +129,7 @@ fn refused(mistakes: &[Mistake<'_>]) {
 #[test]
 fn every_mistake_gets_a_sentence_with_its_place() {
     refused(&[
-        ("[workload.uniform]\n", "", None, "the experiment needs the key `ftl`"),
+        ("[workload.uniform]\n", "", None, "the experiment needs the key `ftl`, such as [ftl.page]"),
         (
             "workload = 3\n[ftl.page]",
             "workload",

@@ -23,10 +23,15 @@ from nandlab.cli.options import (
     vary_option,
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.plots import plots_of, plots_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nandlab.batch import Outcome, State
+    from nandlab.cli.plots import Plots
     from nandlab.experiment import Experiment
+    from nandlab.result import Result
 
 
 @click.command("compare")
@@ -34,6 +39,14 @@ if TYPE_CHECKING:
 @vary_option
 @sets_option
 @report_option
+@plots_options
+@click.option(
+    "--seeds",
+    metavar="N",
+    type=click.IntRange(min=1, max=1000),
+    default=1,
+    help="Run each with N seeds, one after the other from its own, and say mean and 95 % interval.",
+)
 @click.option(
     "--jobs", type=click.IntRange(min=1), help="Experiments at once; one for each processor by default."
 )
@@ -43,8 +56,10 @@ def command(  # noqa: PLR0913 - one for each option
     axes: list[Axis],
     sets: list[Pair],
     report: str | None,
+    seeds: int,
     jobs: int | None,
     as_json: bool,
+    **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
     """Run every FILE, with every combination of the --vary values, and compare.
 
@@ -53,31 +68,79 @@ def command(  # noqa: PLR0913 - one for each option
     from nandlab.batch import run_all
     from nandlab.cli.progress import Waiting
 
+    plots = plots_of(drawn)
     chosen = designs(files, axes, sets)
     experiments = _resolved(chosen)
     _say_twins(chosen, experiments)
-    refuse_overwriting({"--report": report}, [path for each in experiments for path in each.inputs()])
+    inputs = [path for each in experiments for path in each.inputs()]
+    refuse_overwriting({"--report": report}, inputs)
+    each_seed = _with_seeds(experiments, seeds)
     with Waiting() as waiting:
-        outcomes, stopped = run_all(experiments, jobs, lambda state: _show(waiting, state))
+        all_outcomes, stopped = run_all(each_seed, jobs, lambda state: _show(waiting, state))
+    outcomes = [_of_all_seeds(all_outcomes[at : at + seeds]) for at in range(0, len(all_outcomes), seeds)]
+    repeats = [
+        [outcome.result for outcome in all_outcomes[at + 1 : at + seeds] if outcome.result is not None]
+        for at in range(0, len(all_outcomes), seeds)
+    ]
     if as_json:
-        print_json({"runs": [_document(*pair) for pair in zip(chosen, outcomes, strict=True)]})
+        print_json({"runs": [_document(*each) for each in zip(chosen, outcomes, repeats, strict=True)]})
     else:
-        _print(chosen, outcomes)
+        _print(chosen, outcomes, repeats)
+    for design, outcome in zip(chosen, outcomes, strict=True):
+        if outcome.result is None or outcome.error is not None:
+            say(f"error: {design.name}: {_why(outcome)}")
+    if report is not None or plots is not None:
+        _draw(chosen, outcomes, repeats, report, plots, as_json, inputs)
+    return _status(outcomes, stopped)
+
+
+def _with_seeds(experiments: Sequence[Experiment], seeds: int) -> list[Experiment]:
+    """Each experiment with its own seed and those that follow it."""
+    if seeds == 1:
+        return list(experiments)
+    first = [each.resolve()["seed"] for each in experiments]
+    return [
+        each if at == 0 else each.replace(seed=(seed + at) % 2**63)
+        for each, seed in zip(experiments, first, strict=True)
+        for at in range(seeds)
+    ]
+
+
+def _of_all_seeds(outcomes: Sequence[Outcome]) -> Outcome:
+    """What became of a design: the result of its first seed, with the first error of any."""
+    from nandlab.batch import Outcome
+
+    errors = [outcome.error for outcome in outcomes if outcome.error is not None]
+    return Outcome(result=outcomes[0].result, error=errors[0] if errors else None)
+
+
+def _draw(  # noqa: PLR0913 - what is drawn, and where it goes
+    chosen: Sequence[Design],
+    outcomes: Sequence[Outcome],
+    repeats: Sequence[Sequence[Result]],
+    report: str | None,
+    plots: Plots | None,
+    as_json: bool,
+    inputs: list[Path],
+) -> None:
     pairs = [
         (design.labels, outcome.result or _why(outcome))
         for design, outcome in zip(chosen, outcomes, strict=True)
     ]
-    for design, outcome in zip(chosen, outcomes, strict=True):
-        if outcome.result is None or outcome.error is not None:
-            say(f"error: {design.name}: {_why(outcome)}")
-    if report is not None and any(outcome.result is not None for outcome in outcomes):
+    if all(outcome.result is None for outcome in outcomes):
+        where = report or (plots.folder if plots is not None else "")
+        what = "report was" if report is not None else "pictures were"
+        say(f"no {what} written: there is no result to put into {where}")
+        return
+    if report is not None:
         from nandlab.report import write_comparison
 
-        write_comparison(pairs, report, shlex.join(["nandlab", *sys.argv[1:]]))
+        write_comparison(pairs, report, shlex.join(["nandlab", *sys.argv[1:]]), repeats)
         say_path(report, as_json)
-    elif report is not None:
-        say(f"no report was written: there is no result to put into {report}")
-    return _status(outcomes, stopped)
+    if plots is not None:
+        from nandlab.report.comparison import Runs, pictures
+
+        plots.write(pictures(Runs(pairs, repeats)), inputs)
 
 
 def _resolved(chosen: Sequence[Design]) -> list[Experiment]:
@@ -107,28 +170,32 @@ def _show(waiting, state: State) -> None:  # noqa: ANN001 - a Waiting, imported 
     waiting.update("experiments", state.share(), f"{state.finished} of {state.total} done")
 
 
-def _document(design: Design, outcome: Outcome) -> dict[str, Any]:
+def _document(design: Design, outcome: Outcome, repeats: Sequence[Result]) -> dict[str, Any]:
     return {
         "name": design.name,
         "file": design.file,
         "labels": design.labels,
         "set": design.sets,
         "result": None if outcome.result is None else outcome.result.to_dict(),
+        "repeats": [result.to_dict() for result in repeats],
         "error": None if outcome.error is None else str(outcome.error),
     }
 
 
-def _print(chosen: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
+def _print(
+    chosen: Sequence[Design], outcomes: Sequence[Outcome], repeats: Sequence[Sequence[Result]]
+) -> None:
     from nandlab import summary
+    from nandlab.best import Figure
 
     columns = summary.columns([outcome.result for outcome in outcomes if outcome.result is not None])
     labels = list(chosen[0].labels)
     states = [_state(outcome) for outcome in outcomes]
     rows = []
-    for design, outcome, state in zip(chosen, outcomes, states, strict=True):
+    for design, outcome, again, state in zip(chosen, outcomes, repeats, states, strict=True):
         row = [design.labels[title] for title in labels]
         if outcome.result is not None:
-            row += [column.text(column.number(outcome.result)) for column in columns]
+            row += [Figure.of(column, [outcome.result, *again]).text for column in columns]
         row += [""] * (len(labels) + len(columns) - len(row))
         rows.append(row + [state] * any(states))
     # Short lines, so that the table fits a terminal of 80 columns.
@@ -137,6 +204,10 @@ def _print(chosen: Sequence[Design], outcomes: Sequence[Outcome]) -> None:
     print_table(rows, titles, right=range(len(labels), len(labels) + len(columns)))
     if columns:
         click.echo(f"\n{summary.NOTE}")
+    if any(repeats):
+        click.echo(
+            f"Means over {1 + max(map(len, repeats))} seeds, ± half the 95 % interval where they differ."
+        )
 
 
 def _why(outcome: Outcome) -> str:

@@ -13,7 +13,21 @@ import click
 from nandlab.new_file import check_writable, readable
 from nandlab.varied import Pair, label, override, split_commas, titles_of
 
-EXPERIMENT = click.Path(exists=True, dir_okay=False, readable=True)
+
+class ExperimentFile(click.Path):
+    """The file of an experiment; a trace in its place is answered with an experiment that replays it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click's
+        """The path."""
+        path = super().convert(value, param, ctx)
+        if not str(path).endswith((".toml", ".json")):
+            from nandlab.cli.wrong_file import refuse_trace
+
+            refuse_trace(str(path))
+        return path
+
+
+EXPERIMENT = ExperimentFile(exists=True, dir_okay=False, readable=True)
 
 
 def _sets(_ctx: click.Context, _parameter: click.Parameter, given: tuple[str, ...]) -> list[Pair]:
@@ -32,7 +46,7 @@ def _split(text: str, option: str) -> Pair:
 def _report(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
     if path is not None:
         writable(path)
-        from nandlab.report.charts import require_vl_convert
+        from nandlab.report.theme import require_vl_convert
 
         require_vl_convert()
     return path

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,7 @@ from nandlab.cli.options import (
     writable,
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.plots import plots_of, plots_options
 
 if TYPE_CHECKING:
     from nandlab.experiment import Experiment
@@ -44,6 +45,7 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 @experiment_argument()
 @sets_option
 @report_option
+@plots_options
 @click.option(
     "--op-log",
     metavar="FILE",
@@ -51,7 +53,14 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     help="Write every flash operation with time, die, origin and cause: .csv, .csv.gz or .parquet.",
 )
 @json_option
-def command(file: str, sets: list[Pair], report: str | None, op_log: str | None, as_json: bool) -> int:
+def command(  # noqa: PLR0913 - one for each option
+    file: str,
+    sets: list[Pair],
+    report: str | None,
+    op_log: str | None,
+    as_json: bool,
+    **drawn: Any,  # noqa: ANN401 - options
+) -> int:
     """Run the experiment in FILE and print what it cost.
 
     Ctrl-C stops it and prints what it has come to, marked partial, with exit status 1; so does a device that
@@ -62,6 +71,7 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     from nandlab.experiment import Experiment
     from nandlab.parquet import csv_beside
 
+    plots = plots_of(drawn)
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
     refuse_overwriting({"--report": report, "--op-log": op_log}, experiment.inputs())
     log_error: OSError | None = None
@@ -91,6 +101,8 @@ def command(file: str, sets: list[Pair], report: str | None, op_log: str | None,
     if report is not None:
         result.report(report, command=shlex.join(["nandlab", *sys.argv[1:]]))
         say_path(report, as_json)
+    if plots is not None:
+        plots.write(result.pictures(), experiment.inputs())
     if log_error is not None:
         say(f"error: {log_error}")
     if outcome.error is not None:

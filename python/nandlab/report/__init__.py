@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nandlab.new_file import write_whole
-from nandlab.report.comparison import comparison_page
-from nandlab.report.run import run_page
-from nandlab.result import Result
+from nandlab.report.theme import require_vl_convert
 
 if TYPE_CHECKING:
     from nandlab.reproduce import Reproduction
+    from nandlab.result import Result
 
 
 def write_run(result: Result, path: str | os.PathLike[str], command: str | None = None) -> None:
@@ -26,6 +25,9 @@ def write_run(result: Result, path: str | os.PathLike[str], command: str | None 
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
+    require_vl_convert()
+    from nandlab.report.run import run_page
+
     write_whole(path, run_page(result, command).encode(errors="backslashreplace"))
 
 
@@ -33,6 +35,7 @@ def write_comparison(
     runs: Sequence[tuple[dict[str, str], Result | str]],
     path: str | os.PathLike[str],
     command: str | None = None,
+    repeats: Sequence[Sequence[Result]] = (),
 ) -> None:
     """Writes the report of several runs, each with the labels that set it apart from the others.
 
@@ -41,12 +44,16 @@ def write_comparison(
             At least one has a result.
         path: The file; an old one is replaced once the new one is whole.
         command: The command line that remakes the report, printed in it.
+        repeats: For each run, its results with other seeds: figures are then means with an interval.
 
     Raises:
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    write_whole(path, comparison_page(runs, command).encode(errors="backslashreplace"))
+    require_vl_convert()
+    from nandlab.report.comparison import comparison_page
+
+    write_whole(path, comparison_page(runs, command, repeats).encode(errors="backslashreplace"))
 
 
 def write_reproduction(

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nandlab import summary, units
-from nandlab.report import charts, html, parts
+from nandlab import frames, summary, units
+from nandlab.best import Figure, best_of_groups
+from nandlab.report import compared, html, parts, tables, theme
+from nandlab.report.course import gathered
+from nandlab.report.pictures import WINDOWED, Picture
 from nandlab.result import Result
 
-MOST_COLOURS = len(charts.COLOURS)
+MOST_COLOURS = len(theme.COLOURS)
 
 Labels = dict[str, str]
 
@@ -26,6 +29,8 @@ class Shown:
     """The workload, where several are compared."""
     design: str
     """What sets it apart within its panel."""
+    repeats: Sequence[Result] = ()
+    """The same with other seeds."""
 
     @property
     def name(self) -> str:
@@ -39,6 +44,8 @@ class Runs:
     """What is compared, in order: labels, and a result or the sentence that says why there is none."""
 
     pairs: Sequence[tuple[Labels, Result | str]]
+    repeats: Sequence[Sequence[Result]] = ()
+    """For each of them, the results with other seeds."""
 
     @cached_property
     def titles(self) -> list[str]:
@@ -63,14 +70,16 @@ class Runs:
     def shown(self) -> list[Shown]:
         """Those with a result."""
         rest = [title for title in self.titles if title not in self.panel_titles]
+        repeats = self.repeats or [()] * len(self.pairs)
         return [
             Shown(
                 labels,
                 result,
                 _name(labels, self.panel_titles),
                 _name(labels, rest) + (" (partial)" if result.partial else ""),
+                again,
             )
-            for labels, result in self.pairs
+            for (labels, result), again in zip(self.pairs, repeats, strict=True)
             if isinstance(result, Result)
         ]
 
@@ -94,9 +103,14 @@ def _name(labels: Labels, titles: Sequence[str]) -> str:
     return summary.run_name({title: labels[title] for title in titles})
 
 
-def comparison_page(pairs: Sequence[tuple[Labels, Result | str]], command: str | None) -> str:
+def comparison_page(
+    pairs: Sequence[tuple[Labels, Result | str]],
+    command: str | None,
+    repeats: Sequence[Sequence[Result]] = (),
+) -> str:
     """The page as text; at least one run has a result."""
-    runs = Runs(pairs)
+    runs = Runs(pairs, repeats)
+    drawn = pictures(runs)
     workloads = list(dict.fromkeys(summary.workload_name(result) for result in runs.results))
     count = len(pairs)
     return html.page(
@@ -104,26 +118,78 @@ def comparison_page(pairs: Sequence[tuple[Labels, Result | str]], command: str |
         f"Workload: {', '.join(workloads)}. nandlab {runs.results[0].version}.",
         [
             _warning(runs),
-            html.section(
-                "What they cost",
-                _headline(runs),
-                note=f"{summary.NOTE} Darker: more than others in the column.",
-            ),
-            html.section("Write amplification by cause", _waf(runs)),
+            html.section("What they cost", _headline(runs), note=_how_to_read(runs)),
+            html.section("Write amplification by cause", _figure(drawn, "waf")),
             html.section(
                 "Who made the device erase",
                 _origins(runs),
                 note="Share of the erases by the part of the host whose pages were erased.",
             ),
-            html.section("Write latency", _latency(runs)),
-            html.section("Wear", _wear(runs)),
-            html.section("Write amplification over the run", _over_time(runs), note=parts.WINDOWED),
+            html.section("Write latency", _figure(drawn, "latency")),
+            html.section("Wear", _figure(drawn, "wear") or html.paragraph("No block was erased.")),
+            html.section("Lifetime", _figure(drawn, "lifetime")),
+            html.section("Energy", _figure(drawn, "energy")),
+            html.section(
+                "The course of the runs",
+                *(html.titled(title, _figure(drawn, name)) for name, title in COURSES.items()),
+                note=WINDOWED,
+            ),
+            html.section("Memory that firmware would need", _figure(drawn, "ram")),
             html.section(
                 "Each design", *_details(runs), note="Matrix, latencies, memory and the experiment of each."
             ),
-            html.section("Make it again", parts.remake(command, runs.results)),
+            html.section("Make it again", parts.remake(command, [*runs.results, *_again(runs)])),
         ],
     )
+
+
+COURSES = {
+    "waf-over-time": "write amplification",
+    "throughput-over-time": "throughput",
+    "free-blocks-over-time": "free blocks",
+}
+
+
+def _again(runs: Runs) -> list[Result]:
+    return [result for run in runs.shown for result in run.repeats]
+
+
+def _figure(drawn: dict[str, Picture], name: str) -> str:
+    picture = drawn.get(name)
+    return "" if picture is None else html.figure(picture.svg(), picture.caption)
+
+
+def pictures(runs: Runs) -> dict[str, Picture]:
+    """The pictures of a comparison by name; those that have nothing to show are left out."""
+    drawn: dict[str, Picture | None] = {
+        "waf": _waf(runs),
+        "latency": _latency(runs),
+        "wear": _wear(runs),
+        "lifetime": _lifetime(runs),
+        "energy": _energy(runs),
+        "waf-over-time": _over_time(runs, "waf", "WAF (ratio)"),
+        "throughput-over-time": _over_time(runs, "mb_per_s", "read and written (MB/s)"),
+        "free-blocks-over-time": _over_time(runs, "free_blocks", "free blocks"),
+        "ram": _ram(runs),
+    }
+    return {name: picture for name, picture in drawn.items() if picture is not None}
+
+
+def _how_to_read(runs: Runs) -> str:
+    seeds = 1 + max((len(run.repeats) for run in runs.shown), default=0)
+    if seeds > 1:
+        said = (
+            f"Means over {seeds} seeds, ± half the 95 % interval where they differ; ★: the best, where its "
+            "interval meets no other. Pictures and details are those of the first seed."
+        )
+    elif len(runs.shown) > 1:
+        said = (
+            "★: the best. One seed does not tell whether a small difference is chance; --seeds 5 does. A "
+            "trace gives the same figures with every seed, unless the design draws at random."
+        )
+    else:
+        said = ""
+    return f"{summary.NOTE} Darker: more than others in the column. {said}".strip()
 
 
 def _warning(runs: Runs) -> str:
@@ -141,49 +207,53 @@ def _warning(runs: Runs) -> str:
 
 
 def _headline(runs: Runs) -> str:
+    """The table; a run without a result has its reason in the last column."""
     columns = summary.columns(runs.results)
     states = any(not isinstance(result, Result) or result.partial for _, result in runs.pairs)
-    titles = [*(summary.plain(title) for title in runs.titles), *(column.title for column in columns)]
-    peaks = [_peak([column.number(result) or 0 for result in runs.results]) for column in columns]
-    rows: list[list[str | html.Wide]] = []
-    heat: list[list[float]] = []
-    for labels, result in runs.pairs:
-        if not isinstance(result, Result):
-            rows.append([*labels.values(), html.Wide(result, len(columns) + 1)])
-            heat.append([])
-            continue
-        numbers = [column.number(result) for column in columns]
-        texts = [column.text(number) for column, number in zip(columns, numbers, strict=True)]
-        state = [html.Wide(parts.stopped(result), 1) if result.partial else ""] * states
-        rows.append([*labels.values(), *texts, *state])
-        shares = ((number or 0) / peak for number, peak in zip(numbers, peaks, strict=True))
-        heat.append([0.0] * len(labels) + list(shares))
-    right = range(len(runs.titles), len(titles))
-    return html.table([*titles, *[""] * states], rows, right, heat, _starts(runs))
-
-
-def _starts(runs: Runs) -> list[int]:
-    """Rows where another workload begins."""
-    panels = [_name(labels, runs.panel_titles) for labels, _ in runs.pairs]
-    return [at for at in range(1, len(panels)) if panels[at] != panels[at - 1]]
+    own = [title for title in runs.titles if title not in runs.panel_titles or len(runs.panels) < 2]
+    titles = [*map(summary.plain, own), *(column.title for column in columns), *[""] * states]
+    shown = {id(run.labels): run for run in runs.shown}
+    each = [shown.get(id(labels)) for labels, _ in runs.pairs]
+    cells = [
+        [Figure.of(column, [run.result, *run.repeats]) if run else None for column in columns] for run in each
+    ]
+    groups = [_name(labels, runs.panel_titles) if len(runs.panels) > 1 else "" for labels, _ in runs.pairs]
+    # What was stopped may have the least of everything.
+    whole = [
+        line if run and not run.result.partial else [None] * len(columns)
+        for run, line in zip(each, cells, strict=True)
+    ]
+    best = best_of_groups(columns, whole, groups)
+    peaks = [_peak([one.mean or 0 for one in line if one]) for line in zip(*cells, strict=True)]
+    rows, heat, marks = [], [], []
+    for (labels, result), line, line_best in zip(runs.pairs, cells, best, strict=True):
+        texts = [units.NO_VALUE if one is None else one.text for one in line]
+        state = (parts.stopped(result) if isinstance(result, Result) else result) if states else ""
+        rows.append([*(labels[title] for title in own), *texts, *[state] * states])
+        shares = [(one.mean or 0) / peak if one else 0.0 for one, peak in zip(line, peaks, strict=True)]
+        heat.append([0.0] * len(own) + shares + [0.0] * states)
+        marks.append([False] * len(own) + line_best + [False] * states)
+    numbers = range(len(own), len(own) + len(columns))
+    return tables.in_page(tables.comparison(titles, rows, numbers, heat, marks, groups))
 
 
 def _peak(numbers: Sequence[float]) -> float:
     """The largest; where all are equal, so much that none of them stands out."""
-    return max(numbers) if min(numbers) < max(numbers) else float("inf")
+    return max(numbers) if numbers and min(numbers) < max(numbers) else float("inf")
 
 
-def _waf(runs: Runs) -> str:
+def _waf(runs: Runs) -> Picture | None:
     rows: list[dict[str, Any]] = [
-        {"design": run.design, "panel": run.panel, "cause": summary.plain(cause), "waf": part}
+        {"design": run.design, "panel": run.panel, "cause": summary.plain(cause), "value": part}
         for run in runs.shown
         for cause, part in run.result.waf_by_cause().items()
     ]
     totals: dict[str, float] = {}
     for row in rows:
-        totals[row["cause"]] = totals.get(row["cause"], 0.0) + row["waf"]
+        totals[row["cause"]] = totals.get(row["cause"], 0.0) + row["value"]
     causes = sorted(totals, key=lambda cause: (cause != "host", cause != "gc", -totals[cause]))
-    return html.figure(charts.waf_bars(rows, runs.designs, causes, runs.panels)) if rows else ""
+    title = "write amplification (flash programs / host writes)"
+    return compared.stacked(rows, "cause", causes, runs.designs, runs.panels, title) if rows else None
 
 
 def _origins(runs: Runs) -> str:
@@ -207,27 +277,24 @@ def _origins(runs: Runs) -> str:
     return html.table(titles, rows, range(len(runs.titles), len(titles)), heat, starts)
 
 
-def _over_time(runs: Runs) -> str:
+def _over_time(runs: Runs, figure: str, title: str) -> Picture | None:
     colours, rest = _colours_and_panels(runs)
-    rows: list[dict[str, Any]] = [
-        {
-            "requests": requests,
-            "waf": waf,
-            "colour": _name(run.labels, colours),
-            "panel": _name(run.labels, rest),
-        }
-        for run in runs.shown
-        for requests, waf in charts.windows(
-            (sample.requests, sample.written_sectors, sample.waf) for sample in run.result.series
-        )
-        if waf
-    ]
-    if not rows:
-        return ""
-    names = list(dict.fromkeys(row["colour"] for row in rows))
+    rows: list[dict[str, Any]] = []
+    for run in runs.shown:
+        line, panel = _name(run.labels, colours), _name(run.labels, rest)
+        for one in gathered(run.result, by_writes=figure == "waf").iter_rows(named=True):
+            moved = one["read_mb_per_s"]
+            one["mb_per_s"] = None if moved is None else moved + one["written_mb_per_s"]
+            if one[figure] is not None:
+                rows.append(
+                    {"requests": one["requests"], "value": float(one[figure]), "line": line, "panel": panel}
+                )
+    if len(rows) <= len(runs.shown):
+        return None
+    names = list(dict.fromkeys(row["line"] for row in rows))
     panels = list(dict.fromkeys(row["panel"] for row in rows))
-    title = summary.plain(colours[0]) if len(colours) == 1 else None
-    return html.figure(charts.over_time(rows, names, title, panels))
+    line_title = summary.plain(colours[0]) if len(colours) == 1 else None
+    return compared.over_time(rows, names, line_title, panels, title)
 
 
 def _colours_and_panels(runs: Runs) -> tuple[list[str], list[str]]:
@@ -249,7 +316,7 @@ def _values(runs: Runs, title: str) -> set[str]:
     return {run.labels[title] for run in runs.shown}
 
 
-def _latency(runs: Runs) -> str:
+def _latency(runs: Runs) -> Picture | None:
     percentiles = {"p50": "p50", "p99": "p99", "p999": "p99.9", "max": "longest"}
     rows = []
     for run in runs.shown:
@@ -261,18 +328,65 @@ def _latency(runs: Runs) -> str:
                     {"design": run.design, "panel": run.panel, "percentile": title, "latency_us": value}
                 )
     names = list(percentiles.values())
-    return html.figure(charts.latency_ranges(rows, runs.designs, names, runs.panels)) if rows else ""
+    return compared.latency(rows, runs.designs, names, runs.panels) if rows else None
 
 
-def _wear(runs: Runs) -> str:
+def _wear(runs: Runs) -> Picture | None:
     rows = [
         {"design": run.design, "panel": run.panel, "min": wear.min, "mean": wear.mean, "max": wear.max}
         for run in runs.shown
         for wear in [run.result.wear]
     ]
-    if not any(row["max"] for row in rows):
-        return html.paragraph("No block was erased.")
-    return html.figure(charts.wear_ranges(rows, runs.designs, runs.panels))
+    return compared.wear(rows, runs.designs, runs.panels) if any(row["max"] for row in rows) else None
+
+
+def _lifetime(runs: Runs) -> Picture | None:
+    rows = [
+        {
+            "design": run.design,
+            "panel": run.panel,
+            "first": life.first_block.host_bytes / 1e9,
+            "even": life.even.host_bytes / 1e9,
+        }
+        for run in runs.shown
+        if (life := run.result.lifetime) is not None
+    ]
+    return compared.lifetime(rows, runs.designs, runs.panels) if rows else None
+
+
+def _energy(runs: Runs) -> Picture | None:
+    rows = [
+        {"design": run.design, "panel": run.panel, "part": f"{memory}: {kind}", "value": joules}
+        for run in runs.shown
+        for memory, kind, joules in frames.energy(run.result).iter_rows()
+    ]
+    names = list(dict.fromkeys(row["part"] for row in rows))
+    return compared.stacked(rows, "part", names, runs.designs, runs.panels, "energy (J)") if rows else None
+
+
+def _ram(runs: Runs) -> Picture | None:
+    rows = [
+        {"design": run.design, "panel": run.panel, "part": summary.plain(structure), "value": number / 1024}
+        for run in runs.shown
+        for _, structure, number in frames.ram(run.result).iter_rows()
+        if number
+    ]
+    totals: dict[str, float] = {}
+    for row in rows:
+        totals[row["part"]] = totals.get(row["part"], 0.0) + row["value"]
+    largest = sorted(totals, key=lambda name: -totals[name])
+    # More parts than colours would be told apart by nothing.
+    kept = largest if len(largest) <= MOST_COLOURS else largest[: MOST_COLOURS - 1]
+    sums: dict[tuple[str, str, str], float] = {}
+    for row in rows:
+        key = (row["design"], row["panel"], row["part"] if row["part"] in kept else "other")
+        sums[key] = sums.get(key, 0.0) + row["value"]
+    shown = [
+        {"design": design, "panel": panel, "part": part, "value": value}
+        for (design, panel, part), value in sums.items()
+    ]
+    names = [*kept, *(["other"] if len(kept) < len(largest) else [])]
+    return compared.stacked(shown, "part", names, runs.designs, runs.panels, "memory (KiB)") if rows else None
 
 
 def _details(runs: Runs) -> list[str]:

@@ -38,16 +38,17 @@ def _matrix_of(result: Result, operation: str) -> str:
     rows, heat = [], []
     for origin in origins:
         line = [cells.get((origin, cause), 0) for cause in causes]
-        rows.append([plain(origin), *(_number(number) for number in line), _number(sum(line))])
-        heat.append([0.0, *(number / largest for number in line)])
+        rows.append([plain(origin), *(number(each) for each in line), number(sum(line))])
+        heat.append([0.0, *(each / largest for each in line)])
     sums = [sum(cells.get((origin, cause), 0) for origin in origins) for cause in causes]
-    rows.append(["sum", *(_number(number) for number in sums), _number(sum(sums))])
+    rows.append(["sum", *(number(each) for each in sums), number(sum(sums))])
     heat.append([])
     titles = ["origin \\ cause", *(plain(cause) for cause in causes), "sum"]
     return html.table(titles, rows, right=range(1, len(titles)), heat=heat)
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A count, with a digit after the point where it has parts."""
     # An erase is shared by the origins whose pages it cleared, so it may come in parts.
     return units.count(value) if float(value).is_integer() else f"{value:,.1f}"
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from nandlab import summary, units
-from nandlab.report import charts, html, parts
+from nandlab.report import html, parts, pictures, tables
 from nandlab.result import Result
+
+Drawn = dict[str, pictures.Picture]
 
 
 def run_page(result: Result, command: str | None) -> str:
@@ -15,7 +17,7 @@ def run_page(result: Result, command: str | None) -> str:
         [
             _partial(result),
             html.tiles(_first(result)),
-            html.section("What it cost", html.table([], summary.headline(result)), _notices(result)),
+            html.section("What it cost", tables.in_page(tables.headline(result)), _notices(result)),
             *_of_device(result),
             html.section("The experiment", parts.experiment(result), note="Every default is written out."),
             html.section("Make it again", parts.remake(command, [result])),
@@ -27,23 +29,23 @@ def _of_device(result: Result) -> list[str]:
     """The sections about the device; none for a real directory."""
     if not summary.has_device(result):
         return []
+    drawn = pictures.of_run(result)
     return [
-        html.section("Write amplification by cause", _waf(result)),
+        html.section("Write amplification by cause", _waf(result, drawn)),
         html.section(
             "Who asked, and why the flash did it",
             parts.matrix(result),
             note="Rows: the part of the host that the page belongs to. Columns: why the flash did it. "
             "An erase is shared by the origins whose pages it cleared, in proportion.",
         ),
-        html.section("Write amplification over the run", _over_time(result), note=parts.WINDOWED),
         html.section(
-            "Latency",
-            parts.latencies(result),
-            _tail(result),
-            note="Simulated time, from arrival to completion.",
+            "Latency", parts.latencies(result), _figure(drawn, "latency"), _figure(drawn, "latency-tail")
         ),
-        html.section("Wear", _wear(result)),
-        html.section("Memory that firmware would need", parts.ram(result)),
+        html.section("The course of the run", _figure(drawn, "over-time")),
+        html.section("Blocks", _wear(result, drawn)),
+        html.section("Energy", _figure(drawn, "energy")),
+        html.section("Memory that firmware would need", _figure(drawn, "ram"), parts.ram(result)),
+        html.section("Lifetime", _lifetime(result)),
         _preconditioning(result),
     ]
 
@@ -82,57 +84,32 @@ def _notices(result: Result) -> str:
     return "".join(html.paragraph(notice, "note") for notice in result.notices)
 
 
-def _waf(result: Result) -> str:
-    causes = {summary.plain(cause): part for cause, part in result.waf_by_cause().items()}
+def _waf(result: Result, drawn: Drawn) -> str:
+    causes = result.waf_by_cause()
     if not causes:
         return html.paragraph("Nothing was written.")
-    rows = [{"design": "WAF", "cause": cause, "waf": part} for cause, part in causes.items()]
     table = html.table(
         ["cause", "programs / host writes"],
-        [[cause, units.ratio(part)] for cause, part in [*causes.items(), ("sum", result.waf)]],
+        [[summary.plain(cause), units.ratio(part)] for cause, part in [*causes.items(), ("sum", result.waf)]],
         right=(1,),
     )
-    return html.figure(charts.waf_bars(rows, ["WAF"], list(causes))) + table
+    return _figure(drawn, "waf") + table
 
 
-def _over_time(result: Result) -> str:
-    samples = ((sample.requests, sample.written_sectors, sample.waf) for sample in result.series)
-    rows = [
-        {"requests": requests, "waf": waf, "colour": "WAF", "panel": ""}
-        for requests, waf in charts.windows(samples)
-        if waf
-    ]
-    if len(rows) < 2:
-        return ""
-    return html.figure(charts.over_time(rows, ["WAF"], None, [], result.waf), "Dashed: the whole run.")
+def _figure(drawn: Drawn, name: str) -> str:
+    """A picture, where the run has something to show in it."""
+    picture = drawn.get(name)
+    return "" if picture is None else html.figure(picture.svg(), picture.caption)
 
 
-def _tail(result: Result) -> str:
-    histograms = result.latency_histogram or {}
-    # Where all took equally long there is no line to draw.
-    tails = {
-        kind: points for kind, histogram in histograms.items() if len(points := charts.tail(histogram)) > 1
-    }
-    rows = [
-        {"latency_us": latency, "share": share, "kind": kind}
-        for kind, points in tails.items()
-        for latency, share in points
-        if latency > 0
-    ]
-    if not rows:
-        return ""
-    return html.figure(
-        charts.slower_than(rows, list(tails)), "How much of the requests took longer than a given time."
-    )
+def _wear(result: Result, drawn: Drawn) -> str:
+    words = "" if result.wear.max else html.paragraph("No block was erased.")
+    return words + _figure(drawn, "wear") + _figure(drawn, "blocks")
 
 
-def _wear(result: Result) -> str:
-    wear = result.wear
-    if not wear.max:
-        return html.paragraph("No block was erased.")
-    rows = charts.bins(wear.histogram)
-    words = f"Least {wear.min}, mean {wear.mean:.2f}, most {wear.max}; standard deviation {wear.stddev:.2f}."
-    return html.figure(charts.wear_bars(rows), words)
+def _lifetime(result: Result) -> str:
+    table = tables.lifetime(result)
+    return "" if table is None else tables.in_page(table)
 
 
 def _preconditioning(result: Result) -> str:

@@ -2,7 +2,7 @@
 
 use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::store::{self, Found, Options, Store};
-use crate::{Events, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
+use crate::{BlockState, Events, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, PageBuf, Rules, SectorMask};
 
 /// What one FTL that maps blocks does otherwise than another: which block takes a page, and what is merged when.
@@ -241,6 +241,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
 
     fn recyclings(&self) -> Vec<Recycling> {
         self.scheme.recyclings()
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        self.store.blocks()
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

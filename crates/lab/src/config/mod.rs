@@ -169,7 +169,7 @@ impl Experiment {
         let table: Table = typed::typed(&tree, "", &tree.root)?;
         let over = table.fs.as_ref().map_or(Over::Device, FsConfig::over);
         if table.ftl.is_none() && over == Over::Device {
-            return Err(tree.error("", Part::Key, "the experiment needs the key `ftl`".to_owned()));
+            return Err(tree.error("", Part::Key, "the experiment needs the key `ftl`, such as [ftl.page]".to_owned()));
         }
         let (device, mut notices) = match (over, table.device) {
             (Over::Directory, Some(_)) => return Err(fs::refuse_device(&tree)),

@@ -10,7 +10,8 @@ use crate::record::{
     FlashCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, HostCounts, Merges, SpeedPhases,
     StopReason, Stopped,
 };
-use crate::run::{sample, us, Mark};
+use crate::run::{us, Mark};
+use crate::series::sample;
 use nandlab_block::{Completion, Error, Op, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
 use nandlab_nand::profile::Profile;

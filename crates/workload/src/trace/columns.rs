@@ -3,7 +3,7 @@
 //! `[workload.trace.columns]` says where the time, the operation, the address, the size and the device stand, by the
 //! names in the first line or by numbers from 1, what separates them, and how many bytes a unit of the address and of the
 //! size has. `time_unit` is that of the times, microseconds unless it is set; without a column of times all are 0. Quotes
-//! around a field are taken off; a separator inside them still separates.
+//! around a field are taken off; a separator inside them still separates. Lines that start with `#` are passed over.
 
 use super::fields::{in_bytes, shown, Columns as Places, Fields, TimeUnit};
 use super::format::{Format, Line, Malformed, ReaderOptions};
@@ -182,6 +182,9 @@ impl Format for Columns {
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         let Some(options) = &self.options else { return Err(Malformed::new(0, NO_OPTIONS.to_owned())) };
+        if self.is_comment(line) {
+            return Ok(Line::Other);
+        }
         let mut found = [(line.len(), line.len()); 5];
         for (number, place) in Split::new(line, options.separator).enumerate() {
             for (slot, &at) in found.iter_mut().zip(&self.at) {
@@ -227,6 +230,10 @@ impl Format for Columns {
 
     fn keeps_order(&self) -> bool {
         true
+    }
+
+    fn is_comment(&self, line: &[u8]) -> bool {
+        line.starts_with(b"#")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::fields::shown;
 use super::format::{FormatName, Frame, Line, ReaderOptions, FORMATS};
+use super::guess::guess;
 use super::lines::{Lines, BYTE_ORDER_MARK};
 use super::native;
 use std::io;
@@ -143,11 +144,26 @@ fn choose(mut fits: Vec<Fit<'_>>, text: &[&[u8]]) -> Result<Detected, String> {
 
 fn unknown(text: &[&[u8]]) -> String {
     let first = text.first().copied().unwrap_or_default();
+    let start = format!("the contents fit no known format, they start with {}", shown(first));
+    if first.trim_ascii_start().starts_with(b"{") {
+        return format!(
+            "{start}. This looks like JSON: write a line `time_us,op,sector,sectors` and below it the fields of each \
+             request with commas between them, as the format `csv` has it"
+        );
+    }
+    if let Some(guess) = guess(text) {
+        let lines: Vec<String> = guess.lines.iter().map(|line| format!("`{line}`")).collect();
+        return format!(
+            "{start}. If it is a table, {} below [workload.trace], or each of them after --set of `nandlab trace`, read \
+             it; check units and operations. A known format is forced with workload.trace.format, which then tells the \
+             place of what does not fit",
+            lines.join(" and ")
+        );
+    }
     let known: Vec<&str> = FORMATS.iter().map(|entry| entry.name).collect();
     format!(
-        "the contents fit no known format, they start with {}. Set workload.trace.format to one of {} for the place of \
-         what does not fit, or describe the columns in workload.trace.columns with format = \"columns\"",
-        shown(first),
+        "{start}. Set workload.trace.format to one of {} for the place of what does not fit, or describe the columns in \
+         workload.trace.columns with format = \"columns\"",
         known.join(", ")
     )
 }
@@ -206,9 +222,15 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_is_refused_with_its_start_and_the_names() {
-        for text in ["hello world\n", "\0\0\0\0\n", "1;2;3\n", "\u{FEFF}{\"a\": 1}"] {
+        for (text, way) in [
+            ("hello world\n", "columns"),
+            ("\0\0\0\0\n", "columns"),
+            ("1;2;3\n", "columns"),
+            ("\u{FEFF}{\"a\": 1}", "JSON"),
+            ("5;W;2;3\n6;R;9;3\n", "columns = { op = 2, address = 3, size = 4, time = 1"),
+        ] {
             let error = told(text).unwrap_err();
-            assert!(error.contains("fit no known format") && error.contains("columns"), "{error}");
+            assert!(error.contains("fit no known format") && error.contains(way), "{error}");
             assert!(!error.contains('\0'));
         }
         assert_eq!(told(""), Err("the file is empty".to_owned()));

@@ -78,6 +78,11 @@ pub trait Format: Send {
         Frame::Line
     }
 
+    /// Whether a line before the header says nothing.
+    fn is_comment(&self, _line: &[u8]) -> bool {
+        false
+    }
+
     /// Takes the first line; true where it is a header, false where it is a record already.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ mod fio;
 mod fiu;
 mod flashsim;
 mod format;
+mod guess;
 pub(crate) mod lines;
 mod mqsim;
 mod msr;

@@ -169,20 +169,28 @@ impl Records {
     /// Asks the format about the first line; it is read again where it is a record.
     fn header_line(&mut self) -> Result<(), WorkloadError> {
         self.lines.skip_byte_order_mark().map_err(|error| unreadable(&self.file, &error))?;
-        let start = self.lines.peek(usize::MAX).map_err(|error| unreadable_line(&self.file, 1, &error))?;
-        let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
-        if first.len() >= Lines::LONGEST {
-            return Err(unreadable_line(&self.file, 1, &io::Error::other(LongLine)));
+        loop {
+            let number = self.number + 1;
+            let start = self.lines.peek(usize::MAX).map_err(|error| unreadable_line(&self.file, number, &error))?;
+            let first = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+            if first.len() >= Lines::LONGEST {
+                return Err(unreadable_line(&self.file, number, &io::Error::other(LongLine)));
+            }
+            let is_comment = self.format.is_comment(first);
+            let is_header = match self.format.header(first.strip_suffix(b"\r").unwrap_or(first)) {
+                _ if is_comment => false,
+                Ok(is_header) => is_header,
+                Err(bad) => return Err(malformed(&self.file, number, bad)),
+            };
+            if !is_header && !is_comment {
+                return Ok(());
+            }
+            self.number = number;
+            self.lines.next().map_err(|error| unreadable_line(&self.file, number, &error))?;
+            if is_header {
+                return Ok(());
+            }
         }
-        let is_header = match self.format.header(first.strip_suffix(b"\r").unwrap_or(first)) {
-            Ok(is_header) => is_header,
-            Err(bad) => return Err(malformed(&self.file, 1, bad)),
-        };
-        if is_header {
-            self.number = 1;
-            self.lines.next().map_err(|error| unreadable_line(&self.file, 1, &error))?;
-        }
-        Ok(())
     }
 
     /// The next request and its device.

@@ -1,7 +1,7 @@
 //! Blocks that are taken, given back, erased and retired.
 
 use super::{EraseWhen, Store};
-use crate::FtlError;
+use crate::{BlockState, FtlError};
 use nandlab_nand::{scoped, BlockId, Cause, Nand, NandError};
 
 impl Store {
@@ -93,6 +93,14 @@ impl Store {
         self.free.set_bad(block);
         self.events.retired_blocks += 1;
         Ok(())
+    }
+
+    /// As [`Ftl::blocks`](crate::Ftl::blocks).
+    pub(crate) fn blocks(&self) -> Vec<BlockState> {
+        let held = |block| BlockState { valid: self.valid_in(BlockId(block)), is_free: false };
+        let mut states: Vec<_> = (0..self.geometry.blocks()).map(held).collect();
+        self.free.iter().for_each(|free| states[free.block.index()].is_free = true);
+        states
     }
 
     /// Whether a logical block without pages may give back `blocks` blocks: flash that was written must not look

@@ -1,0 +1,211 @@
+//! What a run did to the blocks: their wear, what they hold, how long they last, and the course of it.
+
+use crate::engine::BlockState;
+use nandlab_nand::SECTOR_BYTES;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// P/E cycles over the blocks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Wear {
+    /// Fewest of a block.
+    pub min: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Most of a block.
+    pub max: u32,
+    /// Standard deviation.
+    pub stddev: f64,
+    /// Cycles, and the number of blocks with so many; ascending.
+    pub histogram: Vec<(u32, u64)>,
+}
+
+impl Wear {
+    pub(crate) fn of(pe_cycles: &[u32]) -> Self {
+        let mut counts = BTreeMap::new();
+        for &cycles in pe_cycles {
+            *counts.entry(cycles).or_insert(0u64) += 1;
+        }
+        // Without a device there are no blocks.
+        let blocks = pe_cycles.len().max(1) as f64;
+        let mean = counts.iter().map(|(&cycles, &n)| f64::from(cycles) * n as f64).sum::<f64>() / blocks;
+        let squares = counts
+            .iter()
+            .map(|(&cycles, &n)| {
+                let distance = f64::from(cycles) - mean;
+                distance * distance * n as f64
+            })
+            .sum::<f64>();
+        Self {
+            min: counts.keys().next().copied().unwrap_or(0),
+            mean,
+            max: counts.keys().next_back().copied().unwrap_or(0),
+            stddev: (squares / blocks).sqrt(),
+            histogram: counts.into_iter().collect(),
+        }
+    }
+}
+
+/// Groups of blocks in a record at most.
+const MOST_GROUPS: usize = 256;
+
+/// What the blocks hold at the end of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BlocksRecord {
+    /// Blocks that hold nothing and can be filled: erased, or erased before their next use.
+    pub free: u64,
+    /// Pages that hold the newest copy of something; collection would have to copy them.
+    pub valid_pages: u64,
+    /// Valid pages, and the number of blocks with so many that are not free; ascending.
+    pub histogram: Vec<(u32, u64)>,
+    /// The blocks in the order of addresses, at most 256 groups of equally many; the last may be shorter.
+    pub groups: Vec<BlockGroup>,
+}
+
+/// Blocks beside each other.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BlockGroup {
+    /// The first of them.
+    pub first: u64,
+    /// How many.
+    pub blocks: u64,
+    /// Those of them that are free.
+    pub free: u64,
+    /// Mean of their valid pages.
+    pub valid_pages: f64,
+    /// Fewest P/E cycles of one.
+    pub pe_cycles_min: u32,
+    /// Mean of their P/E cycles.
+    pub pe_cycles_mean: f64,
+    /// Most P/E cycles of one.
+    pub pe_cycles_max: u32,
+}
+
+impl BlocksRecord {
+    pub(crate) fn of(states: &[BlockState], pe_cycles: &[u32]) -> Self {
+        let mut counts = BTreeMap::new();
+        for state in states.iter().filter(|state| !state.is_free) {
+            *counts.entry(state.valid).or_insert(0u64) += 1;
+        }
+        let size = states.len().div_ceil(MOST_GROUPS).max(1);
+        let groups = states.chunks(size).zip(pe_cycles.chunks(size)).enumerate();
+        Self {
+            free: states.iter().filter(|state| state.is_free).count() as u64,
+            valid_pages: states.iter().map(|state| u64::from(state.valid)).sum(),
+            histogram: counts.into_iter().collect(),
+            groups: groups.map(|(at, (states, cycles))| BlockGroup::of((at * size) as u64, states, cycles)).collect(),
+        }
+    }
+}
+
+impl BlockGroup {
+    fn of(first: u64, states: &[BlockState], pe_cycles: &[u32]) -> Self {
+        let mean = |values: u64| values as f64 / states.len() as f64;
+        Self {
+            first,
+            blocks: states.len() as u64,
+            free: states.iter().filter(|state| state.is_free).count() as u64,
+            valid_pages: mean(states.iter().map(|state| u64::from(state.valid)).sum()),
+            pe_cycles_min: pe_cycles.iter().copied().min().unwrap_or(0),
+            pe_cycles_mean: mean(pe_cycles.iter().map(|&cycles| u64::from(cycles)).sum()),
+            pe_cycles_max: pe_cycles.iter().copied().max().unwrap_or(0),
+        }
+    }
+}
+
+/// How long a new device lasts if the workload goes on as in this run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LifetimeRecord {
+    /// P/E cycles that a block is rated for.
+    pub endurance: u32,
+    /// Until the mean over all blocks is there: with ideal wear leveling.
+    pub even: LifeRecord,
+    /// Until the block is there that took most cycles in this run.
+    pub first_block: LifeRecord,
+}
+
+/// What is done until then.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LifeRecord {
+    /// Bytes that the host writes.
+    pub host_bytes: f64,
+    /// Simulated time, s, at the pace of this run; null without time.
+    pub time_s: Option<f64>,
+}
+
+impl LifetimeRecord {
+    /// `before` and `after` are the P/E cycles of each block at the start and at the end.
+    pub(crate) fn of(
+        endurance: u32,
+        (before, after): (&[u32], &[u32]),
+        written_sectors: u64,
+        time_us: Option<f64>,
+    ) -> Option<Self> {
+        let spent: Vec<u64> = after.iter().zip(before).map(|(&end, &start)| u64::from(end - start)).collect();
+        let most = spent.iter().copied().max().filter(|&most| most > 0 && written_sectors > 0)?;
+        let mean = spent.iter().sum::<u64>() as f64 / spent.len() as f64;
+        let life = |cycles: f64| LifeRecord {
+            host_bytes: (written_sectors * u64::from(SECTOR_BYTES)) as f64 * (f64::from(endurance) / cycles),
+            time_s: time_us.map(|us| us / 1e6 * (f64::from(endurance) / cycles)),
+        };
+        Some(Self { endurance, even: life(mean), first_block: life(most as f64) })
+    }
+}
+
+/// The state of a run after some of its requests.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Requests so far.
+    pub requests: u64,
+    /// Simulated time so far, us; null without time.
+    pub time_us: Option<f64>,
+    /// Write amplification since the sample before; null where nothing was written.
+    pub waf: Option<f64>,
+    /// Sectors read so far.
+    pub read_sectors: u64,
+    /// Sectors written so far.
+    pub written_sectors: u64,
+    /// Page programs so far.
+    pub programs: u64,
+    /// Erases so far.
+    pub erases: u64,
+    /// Blocks that hold nothing at this moment.
+    pub free_blocks: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(valid: u32) -> BlockState {
+        BlockState { valid, is_free: valid == 0 }
+    }
+
+    #[test]
+    fn groups_cover_every_block_once() {
+        for blocks in [1, 255, 256, 257, 1000, 16_384] {
+            let states: Vec<_> = (0..blocks).map(|at| state(at % 5)).collect();
+            let cycles: Vec<_> = (0..blocks).collect();
+            let record = BlocksRecord::of(&states, &cycles);
+            assert!(record.groups.len() <= MOST_GROUPS);
+            assert_eq!(record.groups.iter().map(|group| group.blocks).sum::<u64>(), u64::from(blocks));
+            assert_eq!(record.groups.iter().map(|group| group.free).sum::<u64>(), record.free);
+            let valid: f64 = record.groups.iter().map(|group| group.valid_pages * group.blocks as f64).sum();
+            assert!((valid - record.valid_pages as f64).abs() < 1e-6);
+            assert_eq!(record.histogram.iter().map(|&(_, n)| n).sum::<u64>() + record.free, u64::from(blocks));
+            let last = record.groups.last().unwrap();
+            assert_eq!((last.first + last.blocks, last.pe_cycles_max), (u64::from(blocks), blocks - 1));
+        }
+    }
+
+    #[test]
+    fn lifetime_is_endurance_over_cycles() {
+        // 1 MiB written for 2 and 6 cycles of two blocks in 8 s.
+        let life = LifetimeRecord::of(1000, (&[10, 0], &[12, 6]), 2048, Some(8e6)).unwrap();
+        assert_eq!((life.even.host_bytes, life.even.time_s), (1_048_576.0 * 250.0, Some(2000.0)));
+        let first = life.first_block.host_bytes;
+        assert!((first / (1_048_576.0 * 1000.0 / 6.0) - 1.0).abs() < 1e-12, "{first}");
+        assert_eq!(LifetimeRecord::of(1000, (&[1, 1], &[1, 1]), 2048, None), None);
+        assert_eq!(LifetimeRecord::of(1000, (&[0, 0], &[1, 1]), 0, None), None);
+    }
+}

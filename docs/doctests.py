@@ -1,0 +1,21 @@
+"""Fences the examples of docstrings, which tests run as they stand, so that a page shows them as code."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import griffe
+
+EXAMPLE = re.compile(r"(?:^>>> .*\n(?:^(?!\s*$).*\n?)*)+", re.MULTILINE)
+
+
+class Doctests(griffe.Extension):
+    """Turns every run of lines that begins with a prompt into a block of code."""
+
+    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:  # noqa: ANN401 - as griffe has it
+        """Looks at the docstring of an object."""
+        if obj.docstring is not None:
+            text = obj.docstring.value + "\n"
+            fenced = EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text)
+            obj.docstring.value = fenced.rstrip()

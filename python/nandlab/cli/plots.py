@@ -1,0 +1,74 @@
+"""Options of the commands that draw pictures into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from nandlab.cli.output import say
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True)
+class Plots:
+    """Where pictures go, and how they look."""
+
+    folder: str
+    form: Literal["svg", "png"]
+    colours: Literal["light", "dark"]
+
+    def write(self, pictures: Mapping[str, Any], inputs: list[Path]) -> None:
+        """Draws them, and says where they are."""
+        from nandlab.report.plots import write_pictures
+
+        taken = {path.resolve() for path in inputs}
+        for name in pictures:
+            if (Path(self.folder) / f"{name}.{self.form}").resolve() in taken:
+                raise click.UsageError(f"--plots {self.folder} would overwrite what this run reads")
+        written = write_pictures(pictures, self.folder, self.form, self.colours)
+        say(f"pictures: {len(written)} in {self.folder}: {', '.join(path.name for path in written)}")
+
+
+def _folder(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
+    if folder is not None:
+        from nandlab.report.plots import check_folder
+        from nandlab.report.theme import require_vl_convert
+
+        require_vl_convert()
+        try:
+            check_folder(folder)
+        except OSError as error:
+            raise click.BadParameter(str(error)) from None
+    return folder
+
+
+def plots_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options `--plots`, `--plot-format` and `--plot-theme`; `plots_of` makes one value of them."""
+    for option in (
+        click.option("--plot-theme", type=click.Choice(["light", "dark"]), help="Colours of --plots."),
+        click.option(
+            "--plot-format", type=click.Choice(["svg", "png"]), help="Form of --plots; SVG by default."
+        ),
+        click.option(
+            "--plots", metavar="DIR", callback=_folder, help="Draw the pictures of the report into DIR."
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def plots_of(given: dict[str, Any]) -> Plots | None:
+    """What the options of `plots_options` say; None without `--plots`."""
+    folder, form, colours = (given[name] for name in ("plots", "plot_format", "plot_theme"))
+    if folder is None:
+        for name, value in (("--plot-format", form), ("--plot-theme", colours)):
+            if value is not None:
+                raise click.UsageError(f"{name} says how --plots draws, which is not there")
+        return None
+    return Plots(folder, form or "svg", colours or "light")

@@ -1,0 +1,451 @@
+"""Pictures of one run, as charts of Vega-Altair. Every axis with a quantity names its unit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from nandlab import frames, units
+from nandlab.report import theme
+from nandlab.report.course import gathered
+from nandlab.report.parts import number
+from nandlab.report.theme import COLOURS
+from nandlab.result import Result
+from nandlab.summary import plain
+
+Chart = Any
+"""A chart of altair, of whichever class."""
+
+WIDTH, STEP = 560, 22
+"""Pixels of a chart: its width, and the height of a row."""
+
+INK, LINE, SOFT = "var(--ink)", "var(--line)", "var(--soft)"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A chart, what it shows in words, and the names that stand beside it."""
+
+    chart: Chart
+    caption: str = ""
+    names: Sequence[str] = ()
+
+    def svg(self) -> str:
+        """For a page: colours are its variables."""
+        return theme.svg(self.chart.to_dict(), self.names)
+
+    def file(self, form: str, colours: theme.Theme = "light") -> bytes:
+        """For a file of its own, `svg` or `png`."""
+        if form == "png":
+            return theme.png(self.chart.to_dict(), colours)
+        return theme.standalone(self.svg(), colours).encode()
+
+    def themed(self, colours: theme.Theme = "light") -> Chart:
+        """The chart with plain colours, as a notebook shows it."""
+        return alt.Chart.from_dict(theme.themed(self.chart.to_dict(), colours))
+
+
+def colour(field: str, order: Sequence[str], title: str | None = None, **more: Any) -> alt.Color:  # noqa: ANN401 - options
+    """The colour of each value of `field`, in this order."""
+    names = list(order)
+    scale = alt.Scale(domain=names, range=[COLOURS[at % len(COLOURS)] for at in range(len(names))])
+    return alt.Color(field, type="nominal", title=title, sort=names, scale=scale, **more)
+
+
+def rows_of(field: str, order: Sequence[str]) -> alt.Y:
+    """A row for each value of `field`, in this order."""
+    return alt.Y(field, type="nominal", sort=list(order), title=None)
+
+
+def log_time(title: str) -> dict[str, Any]:
+    """Options of a logarithmic axis in microseconds."""
+    return {
+        "title": title,
+        "scale": alt.Scale(type="log", nice=False, padding=12),
+        "axis": alt.Axis(tickCount=8, labelExpr=theme.TIME_LABELS),
+    }
+
+
+def waf(result: Result) -> Picture | None:
+    """Write amplification by cause."""
+    causes = [(plain(cause), part) for cause, part in result.waf_by_cause().items()]
+    if not causes:
+        return None
+    frame = pl.DataFrame(causes, schema={"cause": str, "waf": float}, orient="row")
+    names = frame["cause"].to_list()
+    y = rows_of("cause", names)
+    x = alt.X("waf:Q", title="write amplification (flash programs / host writes)")
+    chart = alt.Chart(frame, width=WIDTH, height=alt.Step(STEP + 4))
+    bars = chart.mark_bar(height=alt.RelativeBandSize(0.75)).encode(
+        y=y, x=x, color=colour("cause", names, legend=None)
+    )
+    words = chart.mark_text(align="left", dx=5).encode(y=y, x=x, text=alt.Text("waf:Q", format=".3f"))
+    return Picture(bars + words, f"They sum to {units.ratio(result.waf)}.", names)
+
+
+MATRIX = (("programs", "pages programmed"), ("erases", "blocks erased"), ("reads", "pages read"))
+
+
+def matrix(result: Result) -> Picture | None:
+    """Who asked, and why the flash did it."""
+    frame = frames.matrix(result)
+    parts = []
+    for operation, title in MATRIX:
+        cells = frame.filter(pl.col(operation) > 0).select(
+            pl.col("origin").str.replace_all("_", " ", literal=True),
+            pl.col("cause").str.replace_all("_", " ", literal=True),
+            pl.col(operation).cast(float).alias("number"),
+            pl.Series("words", [number(value) for value in frame.filter(pl.col(operation) > 0)[operation]]),
+        )
+        if cells.height:
+            parts.append(_heat(cells, title))
+    if not parts:
+        return None
+    origins = [plain(name) for name in frame["origin"].unique(maintain_order=True)]
+    words = "Rows: the part of the host that the page belongs to. Columns: why the flash did it."
+    chart = alt.vconcat(*parts, spacing=18).resolve_scale(opacity="independent")
+    return Picture(chart, words, origins)
+
+
+def _heat(cells: pl.DataFrame, title: str) -> Chart:
+    y = rows_of("origin", cells["origin"].unique(maintain_order=True).to_list())
+    causes = cells["cause"].unique(maintain_order=True).to_list()
+    # A name of several words takes several lines.
+    above = alt.Axis(orient="top", labelAngle=0, labelExpr="split(datum.value, ' ')")
+    x = alt.X("cause:N", sort=causes, title=None, axis=above)
+    # Not a ramp of colours: the page says at the end which they are.
+    depth = alt.Opacity("number:Q", legend=None, scale=alt.Scale(domainMin=0, range=[0.06, 0.75]))
+    chart = alt.Chart(cells, width=alt.Step(94), height=alt.Step(STEP + 4), title=title)
+    return chart.mark_rect(color=COLOURS[0]).encode(x=x, y=y, opacity=depth) + chart.mark_text(
+        fontSize=11
+    ).encode(x=x, y=y, text="words:N")
+
+
+MARKED = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "max_us": "longest"}
+LETTER = 6.4
+"""Pixels of a letter of a label, about."""
+
+
+def latency(result: Result) -> Picture | None:
+    """How long requests took, with the percentiles marked."""
+    histogram = frames.latency_histogram(result).filter(pl.col("requests") > 0, pl.col("to_us") > 0)
+    found = [row for row in frames.latency(result).iter_rows(named=True) if row["max_us"] > 0]
+    if not found:
+        return None
+    low, high = _reach(histogram)
+    x = log_time("latency (simulated time)")
+    x["scale"] = alt.Scale(type="log", nice=False, domain=[low, high])
+    panels = [
+        _distribution(histogram.filter(pl.col("request") == row["request"]), row, x, (low, high), at)
+        for at, row in enumerate(found)
+    ]
+    return Picture(alt.vconcat(*panels, spacing=10), "Bars: share of the requests; rules: percentiles.")
+
+
+def _reach(histogram: pl.DataFrame) -> tuple[float, float]:
+    low, high = float(histogram["from_us"].min()), float(histogram["to_us"].max())  # type: ignore[arg-type] # numbers
+    return low / 1.06, high * 1.06
+
+
+def _distribution(
+    buckets: pl.DataFrame, row: dict[str, Any], x: dict[str, Any], reach: tuple[float, float], at: int
+) -> Chart:
+    bars = (
+        alt.Chart(buckets.with_columns(percent=100 * pl.col("share"), zero=pl.lit(0.0)))
+        .mark_rect(color=COLOURS[at % len(COLOURS)], opacity=0.8)
+        .encode(
+            x=alt.X("from_us:Q", **x),
+            x2="to_us:Q",
+            y=alt.Y("zero:Q", title="requests (%)", axis=alt.Axis(tickCount=4)),
+            y2="percent:Q",
+        )
+    )
+    # What took no time at all stands at the left end.
+    marks = pl.DataFrame({"us": [max(row[name], reach[0]) for name in MARKED]}, schema={"us": float})
+    rules = alt.Chart(marks).mark_rule(color=INK, strokeDash=[4, 3]).encode(x=alt.X("us:Q", **x))
+    layers = [bars, rules]
+    labels = _labels(row, reach)
+    for align in ("left", "right"):
+        own = [(us, words) for us, words, side in labels if side == align]
+        if own:
+            frame = pl.DataFrame(own, schema={"us": float, "words": str}, orient="row")
+            text = alt.Chart(frame).mark_text(
+                align=align, dx=4 if align == "left" else -4, dy=-6, baseline="bottom"
+            )
+            layers.append(text.encode(x=alt.X("us:Q", **x), y=alt.value(0), text="words:N"))
+    title = alt.Title(f"{row['request']}: {units.count(row['count'])} requests", offset=16)
+    return alt.layer(*layers, width=WIDTH + 100, height=110, title=title)
+
+
+def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float, str, str]]:
+    """Where which words stand, and on which side of their rule; those that would overlap stand together."""
+    span = math.log(reach[1] / reach[0])
+    found: list[tuple[float, str, str]] = []
+    end = -math.inf
+    for name, words in MARKED.items():
+        at = math.log(max(row[name], reach[0]) / reach[0]) / span * (WIDTH + 100)
+        room = LETTER * len(words) + 12
+        # The last label may have no room to its right.
+        side = "left" if at + room < WIDTH + 100 else "right"
+        start = at if side == "left" else at - room
+        if found and start < end:
+            us, before, side = found[-1]
+            words = f"{before} · {words}"
+            end += LETTER * len(words) - LETTER * len(before) if side == "left" else 0
+            if side == "left" and end > WIDTH + 100:
+                us, side, end = max(row[name], reach[0]), "right", at
+            found[-1] = (us, words, side)
+        else:
+            found.append((max(row[name], reach[0]), words, side))
+            end = start + room
+    return found
+
+
+def tail(result: Result) -> Picture | None:
+    """Which share of the requests took longer than a latency; both axes logarithmic."""
+    rows = []
+    for kind, histogram in (result.latency_histogram or {}).items():
+        points = longer_than(histogram)
+        # Where all took equally long there is no line to draw.
+        rows += [(kind, us, share) for us, share in points if us > 0] if len(points) > 1 else []
+    if not rows:
+        return None
+    frame = pl.DataFrame(rows, schema={"request": str, "latency_us": float, "percent": float}, orient="row")
+    kinds = frame["request"].unique(maintain_order=True).to_list()
+    dashes = alt.Scale(domain=kinds, range=[theme.DASHES[at] for at in range(len(kinds))])
+    chart = (
+        alt.Chart(frame, width=WIDTH + 100, height=240)
+        .mark_line(interpolate="step-after")
+        .encode(
+            x=alt.X("latency_us:Q", **log_time("latency (simulated time)")),
+            y=alt.Y(
+                "percent:Q",
+                title="share of requests that took longer (%)",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(format="~g", tickCount=5),
+            ),
+            color=colour("request", kinds, "request"),
+            strokeDash=alt.StrokeDash("request:N", sort=kinds, scale=dashes, title="request"),
+        )
+    )
+    return Picture(chart, "How much of the requests took longer than a given time.")
+
+
+def longer_than(histogram: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+    """Pairs of a latency and the percentage of requests that took longer, as long as there are any.
+
+    >>> longer_than([[10, 3], [20, 1]])
+    [(8.408964152537145, 100.0), (10, 25.0)]
+    """
+    total = longer = sum(count for _, count in histogram)
+    points: list[tuple[float, float]] = []
+    for upper, count in histogram:
+        if count and not points:
+            points.append((frames.FIRST_BUCKET * upper, 100.0))
+        longer -= count
+        if count and longer > 0:
+            points.append((upper, 100 * longer / total))
+    return points
+
+
+def over_time(result: Result) -> Picture | None:
+    """Throughput, write amplification and free blocks in the course of the run."""
+    frame = gathered(result)
+    if frame.height < 2:
+        return None
+    timed = result.time_us is not None
+    x = alt.X(
+        "time_s:Q" if timed else "requests:Q",
+        title="simulated time (s)" if timed else "host requests",
+        axis=alt.Axis(format=",~r", tickCount=6),
+        scale=alt.Scale(nice=False),
+    )
+    parts = []
+    if timed:
+        parts.append(_throughput(frame, x))
+    written = gathered(result, by_writes=True)
+    if written.height > 1:
+        parts.append(_course(written, x, "waf", "WAF (ratio)", 1))
+    parts.append(_course(frame, x, "free_blocks", f"free blocks (of {result.device.blocks:,})", 2))
+    return Picture(alt.vconcat(*parts, spacing=12), WINDOWED)
+
+
+WINDOWED = (
+    "Each point covers the requests since the point before; points are about equal host traffic apart, those "
+    "of WAF equal host writes."
+)
+
+
+def _course(frame: pl.DataFrame, x: alt.X, field: str, title: str, at: int) -> Chart:
+    values = frame[field]
+    spread = float(values.max()) > 20 * max(float(values.min()), 1e-9) > 0  # type: ignore[arg-type] # numbers
+    scale = alt.Scale(type="log") if spread and field == "waf" else alt.Scale(zero=field == "free_blocks")
+    y = alt.Y(
+        f"{field}:Q", title=title, scale=scale, axis=alt.Axis(format=",~g" if spread else ",~r", tickCount=4)
+    )
+    chart = alt.Chart(frame, width=WIDTH + 100, height=120)
+    return chart.mark_line(color=COLOURS[at]).encode(x=x, y=y)
+
+
+RATES = {"read_mb_per_s": "read", "written_mb_per_s": "written"}
+
+
+def _throughput(frame: pl.DataFrame, x: alt.X) -> Chart:
+    used = [name for name in RATES if float(frame[name].max() or 0) > 0]  # type: ignore[arg-type] # numbers
+    long = frame.unpivot(used, index=["time_s", "requests"], variable_name="kind", value_name="rate")
+    long = long.with_columns(pl.col("kind").replace_strict(RATES))
+    kinds = [RATES[name] for name in used]
+    dashes = alt.Scale(domain=kinds, range=[theme.DASHES[at] for at in range(len(kinds))])
+    legend = alt.Legend(symbolType="stroke", symbolSize=900) if len(kinds) > 1 else None
+    return (
+        alt.Chart(long, width=WIDTH + 100, height=120)
+        .mark_line()
+        .encode(
+            x=x,
+            y=alt.Y("rate:Q", title="throughput (MB/s)", axis=alt.Axis(format=",~r", tickCount=4)),
+            color=colour("kind", kinds, legend=legend),
+            strokeDash=alt.StrokeDash("kind:N", sort=kinds, scale=dashes, legend=legend, title=None),
+        )
+    )
+
+
+def wear(result: Result) -> Picture | None:
+    """How many blocks have seen so many P/E cycles, and how many hold so many valid pages."""
+    if not result.wear.max:
+        return None
+    valid = frames.valid_pages(result)
+    parts = [_counted(result.wear.histogram, "P/E cycles of a block", 0)]
+    if valid.height:
+        parts.append(_counted(result.blocks.histogram, "valid pages of a block in use", 2))
+    words = (
+        f"P/E cycles: least {result.wear.min}, mean {result.wear.mean:.2f}, most {result.wear.max}, "
+        f"standard deviation {result.wear.stddev:.2f}. {result.blocks.free:,} blocks are free."
+    )
+    return Picture(alt.hconcat(*parts, spacing=24), words)
+
+
+def _counted(histogram: Sequence[Sequence[int]], title: str, at: int) -> Chart:
+    # A number stands in the middle of its bar.
+    rows = [(one["from"] - 0.5, one["to"] - 0.5, one["blocks"]) for one in bins(histogram)]
+    frame = pl.DataFrame(rows, schema={"from": float, "to": float, "blocks": int}, orient="row")
+    x_axis = alt.Axis(tickMinStep=1, tickCount=8, format=",.0f")
+    y_axis = alt.Axis(tickMinStep=1, tickCount=5, format=",.0f")
+    return (
+        alt.Chart(frame, width=310, height=180)
+        .mark_bar(binSpacing=1, color=COLOURS[at])
+        .encode(
+            x=alt.X("from:Q", bin="binned", title=title, axis=x_axis),
+            x2="to:Q",
+            y=alt.Y("blocks:Q", title="blocks", axis=y_axis),
+        )
+    )
+
+
+def bins(histogram: Sequence[Sequence[int]], most: int = 60) -> list[dict[str, int]]:
+    """Pairs of a number and blocks, gathered into at most so many bins of equal width.
+
+    >>> bins([[3, 10], [4, 20]])
+    [{'from': 3, 'to': 4, 'blocks': 10}, {'from': 4, 'to': 5, 'blocks': 20}]
+    >>> bins([[0, 1], [99, 2]], most=2)
+    [{'from': 0, 'to': 50, 'blocks': 1}, {'from': 50, 'to': 100, 'blocks': 2}]
+    """
+    pairs = sorted((value, blocks) for value, blocks in histogram)
+    if not pairs:
+        return []
+    low, high = pairs[0][0], pairs[-1][0] + 1
+    width = -(-(high - low) // most)
+    found: dict[int, int] = {}
+    for value, blocks in pairs:
+        start = low + (value - low) // width * width
+        found[start] = found.get(start, 0) + blocks
+    return [{"from": start, "to": start + width, "blocks": blocks} for start, blocks in found.items()]
+
+
+def blocks(result: Result) -> Picture | None:
+    """P/E cycles and valid pages of the blocks in the order of their addresses."""
+    if not result.wear.max and not result.blocks.valid_pages:
+        return None
+    frame = frames.blocks(result).with_columns(end=pl.col("first") + pl.col("blocks"), zero=pl.lit(0))
+    x = alt.X("first:Q", title="block", scale=alt.Scale(nice=False), axis=alt.Axis(format=",~r", tickCount=8))
+    chart = alt.Chart(frame, width=WIDTH + 100, height=120)
+    whole = alt.Axis(tickMinStep=1, tickCount=4, format=",.0f")
+    cycles = chart.mark_rect(color=COLOURS[0]).encode(
+        x=x, x2="end:Q", y=alt.Y("zero:Q", title="P/E cycles", axis=whole), y2="pe_cycles_mean:Q"
+    )
+    if result.blocks.groups[0].blocks > 1:
+        spans = chart.mark_rect(color=COLOURS[0], opacity=0.35)
+        cycles += spans.encode(x=x, x2="end:Q", y=alt.Y("pe_cycles_min:Q"), y2="pe_cycles_max:Q")
+    pages = result.device.pages_per_block
+    whole_block = alt.Scale(domain=[0, pages])
+    valid = chart.mark_rect(color=COLOURS[2]).encode(
+        x=x,
+        x2="end:Q",
+        y=alt.Y("zero:Q", title=f"valid pages (of {pages:,})", axis=whole, scale=whole_block),
+        y2="valid_pages:Q",
+    )
+    size = result.blocks.groups[0].blocks
+    words = (
+        "A column is one block."
+        if size == 1
+        else f"A column is {size} blocks: means, and in a lighter colour fewest to most P/E cycles."
+    )
+    return Picture(alt.vconcat(cycles, valid, spacing=12), words)
+
+
+def energy(result: Result) -> Picture | None:
+    """Energy by memory and kind of operation."""
+    frame = frames.energy(result)
+    if float(frame["energy_j"].sum()) <= 0:
+        return None
+    named = [
+        (f"{memory}: {kind}", joules, units.energy_j(joules)) for memory, kind, joules in frame.iter_rows()
+    ]
+    return Picture(_bars(named, "energy (J)"), names=[name for name, _, _ in named])
+
+
+def ram(result: Result) -> Picture | None:
+    """Memory that firmware would need, by structure."""
+    named = [
+        (f"{plain(structure)} ({memory})", number / 1024, units.size(number))
+        for memory, structure, number in frames.ram(result).iter_rows()
+        if number
+    ]
+    if not named:
+        return None
+    total = f"Together {units.size(result.ram.total_bytes)}."
+    return Picture(_bars(named, "memory (KiB)"), total, [name for name, _, _ in named])
+
+
+def _bars(rows: Sequence[tuple[str, float, str]], title: str) -> Chart:
+    """A bar for each name, with its figure in words."""
+    frame = pl.DataFrame(list(rows), schema={"name": str, "value": float, "words": str}, orient="row")
+    y = rows_of("name", frame["name"].to_list())
+    x = alt.X("value:Q", title=title, axis=alt.Axis(format=",~r", tickCount=6))
+    chart = alt.Chart(frame, width=WIDTH, height=alt.Step(STEP + 4))
+    bars = chart.mark_bar(color=COLOURS[0], height=alt.RelativeBandSize(0.75)).encode(y=y, x=x)
+    return bars + chart.mark_text(align="left", dx=5).encode(y=y, x=x, text="words:N")
+
+
+PICTURES: dict[str, Callable[[Result], Picture | None]] = {
+    "waf": waf,
+    "matrix": matrix,
+    "latency": latency,
+    "latency-tail": tail,
+    "over-time": over_time,
+    "wear": wear,
+    "blocks": blocks,
+    "energy": energy,
+    "ram": ram,
+}
+"""Every picture of a run by its name; None where the run has nothing to show in it."""
+
+
+def of_run(result: Result) -> dict[str, Picture]:
+    """The pictures of a run."""
+    drawn = {name: draw(result) for name, draw in PICTURES.items()}
+    return {name: picture for name, picture in drawn.items() if picture is not None}

@@ -1,0 +1,101 @@
+"""Tables of results, made with Great Tables: as they are for a notebook, for a page without their style."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import great_tables
+import polars as pl
+
+from nandlab import summary, units
+from nandlab.report.html import MARK
+from nandlab.result import Result
+
+Table = Any
+"""A `great_tables.GT`."""
+
+
+def headline(result: Result) -> Table:
+    """The figures of one run, each with its unit and what it is made of."""
+    columns = {"figure": str, "value": str, "words": str}
+    frame = pl.DataFrame(summary.headline(result), schema=columns, orient="row")
+    table = great_tables.GT(frame, rowname_col="figure", id="headline")
+    return table.cols_label(value="", words="").cols_align("right", ["value"])
+
+
+def lifetime(result: Result) -> Table | None:
+    """How long a new device lasts under the workload of one run; None where no block was erased for it."""
+    life = result.lifetime
+    if life is None:
+        return None
+    rows = [
+        (
+            until,
+            units.size(each.host_bytes),
+            f"{units.short(each.host_bytes / result.device.logical_bytes)} x",
+            units.NO_VALUE if each.time_s is None else units.span_s(each.time_s),
+        )
+        for until, each in (("the most worn block", life.first_block), ("the mean of the blocks", life.even))
+    ]
+    titles: dict[str, Any] = {
+        "until": "endurance of",
+        "bytes": "host writes",
+        "times": "device writes",
+        "time": "time",
+    }
+    frame = pl.DataFrame(rows, schema=dict.fromkeys(titles, str), orient="row")
+    note = f"Endurance: {life.endurance:,} P/E cycles. The time is at the pace of this run."
+    if result.experiment["host"]["arrival"] == "closed" and life.even.time_s is not None:
+        note += " Requests came as fast as they were answered, not at the times of a trace."
+    table = great_tables.GT(frame, rowname_col="until", id="lifetime").tab_stubhead(titles.pop("until"))
+    return table.cols_label(titles).cols_align("right", list(titles)).tab_source_note(note)
+
+
+def comparison(  # noqa: PLR0913 - the parts of a table
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[int],
+    heat: Sequence[Sequence[float]],
+    best: Sequence[Sequence[bool]],
+    groups: Sequence[str],
+) -> Table:
+    """Runs beside each other.
+
+    Args:
+        titles: Heads of the columns.
+        rows: Texts of the cells.
+        numbers: Columns of figures.
+        heat: A share from 0 to 1 for each cell, shown as its background.
+        best: Whether a cell holds the best figure of its group.
+        groups: The group of each row; empty where there is one.
+
+    """
+    keys = [f"c{at}" for at in range(len(titles))]
+    marked = [
+        [f"★ {text}" if is_best else text for text, is_best in zip(row, marks, strict=True)]
+        for row, marks in zip(rows, best, strict=True)
+    ]
+    frame = pl.DataFrame(marked, schema=dict.fromkeys(keys, str), orient="row")
+    grouped = any(groups)
+    if grouped:
+        frame = frame.with_columns(pl.Series("group", list(groups)))
+    table = great_tables.GT(frame, groupname_col="group" if grouped else None, id="comparison")
+    table = table.cols_label(dict(zip(keys, titles, strict=True)))
+    table = table.cols_align("right", [keys[at] for at in numbers])
+    for line, (shares, marks) in enumerate(zip(heat, best, strict=True)):
+        for at in numbers:
+            rules = [f"--{MARK}:{100 * shares[at]:.0f}%"] if shares[at] > 0 else []
+            rules += ["font-weight:700"] if marks[at] else []
+            if rules:
+                here = great_tables.loc.body(columns=keys[at], rows=[line])
+                table = table.tab_style(great_tables.style.css(";".join(rules)), here)
+    return table
+
+
+def in_page(table: Table) -> str:
+    """A table for a page, which has the style of all its tables."""
+    text = re.sub(r"<style>.*?</style>", "", table.as_raw_html(), flags=re.DOTALL)
+    inner = re.search(r"<table.*</table>", text, re.DOTALL)
+    return '<div class="scroll">' + (inner[0] if inner else "") + "</div>"

@@ -1,0 +1,125 @@
+"""How charts look: colours, sizes, and what makes SVG and PNG of them.
+
+Charts name colours as CSS variables of the page (`style.css`), so that one drawing serves light, dark and
+paper. A picture that leaves the page has the plain colours of one of these themes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+from nandlab._native import NandlabError
+
+Spec = dict[str, Any]
+"""A specification of Vega-Lite."""
+
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
+
+COLOURS = tuple(f"var(--c{at})" for at in range(8))
+
+DASHES: tuple[list[int], ...] = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [14, 3])
+"""Patterns of lines; as many as have no divisor in common with the colours, so that 40 lines all differ."""
+
+TIME_LABELS = (
+    "indexof([1, 2, 5], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) < 0"
+    " ? '' "
+    ": datum.value >= 1e6 ? datum.value / 1e6 + ' s' "
+    ": datum.value >= 1e3 ? datum.value / 1e3 + ' ms' : datum.value + ' µs'"
+)
+"""Labels of a logarithmic axis in microseconds, with their unit."""
+
+SCALE = 2
+"""Pixels of a PNG for one of a chart."""
+
+_TEXT = {"labelColor": "var(--ink)", "titleColor": "var(--ink)", "labelFontSize": 12, "titleFontSize": 12}
+_CONFIG = {
+    "background": "transparent",
+    "font": "Arial, Helvetica, Liberation Sans, sans-serif",
+    "view": {"stroke": None},
+    "text": {"color": "var(--ink)", "fontSize": 11},
+    "title": {"color": "var(--ink)", "fontSize": 12.5, "anchor": "start", "fontWeight": "bold"},
+    "axis": {
+        **_TEXT,
+        "titleFontWeight": "normal",
+        "gridColor": "var(--grid)",
+        "domainColor": "var(--line)",
+        "tickColor": "var(--line)",
+        "labelLimit": 320,
+    },
+    # Beside the chart a legend would take the width of a narrow page.
+    "legend": {
+        **_TEXT,
+        "titleFontWeight": "bold",
+        "labelLimit": 320,
+        "orient": "top",
+        "direction": "horizontal",
+        "columns": 5,
+    },
+    "header": {**_TEXT, "labelFontWeight": "bold", "labelFontSize": 13, "labelAnchor": "start"},
+    "range": {"category": list(COLOURS)},
+    "line": {"strokeWidth": 1.8},
+}
+
+
+def require_vl_convert() -> None:
+    """Says how to get what draws, before a run whose report would end without it."""
+    for module, what in (
+        ("vl_convert", "vl-convert: pip install vl-convert-python"),
+        ("altair", "altair: pip install altair"),
+        ("great_tables", "Great Tables: pip install great-tables"),
+        ("polars", "polars: pip install polars"),
+    ):
+        if importlib.util.find_spec(module) is None:
+            raise NandlabError(f"a report needs {what}")
+
+
+def svg(spec: Spec, names: Iterable[str] = ()) -> str:
+    """Draws a specification; `names` stand on the left and on the right of it."""
+    require_vl_convert()
+    import vl_convert
+
+    # The fonts of the reader may be wider than those that the text was measured with.
+    room = 10 + max((len(name) for name in names), default=0)
+    padding = {"left": room, "right": room + 20, "top": 5, "bottom": 5}
+    text = vl_convert.vegalite_to_svg({**spec, "padding": padding, "config": _CONFIG})
+    # The chart takes the width of the page where that is smaller; its own size is in the view box.
+    return re.sub(r"(<svg [^>]*?)\s*xmlns:xlink=\"[^\"]*\"", r"\1", text, count=1)
+
+
+@cache
+def colours(theme: Theme) -> dict[str, str]:
+    """The colours of a theme by the names of their variables."""
+    style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
+    light, dark = style.split("@media", 2)[:2]
+    return dict(re.findall(r"(--\w+): (#[0-9a-f]{6});", light if theme == "light" else dark))
+
+
+def _plain(text: str, theme: Theme) -> str:
+    return re.sub(r"var\((--\w+)\)", lambda found: colours(theme)[found[1]], text)
+
+
+def themed(spec: Spec, theme: Theme = "light") -> Spec:
+    """A specification with the plain colours of a theme, for a file of its own or for a notebook."""
+    config = {**_CONFIG, "background": "var(--paper)", "padding": 12}
+    return json.loads(_plain(json.dumps({**spec, "config": config}), theme))
+
+
+def png(spec: Spec, theme: Theme = "light") -> bytes:
+    """A specification as PNG, `SCALE` pixels for each of its own."""
+    require_vl_convert()
+    import vl_convert
+
+    return vl_convert.vegalite_to_png(themed(spec, theme), scale=SCALE)
+
+
+def standalone(text: str, theme: Theme = "light") -> str:
+    """A drawing for a file of its own: the plain colours of a theme, for every program."""
+    paper = f'<rect width="100%" height="100%" fill="{colours(theme)["--paper"]}"/>'
+    return re.sub(r"(<svg [^>]*>)", lambda found: found[1] + paper, _plain(text, theme), count=1)

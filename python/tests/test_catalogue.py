@@ -1,0 +1,61 @@
+"""Published traces through the command line, where `NANDLAB_TRACES` names their folder.
+
+The counts are those of the catalogue, listed once, in `crates/lab/tests/catalogue.rs`. The short form runs
+some of the traces, NANDLAB_LONG=1 all of them, with time kept and a report written.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from conftest import write
+
+FOLDER = os.environ.get("NANDLAB_TRACES")
+SOURCE = Path(__file__).parents[2] / "crates" / "lab" / "tests" / "catalogue.rs"
+SHORT = 11_000
+"""Requests of a trace that the short form runs."""
+
+pytestmark = pytest.mark.skipif(FOLDER is None, reason="NANDLAB_TRACES names no folder of published traces")
+
+
+def listed():
+    """Files and requests as the catalogue has them."""
+    text = SOURCE.read_text(encoding="utf-8")
+    found = {
+        file: sum(int(part.replace("_", "")) for part in count.split("+"))
+        for file, count in re.findall(r"listed\(\"([^\"]+)\", FormatName::\w+, ([\d_ +]+),", text)
+    }
+    # No line is missed by the pattern.
+    assert len(found) == text.count('listed("')
+    return found
+
+
+def test_the_list_is_read():
+    assert len(listed()) == 25
+    assert listed()["umass/Financial_mini.spc"] == 949
+
+
+@pytest.mark.parametrize("file", list(listed()))
+def test_a_trace_runs_end_to_end_on_the_page_map(nandlab_command, tmp_path, file):
+    requests = listed()[file]
+    is_long = bool(os.environ.get("NANDLAB_LONG"))
+    if requests > SHORT and not is_long:
+        pytest.skip("long: NANDLAB_LONG=1 runs it")
+    path = write(
+        tmp_path / "trace.toml",
+        f'[workload.trace]\npath = "{FOLDER}/{file}"\naddresses = "fold"\nside_by_side = true\n'
+        '[ftl.page]\n[device]\ncapacity = "2 GiB"\n',
+    )
+    own = ("--set", "workload.trace.action=D") if file.endswith("wiscsee/blkparse-output.txt") else ()
+    report = ("--report", tmp_path / "report.html") if is_long else ()
+    model = "timed" if is_long else "counting"
+    ended = nandlab_command("run", path, *own, *report, "--set", f"device.model={model}", "--json")
+    assert ended.status == 0, ended.err
+    record = ended.document
+    assert record["host"]["requests"] == requests
+    assert record["host"]["unreadable"] == 0
+    assert sum(cell["programs"] for cell in record["matrix"]) == record["flash"]["programs"]
+    assert record["blocks"]["free"] <= record["device"]["blocks"]
+    if is_long:
+        assert "Write latency" in (tmp_path / "report.html").read_text() or record["host"]["writes"] == 0

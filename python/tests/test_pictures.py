@@ -1,0 +1,307 @@
+"""Pictures, frames and tables of results: they agree with the record, and files are whole or not there."""
+
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+
+import polars
+import pytest
+from conftest import files_in, write
+
+import nandlab
+from nandlab import best, frames
+from nandlab.report import compared, comparison, course, pictures, plots
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def experiment(**tables):
+    usual = {
+        "workload": nandlab.workload.uniform(requests=20_000, read_share=0.3),
+        "ftl": nandlab.ftl.page(),
+        "device": {"capacity": "16 MiB", "over_provisioning": 0.25, "energy": ENERGY},
+    }
+    return nandlab.Experiment(**{**usual, **tables})
+
+
+ENERGY = {"read_nj": 1500, "program_nj": 4000, "erase_nj": 34_000}
+
+
+@pytest.fixture(scope="module")
+def result():
+    return experiment().run()
+
+
+def test_frames_sum_to_the_record(result):
+    found = result.frames()
+    assert list(found) == list(frames.FRAMES)
+    assert found["waf"]["waf"].sum() == pytest.approx(result.waf)
+    for operation in ("reads", "programs", "copies"):
+        assert found["matrix"][operation].sum() == getattr(result.flash, operation)
+    assert found["matrix"]["erases"].sum() == pytest.approx(result.flash.erases)
+    histogram = found["latency_histogram"].group_by("request").agg(polars.col("requests", "share").sum())
+    counts = dict(zip(found["latency"]["request"], found["latency"]["count"], strict=True))
+    assert {row[0]: row[1] for row in histogram.iter_rows()} == counts
+    assert histogram["share"].to_list() == pytest.approx([1.0] * len(counts))
+    assert found["wear"]["blocks"].sum() == result.device.blocks
+    assert found["valid_pages"]["blocks"].sum() + result.blocks.free == result.device.blocks
+    assert found["blocks"]["blocks"].sum() == result.device.blocks
+    assert found["energy"]["energy_j"].sum() == pytest.approx(result.energy_j.total)
+    assert found["ram"]["bytes"].sum() == result.ram.total_bytes
+    series = found["series"]
+    assert series["programs"][-1] == result.flash.programs
+    assert series["read_sectors"][-1] == result.host.read_sectors
+    # Rates over each part give back what was moved.
+    lengths = series["time_us"] - series["time_us"].shift(1, fill_value=0.0)
+    assert (series["written_mb_per_s"] * lengths).sum() == pytest.approx(512 * result.host.written_sectors)
+
+
+def test_valid_pages_are_the_pages_that_were_written(result):
+    """Uniform writes over all of a device: what was touched, counted from the generator's own requests."""
+    whole = experiment(workload=nandlab.workload.sequential(requests=4096)).run()
+    assert whole.host.written_sectors == 16 * 2048
+    assert whole.blocks.valid_pages == 4096
+    assert whole.blocks.groups[0].valid_pages == whole.device.pages_per_block
+    assert result.blocks.valid_pages <= 4096
+
+
+def test_lifetime_is_endurance_over_the_wear_of_the_run(result):
+    life = result.lifetime
+    assert life.endurance == 10_000
+    written = 512 * result.host.written_sectors
+    mean = result.flash.erases / result.device.blocks
+    assert life.even.host_bytes == pytest.approx(written * 10_000 / mean)
+    assert life.first_block.host_bytes == pytest.approx(written * 10_000 / result.wear.max)
+    assert life.even.time_s == pytest.approx(result.time_us / 1e6 * 10_000 / mean)
+    # Wear of the preconditioning is no wear of the workload.
+    filled = experiment(precondition={"fill": "sequential", "overwrites": 3.0}).run()
+    mean = filled.flash.erases / filled.device.blocks
+    assert filled.wear.mean > mean + 5
+    expected = 512 * filled.host.written_sectors * 10_000 / mean
+    assert filled.lifetime.even.host_bytes == pytest.approx(expected)
+
+
+def test_free_blocks_fall_until_collection_begins(result):
+    free = [sample.free_blocks for sample in result.series]
+    assert free[0] > 0.9 * result.device.blocks
+    assert free[-1] == result.blocks.free < 10
+    before = [sample.free_blocks for sample in result.series if sample.erases == 0]
+    assert len(before) > 10
+    assert before == sorted(before, reverse=True)
+
+
+@pytest.mark.parametrize("ftl", ["page", "block", "nftl", "fmax", "mtbs", "bast", "fast", "migration"])
+def test_blocks_of_every_ftl_hold_what_the_host_wrote(ftl):
+    device = {"capacity": "8 MiB", "over_provisioning": 1.5}
+    done = experiment(ftl={ftl: {}}, device=device, workload={"sequential": {"requests": 2048}}).run()
+    # 8 MiB were written once; what an FTL keeps of its own comes on top.
+    assert 2048 <= done.blocks.valid_pages <= 2048 + done.flash.meta_programs
+    used = sum(blocks for _, blocks in done.blocks.histogram)
+    assert used + done.blocks.free == done.device.blocks
+    assert used * done.device.pages_per_block >= 2048
+
+
+def test_every_picture_names_its_units(result):
+    drawn = result.pictures()
+    assert list(drawn) == [name for name in pictures.PICTURES if name in drawn] == list(pictures.PICTURES)
+    titles = {
+        "waf": "flash programs / host writes",
+        "latency": "requests (%)",
+        "latency-tail": "share of requests that took longer (%)",
+        "over-time": "throughput (MB/s)",
+        "wear": "P/E cycles of a block",
+        "blocks": "valid pages (of ",
+        "energy": "energy (J)",
+        "ram": "memory (KiB)",
+    }
+    for name, title in titles.items():
+        assert title in drawn[name].svg(), name
+
+
+def test_a_run_without_time_has_no_latencies_and_one_without_writes_no_waf():
+    counted = experiment(device={"capacity": "16 MiB", "over_provisioning": 0.25, "model": "counting"}).run()
+    assert {"latency", "latency-tail"}.isdisjoint(counted.pictures())
+    assert "host requests" in counted.pictures()["over-time"].svg()
+    read = experiment(workload=nandlab.workload.uniform(requests=200, read_share=1.0)).run()
+    assert {"waf", "wear", "blocks"}.isdisjoint(read.pictures())
+    assert read.lifetime is None
+    assert read.frames()["lifetime"].height == 0
+
+
+@pytest.mark.parametrize("labels", [(0, 0, 0, 0, 0), (1, 1, 1, 1, 1), (0, 1, 2, 3, 1e9), (5, 6, 7, 8, 9)])
+def test_labels_of_percentiles_never_overlap(labels):
+    names = pictures.MARKED
+    row = dict(zip(names, map(float, labels), strict=True))
+    placed = pictures._labels(row, (0.84, 2e9))
+    assert [word for _, words, _ in placed for word in words.split(" · ")] == list(names.values())
+    span = math.log(2e9 / 0.84)
+    ends = []
+    for us, words, side in placed:
+        at = math.log(us / 0.84) / span * (pictures.WIDTH + 100)
+        width = pictures.LETTER * len(words)
+        ends.append((at, at + width) if side == "left" else (at - width, at))
+    assert all(one[1] <= other[0] for one, other in zip(ends, ends[1:], strict=False))
+
+
+@pytest.mark.parametrize(("form", "colours"), [("svg", "light"), ("svg", "dark"), ("png", "dark")])
+def test_plots_are_files_of_their_own(result, tmp_path, form, colours):
+    written = result.plots(tmp_path / "new" / "plots", form, colours)
+    assert [path.stem for path in written] == list(result.pictures())
+    assert files_in(tmp_path / "new" / "plots") == sorted(path.name for path in written)
+    for path in written:
+        content = path.read_bytes()
+        if form == "png":
+            assert content.startswith(PNG)
+            continue
+        text = content.decode()
+        assert "var(" not in text
+        assert set(re.findall(r"https?://[^\"'\s<]+", text)) <= {"http://www.w3.org/2000/svg"}
+        assert ("#14181e" if colours == "dark" else "#ffffff") in text
+
+
+def test_drawings_are_the_same_every_time(result):
+    again = experiment().run()
+    assert again.pictures()["over-time"].svg() == result.pictures()["over-time"].svg()
+    assert again.pictures()["wear"].file("png") == result.pictures()["wear"].file("png")
+
+
+def test_plots_that_cannot_be_written_leave_nothing(result, tmp_path, monkeypatch):
+    file = write(tmp_path / "file", "a file")
+    for folder in (file, file / "below"):
+        with pytest.raises(OSError, match="is no folder"):
+            result.plots(folder)
+    with pytest.raises(nandlab.ConfigError, match="there is no form 'pdf' of a picture; there are: svg, png"):
+        result.plots(tmp_path / "new", "pdf")
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(plots.os, "fsync", full)
+    with pytest.raises(OSError, match=r"cannot write into .*deeper: no space left on device"):
+        result.plots(tmp_path / "new" / "deeper")
+    assert files_in(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_is_write_protected_is_named(result, tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(OSError, match="cannot write into"):
+        result.plots(tmp_path / "new")
+
+
+def test_run_and_compare_draw_plots(nandlab_command, small, tmp_path):
+    ended = nandlab_command("run", small, "--plots", tmp_path / "run", "--plot-format", "png")
+    assert ended.status == 0
+    assert "pictures: 8 in" in ended.err
+    assert (tmp_path / "run" / "over-time.png").read_bytes().startswith(PNG)
+    ended = nandlab_command(
+        "compare", small, "--vary", "ftl=page,fast", "--plots", tmp_path / "two", "--json"
+    )
+    assert ended.status == 0
+    assert [run["repeats"] for run in ended.document["runs"]] == [[], []]
+    assert {"waf.svg", "latency.svg", "waf-over-time.svg"} <= set(files_in(tmp_path / "two"))
+    ended = nandlab_command("run", small, "--plot-format", "png")
+    assert (ended.status, ended.out) == (2, "")
+    assert "--plot-format says how --plots draws, which is not there" in ended.err
+    ended = nandlab_command("run", small, "--plots", small)
+    assert (ended.status, ended.out) == (2, "")
+    assert "is no folder" in ended.err
+
+
+NOISY = ("--set", "workload.uniform.requests=6000")
+
+
+def test_seeds_are_means_with_intervals(nandlab_command, small, tmp_path):
+    report = tmp_path / "report.html"
+    arguments = ("compare", small, "--vary", "ftl=page,fast", "--seeds", 3, *NOISY)
+    ended = nandlab_command(*arguments, "--json", "--report", report)
+    runs = ended.document["runs"]
+    seeds = [[run["result"]["seed"], *(again["seed"] for again in run["repeats"])] for run in runs]
+    assert seeds == [[3, 4, 5], [3, 4, 5]]
+    wafs = [run["result"]["waf"] for run in runs[1:]] + [again["waf"] for again in runs[1]["repeats"]]
+    # Student's t for two degrees of freedom, as printed in tables.
+    half = 4.303 * statistics.stdev(wafs) / math.sqrt(3)
+    told = f"{statistics.fmean(wafs):.3f} ± {half:.3f}"
+    assert told in report.read_text()
+    assert "seed 3, 4, 5" in report.read_text()
+    table = nandlab_command(*arguments)
+    assert told in table.out
+    assert "Means over 3 seeds" in table.out
+
+
+def test_within_the_noise_none_is_best(nandlab_command, small, tmp_path):
+    """A twin differs in nothing but its name, and a design that is much better has a star."""
+    twin = write(tmp_path / "twin.toml", small.read_text().replace("seed = 3", "seed = 30"))
+    report = tmp_path / "report.html"
+    nandlab_command("compare", small, twin, "--seeds", 4, *NOISY, "--report", report)
+    row = re.search(r"<tr[^>]*>((?:(?!</tr>).)*>small<.*?)</tr>", report.read_text(), re.DOTALL)
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", row[1])
+    assert "±" in cells[1]
+    assert not any("★" in cell for cell in cells)
+    nandlab_command("compare", small, "--vary", "ftl=page,fast", "--seeds", 4, *NOISY, "--report", report)
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", report.read_text(), re.DOTALL)
+    marked = [row for row in rows if ">page<" in row and "★" in row]
+    assert len(marked) == 1
+
+
+def test_the_best_is_the_one_that_stands_apart():
+    figures = [best.Figure(value, 0.0, f"{value:.2f}") for value in (2.0, 1.0, 3.0)]
+    assert best.best(figures, high=False) == [False, True, False]
+    assert best.best(figures, high=True) == [False, False, True]
+    assert best.best([figures[0], None, figures[0]], high=False) == [False, False, False]
+    # What looks the same is not told apart.
+    same = [best.Figure(1.0001, 0.0, "1.00"), best.Figure(1.0, 0.0, "1.00")]
+    assert best.best(same, high=False) == [False, False]
+
+
+def test_a_trace_has_the_same_figures_with_every_seed(nandlab_command, tmp_path):
+    write(tmp_path / "a.csv", "time_us,op,sector,sectors,origin\n0,W,0,8,database\n5,R,0,8,database\n")
+    path = write(tmp_path / "a.toml", '[workload.trace]\npath = "a.csv"\n[ftl.page]\n')
+    ended = nandlab_command("compare", path, "--seeds", 2)
+    assert ended.status == 0
+    assert "±" not in ended.out.split("\n\n")[0]
+
+
+def test_windows_of_a_run_cover_all_of_it(result):
+    for by_writes in (False, True):
+        frame = course.gathered(result, by_writes)
+        assert 2 < frame.height <= course.MOST_WINDOWS + 1
+        assert frame["requests"].is_sorted()
+        assert frame["requests"][-1] == result.host.requests
+        assert frame["time_s"][-1] == pytest.approx(result.series[-1].time_us / 1e6)
+
+
+def test_many_designs_have_pictures_too(result):
+    runs = comparison.Runs([({"n": str(at)}, result) for at in range(12)])
+    drawn = comparison.pictures(runs)
+    assert {"waf", "latency", "wear", "lifetime", "energy", "ram", "waf-over-time"} <= set(drawn)
+    assert all("<svg" in picture.svg() for picture in drawn.values())
+
+
+def test_stacked_parts_sum_to_the_whole():
+    rows = [{"design": "a", "panel": "", "part": part, "value": 1.25} for part in ("x", "y")]
+    drawn = compared.stacked(rows, "part", ["x", "y"], ["a"], [""], "energy (J)").svg()
+    assert ">2.5<" in drawn
+
+
+def test_nothing_heavy_is_loaded_without_a_picture(tmp_path):
+    path = write(tmp_path / "a.toml", "[workload.uniform]\nrequests = 10\n[ftl.page]\n")
+    code = (
+        "import sys, contextlib\nfrom nandlab.cli import group\n"
+        "with contextlib.redirect_stdout(None):\n"
+        f"    group.main(['run', {str(path)!r}, '--json'], standalone_mode=False)\n"
+        "heavy = {'altair', 'great_tables', 'polars', 'vl_convert', 'nandlab.report'}\n"
+        "print(*sorted(heavy & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == []
+
+
+def test_a_chart_of_altair_can_be_changed(result):
+    chart = result.pictures()["ram"].themed("dark").properties(width=100)
+    assert chart.to_dict()["config"]["background"] == "#14181e"
+    assert "var(" not in json.dumps(chart.to_dict())
