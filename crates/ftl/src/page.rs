@@ -45,7 +45,7 @@ mod tests;
 mod trim_notes;
 
 use crate::parts::block_table::BlockTable;
-use crate::parts::frontier::Frontier;
+use crate::parts::frontier::{Frontier, Frontiers};
 use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::placement::Placer;
 use crate::parts::victim::VictimPolicy;
@@ -67,8 +67,8 @@ struct Die {
     blocks: Range<u32>,
     /// The blocks that are being filled, by what the placement gives them; the last one with cold data for worn blocks
     /// where the wear levelling has one.
-    frontiers: Box<[Frontier]>,
-    /// The frontier of the last page of the host.
+    frontiers: Frontiers,
+    /// The frontier that got a block for pages of the host last.
     last: usize,
     free: VecDeque<FreeBlock>,
     relocation: Option<collect::Relocation>,
@@ -134,7 +134,16 @@ impl PageMap {
     /// Writes a page of the host and maps it.
     #[inline]
     fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        // Compiled twice: most placements give the host one frontier, and then nothing needs to look it up.
+        if self.placer.has_one_for_host() {
+            return self.store_at(nand, 0, at, page);
+        }
         let frontier = self.placer.host(at, nand.ctx().origin());
+        self.store_at(nand, frontier, at, page)
+    }
+
+    #[inline(always)]
+    fn store_at<N: Nand>(&mut self, nand: &mut N, frontier: usize, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let die = self.next_die(frontier);
         let to = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
         let old = std::mem::replace(&mut self.map[at.index()], to);
@@ -157,9 +166,14 @@ impl PageMap {
     /// Notes whose page this is, where somebody asks.
     #[inline]
     fn own(&mut self, page: Ppa, at: Lpn) {
-        if let Some(owner) = self.owners.get_mut(page.index()) {
-            *owner = at;
+        if !self.owners.is_empty() {
+            self.set_owner(page, at);
         }
+    }
+
+    #[inline(never)]
+    fn set_owner(&mut self, page: Ppa, at: Lpn) {
+        self.owners[page.index()] = at;
     }
 
     /// Reads the rest of a page that the host writes in part, merges and writes it.
@@ -177,7 +191,7 @@ impl PageMap {
     }
 
     /// Programs the next page of a frontier for the host; a block where a program fails is left behind.
-    #[inline]
+    #[inline(always)]
     fn program<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -191,7 +205,6 @@ impl PageMap {
                 self.open_host_block(nand, die, frontier)?;
             }
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
-            self.dies[die].last = frontier;
             let (to, mark) = self.dies[die].frontiers[frontier].take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
             let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), origin) };
@@ -207,7 +220,7 @@ impl PageMap {
     }
 
     /// The die that takes the next host page: in turn, but for dies that hold more than their share.
-    #[inline]
+    #[inline(always)]
     fn next_die(&mut self, frontier: usize) -> usize {
         if self.dies.len() == 1 {
             return 0;
@@ -231,7 +244,7 @@ impl PageMap {
 
     /// Valid pages of a die with which it can still take a host block.
     fn most_valid(&self, die: usize) -> u32 {
-        let kept = self.reserve as u32 + self.dies[die].frontiers.len() as u32;
+        let kept = self.reserve as u32 + self.dies[die].frontiers.all().len() as u32;
         let usable = usable_pages(&self.geometry, self.good_blocks(die), kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
@@ -260,7 +273,7 @@ impl PageMap {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
             return Err(self.worn_out(missing));
         }
-        let needed = (self.reserve + self.dies[0].frontiers.len()) as u32 + 1;
+        let needed = (self.reserve + self.dies[0].frontiers.all().len()) as u32 + 1;
         match dies.map(|die| self.good_blocks(die)).find(|&good| good < needed) {
             Some(good) => Err(self.worn_out(needed - good)),
             None => Ok(()),

@@ -9,6 +9,7 @@ use crate::error::ConfigError;
 pub const LIST: &[Bundled] = bundled! { "papers":
     "btree",
     "migration",
+    "theory",
 };
 
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.

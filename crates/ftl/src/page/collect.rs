@@ -27,6 +27,8 @@ pub(super) struct Relocation {
     copied: Time,
     /// Why the block is emptied.
     reason: Reason,
+    /// Where its pages go, unless that depends on which they are.
+    to: usize,
 }
 
 /// Why a block is emptied.
@@ -152,11 +154,11 @@ impl PageMap {
         let valid = u64::from(self.table.valid_pages(relocation.block));
         let left = u64::from(state.frontiers[state.last].left());
         // A victim frees a block and fills `valid` pages of other frontiers, which take a block when they are full.
-        let others: u64 = state.frontiers.iter().map(|frontier| u64::from(frontier.left())).sum::<u64>() - left;
+        let others: u64 = state.frontiers.all().iter().map(|frontier| u64::from(frontier.left())).sum::<u64>() - left;
         let missing = ((self.reserve + 1).saturating_sub(state.free.len()) as u64 * pages).saturating_sub(others);
         let relocations = valid.max(missing * valid / (pages - valid).max(1)) + 1;
         // Where the host shares its frontier, relocations take of what it has left.
-        let shared = if state.frontiers.len() == 1 { relocations } else { 0 };
+        let shared = if state.frontiers.all().len() == 1 { relocations } else { 0 };
         let rate = relocations * ONE / left.saturating_sub(shared).max(1) + 1;
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.rate = rate;
@@ -186,7 +188,12 @@ impl PageMap {
             credit: 0,
             copied: 0,
             reason,
+            to: 0,
         });
+        let to = self.frontier_of_moved(die, Lpn::NONE);
+        if let Some(relocation) = &mut self.dies[die].relocation {
+            relocation.to = to;
+        }
         self.set_rate(die);
         Ok(true)
     }
@@ -235,7 +242,8 @@ impl PageMap {
             }
             left -= 1;
             relocation.next = from.0 + 1;
-            self.copy_page(nand, die, from)?;
+            let to = relocation.to;
+            self.copy_page(nand, (die, to), from)?;
         }
         Ok(())
     }
@@ -243,9 +251,8 @@ impl PageMap {
     /// Copies a valid page to the GC frontier. The map follows a few copies later, when its entry has arrived
     /// in the cache.
     #[inline(always)]
-    fn copy_page<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
-        let owner = self.owners.get(from.index()).copied().unwrap_or(Lpn::NONE);
-        let frontier = self.frontier_of_moved(die, owner);
+    fn copy_page<N: Nand>(&mut self, nand: &mut N, (die, to): (usize, usize), from: Ppa) -> Result<(), FtlError> {
+        let frontier = if self.owners.is_empty() { to } else { self.frontier_of_moved(die, self.owners[from.index()]) };
         let source = Source::Page(from);
         let (to, (at, kind)) = match self.program_gc(nand, (die, frontier), &source, (Lpn::NONE, Kind::Data)) {
             Ok(copied) => copied,
@@ -276,16 +283,18 @@ impl PageMap {
             *entry = to;
             self.table.set_invalid(from);
             self.table.set_valid(to);
-            self.own(to, if kind == Kind::TrimNote { Lpn::NONE } else { at });
+            if !self.owners.is_empty() {
+                self.own(to, if kind == Kind::TrimNote { Lpn::NONE } else { at });
+            }
         }
     }
 
     /// The frontier for a page of the block that `die` empties.
-    #[inline]
+    #[inline(never)]
     fn frontier_of_moved(&mut self, die: usize, at: Lpn) -> usize {
         let die = &self.dies[die];
         match die.relocation.as_ref().map(|relocation| (relocation.reason, relocation.block)) {
-            Some((Reason::Wear { to_most_worn: true }, _)) => die.frontiers.len() - 1,
+            Some((Reason::Wear { to_most_worn: true }, _)) => die.frontiers.all().len() - 1,
             Some((_, block)) => self.placer.moved(at, block),
             None => self.placer.moved(at, BlockId(0)),
         }

@@ -18,9 +18,9 @@ pub struct Config {
     pub window: u32,
     /// Which pages are kept in blocks apart. Each kind needs a block of every die that is being filled.
     pub placement: Placement,
-    /// With `placement = "origin"`: kinds of pages of the host, 1 to 31. Default 8.
+    /// With `placement = "origin"`: kinds of pages of the host, 1 to 14. Default 8.
     pub streams: u32,
-    /// With `placement = "dac"`: regions of temperature, 2 to 32. Default 6.
+    /// With `placement = "dac"`: regions of temperature, 2 to 15. Default 6.
     pub regions: u32,
     /// How the wear of blocks is evened out.
     pub wear: Wear,

@@ -4,7 +4,7 @@ use super::trim_notes::TrimNotes;
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
 use crate::parts::block_table::{BlockTable, BlockUse};
-use crate::parts::frontier::{cycles_in, Frontier};
+use crate::parts::frontier::{cycles_in, Frontier, Frontiers};
 use crate::parts::placement::Placer;
 use crate::parts::trim_note;
 use crate::{Events, Ftl, FtlError};
@@ -63,7 +63,7 @@ fn newest_copies(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockS
 fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> PageMap {
     let dies = (0..geometry.dies()).map(|die| Die {
         blocks: geometry.blocks_of_die(die),
-        frontiers: (0..config.frontiers()).map(|_| Frontier::none()).collect(),
+        frontiers: Frontiers::none(config.frontiers()),
         last: 0,
         free: VecDeque::new(),
         relocation: None,
@@ -167,7 +167,7 @@ impl PageMap {
         // What is not filled further is closed, in the order in which it was filled.
         let found = (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)));
         let is_frontier =
-            |block| self.dies.iter().flat_map(|die| &die.frontiers).any(|frontier| frontier.block == block);
+            |block| self.dies.iter().flat_map(|die| die.frontiers.all()).any(|frontier| frontier.block == block);
         let mut closed: Vec<(u64, BlockId)> =
             found.filter(|&(_, block)| self.table.usage(block) == BlockUse::Open && !is_frontier(block)).collect();
         closed.sort_unstable();
@@ -206,7 +206,7 @@ impl PageMap {
             })
             .collect();
         partial.sort_unstable();
-        let frontiers = self.dies[die].frontiers.iter_mut().rev();
+        let frontiers = self.dies[die].frontiers.all_mut().iter_mut().rev();
         for (frontier, (used, block)) in frontiers.zip(partial) {
             let cycles = self.table.cycles(block);
             *frontier = Frontier::resumed(&self.geometry, block, used).with_cycles(cycles);

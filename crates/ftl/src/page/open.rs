@@ -17,6 +17,7 @@ impl PageMap {
     ) -> Result<(), FtlError> {
         self.refuse_worn_out()?;
         self.close_frontier(die, frontier);
+        self.dies[die].last = frontier;
         loop {
             while self.dies[die].free.len() <= self.reserve {
                 if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
@@ -39,7 +40,7 @@ impl PageMap {
     #[cold]
     pub(super) fn open_gc_block<N: Nand>(&mut self, nand: &mut N, die: usize, frontier: usize) -> Result<(), FtlError> {
         self.close_frontier(die, frontier);
-        let is_cold = self.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.len();
+        let is_cold = self.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.all().len();
         let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
         while !self.dies[die].free.is_empty() {
             if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(choice))? {
@@ -47,7 +48,7 @@ impl PageMap {
             }
         }
         // Many frontiers or failures have used up the reserve; what another frontier has left is room as well.
-        let frontiers = &mut self.dies[die].frontiers;
+        let frontiers = self.dies[die].frontiers.all_mut();
         let roomiest = (0..frontiers.len()).max_by_key(|&at| (frontiers[at].left(), std::cmp::Reverse(at)));
         frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
         if self.dies[die].frontiers[frontier].is_full() {

@@ -1,6 +1,7 @@
 //! A block that is being filled page by page.
 
 use nandlab_nand::{BlockId, Geometry, Ppa};
+use std::ops::{Index, IndexMut};
 
 /// Set in `aux` of the first page programmed after a mount into a block that was in use before: the page
 /// below it was the last before the power went, so a later mount must verify it.
@@ -91,6 +92,54 @@ impl Frontier {
     pub fn give_back(&mut self, aux: u16) {
         self.next -= 1;
         self.mark = aux & RESUMED;
+    }
+}
+
+/// The frontiers of a die. They are asked for with every page, so they lie in a place whose size is known: no index needs
+/// a check.
+#[derive(Clone, Debug)]
+pub struct Frontiers {
+    list: [Frontier; Self::ROOM],
+    count: usize,
+}
+
+impl Frontiers {
+    const ROOM: usize = 16;
+    /// Most that there can be.
+    pub const MOST: u32 = Self::ROOM as u32;
+
+    /// So many frontiers without a block.
+    pub fn none(count: u32) -> Self {
+        assert!(count <= Self::MOST, "{count} frontiers are too many");
+        Self { list: std::array::from_fn(|_| Frontier::none()), count: count as usize }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Frontier] {
+        &self.list[..self.count]
+    }
+
+    /// All of them.
+    pub fn all_mut(&mut self) -> &mut [Frontier] {
+        &mut self.list[..self.count]
+    }
+}
+
+impl Index<usize> for Frontiers {
+    type Output = Frontier;
+
+    #[inline]
+    fn index(&self, at: usize) -> &Frontier {
+        debug_assert!(at < self.count, "frontier {at} of {}", self.count);
+        &self.list[at % Self::ROOM]
+    }
+}
+
+impl IndexMut<usize> for Frontiers {
+    #[inline]
+    fn index_mut(&mut self, at: usize) -> &mut Frontier {
+        debug_assert!(at < self.count, "frontier {at} of {}", self.count);
+        &mut self.list[at % Self::ROOM]
     }
 }
 

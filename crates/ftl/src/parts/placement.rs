@@ -7,6 +7,7 @@ mod dac;
 mod sepbit;
 mod streams;
 
+use super::frontier::Frontiers;
 use dac::Dac;
 use nandlab_nand::{BlockId, Geometry, Lpn, Origin};
 use sepbit::SepBit;
@@ -38,8 +39,8 @@ pub struct Options {
     pub regions: u32,
 }
 
-/// Most frontiers that an option may ask for.
-pub const MOST_FRONTIERS: u32 = 32;
+/// Most frontiers that an option may ask for: wear levelling may need one more.
+pub const MOST_FRONTIERS: u32 = Frontiers::MOST - 1;
 
 impl Placement {
     /// Blocks that are filled at the same time.
@@ -81,8 +82,13 @@ impl Placer {
         }
     }
 
-    /// The frontier for a page that the host writes.
+    /// Whether all pages of the host go to frontier 0.
     #[inline]
+    pub(crate) fn has_one_for_host(&self) -> bool {
+        matches!(self, Self::One | Self::Two)
+    }
+
+    /// The frontier for a page that the host writes.
     pub(crate) fn host(&mut self, at: Lpn, origin: Origin) -> usize {
         match self {
             Self::One | Self::Two => 0,
@@ -93,7 +99,6 @@ impl Placer {
     }
 
     /// The frontier for a page that is moved out of `victim`; [`Lpn::NONE`] is a page of the FTL's own.
-    #[inline]
     pub(crate) fn moved(&mut self, at: Lpn, victim: BlockId) -> usize {
         match self {
             Self::One => 0,

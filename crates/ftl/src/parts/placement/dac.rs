@@ -27,14 +27,12 @@ impl Dac {
         Self { regions: vec![0; logical_pages as usize], count: regions as u8 }
     }
 
-    #[inline]
     pub(super) fn written(&mut self, at: Lpn) -> usize {
         let region = &mut self.regions[at.index()];
         *region = (*region + 1).min(self.count);
         usize::from(*region - 1)
     }
 
-    #[inline]
     pub(super) fn moved(&mut self, at: Lpn) -> usize {
         // A page of the FTL's own is cold, and so is one whose temperature a mount forgot.
         let Some(region) = self.regions.get_mut(at.index()) else { return 0 };

@@ -53,7 +53,6 @@ impl SepBit {
         }
     }
 
-    #[inline]
     pub(super) fn written(&mut self, at: Lpn) -> usize {
         let now = self.clock;
         self.clock += 1;
@@ -62,7 +61,6 @@ impl SepBit {
         usize::from(before == 0 || now + 1 - before >= self.mean)
     }
 
-    #[inline]
     pub(super) fn moved(&mut self, at: Lpn, victim: BlockId) -> usize {
         if self.blocks[victim.index()].0 == 0 {
             return 2;

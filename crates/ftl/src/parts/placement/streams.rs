@@ -25,7 +25,6 @@ impl Streams {
         Self { of: [UNKNOWN; 256], given: 0, streams: streams as u8 }
     }
 
-    #[inline]
     pub(super) fn of(&mut self, origin: Origin) -> usize {
         let stream = &mut self.of[usize::from(origin.0)];
         if *stream == UNKNOWN {
