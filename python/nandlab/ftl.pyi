@@ -7,7 +7,15 @@ from nandlab.listing import Choice
 
 def page(
     *,
-    victim: Literal['greedy'] | None = None,
+    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | None = None,
+    choices: int | None = None,
+    window: int | None = None,
+    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit'] | None = None,
+    streams: int | None = None,
+    regions: int | None = None,
+    wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | None = None,
+    wear_threshold: int | None = None,
+    wear_set: int | None = None,
     reserve_blocks: int | None = None,
     valid_pages: Literal['bitmap', 'spare'] | None = None,
     durable_trim: bool | None = None,
@@ -18,6 +26,17 @@ def page(
 
     Args:
         victim: Which block garbage collection empties next. Default "greedy".
+        choices: With `victim = "d_choices"`: blocks that are drawn, at least 1. Default 5.
+        window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
+            least 1. Default 64.
+        placement: Which pages are kept in blocks apart. Each kind needs a block of every die that is
+            being filled. Default "two".
+        streams: With `placement = "origin"`: kinds of pages of the host, 1 to 14. Default 8.
+        regions: With `placement = "dac"`: regions of temperature, 2 to 15. Default 6.
+        wear: How the wear of blocks is evened out. Default "none".
+        wear_threshold: With static wear levelling: the difference in erases that is too much; with
+            `wear = "bet"` the erases by set of blocks that was erased. At least 1. Default 20.
+        wear_set: With `wear = "bet"`: blocks of a set, at least 1. Default 1.
         reserve_blocks: Blocks of each die that stay free for relocation; at least 1. With 1 a program
             failure or a torn page during relocation may leave no room; 2 is safe. Default 2.
         valid_pages: How garbage collection tells the valid pages of a victim. Default "bitmap".

@@ -97,7 +97,7 @@ class Merges(View):
 
 
 class Gc(View):
-    """Garbage collection: victim blocks collected, and those of them that held nothing valid.
+    """Garbage collection: victim blocks collected, those of them that held nothing valid, and blocks moved for wear.
 
     With a file system on bare flash also those collected with enough erased blocks at hand (`passive`) and
     with few, and blocks that were `emptied`: erased outside of collection, as their last page in use went.
@@ -105,6 +105,7 @@ class Gc(View):
 
     runs: int
     empty_runs: int
+    wear_moves: int
     passive: int | None
     aggressive: int | None
     emptied: int | None

@@ -197,6 +197,8 @@ pub struct Events {
     pub gc_runs: u64,
     /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
     pub empty_gc_runs: u64,
+    /// Blocks emptied to even out wear.
+    pub wear_moves: u64,
     /// Log blocks that became data blocks as they were.
     pub switch_merges: u64,
     /// Log blocks that were completed.

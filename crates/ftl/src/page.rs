@@ -2,18 +2,19 @@
 //!
 //! ## Idea
 //! A write goes to the next free page of the device, wherever the page was before; the old copy becomes
-//! invalid. When erased blocks run short, the block with the fewest valid pages is emptied and erased.
+//! invalid. When erased blocks run short, one is chosen by the victim policy, emptied and erased.
 //!
 //! ## Write path
-//! Host writes fill one block a die (the host frontier), dies in turn; relocated pages fill another (the
-//! GC frontier). A page that the host writes in part is read first, merged and written whole. Once no more
+//! Host writes fill blocks of the dies in turn, relocated pages others: each of these frontiers takes the pages
+//! that `placement` gives it. A page that the host writes in part is read first, merged and written whole. Once no more
 //! than `reserve_blocks` blocks of a die are free, every host page to that die pays for a share of the
 //! next victim: `valid / invalid` relocations, so that the victim is empty when it is needed and no write
 //! waits for a whole block. A die that holds more than its share of valid pages takes no new host block.
 //!
 //! ## Recovery
 //! Mount reads every spare area; of several copies of a page the one with the highest sequence number
-//! wins. The page programmed last in a block may be torn, so it is read in full, and so is the page below
+//! wins. Erases of a block are in its pages; a block without any takes the mean of the others. The page
+//! programmed last in a block may be torn, so it is read in full, and so is the page below
 //! one that carries the resumed mark, and every page of a block with one that cannot be read. Blocks in use
 //! before the power went are filled further. A block that looks erased on a device in use is erased again before its first page: its erase
 //! may have been cut. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
@@ -27,7 +28,8 @@
 //! ## Differences
 //! Textbook page maps have a reverse map, in memory or from nowhere. Here relocation learns the logical page
 //! from the metadata that passes through the controller with the copy, and which pages are valid from a bitmap
-//! that counts as memory, or from reads of all spare areas of the victim, which are charged.
+//! that counts as memory, or from reads of all spare areas of the victim, which are charged. Where the placement asks
+//! before the copy which page it is, the bitmap is joined by a reverse map.
 //!
 //! ## References
 //! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.
@@ -35,16 +37,21 @@
 
 mod check;
 mod collect;
+mod config;
 mod mount;
+mod open;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
 
 use crate::parts::block_table::{BlockTable, BlockUse};
-use crate::parts::frontier::Frontier;
+use crate::parts::frontier::{Frontier, Frontiers};
 use crate::parts::partial::{merged, refuse_lost};
-use crate::parts::victim::{Victim, VictimPolicy};
+use crate::parts::placement::Placer;
+use crate::parts::victim::VictimPolicy;
+use crate::parts::wear::{Wear, WearPolicy};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
+pub use config::{Config, ValidPages};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
@@ -54,48 +61,19 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use trim_notes::TrimNotes;
 
-/// Options of the page map.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Which block garbage collection empties next.
-    pub victim: Victim,
-    /// Blocks of each die that stay free for relocation; at least 1. With 1 a program failure or a torn page
-    /// during relocation may leave no room; 2 is safe.
-    pub reserve_blocks: u32,
-    /// How garbage collection tells the valid pages of a victim.
-    pub valid_pages: ValidPages,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a
-    /// trimmed page that is not erased yet: what it held last, or before that.
-    pub durable_trim: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { victim: Victim::Greedy, reserve_blocks: 2, valid_pages: ValidPages::Bitmap, durable_trim: true }
-    }
-}
-
-/// How garbage collection tells the valid pages of a victim.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ValidPages {
-    /// By a bitmap in memory, one bit a physical page.
-    #[default]
-    Bitmap,
-    /// By reading all spare areas of the victim and comparing them with the map; each read is charged.
-    Spare,
-}
-
 /// State of one die.
 #[derive(Debug)]
 struct Die {
     blocks: Range<u32>,
-    host: Frontier,
-    gc: Frontier,
+    /// The blocks that are being filled, by what the placement gives them; the last one with cold data for worn blocks
+    /// where the wear levelling has one.
+    frontiers: Frontiers,
+    /// The frontier that got a block for pages of the host last.
+    last: usize,
     free: VecDeque<FreeBlock>,
     relocation: Option<collect::Relocation>,
+    /// Whether the last relocation was for the sake of wear; the next one is not.
+    levelled: bool,
     /// Blocks with a failed program, to be emptied and retired.
     failing: VecDeque<BlockId>,
     bad: u32,
@@ -130,6 +108,11 @@ pub struct PageMap {
     reserve: usize,
     valid_pages: ValidPages,
     policy: Box<dyn VictimPolicy>,
+    placer: Placer,
+    wear: Wear,
+    wear_policy: Option<Box<dyn WearPolicy>>,
+    /// By physical page: the logical page, where the placement asks for it; else empty.
+    owners: Vec<Lpn>,
     notes: TrimNotes,
     /// By block: when the last program ends that made one of its pages invalid.
     superseded: Vec<Time>,
@@ -151,8 +134,18 @@ impl PageMap {
     /// Writes a page of the host and maps it.
     #[inline]
     fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        let die = self.next_die();
-        let to = self.program(nand, die, page, &[], (at, Kind::Data))?;
+        // Compiled twice: most placements give the host one frontier, and then nothing needs to look it up.
+        if self.placer.has_one_for_host() {
+            return self.store_at(nand, 0, at, page);
+        }
+        let frontier = self.placer.host(at, nand.ctx().origin());
+        self.store_at(nand, frontier, at, page)
+    }
+
+    #[inline(always)]
+    fn store_at<N: Nand>(&mut self, nand: &mut N, frontier: usize, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        let die = self.next_die(frontier);
+        let to = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
         let old = std::mem::replace(&mut self.map[at.index()], to);
         if old.is_some() {
             let block = self.table.set_invalid(old);
@@ -166,7 +159,21 @@ impl PageMap {
             self.mapped = self.mapped.max(nand.ctx().last());
         }
         self.table.set_valid(to);
+        self.own(to, at);
         self.collect(nand, die)
+    }
+
+    /// Notes whose page this is, where somebody asks.
+    #[inline]
+    fn own(&mut self, page: Ppa, at: Lpn) {
+        if !self.owners.is_empty() {
+            self.set_owner(page, at);
+        }
+    }
+
+    #[inline(never)]
+    fn set_owner(&mut self, page: Ppa, at: Lpn) {
+        self.owners[page.index()] = at;
     }
 
     /// Reads the rest of a page that the host writes in part, merges and writes it.
@@ -183,28 +190,28 @@ impl PageMap {
         stored
     }
 
-    /// Programs the next page of a die's host frontier; a block where a program fails is left behind.
-    #[inline]
+    /// Programs the next page of a frontier for the host; a block where a program fails is left behind.
+    #[inline(always)]
     fn program<N: Nand>(
         &mut self,
         nand: &mut N,
-        die: usize,
+        (die, frontier): (usize, usize),
         page: &N::Buf,
         tail: &[u8],
         (at, kind): (Lpn, Kind),
     ) -> Result<Ppa, FtlError> {
         loop {
-            if self.dies[die].host.is_full() {
-                self.open_host_block(nand, die)?;
+            if self.dies[die].frontiers[frontier].is_full() {
+                self.open_host_block(nand, die, frontier)?;
             }
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
-            let (to, mark) = self.dies[die].host.take();
+            let (to, mark) = self.dies[die].frontiers[frontier].take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
             let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), origin) };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => return Ok(to),
                 Err(NandError::ProgramFailed(_)) => {
-                    let failed = std::mem::replace(&mut self.dies[die].host, Frontier::none());
+                    let failed = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
                     self.dies[die].failing.push_back(failed.block);
                 }
                 Err(error) => return Err(error.into()),
@@ -213,14 +220,15 @@ impl PageMap {
     }
 
     /// The die that takes the next host page: in turn, but for dies that hold more than their share.
-    #[inline]
-    fn next_die(&mut self) -> usize {
+    #[inline(always)]
+    fn next_die(&mut self, frontier: usize) -> usize {
         if self.dies.len() == 1 {
             return 0;
         }
         for _ in 0..self.dies.len() {
             self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
-            if !self.dies[self.turn].host.is_full() || self.valid_in(self.turn) <= self.share(self.turn) {
+            let room = !self.dies[self.turn].frontiers[frontier].is_full();
+            if room || self.valid_in(self.turn) <= self.share(self.turn) {
                 return self.turn;
             }
         }
@@ -236,7 +244,8 @@ impl PageMap {
 
     /// Valid pages of a die with which it can still take a host block.
     fn most_valid(&self, die: usize) -> u32 {
-        let usable = usable_pages(&self.geometry, self.good_blocks(die), self.reserve as u32);
+        let kept = self.reserve as u32 + self.dies[die].frontiers.all().len() as u32;
+        let usable = usable_pages(&self.geometry, self.good_blocks(die), kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
 
@@ -264,7 +273,7 @@ impl PageMap {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
             return Err(self.worn_out(missing));
         }
-        let needed = self.reserve as u32 + 3;
+        let needed = (self.reserve + self.dies[0].frontiers.all().len()) as u32 + 1;
         match dies.map(|die| self.good_blocks(die)).find(|&good| good < needed) {
             Some(good) => Err(self.worn_out(needed - good)),
             None => Ok(()),
@@ -278,9 +287,10 @@ impl PageMap {
     }
 }
 
-/// Pages of a die that may be valid while garbage collection still finds one that is not.
-fn usable_pages(geometry: &Geometry, good_blocks: u32, reserve: u32) -> u32 {
-    (good_blocks.saturating_sub(reserve + 2) * geometry.pages_per_block()).saturating_sub(1)
+/// Pages of a die that may be valid while garbage collection still finds one that is not; `kept` blocks are free or
+/// being filled.
+fn usable_pages(geometry: &Geometry, good_blocks: u32, kept: u32) -> u32 {
+    (good_blocks.saturating_sub(kept) * geometry.pages_per_block()).saturating_sub(1)
 }
 
 /// Pages that a die of several keeps free of valid ones, so that the dies can fill unevenly by a block.
@@ -296,13 +306,11 @@ impl Ftl for PageMap {
     type Config = Config;
 
     fn variants() -> Vec<Variant<Config>> {
-        let usual = Config::default;
-        vec![
-            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
-            Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
-            Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
-            Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
-        ]
+        config::variants()
+    }
+
+    fn set_seed(config: &mut Config, seed: u64) {
+        config.seed = seed;
     }
 
     fn trims(config: &Config) -> Trims {
@@ -314,23 +322,26 @@ impl Ftl for PageMap {
     }
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+        config.check()?;
         let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die());
+        let frontiers = config.frontiers();
         if reserve == 0 {
             return Err(FtlError::Config(
                 "ftl.page.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block on each die".into(),
             ));
         }
-        if blocks < reserve.saturating_add(4) {
+        let others = frontiers + 2;
+        if blocks < reserve.saturating_add(others) {
             return Err(FtlError::Config(format!(
                 "ftl.page.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and \
-                 the reserve, two frontiers, one block of data and one to collect need {}{}",
+                 the reserve, {frontiers} that are being filled, one of data and one to collect need {}{}",
                 error::blocks(blocks),
-                reserve.saturating_add(4),
-                error::at_most("ftl.page.reserve_blocks", blocks.saturating_sub(4)),
+                reserve.saturating_add(others),
+                error::at_most("ftl.page.reserve_blocks", blocks.saturating_sub(others)),
             )));
         }
         let dies = geometry.dies();
-        let pages = dies * (usable_pages(geometry, blocks, reserve) - balance_pages(geometry));
+        let pages = dies * (usable_pages(geometry, blocks, reserve + frontiers) - balance_pages(geometry));
         Ok(pages - TrimNotes::most_pages_for(geometry, pages, config.durable_trim))
     }
 
@@ -367,6 +378,7 @@ impl Ftl for PageMap {
             self.map[at.index()] = Ppa::NONE;
             self.table.set_invalid(old);
             self.notes.trimmed(at);
+            self.placer.trimmed(at);
             while let Some(segment) = self.notes.overdue(self.reserve, self.geometry.pages_per_block()) {
                 self.write_note(nand, segment)?;
             }
@@ -410,6 +422,12 @@ impl Ftl for PageMap {
         ram.dram.insert("map", 4 * self.map.len() as u64);
         if self.valid_pages == ValidPages::Bitmap {
             ram.dram.insert("valid_bits", bits);
+            if !self.owners.is_empty() {
+                ram.dram.insert("reverse_map", 4 * self.owners.len() as u64);
+            }
+        }
+        if self.placer.bytes() > 0 {
+            ram.dram.insert("placement", self.placer.bytes());
         }
         ram.sram.insert("trim_notes", self.notes.bytes());
         ram

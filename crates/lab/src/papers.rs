@@ -10,6 +10,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
     "btree",
     "migration",
     "minv",
+    "theory",
 };
 
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.

@@ -218,9 +218,11 @@ pub struct Gc {
     pub runs: u64,
     /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
     pub empty_runs: u64,
-    /// Those of a file system on bare flash with enough erased blocks at hand; null for others.
+    /// Blocks emptied to even out wear.
+    pub wear_moves: u64,
+    /// Runs of a file system on bare flash with enough erased blocks at hand; null for others.
     pub passive: Option<u64>,
-    /// The others of it.
+    /// The other runs of it.
     pub aggressive: Option<u64>,
     /// Blocks that it erased because their last page in use went, outside of collection.
     pub emptied: Option<u64>,

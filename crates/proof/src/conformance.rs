@@ -64,6 +64,9 @@ pub fn devices() -> Vec<Device> {
         device("24x16x2048-ascending", [1, 1, 1, 24, 16, 2048], Ascending, 1),
         device("2x2x2x6x5x1024-dense", [2, 2, 2, 6, 5, 1024], AscendingDense, 1),
         device("13x8x4096-any", [1, 1, 1, 13, 8, 4096], Any, 1),
+        // Room for many blocks that are being filled.
+        device("16x4x512-dense", [1, 1, 1, 16, 4, 512], AscendingDense, 1),
+        device("18x3x512-any", [1, 1, 1, 18, 3, 512], Any, 1),
         device("2x1x2x4x4x512-any-p2", [2, 1, 2, 4, 4, 512], Any, 2),
         device("1x2x1x9x3x1024-ascending-p4", [1, 2, 1, 9, 3, 1024], Ascending, 4),
     ]

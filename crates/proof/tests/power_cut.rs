@@ -12,9 +12,16 @@ use nandlab_proof::cuts::{random_case, Bench, Case, Outcome, Stride};
 use nandlab_proof::rig::flash;
 use nandlab_proof::{exportable, on_all_cores, subjects, Lost, Rig, Step, Subject};
 
-/// Devices of the exhaustive search: every order of programs, and several dies, where a cut takes more than one page.
-const SEARCHED: [&str; 5] =
-    ["8x4x512-ascending", "8x4x512-any", "9x3x1024-dense", "2x1x2x4x4x512-any-p2", "1x2x1x9x3x1024-ascending-p4"];
+/// Devices of the exhaustive search: every order of programs, several dies, where a cut takes more than one page, and one
+/// with room for many blocks that are being filled.
+const SEARCHED: [&str; 6] = [
+    "8x4x512-ascending",
+    "8x4x512-any",
+    "9x3x1024-dense",
+    "2x1x2x4x4x512-any-p2",
+    "1x2x1x9x3x1024-ascending-p4",
+    "18x3x512-any",
+];
 
 /// Larger devices, searched once with scripts that trim much: what a merge leaves behind needs blocks of more pages.
 const LARGER: [(&str, [u64; 2]); 2] = [("24x16x2048-ascending", [3, 7]), ("13x8x4096-any", [11, 15])];

@@ -39,8 +39,7 @@ fn blocks_have_one_use(ftl: &PageMap) {
                 places[(block.0 - die.blocks.start) as usize] += 1;
             }
         };
-        place(die.host.block, BlockUse::Open);
-        place(die.gc.block, BlockUse::Open);
+        die.frontiers.all().iter().for_each(|frontier| place(frontier.block, BlockUse::Open));
         die.free.iter().for_each(|free| place(free.block, BlockUse::Free));
         die.failing.iter().for_each(|&block| place(block, BlockUse::Open));
         if let Some(block) = die.relocation.as_ref().map(super::collect::Relocation::block) {

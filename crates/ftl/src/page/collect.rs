@@ -2,6 +2,7 @@
 
 use super::{FreeBlock, PageMap, ValidPages};
 use crate::parts::frontier::Frontier;
+use crate::parts::wear;
 use crate::FtlError;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
@@ -24,8 +25,21 @@ pub(super) struct Relocation {
     credit: u64,
     /// When the last copy ends, and the last page that stands for a lost one. Planes of a die may end in another order.
     copied: Time,
-    /// The block has failed: it is retired when it is empty.
-    retire: bool,
+    /// Why the block is emptied.
+    reason: Reason,
+    /// Where its pages go, unless that depends on which they are.
+    to: usize,
+}
+
+/// Why a block is emptied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Reason {
+    /// Room is needed.
+    Room,
+    /// A program failed in it: it is retired when it is empty.
+    Failure,
+    /// Its data has kept it from wearing, and goes to a worn block or where survivors go.
+    Wear { to_most_worn: bool },
 }
 
 /// One relocation in the fixed-point numbers of [`Relocation::rate`].
@@ -96,14 +110,14 @@ impl Relocation {
 
     /// Whether the block has failed.
     pub(super) fn retires(&self) -> bool {
-        self.retire
+        self.reason == Reason::Failure
     }
 
     fn cause(&self) -> Cause {
-        if self.retire {
-            Cause::BadBlock
-        } else {
-            Cause::Gc
+        match self.reason {
+            Reason::Room => Cause::Gc,
+            Reason::Failure => Cause::BadBlock,
+            Reason::Wear { .. } => Cause::WearLeveling,
         }
     }
 }
@@ -133,16 +147,19 @@ impl PageMap {
 
     /// Sets how many relocations each host page pays for, so that the reserve is whole again when the host
     /// frontier is full and no write has to wait for the rest of a victim.
-    fn set_rate(&mut self, die: usize) {
+    pub(super) fn set_rate(&mut self, die: usize) {
         let state = &self.dies[die];
         let Some(relocation) = &state.relocation else { return };
         let pages = u64::from(self.geometry.pages_per_block());
         let valid = u64::from(self.table.valid_pages(relocation.block));
-        // A victim frees a block and fills `valid` pages of the GC frontier, which takes a block when it is full.
-        let missing = ((self.reserve + 1).saturating_sub(state.free.len()) as u64 * pages)
-            .saturating_sub(u64::from(state.gc.left()));
+        let left = u64::from(state.frontiers[state.last].left());
+        // A victim frees a block and fills `valid` pages of other frontiers, which take a block when they are full.
+        let others: u64 = state.frontiers.all().iter().map(|frontier| u64::from(frontier.left())).sum::<u64>() - left;
+        let missing = ((self.reserve + 1).saturating_sub(state.free.len()) as u64 * pages).saturating_sub(others);
         let relocations = valid.max(missing * valid / (pages - valid).max(1)) + 1;
-        let rate = relocations * ONE / u64::from(state.host.left()).max(1) + 1;
+        // Where the host shares its frontier, relocations take of what it has left.
+        let shared = if state.frontiers.all().len() == 1 { relocations } else { 0 };
+        let rate = relocations * ONE / left.saturating_sub(shared).max(1) + 1;
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.rate = rate;
         }
@@ -150,23 +167,16 @@ impl PageMap {
 
     /// Chooses a block to empty; false where nothing would be gained.
     pub(super) fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
-        let (block, retire) = match self.dies[die].failing.pop_front() {
-            Some(block) => (block, true),
-            None => {
-                let range = self.table.range(self.dies[die].blocks.clone());
-                let Some(block) = self.policy.pick(range, self.seq) else { return Ok(false) };
-                (block, false)
-            }
-        };
+        let Some((block, reason)) = self.next_victim(die) else { return Ok(false) };
         let pages = self.geometry.pages_per_block();
         let valid = self.table.valid_pages(block);
-        if valid == pages && !retire {
-            return Ok(false);
-        }
         if self.valid_pages == ValidPages::Spare {
             scoped(nand, Cause::Gc, |nand| self.read_spares(nand, block))?;
         }
-        self.table.set_closed(block, false);
+        if reason != Reason::Failure {
+            self.table.reopen(block);
+        }
+        self.dies[die].levelled = matches!(reason, Reason::Wear { .. });
         let next = self.geometry.page(block, 0).0;
         self.dies[die].relocation = Some(Relocation {
             block,
@@ -177,10 +187,36 @@ impl PageMap {
             rate: 0,
             credit: 0,
             copied: 0,
-            retire,
+            reason,
+            to: 0,
         });
+        let to = self.frontier_of_moved(die, Lpn::NONE);
+        if let Some(relocation) = &mut self.dies[die].relocation {
+            relocation.to = to;
+        }
         self.set_rate(die);
         Ok(true)
+    }
+
+    /// The block to empty next and why; `None` where nothing would be gained.
+    fn next_victim(&mut self, die: usize) -> Option<(BlockId, Reason)> {
+        if let Some(block) = self.dies[die].failing.pop_front() {
+            return Some((block, Reason::Failure));
+        }
+        let blocks = self.table.die(die as u32);
+        // Moves for the sake of wear gain no room, so room is made between them.
+        if let Some(wear) = self.wear_policy.as_mut().filter(|_| !self.dies[die].levelled) {
+            let free: Vec<BlockId> = self.dies[die].free.iter().map(|free| free.block).collect();
+            if let Some(wear::Move { block, to_most_worn }) = wear.next_move(blocks, &free) {
+                return Some((block, Reason::Wear { to_most_worn }));
+            }
+        }
+        let block = self.policy.pick(blocks, self.seq)?;
+        // A policy that looks at more than valid pages may take a full block, as long as another is not.
+        let full = self.geometry.pages_per_block();
+        let gains = self.table.valid_pages(block) < full
+            || blocks.fewest_valid().is_some_and(|best| self.table.valid_pages(best) < full);
+        gains.then_some((block, Reason::Room))
     }
 
     /// Reads every spare area of a block, as firmware without a bitmap must to learn which pages are valid.
@@ -206,7 +242,8 @@ impl PageMap {
             }
             left -= 1;
             relocation.next = from.0 + 1;
-            self.copy_page(nand, die, from)?;
+            let to = relocation.to;
+            self.copy_page(nand, (die, to), from)?;
         }
         Ok(())
     }
@@ -214,8 +251,10 @@ impl PageMap {
     /// Copies a valid page to the GC frontier. The map follows a few copies later, when its entry has arrived
     /// in the cache.
     #[inline(always)]
-    fn copy_page<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa) -> Result<(), FtlError> {
-        let (to, (at, kind)) = match self.program_gc(nand, die, &Source::Page(from), (Lpn::NONE, Kind::Data)) {
+    fn copy_page<N: Nand>(&mut self, nand: &mut N, (die, to): (usize, usize), from: Ppa) -> Result<(), FtlError> {
+        let frontier = if self.owners.is_empty() { to } else { self.frontier_of_moved(die, self.owners[from.index()]) };
+        let source = Source::Page(from);
+        let (to, (at, kind)) = match self.program_gc(nand, (die, frontier), &source, (Lpn::NONE, Kind::Data)) {
             Ok(copied) => copied,
             Err(FtlError::Nand(NandError::Uncorrectable(page))) if page == from => {
                 return self.replace_lost(nand, die, from);
@@ -244,6 +283,20 @@ impl PageMap {
             *entry = to;
             self.table.set_invalid(from);
             self.table.set_valid(to);
+            if !self.owners.is_empty() {
+                self.own(to, if kind == Kind::TrimNote { Lpn::NONE } else { at });
+            }
+        }
+    }
+
+    /// The frontier for a page of the block that `die` empties.
+    #[inline(never)]
+    fn frontier_of_moved(&mut self, die: usize, at: Lpn) -> usize {
+        let die = &self.dies[die];
+        match die.relocation.as_ref().map(|relocation| (relocation.reason, relocation.block)) {
+            Some((Reason::Wear { to_most_worn: true }, _)) => die.frontiers.all().len() - 1,
+            Some((_, block)) => self.placer.moved(at, block),
+            None => self.placer.moved(at, BlockId(0)),
         }
     }
 
@@ -266,49 +319,52 @@ impl PageMap {
         }
         let at = self.map.iter().position(|&page| page == from).expect("a valid page is a note or mapped");
         self.events.lost_pages += 1;
-        let (to, _) = self.program_gc(nand, die, &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
+        let frontier = self.frontier_of_moved(die, Lpn(at as u32));
+        let (to, _) = self.program_gc(nand, (die, frontier), &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.copied = relocation.copied.max(nand.ctx().last());
         }
         self.map[at] = to;
         self.table.set_invalid(from);
         self.table.set_valid(to);
+        self.own(to, Lpn(at as u32));
         Ok(())
     }
 
     /// Writes the note of `segment` anew at the GC frontier.
     fn renew_note<N: Nand>(&mut self, nand: &mut N, die: usize, segment: u32) -> Result<(), FtlError> {
         let note = self.note(segment);
-        let (to, _) = self.program_gc(nand, die, &Source::Tail(note), (Lpn(segment), Kind::TrimNote))?;
+        let frontier = self.frontier_of_moved(die, Lpn::NONE);
+        let (to, _) = self.program_gc(nand, (die, frontier), &Source::Tail(note), (Lpn(segment), Kind::TrimNote))?;
         self.adopt_note(nand, segment, to);
         Ok(())
     }
 
-    /// Programs the next page of a die's GC frontier; a block where a program fails is left behind.
+    /// Programs the next page of a frontier for a page that is moved; a block where a program fails is left behind.
     #[inline(always)]
     fn program_gc<N: Nand>(
         &mut self,
         nand: &mut N,
-        die: usize,
+        (die, frontier): (usize, usize),
         source: &Source,
         (at, kind): (Lpn, Kind),
     ) -> Result<(Ppa, (Lpn, Kind)), FtlError> {
         loop {
-            if self.dies[die].gc.is_full() {
-                self.open_gc_block(nand, die)?;
+            if self.dies[die].frontiers[frontier].is_full() {
+                self.open_gc_block(nand, die, frontier)?;
             }
-            let (to, mark) = self.dies[die].gc.take();
+            let (to, mark) = self.dies[die].frontiers[frontier].take();
             // Only notes and pages that stand for lost ones are new; a copy keeps its author.
             let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), Origin::FTL) };
             match source.program(nand, to, oob) {
                 Ok(stored) => return Ok((to, stored)),
                 Err(NandError::ProgramFailed(_)) => {
-                    let failed = std::mem::replace(&mut self.dies[die].gc, Frontier::none());
+                    let failed = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
                     self.dies[die].failing.push_back(failed.block);
                 }
                 Err(error) => {
                     if matches!(error, NandError::Uncorrectable(_)) {
-                        self.dies[die].gc.give_back(mark);
+                        self.dies[die].frontiers[frontier].give_back(mark);
                     }
                     return Err(error.into());
                 }
@@ -330,11 +386,15 @@ impl PageMap {
         let Some(relocation) = self.dies[die].relocation.take() else { return Ok(()) };
         let block = relocation.block;
         let replaced = relocation.copied.max(self.superseded[block.index()]);
-        if relocation.retire {
-            return self.retire(nand, die, block, replaced);
+        self.placer.emptied(block);
+        match relocation.reason {
+            Reason::Failure => return self.retire(nand, die, block, replaced),
+            Reason::Room => {
+                self.events.gc_runs += 1;
+                self.events.empty_gc_runs += u64::from(relocation.is_empty);
+            }
+            Reason::Wear { .. } => self.events.wear_moves += 1,
         }
-        self.events.gc_runs += 1;
-        self.events.empty_gc_runs += u64::from(relocation.is_empty);
         if self.erase(nand, die, block, replaced)? {
             self.table.set_free(block);
             self.dies[die].free.push_back(FreeBlock { block, erased: true });
@@ -356,7 +416,13 @@ impl PageMap {
         nand.ctx().set_ready(before);
         self.superseded[block.index()] = 0;
         match erased {
-            Ok(_) => Ok(true),
+            Ok(_) => {
+                self.table.set_cycles(block, self.table.cycles(block) + 1);
+                if let Some(wear) = &mut self.wear_policy {
+                    wear.erased(block, self.table.die(die as u32));
+                }
+                Ok(true)
+            }
             Err(NandError::EraseFailed(_)) => self.retire(nand, die, block, replaced).map(|()| false),
             Err(error) => Err(error.into()),
         }
@@ -390,65 +456,8 @@ impl PageMap {
     }
 
     /// Moves what is left of the block that is being emptied.
-    fn empty_victim<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+    pub(super) fn empty_victim<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
         let cause = self.dies[die].relocation.as_ref().map_or(Cause::Gc, Relocation::cause);
         scoped(nand, cause, |nand| self.relocate(nand, die, u32::MAX))
-    }
-
-    /// Replaces the full host frontier of `die`, emptying victims until the reserve stays whole.
-    #[cold]
-    pub(super) fn open_host_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        self.refuse_worn_out()?;
-        let full = std::mem::replace(&mut self.dies[die].host, Frontier::none());
-        self.close(full.block);
-        loop {
-            while self.dies[die].free.len() <= self.reserve {
-                if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
-                    return Err(self.worn_out(1));
-                }
-                self.empty_victim(nand, die)?;
-            }
-            if let Some(block) = self.take_free(nand, die)? {
-                self.dies[die].host = Frontier::at_start(&self.geometry, block);
-                self.set_rate(die);
-                return Ok(());
-            }
-        }
-    }
-
-    /// Replaces the full GC frontier of `die`.
-    #[cold]
-    fn open_gc_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        let full = std::mem::replace(&mut self.dies[die].gc, Frontier::none());
-        self.close(full.block);
-        while !self.dies[die].free.is_empty() {
-            if let Some(block) = self.take_free(nand, die)? {
-                self.dies[die].gc = Frontier::at_start(&self.geometry, block);
-                self.set_rate(die);
-                return Ok(());
-            }
-        }
-        // Failures have used up the reserve; what the host frontier has left is room as well.
-        self.dies[die].gc = std::mem::replace(&mut self.dies[die].host, Frontier::none());
-        if self.dies[die].gc.is_full() {
-            return Err(self.worn_out(1));
-        }
-        Ok(())
-    }
-
-    /// Opens the next free block, erased; `None` where its erase failed.
-    fn take_free<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<Option<BlockId>, FtlError> {
-        let Some(FreeBlock { block, erased }) = self.dies[die].free.pop_front() else { return Ok(None) };
-        if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
-            return Ok(None);
-        }
-        self.table.open(block);
-        Ok(Some(block))
-    }
-
-    fn close(&mut self, block: BlockId) {
-        if block.is_some() {
-            self.table.set_closed(block, true);
-        }
     }
 }

@@ -3,8 +3,9 @@
 use super::trim_notes::TrimNotes;
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
-use crate::parts::block_table::BlockTable;
-use crate::parts::frontier::Frontier;
+use crate::parts::block_table::{BlockTable, BlockUse};
+use crate::parts::frontier::{cycles_in, Frontier, Frontiers};
+use crate::parts::placement::Placer;
 use crate::parts::trim_note;
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
@@ -62,10 +63,11 @@ fn newest_copies(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockS
 fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> PageMap {
     let dies = (0..geometry.dies()).map(|die| Die {
         blocks: geometry.blocks_of_die(die),
-        host: Frontier::none(),
-        gc: Frontier::none(),
+        frontiers: Frontiers::none(config.frontiers()),
+        last: 0,
         free: VecDeque::new(),
         relocation: None,
+        levelled: false,
         failing: VecDeque::new(),
         bad: 0,
     });
@@ -79,7 +81,11 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
         full: geometry.full_mask(),
         reserve: config.reserve_blocks as usize,
         valid_pages: config.valid_pages,
-        policy: config.victim.policy(),
+        policy: config.policy(),
+        placer: Placer::new(config.placement, &config.placement_options(), geometry, logical_pages),
+        wear: config.wear,
+        wear_policy: config.wear_policy(geometry),
+        owners: if config.placement.asks_who_moves() { vec![Lpn::NONE; geometry.pages() as usize] } else { Vec::new() },
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
         superseded: vec![0; geometry.blocks() as usize],
         mapped: 0,
@@ -124,8 +130,9 @@ impl PageMap {
         for (_, page) in live {
             self.table.set_valid(page);
         }
-        for &page in newest.map.iter().filter(|page| page.is_some()) {
+        for (at, &page) in (0..).map(Lpn).zip(&newest.map).filter(|(_, page)| page.is_some()) {
             self.table.set_valid(page);
+            self.own(page, at);
         }
         self.map = newest.map;
         self.notes.follow(&self.map);
@@ -154,11 +161,38 @@ impl PageMap {
             }
         }
         for die in 0..self.dies.len() {
+            self.adopt_cycles(die, scans);
             self.resume(die, scans);
         }
+        // What is not filled further is closed, in the order in which it was filled.
+        let found = (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)));
+        let is_frontier =
+            |block| self.dies.iter().flat_map(|die| die.frontiers.all()).any(|frontier| frontier.block == block);
+        let mut closed: Vec<(u64, BlockId)> =
+            found.filter(|&(_, block)| self.table.usage(block) == BlockUse::Open && !is_frontier(block)).collect();
+        closed.sort_unstable();
+        closed.into_iter().for_each(|(highest, block)| self.table.close(block, highest));
     }
 
-    /// Fills the two blocks with the most room further: the roomiest for relocation, the other for the host.
+    /// The erases of each block as its pages tell; the mean of the die where none does.
+    fn adopt_cycles(&mut self, die: usize, scans: &[Option<BlockScan>]) {
+        let blocks = self.dies[die].blocks.clone();
+        let known: Vec<(BlockId, u32)> = blocks
+            .clone()
+            .map(BlockId)
+            .filter_map(|block| {
+                let pages = scans[block.index()].as_ref()?;
+                let pages = pages.copies().chain(pages.notes());
+                Some((block, pages.map(|page| cycles_in(page.oob.aux)).max()?))
+            })
+            .collect();
+        let sum: u64 = known.iter().map(|&(_, cycles)| u64::from(cycles)).sum();
+        let mean = sum.checked_div(known.len() as u64).unwrap_or(0) as u32;
+        blocks.map(BlockId).for_each(|block| self.table.set_cycles(block, mean));
+        known.into_iter().for_each(|(block, cycles)| self.table.set_cycles(block, cycles));
+    }
+
+    /// Fills the blocks with the most room further: the roomiest for relocation, the next for the host.
     fn resume(&mut self, die: usize, scans: &[Option<BlockScan>]) {
         let mut partial: Vec<(u32, BlockId)> = self.dies[die]
             .blocks
@@ -172,15 +206,10 @@ impl PageMap {
             })
             .collect();
         partial.sort_unstable();
-        let mut resumed = partial.into_iter().map(|(used, block)| {
-            self.table.set_closed(block, false);
-            Frontier::resumed(&self.geometry, block, used)
-        });
-        if let Some(gc) = resumed.next() {
-            self.dies[die].gc = gc;
-        }
-        if let Some(host) = resumed.next() {
-            self.dies[die].host = host;
+        let frontiers = self.dies[die].frontiers.all_mut().iter_mut().rev();
+        for (frontier, (used, block)) in frontiers.zip(partial) {
+            let cycles = self.table.cycles(block);
+            *frontier = Frontier::resumed(&self.geometry, block, used).with_cycles(cycles);
         }
     }
 }

@@ -130,9 +130,9 @@ impl PageMap {
     pub(super) fn write_note<N: Nand>(&mut self, nand: &mut N, segment: u32) -> Result<(), FtlError> {
         let note = self.note(segment);
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
-        let die = self.next_die();
+        let die = self.next_die(0);
         scoped(nand, Cause::Trim, |nand| {
-            let to = self.program(nand, die, &blank, &note, (Lpn(segment), Kind::TrimNote))?;
+            let to = self.program(nand, (die, 0), &blank, &note, (Lpn(segment), Kind::TrimNote))?;
             self.adopt_note(nand, segment, to);
             self.collect(nand, die)
         })
@@ -149,5 +149,6 @@ impl PageMap {
             self.table.set_invalid(old);
         }
         self.table.set_valid(to);
+        self.own(to, Lpn::NONE);
     }
 }

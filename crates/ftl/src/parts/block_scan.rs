@@ -154,6 +154,8 @@ fn foreign(geometry: &Geometry, logical_pages: u32, oob: Oob, ftl: &str, span: O
     match merge_span(oob) {
         0 => None,
         pages if span == Some(pages) => None,
+        // The page map stores the erases of a block there; it does not complete merges.
+        _ if span.is_none() && oob.aux & COMPLETE == 0 => None,
         pages => Some(format!(
             "is of a merge in logical blocks of {pages} pages, which {ftl} does not have: the device was used by \
              another FTL or with other options"

@@ -1,5 +1,6 @@
-//! Which pages are valid, how many in each block, and what each block is used for.
+//! Which pages are valid, how many in each block, what each block is used for, and when it was closed and erased.
 
+use super::closing_order::ClosingOrder;
 use nandlab_nand::{BlockId, Geometry, Ppa};
 use std::ops::Range;
 
@@ -23,6 +24,12 @@ pub struct BlockTable {
     geometry: Geometry,
     words: Vec<i16>,
     bits: Vec<u64>,
+    /// Closed blocks of each die, the oldest first.
+    order: ClosingOrder,
+    /// By block: when it was closed, in blocks' worth of programs.
+    closed_at: Vec<u32>,
+    /// By block: erases that are known of.
+    cycles: Vec<u32>,
 }
 
 /// Set in the word of an open block.
@@ -39,7 +46,25 @@ impl BlockTable {
             geometry: *geometry,
             words: vec![FREE; geometry.blocks() as usize],
             bits: vec![0; geometry.pages().div_ceil(64) as usize],
+            order: ClosingOrder::new(geometry),
+            closed_at: vec![0; geometry.blocks() as usize],
+            cycles: vec![0; geometry.blocks() as usize],
         }
+    }
+
+    /// What programs are counted in for ages: as many as a block has pages.
+    pub fn clock(&self, programs: u64) -> u32 {
+        (programs / u64::from(self.geometry.pages_per_block())) as u32
+    }
+
+    /// Erases of `block` that are known of.
+    pub fn cycles(&self, block: BlockId) -> u32 {
+        self.cycles[block.index()]
+    }
+
+    /// `block` was erased so often.
+    pub fn set_cycles(&mut self, block: BlockId, cycles: u32) {
+        self.cycles[block.index()] = cycles;
     }
 
     /// What `block` is used for.
@@ -116,15 +141,24 @@ impl BlockTable {
         self.words[block.index()] = OPEN;
     }
 
-    /// A block found in use at mount; its valid pages are set one by one.
+    /// A block found at mount, to be filled further or closed; its valid pages are set one by one.
     pub fn found(&mut self, block: BlockId) {
-        self.words[block.index()] = 0;
+        self.words[block.index()] = OPEN;
     }
 
-    /// A filled block may be picked as a victim, or not any more.
-    pub fn set_closed(&mut self, block: BlockId, closed: bool) {
-        let word = &mut self.words[block.index()];
-        *word = if closed { *word & !OPEN } else { *word | OPEN };
+    /// A filled block may be picked as a victim from now on, `programs` after the first.
+    pub fn close(&mut self, block: BlockId, programs: u64) {
+        debug_assert_eq!(self.usage(block), BlockUse::Open, "block {block} is closed");
+        self.words[block.index()] &= !OPEN;
+        self.closed_at[block.index()] = self.clock(programs);
+        self.order.push(self.geometry.die_of(block), block);
+    }
+
+    /// A closed block is emptied: it is no victim any more.
+    pub fn reopen(&mut self, block: BlockId) {
+        debug_assert_eq!(self.usage(block), BlockUse::Closed, "block {block} is emptied");
+        self.words[block.index()] |= OPEN;
+        self.order.remove(block);
     }
 
     /// A block without valid pages is free.
@@ -139,10 +173,11 @@ impl BlockTable {
         self.words[block.index()] = BAD;
     }
 
-    /// A read-only view of `blocks` for a victim policy.
+    /// A read-only view of the blocks of `die` for a policy.
     #[inline]
-    pub fn range(&self, blocks: Range<u32>) -> BlockRange<'_> {
-        BlockRange { first: blocks.start, words: &self.words[blocks.start as usize..blocks.end as usize] }
+    pub fn die(&self, die: u32) -> Blocks<'_> {
+        let blocks = self.geometry.blocks_of_die(die);
+        Blocks { table: self, die, first: blocks.start, end: blocks.end }
     }
 
     /// Bytes of memory: two a block for the counts, a bit a page.
@@ -151,19 +186,87 @@ impl BlockTable {
     }
 }
 
-/// What a victim policy sees of a range of blocks.
+/// What a policy sees of the blocks of a die.
 #[derive(Clone, Copy, Debug)]
-pub struct BlockRange<'a> {
+pub struct Blocks<'a> {
+    table: &'a BlockTable,
+    die: u32,
     first: u32,
-    words: &'a [i16],
+    end: u32,
 }
 
-impl BlockRange<'_> {
+impl<'a> Blocks<'a> {
     /// The closed block with the fewest valid pages, the lowest number among equals.
     #[inline]
     pub fn fewest_valid(&self) -> Option<BlockId> {
-        let at = super::scan::first_minimum(self.words)?;
-        (self.words[at] < OPEN).then_some(BlockId(self.first + at as u32))
+        let words = self.words();
+        let at = super::scan::first_minimum(words)?;
+        (words[at] < OPEN).then_some(BlockId(self.first + at as u32))
+    }
+
+    /// The number of the die.
+    pub fn die(&self) -> u32 {
+        self.die
+    }
+
+    /// All blocks of the die, in whatever use.
+    pub fn all(&self) -> impl ExactSizeIterator<Item = BlockId> {
+        (self.first..self.end).map(BlockId)
+    }
+
+    /// The block with this place in the die.
+    pub fn at(&self, place: usize) -> BlockId {
+        BlockId(self.first + place as u32)
+    }
+
+    /// The closed blocks, the one that was closed first in front.
+    pub fn oldest_first(&self) -> impl Iterator<Item = BlockId> + 'a {
+        self.table.order.iter(self.die)
+    }
+
+    /// Whether `block` is a victim if a policy picks it.
+    #[inline]
+    pub fn is_closed(&self, block: BlockId) -> bool {
+        self.table.words[block.index()] < OPEN
+    }
+
+    /// Valid pages of `block`.
+    #[inline]
+    pub fn valid_pages(&self, block: BlockId) -> u32 {
+        self.table.valid_pages(block)
+    }
+
+    /// Pages of a block.
+    pub fn pages_per_block(&self) -> u32 {
+        self.table.geometry.pages_per_block()
+    }
+
+    /// Erases of `block` that are known of.
+    pub fn cycles(&self, block: BlockId) -> u32 {
+        self.table.cycles(block)
+    }
+
+    /// The present time in the clock of [`Self::closed_at`].
+    pub fn clock(&self, programs: u64) -> u32 {
+        self.table.clock(programs)
+    }
+
+    /// A word a block: below [`Self::CLOSED`] the valid pages of a closed block, else no victim.
+    pub fn words(&self) -> &'a [i16] {
+        &self.table.words[self.first as usize..self.end as usize]
+    }
+
+    /// What the words of closed blocks stay below.
+    pub const CLOSED: i16 = OPEN;
+
+    /// By block: when it was closed.
+    pub fn closed_at(&self) -> &'a [u32] {
+        &self.table.closed_at[self.first as usize..self.end as usize]
+    }
+
+    /// By block: its erases.
+    pub fn all_cycles(&self) -> &'a [u32] {
+        &self.table.cycles[self.first as usize..self.end as usize]
     }
 }
 
@@ -181,17 +284,22 @@ mod tests {
                 table.set_valid(geometry.page(BlockId(block), page));
             }
         }
-        assert_eq!(table.range(0..5).fewest_valid(), None, "no block is closed");
-        table.set_closed(BlockId(1), true);
-        table.set_closed(BlockId(2), true);
+        assert_eq!(table.die(0).fewest_valid(), None, "no block is closed");
+        table.close(BlockId(2), 14);
+        table.close(BlockId(1), 21);
         for page in [14, 16, 20] {
             table.set_invalid(Ppa(page));
         }
-        assert_eq!(table.range(0..5).fewest_valid(), Some(BlockId(2)));
-        assert_eq!(table.range(0..2).fewest_valid(), Some(BlockId(1)));
+        let blocks = table.die(0);
+        assert_eq!(blocks.fewest_valid(), Some(BlockId(2)));
+        assert!(blocks.oldest_first().eq([BlockId(2), BlockId(1)]));
+        assert_eq!(blocks.closed_at()[1..3], [3, 2], "in blocks' worth of programs");
         assert_eq!((table.valid_pages(BlockId(2)), table.valid_pages_in(0..5)), (4, 18));
         assert_eq!(table.next_valid(14..21), Some(Ppa(15)));
         assert_eq!(table.next_valid(20..21), None);
+        table.reopen(BlockId(2));
+        assert_eq!(table.die(0).fewest_valid(), Some(BlockId(1)));
+        assert!(table.die(0).oldest_first().eq([BlockId(1)]));
     }
 
     #[test]
@@ -204,9 +312,9 @@ mod tests {
             table.set_valid(Ppa(page));
             assert_eq!((table.usage(BlockId(0)), table.valid_pages(BlockId(0))), (BlockUse::Open, page + 1));
         }
-        assert_eq!(table.range(0..2).fewest_valid(), None, "no block is closed");
-        table.set_closed(BlockId(0), true);
+        assert_eq!(table.die(0).fewest_valid(), None, "no block is closed");
+        table.close(BlockId(0), 0);
         assert_eq!((table.usage(BlockId(0)), table.valid_pages(BlockId(0))), (BlockUse::Closed, pages));
-        assert_eq!(table.range(0..2).fewest_valid(), Some(BlockId(0)));
+        assert_eq!(table.die(0).fewest_valid(), Some(BlockId(0)));
     }
 }

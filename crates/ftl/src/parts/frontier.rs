@@ -1,6 +1,7 @@
 //! A block that is being filled page by page.
 
 use nandlab_nand::{BlockId, Geometry, Ppa};
+use std::ops::{Index, IndexMut};
 
 /// Set in `aux` of the first page programmed after a mount into a block that was in use before: the page
 /// below it was the last before the power went, so a later mount must verify it.
@@ -13,26 +14,55 @@ pub struct Frontier {
     pub block: BlockId,
     next: u32,
     end: u32,
-    /// `aux` of the next page.
+    /// Bits of `aux` of the next page alone.
     mark: u16,
+    /// Bits of `aux` of every page.
+    base: u16,
+}
+
+/// Where the erases of a block begin in the `aux` of its pages, behind the marks.
+const CYCLES: u32 = 2;
+/// Erases that are stored as they are; more are stored by [`COARSE`], above this value.
+const EXACT: u32 = 1 << 13;
+const COARSE: u32 = 64;
+
+/// `aux` of the pages of a block that was erased so often.
+fn aux_of(cycles: u32) -> u16 {
+    let stored = if cycles < EXACT { cycles } else { EXACT + (cycles / COARSE).min(EXACT - 1) };
+    (stored << CYCLES) as u16
+}
+
+/// The erases of its block that a page carries: exact below 8192, in steps of 64 up to half a million.
+pub fn cycles_in(aux: u16) -> u32 {
+    let stored = u32::from(aux >> CYCLES);
+    if stored < EXACT {
+        stored
+    } else {
+        (stored - EXACT) * COARSE
+    }
 }
 
 impl Frontier {
     /// No block yet.
     pub fn none() -> Self {
-        Self { block: BlockId::NONE, next: 0, end: 0, mark: 0 }
+        Self { block: BlockId::NONE, next: 0, end: 0, mark: 0, base: 0 }
     }
 
     /// At the start of an erased block.
     pub fn at_start(geometry: &Geometry, block: BlockId) -> Self {
         let next = geometry.page(block, 0).0;
-        Self { block, next, end: next + geometry.pages_per_block(), mark: 0 }
+        Self { block, next, end: next + geometry.pages_per_block(), mark: 0, base: 0 }
     }
 
     /// At page `page` of a block found in use at mount.
     pub fn resumed(geometry: &Geometry, block: BlockId, page: u32) -> Self {
         let start = Self::at_start(geometry, block);
         Self { next: start.next + page, mark: RESUMED, ..start }
+    }
+
+    /// The same, and every page carries the erases of its block.
+    pub fn with_cycles(self, cycles: u32) -> Self {
+        Self { base: aux_of(cycles), ..self }
     }
 
     /// Whether no page is left.
@@ -55,12 +85,75 @@ impl Frontier {
         debug_assert!(!self.is_full(), "block {} is full", self.block);
         let page = Ppa(self.next);
         self.next += 1;
-        (page, std::mem::take(&mut self.mark))
+        (page, self.base | std::mem::take(&mut self.mark))
     }
 
     /// Returns the page taken last, which was not programmed, with its `aux`.
-    pub fn give_back(&mut self, mark: u16) {
+    pub fn give_back(&mut self, aux: u16) {
         self.next -= 1;
-        self.mark = mark;
+        self.mark = aux & RESUMED;
+    }
+}
+
+/// The frontiers of a die. They are asked for with every page, so they lie in a place whose size is known: no index needs
+/// a check.
+#[derive(Clone, Debug)]
+pub struct Frontiers {
+    list: [Frontier; Self::ROOM],
+    count: usize,
+}
+
+impl Frontiers {
+    const ROOM: usize = 16;
+    /// Most that there can be.
+    pub const MOST: u32 = Self::ROOM as u32;
+
+    /// So many frontiers without a block.
+    pub fn none(count: u32) -> Self {
+        assert!(count <= Self::MOST, "{count} frontiers are too many");
+        Self { list: std::array::from_fn(|_| Frontier::none()), count: count as usize }
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Frontier] {
+        &self.list[..self.count]
+    }
+
+    /// All of them.
+    pub fn all_mut(&mut self) -> &mut [Frontier] {
+        &mut self.list[..self.count]
+    }
+}
+
+impl Index<usize> for Frontiers {
+    type Output = Frontier;
+
+    #[inline]
+    fn index(&self, at: usize) -> &Frontier {
+        debug_assert!(at < self.count, "frontier {at} of {}", self.count);
+        &self.list[at % Self::ROOM]
+    }
+}
+
+impl IndexMut<usize> for Frontiers {
+    #[inline]
+    fn index_mut(&mut self, at: usize) -> &mut Frontier {
+        debug_assert!(at < self.count, "frontier {at} of {}", self.count);
+        &mut self.list[at % Self::ROOM]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn erases_survive_in_the_pages() {
+        for cycles in [0, 1, 77, 8191] {
+            assert_eq!(cycles_in(aux_of(cycles) | RESUMED), cycles);
+        }
+        for (cycles, found) in [(8192, 8192), (8255, 8192), (100_000, 99_968), (u32::MAX, 8191 * 64)] {
+            assert_eq!(cycles_in(aux_of(cycles)), found);
+        }
     }
 }

@@ -2,43 +2,80 @@
 //!
 //! A policy sees a read-only view of the blocks of one die and returns a decision; the FTL applies it.
 
-use super::block_table::BlockRange;
+mod cat;
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod random;
+mod score;
+mod windowed_greedy;
+
+use super::block_table::Blocks;
 use nandlab_nand::BlockId;
 
 /// Chooses victims.
 pub trait VictimPolicy: std::fmt::Debug + Send {
-    /// The closed block of `blocks` to empty; `now` counts programs. `None`: no block is closed.
-    fn pick(&mut self, blocks: BlockRange<'_>, now: u64) -> Option<BlockId>;
+    /// The closed block to empty; `now` counts programs. `None`: no block is closed.
+    fn pick(&mut self, blocks: Blocks<'_>, now: u64) -> Option<BlockId>;
 }
 
-/// The victim policy of a page map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Victim {
-    /// The block with the fewest valid pages, the lowest block number among equals.
-    #[default]
-    Greedy,
+/// What the policies may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Blocks that `d_choices` draws.
+    pub choices: u32,
+    /// Blocks that `windowed_greedy` looks at.
+    pub window: u32,
+    /// Seed of random choices.
+    pub seed: u64,
 }
 
-impl Victim {
-    /// The names of all policies with what they do.
-    pub const LIST: &'static [(&'static str, &'static str)] =
-        &[("greedy", "The block with the fewest valid pages, the lowest block number among equals.")];
-
-    /// A policy in its first state.
-    pub fn policy(self) -> Box<dyn VictimPolicy> {
-        match self {
-            Self::Greedy => Box::new(Greedy),
+/// Declares the policies: name, one line, constructor.
+macro_rules! victims {
+    ($($(#[$attribute:meta])* $variant:ident = $name:literal, $doc:literal, $policy:expr;)+) => {
+        /// The victim policy of a page map. Age is counted in programs since the block was filled.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Victim {
+            $($(#[$attribute])* #[doc = $doc] $variant,)+
         }
-    }
+
+        impl Victim {
+            /// The names of all policies with what they do.
+            pub const LIST: &'static [(&'static str, &'static str)] = &[$(($name, $doc)),+];
+
+            /// Every policy.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// A policy in its first state.
+            pub fn policy(self, options: &Options) -> Box<dyn VictimPolicy> {
+                let make: fn(&Options) -> Box<dyn VictimPolicy> = match self {
+                    $(Self::$variant => |options| Box::new($policy(options))),+
+                };
+                make(options)
+            }
+        }
+    };
 }
 
-/// The block with the fewest valid pages.
-#[derive(Debug)]
-struct Greedy;
-
-impl VictimPolicy for Greedy {
-    fn pick(&mut self, blocks: BlockRange<'_>, _now: u64) -> Option<BlockId> {
-        blocks.fewest_valid()
-    }
+victims! {
+    #[default]
+    Greedy = "greedy", "The block with the fewest valid pages, the lowest block number among equals.",
+        greedy::Greedy::new;
+    Fifo = "fifo", "The block that was filled first, whatever is valid in it.", fifo::Fifo::new;
+    Random = "random", "Any block.", random::AnyBlock::new;
+    DChoices = "d_choices", "Of `choices` random blocks the one with the fewest valid pages.",
+        d_choices::DChoices::new;
+    WindowedGreedy = "windowed_greedy", "Of the `window` blocks that were filled first the one with the fewest valid pages.",
+        windowed_greedy::WindowedGreedy::new;
+    CostBenefit = "cost_benefit", "Most of `(1 - u) age / (1 + u)`, where a share `u` of the block is valid: LFS.",
+        cost_benefit::Lfs::new;
+    CostBenefitFlash = "cost_benefit_flash", "Most of `(1 - u) age / 2u`, where a share `u` of the block is valid: Kawaguchi.",
+        cost_benefit::Flash::new;
+    Cat = "cat", "Most of `(1 - u) age / (u erases)`, where a share `u` of the block is valid: cost, age, times.",
+        cat::Cat::new;
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,13 +13,13 @@ use std::path::Path;
 const WORKLOAD: &str = "uniform random writes of 4 KiB, filled and twice overwritten before";
 
 /// Page programs a second of the page map on a device that only counts.
-pub(super) fn untimed(quick: bool, scale: Scale) -> Result<Measured, LabError> {
+pub(super) fn untimed(quick: bool, scale: Scale, ftl: &str) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"counting\"\n\
          [device.shape]\npages_per_block = 256",
         ByteCount(scale.capacity_bytes(quick))
     );
-    let loop_ = Loop { ftl: "[ftl.page]", device: &device, queue_depth: 1, requests: 4_000_000 };
+    let loop_ = Loop { ftl, device: &device, queue_depth: 1, requests: 4_000_000 };
     loop_.measure(quick, "million page programs/s", |_, programs| programs)
 }
 

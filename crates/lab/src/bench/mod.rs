@@ -64,13 +64,27 @@ const BENCHES: &[Bench] = &[
     Bench {
         name: "page_small",
         limit: Some("machine_random_small"),
-        measure: |quick| hot_loops::untimed(quick, Scale::Small),
+        measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.page]"),
     },
     Bench {
         name: "page_large",
         limit: Some("machine_random_large"),
-        measure: |quick| hot_loops::untimed(quick, Scale::Large),
+        measure: |quick| hot_loops::untimed(quick, Scale::Large, "[ftl.page]"),
     },
+    Bench { name: "page_fifo", limit: None, measure: |quick| policy(quick, "victim = \"fifo\"") },
+    Bench { name: "page_random", limit: None, measure: |quick| policy(quick, "victim = \"random\"") },
+    Bench { name: "page_d_choices", limit: None, measure: |quick| policy(quick, "victim = \"d_choices\"") },
+    Bench { name: "page_windowed_greedy", limit: None, measure: |quick| policy(quick, "victim = \"windowed_greedy\"") },
+    Bench { name: "page_cost_benefit", limit: None, measure: |quick| policy(quick, "victim = \"cost_benefit\"") },
+    Bench {
+        name: "page_cost_benefit_flash",
+        limit: None,
+        measure: |quick| policy(quick, "victim = \"cost_benefit_flash\""),
+    },
+    Bench { name: "page_cat", limit: None, measure: |quick| policy(quick, "victim = \"cat\"") },
+    Bench { name: "page_dac", limit: None, measure: |quick| policy(quick, "placement = \"dac\"") },
+    Bench { name: "page_sepbit", limit: None, measure: |quick| policy(quick, "placement = \"sepbit\"") },
+    Bench { name: "page_dual_pool", limit: None, measure: |quick| policy(quick, "wear = \"dual_pool\"") },
     Bench { name: "timed_small", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Small) },
     Bench { name: "timed_large", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Large) },
     Bench {
@@ -111,6 +125,11 @@ const BENCHES: &[Bench] = &[
     Bench { name: "trace_native", limit: None, measure: |quick| traces::parse(quick, Form::Native) },
     Bench { name: "trace_replay", limit: None, measure: traces::replay },
 ];
+
+/// The page map with another than the usual policy, on the smaller device.
+fn policy(quick: bool, option: &str) -> Result<Measured, LabError> {
+    hot_loops::untimed(quick, Scale::Small, &format!("[ftl.page]\n{option}"))
+}
 
 /// Two sizes of device: one whose map is in the processor's caches, one whose map is not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

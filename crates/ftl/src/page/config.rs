@@ -1,0 +1,138 @@
+//! The options.
+
+use crate::parts::placement::{self, Placement};
+use crate::parts::victim::{self, Victim, VictimPolicy};
+use crate::parts::wear::{self, Wear, WearPolicy};
+use crate::{FtlError, Variant};
+use nandlab_nand::Geometry;
+
+/// Options of the page map.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Which block garbage collection empties next.
+    pub victim: Victim,
+    /// With `victim = "d_choices"`: blocks that are drawn, at least 1. Default 5.
+    pub choices: u32,
+    /// With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at least 1. Default 64.
+    pub window: u32,
+    /// Which pages are kept in blocks apart. Each kind needs a block of every die that is being filled.
+    pub placement: Placement,
+    /// With `placement = "origin"`: kinds of pages of the host, 1 to 14. Default 8.
+    pub streams: u32,
+    /// With `placement = "dac"`: regions of temperature, 2 to 15. Default 6.
+    pub regions: u32,
+    /// How the wear of blocks is evened out.
+    pub wear: Wear,
+    /// With static wear levelling: the difference in erases that is too much; with `wear = "bet"` the erases by set of
+    /// blocks that was erased. At least 1. Default 20.
+    pub wear_threshold: u32,
+    /// With `wear = "bet"`: blocks of a set, at least 1. Default 1.
+    pub wear_set: u32,
+    /// Blocks of each die that stay free for relocation; at least 1. With 1 a program failure or a torn page
+    /// during relocation may leave no room; 2 is safe.
+    pub reserve_blocks: u32,
+    /// How garbage collection tells the valid pages of a victim.
+    pub valid_pages: ValidPages,
+    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
+    /// address space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a
+    /// trimmed page that is not erased yet: what it held last, or before that.
+    pub durable_trim: bool,
+    /// Seed of random choices: no option, the experiment's seed comes here.
+    #[serde(skip)]
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            victim: Victim::Greedy,
+            choices: 5,
+            window: 64,
+            placement: Placement::Two,
+            streams: 8,
+            regions: 6,
+            wear: Wear::None,
+            wear_threshold: 20,
+            wear_set: 1,
+            reserve_blocks: 2,
+            valid_pages: ValidPages::Bitmap,
+            durable_trim: true,
+            seed: 0,
+        }
+    }
+}
+
+impl Config {
+    /// Blocks of a die that are being filled at the same time.
+    pub fn frontiers(&self) -> u32 {
+        self.placement.frontiers(&self.placement_options()) + u32::from(self.wear.has_frontier())
+    }
+
+    pub(super) fn placement_options(&self) -> placement::Options {
+        placement::Options { streams: self.streams, regions: self.regions }
+    }
+
+    pub(super) fn policy(&self) -> Box<dyn VictimPolicy> {
+        self.victim.policy(&victim::Options { choices: self.choices, window: self.window, seed: self.seed })
+    }
+
+    pub(super) fn wear_policy(&self, geometry: &Geometry) -> Option<Box<dyn WearPolicy>> {
+        let options = wear::Options { threshold: self.wear_threshold, set_blocks: self.wear_set, seed: self.seed };
+        self.wear.policy(geometry, &options)
+    }
+
+    /// Checks the numbers that policies ask for.
+    pub(super) fn check(&self) -> Result<(), FtlError> {
+        let most_streams = placement::MOST_FRONTIERS - 1;
+        for (key, given, least, most) in [
+            ("choices", self.choices, 1, u32::MAX),
+            ("window", self.window, 1, u32::MAX),
+            ("streams", self.streams, 1, most_streams),
+            ("regions", self.regions, 2, placement::MOST_FRONTIERS),
+            ("wear_threshold", self.wear_threshold, 1, u32::MAX),
+            ("wear_set", self.wear_set, 1, u32::MAX),
+        ] {
+            if !(least..=most).contains(&given) {
+                let upto = if most == u32::MAX { String::new() } else { format!(" and at most {most}") };
+                return Err(FtlError::Config(format!("ftl.page.{key} = {given}: it is at least {least}{upto}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How garbage collection tells the valid pages of a victim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ValidPages {
+    /// By a bitmap in memory, one bit a physical page.
+    #[default]
+    Bitmap,
+    /// By reading all spare areas of the victim and comparing them with the map; each read is charged.
+    Spare,
+}
+
+/// The sets of options that the proofs run.
+pub(super) fn variants() -> Vec<Variant<Config>> {
+    let usual = Config::default;
+    let victim = |victim| Config { victim, window: 4, choices: 2, ..usual() };
+    let placement = |placement| Config { placement, streams: 2, regions: 3, ..usual() };
+    let wear = |wear| Config { wear, wear_threshold: 2, wear_set: 2, ..usual() };
+    vec![
+        Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+        Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
+        Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
+        Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        Variant::safe("fifo", victim(Victim::Fifo)),
+        Variant::safe("d_choices", Config { wear: Wear::Dynamic, ..victim(Victim::DChoices) }),
+        Variant::safe("windowed_greedy", Config { placement: Placement::One, ..victim(Victim::WindowedGreedy) }),
+        Variant::safe("cat", victim(Victim::Cat)),
+        Variant::safe("origin", placement(Placement::Origin)),
+        Variant::safe("dac", Config { victim: Victim::CostBenefit, ..placement(Placement::Dac) }),
+        Variant::safe("sepbit", Config { victim: Victim::CostBenefitFlash, ..placement(Placement::Sepbit) }),
+        Variant::safe("threshold", wear(Wear::Threshold)),
+        Variant::safe("bet", Config { victim: Victim::Random, ..wear(Wear::Bet) }),
+        Variant::safe("dual_pool", Config { valid_pages: ValidPages::Spare, ..wear(Wear::DualPool) }),
+    ]
+}

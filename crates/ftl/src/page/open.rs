@@ -1,0 +1,89 @@
+//! Which blocks the page map fills: opening and closing frontiers.
+
+use super::{FreeBlock, PageMap};
+use crate::parts::frontier::Frontier;
+use crate::parts::wear::{self, Choice};
+use crate::FtlError;
+use nandlab_nand::{scoped, Cause, Nand};
+
+impl PageMap {
+    /// Replaces a full frontier of the host, emptying victims until the reserve stays whole.
+    #[cold]
+    pub(super) fn open_host_block<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        frontier: usize,
+    ) -> Result<(), FtlError> {
+        self.refuse_worn_out()?;
+        self.close_frontier(die, frontier);
+        self.dies[die].last = frontier;
+        loop {
+            while self.dies[die].free.len() <= self.reserve {
+                if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+                    return Err(self.worn_out(1));
+                }
+                self.empty_victim(nand, die)?;
+                // Relocations that share the frontier have opened a block, and left some of it.
+                if !self.dies[die].frontiers[frontier].is_full() {
+                    return Ok(());
+                }
+                self.close_frontier(die, frontier);
+            }
+            if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(wear::least_worn))? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Replaces a full frontier for pages that are moved.
+    #[cold]
+    pub(super) fn open_gc_block<N: Nand>(&mut self, nand: &mut N, die: usize, frontier: usize) -> Result<(), FtlError> {
+        self.close_frontier(die, frontier);
+        let is_cold = self.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.all().len();
+        let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
+        while !self.dies[die].free.is_empty() {
+            if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(choice))? {
+                return Ok(());
+            }
+        }
+        // Many frontiers or failures have used up the reserve; what another frontier has left is room as well.
+        let frontiers = self.dies[die].frontiers.all_mut();
+        let roomiest = (0..frontiers.len()).max_by_key(|&at| (frontiers[at].left(), std::cmp::Reverse(at)));
+        frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
+        if self.dies[die].frontiers[frontier].is_full() {
+            return Err(self.worn_out(1));
+        }
+        Ok(())
+    }
+
+    /// Opens a free block, erased; false where its erase failed. `choice` picks it, else it is the next.
+    fn open_free<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (die, frontier): (usize, usize),
+        choice: Option<Choice>,
+    ) -> Result<bool, FtlError> {
+        let free = &mut self.dies[die].free;
+        let place = choice
+            .and_then(|choice| choice(&mut free.iter().map(|free| free.block), &|block| self.table.cycles(block)));
+        let Some(FreeBlock { block, erased }) = free.remove(place.unwrap_or(0)) else { return Ok(false) };
+        if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
+            return Ok(false);
+        }
+        self.table.open(block);
+        self.placer.opened(block, frontier);
+        let cycles = self.table.cycles(block);
+        self.dies[die].frontiers[frontier] = Frontier::at_start(&self.geometry, block).with_cycles(cycles);
+        self.set_rate(die);
+        Ok(true)
+    }
+
+    /// The block of a full frontier may be picked as a victim from now on.
+    fn close_frontier(&mut self, die: usize, frontier: usize) {
+        let full = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
+        if full.block.is_some() {
+            self.table.close(full.block, self.seq);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! In which order the blocks of a die were closed.
+
+use nandlab_nand::{BlockId, Geometry};
+
+/// A list of blocks for each die, linked through the blocks: any one leaves at once.
+#[derive(Clone, Debug)]
+pub(super) struct ClosingOrder {
+    links: Vec<Link>,
+    /// Where the ends of the list of a die are: behind the links of the blocks.
+    ends: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    before: u32,
+    after: u32,
+}
+
+impl ClosingOrder {
+    /// No block is closed.
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let (blocks, dies) = (geometry.blocks(), geometry.dies());
+        let links = (0..blocks + dies).map(|at| Link { before: at, after: at }).collect();
+        Self { links, ends: blocks as usize }
+    }
+
+    /// `block` was closed now.
+    pub(super) fn push(&mut self, die: u32, block: BlockId) {
+        let end = self.ends + die as usize;
+        let last = self.links[end].before;
+        self.links[block.index()] = Link { before: last, after: end as u32 };
+        self.links[last as usize].after = block.0;
+        self.links[end].before = block.0;
+    }
+
+    /// `block` is no longer closed.
+    pub(super) fn remove(&mut self, block: BlockId) {
+        let Link { before, after } = self.links[block.index()];
+        self.links[before as usize].after = after;
+        self.links[after as usize].before = before;
+        self.links[block.index()] = Link { before: block.0, after: block.0 };
+    }
+
+    /// The closed blocks of a die, the one that was closed first in front.
+    pub(super) fn iter(&self, die: u32) -> impl Iterator<Item = BlockId> + '_ {
+        let end = (self.ends + die as usize) as u32;
+        let next = move |at: &u32| Some(self.links[*at as usize].after).filter(|&after| after != end);
+        std::iter::successors(next(&end), next).map(BlockId)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nandlab_nand::Shape;
+
+    #[test]
+    fn blocks_stand_in_the_order_in_which_they_came() {
+        let shape = Shape {
+            channels: 2,
+            dies_per_channel: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 4,
+            pages_per_block: 4,
+            page_bytes: 512,
+            spare_bytes: 16,
+        };
+        let mut order = ClosingOrder::new(&Geometry::new(shape).unwrap());
+        let of = |order: &ClosingOrder, die| order.iter(die).map(|block| block.0).collect::<Vec<_>>();
+        assert_eq!((of(&order, 0), of(&order, 1)), (vec![], vec![]));
+        [(0, 3), (1, 5), (0, 1), (0, 2), (1, 7)].into_iter().for_each(|(die, block)| order.push(die, BlockId(block)));
+        assert_eq!((of(&order, 0), of(&order, 1)), (vec![3, 1, 2], vec![5, 7]));
+        order.remove(BlockId(1));
+        order.push(0, BlockId(1));
+        order.remove(BlockId(3));
+        order.remove(BlockId(5));
+        order.remove(BlockId(7));
+        assert_eq!((of(&order, 0), of(&order, 1)), (vec![2, 1], vec![]));
+    }
+}

@@ -1,0 +1,147 @@
+//! Placement: which of the blocks being filled a page goes to, so that pages that die together lie together.
+//!
+//! A policy sees who writes which page and answers with the number of a frontier; the FTL applies it. It is asked for
+//! every page, so it is an enumeration and no trait object.
+
+mod dac;
+mod sepbit;
+mod streams;
+
+use super::frontier::Frontiers;
+use dac::Dac;
+use nandlab_nand::{BlockId, Geometry, Lpn, Origin};
+use sepbit::SepBit;
+use streams::Streams;
+
+/// Which pages a page map keeps apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// None: host and garbage collection fill the same block.
+    One,
+    /// Pages that garbage collection moves from those that the host writes.
+    #[default]
+    Two,
+    /// Each origin from the others, up to `streams` of them, and what garbage collection moves.
+    Origin,
+    /// By temperature, `regions` of them: up with each write of the host, down with each move (DAC).
+    Dac,
+    /// By the time to the next write as the last one foretells it, in six classes (SepBIT).
+    Sepbit,
+}
+
+/// What the policies may ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Frontiers of the host with `origin`.
+    pub streams: u32,
+    /// Regions of `dac`.
+    pub regions: u32,
+}
+
+/// Most frontiers that an option may ask for: wear levelling may need one more.
+pub const MOST_FRONTIERS: u32 = Frontiers::MOST - 1;
+
+impl Placement {
+    /// Blocks that are filled at the same time.
+    pub fn frontiers(self, options: &Options) -> u32 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+            Self::Origin => options.streams + 1,
+            Self::Dac => options.regions,
+            Self::Sepbit => sepbit::CLASSES as u32,
+        }
+    }
+
+    /// Whether where a page is moved to depends on which it is. What garbage collection copies is known when it has
+    /// been copied, so a table must say it before.
+    pub fn asks_who_moves(self) -> bool {
+        matches!(self, Self::Dac | Self::Sepbit)
+    }
+}
+
+/// A placement policy at work.
+#[derive(Debug)]
+pub(crate) enum Placer {
+    One,
+    Two,
+    Origin(Streams),
+    Dac(Dac),
+    Sepbit(SepBit),
+}
+
+impl Placer {
+    pub(crate) fn new(placement: Placement, options: &Options, geometry: &Geometry, logical_pages: u32) -> Self {
+        match placement {
+            Placement::One => Self::One,
+            Placement::Two => Self::Two,
+            Placement::Origin => Self::Origin(Streams::new(options.streams)),
+            Placement::Dac => Self::Dac(Dac::new(options.regions, logical_pages)),
+            Placement::Sepbit => Self::Sepbit(SepBit::new(geometry, logical_pages)),
+        }
+    }
+
+    /// Whether all pages of the host go to frontier 0.
+    #[inline]
+    pub(crate) fn has_one_for_host(&self) -> bool {
+        matches!(self, Self::One | Self::Two)
+    }
+
+    /// The frontier for a page that the host writes.
+    pub(crate) fn host(&mut self, at: Lpn, origin: Origin) -> usize {
+        match self {
+            Self::One | Self::Two => 0,
+            Self::Origin(streams) => streams.of(origin),
+            Self::Dac(dac) => dac.written(at),
+            Self::Sepbit(sepbit) => sepbit.written(at),
+        }
+    }
+
+    /// The frontier for a page that is moved out of `victim`; [`Lpn::NONE`] is a page of the FTL's own.
+    pub(crate) fn moved(&mut self, at: Lpn, victim: BlockId) -> usize {
+        match self {
+            Self::One => 0,
+            Self::Two => 1,
+            Self::Origin(streams) => streams.moved(),
+            Self::Dac(dac) => dac.moved(at),
+            Self::Sepbit(sepbit) => sepbit.moved(at, victim),
+        }
+    }
+
+    /// A block is filled from now on at this frontier.
+    pub(crate) fn opened(&mut self, block: BlockId, frontier: usize) {
+        if let Self::Sepbit(sepbit) = self {
+            sepbit.opened(block, frontier);
+        }
+    }
+
+    /// A block was emptied.
+    pub(crate) fn emptied(&mut self, block: BlockId) {
+        if let Self::Sepbit(sepbit) = self {
+            sepbit.emptied(block);
+        }
+    }
+
+    /// A page was trimmed.
+    pub(crate) fn trimmed(&mut self, at: Lpn) {
+        match self {
+            Self::Dac(dac) => dac.trimmed(at),
+            Self::Sepbit(sepbit) => sepbit.trimmed(at),
+            Self::One | Self::Two | Self::Origin(_) => {}
+        }
+    }
+
+    /// Bytes of its tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Self::One | Self::Two => 0,
+            Self::Origin(streams) => streams.bytes(),
+            Self::Dac(dac) => dac.bytes(),
+            Self::Sepbit(sepbit) => sepbit.bytes(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

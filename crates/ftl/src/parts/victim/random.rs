@@ -1,0 +1,52 @@
+//! Random: any block.
+//!
+//! ## Idea
+//! The least that a policy can know. With uniform random writes a page written costs 1 / (1 - rho) programs, rho being
+//! the share of the pages that is valid: what any better policy is measured against.
+//!
+//! ## References
+//! B. Van Houdt: A Mean Field Model for a Class of Garbage Collection Algorithms in Flash-based Solid State Drives.
+//! SIGMETRICS 2013.
+
+use super::{Options, VictimPolicy};
+use crate::parts::block_table::Blocks;
+use nandlab_nand::random::Random;
+use nandlab_nand::BlockId;
+
+/// A closed block, all as likely as each other.
+#[derive(Debug)]
+pub(super) struct AnyBlock {
+    random: Random,
+}
+
+/// Draws among all blocks before the closed ones are listed.
+const DRAWS: usize = 16;
+
+/// The stream of the seed.
+const STREAM: u64 = 0x7669_6374_696D;
+
+impl AnyBlock {
+    pub(super) fn new(options: &Options) -> Self {
+        Self { random: Random::stream(options.seed, STREAM) }
+    }
+
+    /// One of the closed blocks.
+    pub(super) fn draw(&mut self, blocks: Blocks<'_>) -> Option<BlockId> {
+        let count = blocks.all().len() as u64;
+        let drawn = (0..DRAWS).map(|_| blocks.at(self.random.below(count) as usize));
+        if let Some(closed) = { drawn }.find(|&block| blocks.is_closed(block)) {
+            return Some(closed);
+        }
+        let closed: Vec<BlockId> = blocks.all().filter(|&block| blocks.is_closed(block)).collect();
+        if closed.is_empty() {
+            return None;
+        }
+        Some(closed[self.random.below(closed.len() as u64) as usize])
+    }
+}
+
+impl VictimPolicy for AnyBlock {
+    fn pick(&mut self, blocks: Blocks<'_>, _now: u64) -> Option<BlockId> {
+        self.draw(blocks)
+    }
+}

@@ -1,0 +1,31 @@
+//! Windowed greedy: the best of the blocks that were filled first.
+//!
+//! ## Idea
+//! Young blocks still lose pages, so only the `window` oldest are compared. With a window of one block it is FIFO, with
+//! one of all blocks greedy.
+//!
+//! ## References
+//! X.-Y. Hu, E. Eleftheriou, R. Haas, I. Iliadis, R. Pletka: Write Amplification Analysis in Flash-Based Solid State
+//! Drives. SYSTOR 2009.
+
+use super::{Options, VictimPolicy};
+use crate::parts::block_table::Blocks;
+use nandlab_nand::BlockId;
+
+/// The block with the fewest valid pages of the `window` oldest, the oldest among equals.
+#[derive(Debug)]
+pub(super) struct WindowedGreedy {
+    window: usize,
+}
+
+impl WindowedGreedy {
+    pub(super) fn new(options: &Options) -> Self {
+        Self { window: options.window as usize }
+    }
+}
+
+impl VictimPolicy for WindowedGreedy {
+    fn pick(&mut self, blocks: Blocks<'_>, _now: u64) -> Option<BlockId> {
+        blocks.oldest_first().take(self.window).min_by_key(|&block| blocks.valid_pages(block))
+    }
+}

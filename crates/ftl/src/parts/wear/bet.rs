@@ -1,0 +1,105 @@
+//! BET: a block erasing table, a bit for each set of blocks.
+//!
+//! ## Idea
+//! Erases are counted all together, and for each set of blocks a bit says whether one of them was erased in this round.
+//! When the erases by set bits reach the threshold, wear is uneven: the sets without a bit, found in turn, are emptied.
+//! When all bits are set the round ends. The table is a bit for a set, a fraction of what counts by block take.
+//!
+//! ## Differences
+//! Sets do not cross dies, and each die has its own round. A set has its bit when it begins to be emptied, not with its
+//! first erase, so that one whose blocks are all free or being filled does not hold up the round.
+//!
+//! ## References
+//! Y.-H. Chang, J.-W. Hsieh, T.-W. Kuo: Endurance Enhancement of Flash-Memory Storage Systems: An Efficient Static Wear
+//! Leveling Design. DAC 2007.
+
+use super::{Move, Options, WearPolicy};
+use crate::parts::block_table::Blocks;
+use nandlab_nand::random::Random;
+use nandlab_nand::{BlockId, Geometry};
+use std::ops::Range;
+
+/// The round of a die.
+#[derive(Clone, Debug)]
+struct Round {
+    erased: Vec<bool>,
+    erases: u64,
+    sets: u32,
+    /// The set that was emptied last, or is being emptied.
+    at: usize,
+    /// Places of the blocks of that set that are still to be emptied.
+    left: Range<usize>,
+}
+
+#[derive(Debug)]
+pub(super) struct Bet {
+    rounds: Vec<Round>,
+    set_blocks: u32,
+    threshold: u64,
+    random: Random,
+}
+
+/// The stream of the seed.
+const STREAM: u64 = 0x0062_6574;
+
+impl Bet {
+    pub(super) fn new(geometry: &Geometry, options: &Options) -> Self {
+        let sets = geometry.blocks_per_die().div_ceil(options.set_blocks) as usize;
+        let round = Round { erased: vec![false; sets], erases: 0, sets: 0, at: 0, left: 0..0 };
+        Self {
+            rounds: vec![round; geometry.dies() as usize],
+            set_blocks: options.set_blocks,
+            threshold: options.threshold.into(),
+            random: Random::stream(options.seed, STREAM),
+        }
+    }
+
+    fn set_of(&self, block: BlockId, blocks: Blocks<'_>) -> usize {
+        ((block.0 - blocks.at(0).0) / self.set_blocks) as usize
+    }
+
+    /// Begins a new round where all sets were erased; whether it did.
+    fn renew(&mut self, die: usize) -> bool {
+        let sets = self.rounds[die].erased.len();
+        if (self.rounds[die].sets as usize) < sets {
+            return false;
+        }
+        let at = self.random.below(sets as u64) as usize;
+        self.rounds[die] = Round { erased: vec![false; sets], erases: 0, sets: 0, at, left: 0..0 };
+        true
+    }
+}
+
+impl WearPolicy for Bet {
+    fn erased(&mut self, block: BlockId, blocks: Blocks<'_>) {
+        let set = self.set_of(block, blocks);
+        let round = &mut self.rounds[blocks.die() as usize];
+        round.erases += 1;
+        if !std::mem::replace(&mut round.erased[set], true) {
+            round.sets += 1;
+        }
+    }
+
+    fn next_move(&mut self, blocks: Blocks<'_>, _free: &[BlockId]) -> Option<Move> {
+        let die = blocks.die() as usize;
+        loop {
+            let round = &mut self.rounds[die];
+            if let Some(block) =
+                round.left.by_ref().map(|place| blocks.at(place)).find(|&block| blocks.is_closed(block))
+            {
+                return Some(Move { block, to_most_worn: false });
+            }
+            if round.sets == 0 || round.erases < self.threshold * u64::from(round.sets) || self.renew(die) {
+                return None;
+            }
+            let round = &mut self.rounds[die];
+            let sets = round.erased.len();
+            round.at = (1..=sets).map(|step| (round.at + step) % sets).find(|&set| !round.erased[set])?;
+            // A set without a closed block would stay without its bit for ever.
+            round.erased[round.at] = true;
+            round.sets += 1;
+            let first = round.at * self.set_blocks as usize;
+            round.left = first..(first + self.set_blocks as usize).min(blocks.all().len());
+        }
+    }
+}

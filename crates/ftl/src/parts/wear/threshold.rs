@@ -1,0 +1,33 @@
+//! Threshold: cold data moves to the most worn block.
+//!
+//! ## Idea
+//! When the erases of the most and the least worn block of a die differ by more than the threshold, the least worn one
+//! holds what is never written. Its data goes to the most worn free block, and it wears from then on.
+
+use super::{Move, Options, WearPolicy};
+use crate::parts::block_table::Blocks;
+use nandlab_nand::BlockId;
+
+#[derive(Debug)]
+pub(super) struct Threshold {
+    threshold: u32,
+}
+
+impl Threshold {
+    pub(super) fn new(options: &Options) -> Self {
+        Self { threshold: options.threshold }
+    }
+}
+
+impl WearPolicy for Threshold {
+    fn erased(&mut self, _block: BlockId, _blocks: Blocks<'_>) {}
+
+    fn next_move(&mut self, blocks: Blocks<'_>, free: &[BlockId]) -> Option<Move> {
+        let block = blocks.oldest_first().min_by_key(|&block| (blocks.cycles(block), block.0))?;
+        let most = blocks.all_cycles().iter().copied().max()?;
+        let least = blocks.cycles(block);
+        // To a block that is worn no more than this one it would only be carried around.
+        let is_better = free.iter().any(|&free| blocks.cycles(free) > least);
+        (most - least > self.threshold && is_better).then_some(Move { block, to_most_worn: true })
+    }
+}

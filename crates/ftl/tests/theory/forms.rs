@@ -1,0 +1,77 @@
+//! Closed forms of write amplification for uniform random writes of single pages and infinitely many blocks.
+//!
+//! `op` is over-provisioning, physical pages that data can lie in by logical pages, less one; `b` the pages of a block.
+
+/// Greedy: the mean field for blocks of `b` pages (the limit of Van Houdt's d-choices for d to infinity, "Performance of
+/// garbage collection algorithms for flash-based solid state drives with hot/cold data", Performance Evaluation 70, 2013).
+pub fn greedy(b: u32, op: f64) -> f64 {
+    let rho = 1.0 / (1.0 + op);
+    let harmonic = |n: u32| (1..=n).map(|i| 1.0 / f64::from(i)).sum::<f64>();
+    let b_pages = f64::from(b);
+    for m in 1..b {
+        let m_pages = f64::from(m);
+        let f = (rho * b_pages * (harmonic(b) - harmonic(m)) - (b_pages - m_pages)) / (1.0 - rho * b_pages / m_pages);
+        if (0.0..1.0).contains(&f) {
+            return b_pages / (b_pages - m_pages + f);
+        }
+    }
+    panic!("no solution for b = {b}, OP = {op}");
+}
+
+/// FIFO for any `b`, and greedy for infinitely large blocks: a / (a + W(-a e^-a)) with a = 1 + OP and Lambert's W (Xiang &
+/// Kurkoski, "An improved analytic expression for write amplification in NAND flash", ICNC 2012; Desnoyers, "Analytic
+/// models of SSD write performance", ACM Transactions on Storage 10, 2014).
+pub fn fifo(op: f64) -> f64 {
+    let a = 1.0 + op;
+    // y = -W below 1 solves y e^-y = a e^-a.
+    let y = root(0.0, 1.0, |y| y * (-y).exp() - a * (-a).exp());
+    a / (a - y)
+}
+
+/// d choices, with replacement (Van Houdt, "A mean field model for a class of garbage collection algorithms in
+/// flash-based solid state drives", SIGMETRICS 2013): `h` pages of a victim are invalid; the share of blocks with i valid
+/// pages is pi_i = rho b (1 - (Q_(i+1) + pi_i)^d) / (h i), Q_i those with at least i; and h = b - sum of Q_i^d. One choice
+/// is random: 1 / (1 - rho).
+pub fn d_choices(b: u32, op: f64, d: u32) -> f64 {
+    let (rho, pages) = (1.0 / (1.0 + op), f64::from(b));
+    let power = |share: f64| share.powi(d as i32);
+    let invalid = |h: f64| {
+        let (mut at_least, mut sum) = (0.0, 0.0);
+        for i in (1..=b).rev() {
+            let flow = rho * pages / (h * f64::from(i));
+            let share = root(0.0, 1.0 - at_least, |share| share - flow * (1.0 - power(at_least + share)));
+            at_least += share;
+            sum += power(at_least);
+        }
+        pages - sum
+    };
+    pages / root(1e-6 * pages, pages, |h| h - invalid(h))
+}
+
+/// FIFO where a share `r` of the writes goes to a share `f` of the pages, both uniform inside: the blocks are shared
+/// (Desnoyers 2014).
+pub fn fifo_mixed(op: f64, r: f64, f: f64) -> f64 {
+    let a = 1.0 + op;
+    let part = |writes: f64, pages: f64, waf: f64| writes / (1.0 - (-a * writes / (waf * pages)).exp());
+    root(1.0 + 1e-9, 1e3, |waf| waf - part(r, f, waf) - part(1.0 - r, 1.0 - f, waf))
+}
+
+/// Over-provisioning with which a device behaves of which a request trims a random mapped page with probability `q` and
+/// else writes a random one: a share (1 - 2 q) / (1 - q) stays mapped (Frankie et al., "Analysis of trim commands on
+/// overprovisioning and write amplification in solid state drives", arXiv:1208.1794, 2012).
+pub fn op_of_trims(op: f64, q: f64) -> f64 {
+    (1.0 + op) * (1.0 - q) / (1.0 - 2.0 * q) - 1.0
+}
+
+/// Where `f` changes from negative to positive.
+fn root(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
+    for _ in 0..100 {
+        let middle = (low + high) / 2.0;
+        if f(middle) < 0.0 {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    (low + high) / 2.0
+}
