@@ -45,6 +45,21 @@ def test_figures_are_those_of_a_run_of_the_experiment(advice):
         assert figures["mount_us"] == again.remount.time_us > 0
 
 
+def test_nvram_costs_what_a_fram_does_unless_it_is_said_otherwise(nandlab_command):
+    def minv(*sets):
+        document = nandlab_command(
+            "choose", "--flash", "1M", *PHONE, *(f"--set=fs.minv.nvram.{each}" for each in sets), "--json"
+        ).document
+        (found,) = (each for each in document["candidates"] if each["name"] == "minv")
+        return found
+
+    fram, free = minv(), minv("read_ns=0", "write_ns=0", "read_nj=0", "write_nj=0")
+    assert fram["experiment"]["fs"]["minv"]["nvram"]["read_ns"] == 110
+    assert fram["transaction_us"] > free["transaction_us"]
+    assert fram["energy_j"] > free["energy_j"] > 0
+    assert fram["programs"] == free["programs"]
+
+
 def test_what_does_not_fit_says_why(nandlab_command):
     small = ("choose", "--flash", "1M", *PHONE, "--json")
     document = nandlab_command(*small, "--ram", "8K").document

@@ -10,7 +10,7 @@ from nandlab.report import write_reproduction
 from nandlab.report.reproduction import figures
 from nandlab.reproduce import parse, reproduce
 from nandlab.reproduce.formula import FormulaError, parse_formula
-from nandlab.reproduce.records import cells, timeline_rows
+from nandlab.reproduce.records import cells, drawn_rows
 
 PAPER = """\
 title = "Recyclings"
@@ -84,7 +84,7 @@ def record(run, seed, found):
 
 
 def test_a_timeline_has_the_entries_of_the_list(found):
-    rows = timeline_rows(found.records, found.paper.timelines[0])
+    rows = drawn_rows(found.records, found.paper.timelines[0])
     entries = record("few.one", 1, found)["recyclings"]["list"][2:6]
     assert len(entries) == 4
     first = [row for row in rows if row["panel"] == "few.one"]

@@ -23,6 +23,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("erases", "block erases", units.count),
     ("most_pe_cycles", "most P/E", units.count),
     ("life_years", "life (years)", _years),
+    ("volume_bytes", "volume", units.size),
     ("ram_bytes", "RAM", units.size),
     ("nvram_bytes", "NVRAM", units.size),
     ("mount_us", "mount", units.time_us),

@@ -2,7 +2,7 @@
 
 >>> from nandlab.reproduce import bundled, load
 >>> bundled()
-['btree', 'migration']
+['btree', 'migration', 'minv']
 >>> load("btree").claims[0].published
 120201
 """
