@@ -1,4 +1,4 @@
-//! What a record says of a file system that is the engine: collections, NVRAM, what mounts cost, and what stayed behind.
+//! What a record says of a file system that is the engine: collections, NVRAM, what mounts cost, what stayed behind.
 
 use crate::control::Phase;
 use crate::engine::NvramState;

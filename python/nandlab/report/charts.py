@@ -400,32 +400,6 @@ def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes
     return svg({**_data(rows), "facet": facet, "columns": 3, "spec": lines, "spacing": 16}, colours)
 
 
-def grouped_bars(rows: Rows, groups: Sequence[str], colours: Sequence[str], title: str) -> str:
-    """Bars side by side.
-
-    Args:
-        rows: `group`, `colour`, `value`.
-        groups: From left to right.
-        colours: Those of a group, from left to right.
-        title: What a bar measures.
-
-    """
-    x = {"field": "group", "type": "nominal", "sort": list(groups), "title": None, "axis": {"labelAngle": 0}}
-    chart: Spec = {
-        **_data(rows),
-        "width": WIDTH,
-        "height": 240,
-        "mark": {"type": "bar"},
-        "encoding": {
-            "x": x,
-            "xOffset": {"field": "colour", "type": "nominal", "sort": list(colours)},
-            "y": {"field": "value", "type": "quantitative", "title": title},
-            "color": _colour("colour", None, colours),
-        },
-    }
-    return svg(chart, [*groups, *colours])
-
-
 def standalone(text: str) -> str:
     """A drawing for a file of its own: the plain colours of a light page, for every program."""
     style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ from typing import Any
 
 from nandlab import units
 from nandlab.report import charts, html
+from nandlab.report.bars import grouped_bars
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
@@ -188,7 +189,7 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
     if not values:
         return ""
     groups, colours = [named[row] for row in grid.rows], [named[column] for column in grid.bars]
-    return charts.grouped_bars(values, groups, colours, grid.bars_title)
+    return grouped_bars(values, groups, colours, grid.bars_title)
 
 
 def figures(found: Reproduction) -> dict[str, str]:
