@@ -175,7 +175,11 @@ fn what_does_not_fit_together_is_refused_with_a_way_out() {
     let without = SMALL.replace("[fs.fat]\n", "");
     let cases = [
         (refused(&without, &[]), "x.toml, line 2, column 11: workload.postmark asks for files, and there is no file"),
-        (refused(&without, &[]), "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.posix], or choose a workload that asks for sectors (sequential,"),
+        (
+            refused(&without, &[]),
+            "add a table [fs.fat] or [fs.yaffs] or [fs.minv] or [fs.posix], or choose a workload that asks for sectors \
+             (sequential,",
+        ),
         (
             refused(SMALL, &["workload={ uniform = {} }"]),
             "fs.fat would not be used: workload.uniform asks for sectors of the device; leave [fs.fat] out, or choose a \

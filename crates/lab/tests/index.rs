@@ -335,8 +335,8 @@ fn files_are_refused_without_a_file_system_whether_there_is_an_index_or_not() {
         assert_eq!(place, (Some("workload.phone"), Some(1), Some(11)));
         assert_eq!(
             refused.message,
-            "workload.phone asks for files, and there is no file system that has any: add a table [fs.fat] or [fs.yaffs] or [fs.minv], or choose a \
-             workload that asks for sectors (sequential, uniform, zipf, hot_cold, trace)"
+            "workload.phone asks for files, and there is no file system that has any: add a table [fs.fat] or \
+             [fs.yaffs] or [fs.minv] or [fs.posix], or choose a workload that asks for sectors (sequential, uniform, zipf, hot_cold, trace)"
         );
     }
 }

@@ -77,29 +77,3 @@ def curves(rows: Rows, colours: Sequence[str], panels: Sequence[str], axes: Axes
     facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
     own: Spec = {"resolve": {"scale": {"y": "independent"}}} if axes.own else {}
     return svg({**_data(rows), "facet": facet, "columns": 3, "spec": lines, "spacing": 16, **own}, colours)
-
-
-def grouped_bars(rows: Rows, groups: Sequence[str], colours: Sequence[str], title: str) -> str:
-    """Bars side by side.
-
-    Args:
-        rows: `group`, `colour`, `value`.
-        groups: From left to right.
-        colours: Those of a group, from left to right.
-        title: What a bar measures.
-
-    """
-    x = {"field": "group", "type": "nominal", "sort": list(groups), "title": None, "axis": {"labelAngle": 0}}
-    chart: Spec = {
-        **_data(rows),
-        "width": WIDTH,
-        "height": 240,
-        "mark": {"type": "bar"},
-        "encoding": {
-            "x": x,
-            "xOffset": {"field": "colour", "type": "nominal", "sort": list(colours)},
-            "y": {"field": "value", "type": "quantitative", "title": title},
-            "color": _colour("colour", None, colours),
-        },
-    }
-    return svg(chart, [*groups, *colours])

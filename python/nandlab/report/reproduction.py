@@ -7,6 +7,7 @@ from typing import Any
 
 from nandlab import units
 from nandlab.report import charts, device_charts, html
+from nandlab.report.bars import grouped_bars
 from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
@@ -191,7 +192,7 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
     rows, columns = [named[row] for row in grid.rows], [named[column] for column in grid.bars]
     if grid.bars_title:
         bars = [{"group": row, "colour": column, "value": value} for row, column, value in values]
-        return charts.grouped_bars(bars, rows, columns, grid.bars_title)
+        return grouped_bars(bars, rows, columns, grid.bars_title)
     panels = [
         {"design": row, "panel": column, "value": value, "text": short(value), "shade": 1}
         for row, column, value in values
