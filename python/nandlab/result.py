@@ -97,7 +97,7 @@ class Merges(View):
 
 
 class Gc(View):
-    """Garbage collection: victim blocks collected, those of them that held nothing valid, and blocks moved for wear.
+    """Garbage collection: victim blocks collected, those that held nothing valid, and blocks moved for wear.
 
     With a file system on bare flash also those collected with enough erased blocks at hand (`passive`) and
     with few, and blocks that were `emptied`: erased outside of collection, as their last page in use went.
@@ -315,8 +315,8 @@ class Faults(View):
 class DeviceFacts(View):
     """Sizes of the device; over-provisioning is physical over logical size, less 1.
 
-    `endurance` is the P/E cycles that a block is made for. Below `fs.posix`, a real directory, there is no device: its
-    name is "none", and the sizes are 0.
+    `endurance` is the P/E cycles that a block is made for. Below `fs.posix`, a real directory, there is no
+    device: its name is "none", and the sizes are 0.
     """
 
     name: str

@@ -7,6 +7,8 @@ from typing import Any
 
 from nandlab.report import theme
 
+WIDTH = 560
+
 
 def grouped_bars(
     rows: Sequence[dict[str, Any]], groups: Sequence[str], colours: Sequence[str], title: str
@@ -23,7 +25,7 @@ def grouped_bars(
     colour = {"field": "colour", "type": "nominal", "title": None, "sort": list(colours)}
     chart: dict[str, Any] = {
         "data": {"values": list(rows)},
-        "width": theme.WIDTH,
+        "width": WIDTH,
         "height": 240,
         "mark": {"type": "bar"},
         "encoding": {

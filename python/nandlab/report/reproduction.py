@@ -177,7 +177,7 @@ def _bars(found: Reproduction, grid: Grid) -> str:
 
 
 def _draw_bars(found: Reproduction, grid: Grid) -> str:
-    """Those columns of a table as bars that are to be drawn: on one axis if it has a title, else each on its own."""
+    """Columns of a table as bars: on one axis if it has a title, else each on an axis of its own."""
     if not grid.bars:
         return ""
     named = {name: grid.labels.get(name, name) for name in (*grid.rows, *grid.columns)}
