@@ -388,6 +388,34 @@ def test_a_worker_that_is_killed_is_told_and_the_rest_is_kept(nandlab_command, s
     assert re.search(r"[123] of 4 points were finished before", ended.err)
 
 
+def test_a_cluster_that_goes_is_told_and_the_rest_is_kept(nandlab_command, slow, tmp_path):
+    script = write(tmp_path / "cluster.py", CLUSTER)
+    command = [sys.executable, script]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as gone:
+        address = gone.stdout.readline().strip()
+        output = tmp_path / "p.parquet"
+        arguments = ("sweep", slow, "--vary", "seed=1..6", "--output", output)
+        process = start(*arguments, "--executor", f"dask={address}")
+        after_a_point(process, tmp_path / "p.parquet.journal")
+        os.killpg(gone.pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    assert re.search(
+        r"error: seed=\d: its worker ended without a result \(.*\); is the cluster still there\?", err
+    )
+    ended = nandlab_command(*arguments)
+    assert ended.status == 0
+    assert re.search(r"[1-5] of 6 points were finished before", ended.err)
+
+
 def processes_of(group):
     """The processes of a group that are alive."""
     listed = subprocess.run(["ps", "-eo", "pgid=,pid=,stat="], capture_output=True, text=True, check=True)

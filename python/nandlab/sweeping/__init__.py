@@ -262,11 +262,14 @@ class _Running:
         self.planned, self.waiting, self.store, self.progress = planned, waiting, store, progress
         self.finished = 0
         self.stopping = False
+        self.question = "is there enough memory?"
         self.under_way: set[Future[Done]] = set()
         self.at: dict[Future[Done], int] = {}
 
     def run(self, made: Engine) -> None:
         """Runs all of them; after Ctrl-C what ended by then is kept, and the interrupt goes on."""
+        if made.on_cluster:
+            self.question = "is the cluster still there?"
         try:
             for at, point in enumerate(self.waiting):
                 future = self._submitted(made, at, point)
@@ -312,7 +315,7 @@ class _Running:
             if self.stopping:
                 return Done(at)
             said = f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
-            why = f"its worker ended without a result ({said}); is there enough memory?"
+            why = f"its worker ended without a result ({said}); {self.question}"
             return Done(at, error=why, kind="run")
         if done.record is not None and done.record["version"] != version():
             theirs = done.record["version"]
