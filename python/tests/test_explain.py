@@ -443,6 +443,19 @@ def test_the_page_has_a_row_for_each_rule():
     assert len(rules) == len(RULES)
 
 
+def test_the_page_shows_what_the_command_prints(nandlab_command, tmp_path):
+    folder = Path(__file__).parents[2]
+    page = (folder / "docs" / "explain.md").read_text(encoding="utf-8")
+    shown = page.split("$ nandlab explain result.json\n")[1].split("```")[0]
+    record = nandlab_command("run", "experiments/page-16k.toml", "--json", cwd=folder).out
+    ended = nandlab_command(
+        "explain", write(tmp_path / "result.json", record), "--base", "experiments", cwd=folder
+    )
+    before, after = shown.split("...\n")
+    assert ended.out.startswith(before)
+    assert ended.out.endswith(after)
+
+
 def test_no_rule_fails_on_a_record_of_something_else():
     """Whatever a record is of, every rule looks at it."""
     for rule in CASES:
