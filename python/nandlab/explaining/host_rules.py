@@ -196,7 +196,7 @@ def write_tables_late(case: Case) -> Change | None:
     return Change(
         "write_tables_late",
         f"FAT and directories caused {part(case, share)}",
-        "their changed sectors written at the end of each operation, each once",
+        "sectors of FAT and directories written at the end of each operation, each once",
         "RAM for what one operation changes",
         share,
         ("fs.fat.write_through=operation",),
@@ -213,7 +213,7 @@ def larger_sector_cache(case: Case) -> Change | None:
     return Change(
         "larger_sector_cache",
         f"FAT and directories caused {part(case, share)}",
-        f"a cache of {units.size(size)} for their sectors",
+        f"a cache of {units.size(size)} for sectors of FAT and directories",
         f"{units.size(size * 3 // 4)} more RAM",
         share,
         (f"fs.fat.cache_bytes={size}",),
@@ -231,7 +231,7 @@ def metadata_in_nvram(case: Case) -> Change | None:
     return Change(
         "metadata_in_nvram",
         f"object headers caused {part(case, share)}",
-        "MiNV, which keeps them in NVRAM",
+        "MiNV, which keeps in NVRAM what object headers hold",
         "NVRAM of 256 bytes a file",
         share,
         (f"fs={{ minv = {{ gc = {toml_value(options['gc'])} }} }}",),
