@@ -97,6 +97,35 @@ CASES = {
         ),
         "time",
     ),
+    # Requests of a page that begin at any sector.
+    "aligned_requests": (
+        run(
+            workload.uniform(requests=3000, size="4 KiB", alignment="512 B", footprint=0.5),
+            op=2.0,
+            precondition={"fill": "sequential"},
+        ),
+        "time",
+    ),
+    # Clusters of a page on a volume whose first one does not begin with a page.
+    "aligned_clusters": (
+        run(
+            workload.large_files(transactions=20),
+            op=1.0,
+            capacity="64 MiB",
+            fs=nandlab.fs.fat(cluster_bytes="4 KiB"),
+        ),
+        "time",
+    ),
+    # Files that come and go on a device that is told of nothing and soon full of what is gone.
+    "trim_removed_files": (
+        run(
+            workload.large_files(transactions=60),
+            op=0.2,
+            capacity="32 MiB",
+            fs=nandlab.fs.fat(cluster_bytes="4 KiB", align_data="4 KiB", write_through="operation"),
+        ),
+        "time",
+    ),
     # Small files on FAT, each entry written at once.
     "write_tables_late": (
         run(
@@ -441,6 +470,19 @@ def test_the_page_has_a_row_for_each_rule():
     page = (folder / "docs" / "explain.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == rules
     assert len(rules) == len(RULES)
+
+
+def test_the_page_shows_what_the_command_prints(nandlab_command, tmp_path):
+    folder = Path(__file__).parents[2]
+    page = (folder / "docs" / "explain.md").read_text(encoding="utf-8")
+    shown = page.split("$ nandlab explain result.json\n")[1].split("```")[0]
+    record = nandlab_command("run", "experiments/page-16k.toml", "--json", cwd=folder).out
+    ended = nandlab_command(
+        "explain", write(tmp_path / "result.json", record), "--base", "experiments", cwd=folder
+    )
+    before, after = shown.split("...\n")
+    assert ended.out.startswith(before)
+    assert ended.out.endswith(after)
 
 
 def test_no_rule_fails_on_a_record_of_something_else():

@@ -4,7 +4,7 @@ import itertools
 import json
 import math
 import random
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future
 
 import polars
 import pytest
@@ -407,18 +407,33 @@ def test_a_point_that_fails_has_a_row_and_runs_again(tmp_path):
 
 
 class Broken(AtOnce):
-    """An executor whose workers end."""
+    """An executor whose workers end in every way that there is."""
 
     def submit(self, work, /, *arguments, **named):
         future = Future()
-        future.set_exception(RuntimeError("killed"))
+        self.ran += 1
+        if self.ran % 4 == 0:
+            raise BrokenExecutor("a process ended")
+        if self.ran % 4 == 1:
+            future.set_exception(RuntimeError("killed"))
+        elif self.ran % 4 == 2:
+            future.cancel()
+            future.set_running_or_notify_cancel()
+        else:
+            future.set_result(work(*arguments, **named))
         return future
 
 
-def test_a_worker_that_ends_is_an_error_of_its_point():
-    found = nandlab.sweep(SMALL, VARY, executor=Broken())
-    assert {point.kind for point in found.points} == {"run"}
-    assert "its worker ended without a result (RuntimeError: killed)" in found.points[0].error
+def test_a_worker_that_ends_is_an_error_of_its_point(tmp_path):
+    output = tmp_path / "points.parquet"
+    found = nandlab.sweep(SMALL, VARY, executor=Broken(), output=output)
+    assert [point.kind for point in found.points] == ["run", "run", "", "run"] * 2
+    said = [point.error for point in found.points[:4]]
+    assert "its worker ended without a result (RuntimeError: killed); is there" in said[0]
+    assert "its worker ended without a result (CancelledError); is there" in said[1]
+    assert said[2] is None
+    assert "(BrokenExecutor: a process ended)" in said[3]
+    assert nandlab.sweep(SMALL, VARY, output=output).reused == 2
 
 
 def test_a_file_that_cannot_be_written_leaves_the_points(tmp_path, monkeypatch):

@@ -22,8 +22,11 @@ def slow(tmp_path):
     return write(tmp_path / "slow.toml", SMALL.replace("20000", "2000000"))
 
 
+STARTED = []
+
+
 def start(*arguments, **settings):
-    return subprocess.Popen(
+    process = subprocess.Popen(
         [sys.executable, "-m", "nandlab", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -31,6 +34,18 @@ def start(*arguments, **settings):
         start_new_session=True,
         **settings,
     )
+    STARTED.append(process)
+    return process
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_running():
+    yield
+    while STARTED:
+        process = STARTED.pop()
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 def test_a_table_has_a_row_for_each_point(nandlab_command, small):
@@ -339,6 +354,66 @@ def test_a_process_that_is_killed_keeps_what_is_done(nandlab_command, slow, tmp_
     assert ended.status == 0
     assert re.search(r"[123] of 4 points were finished before", ended.err)
     assert len(polars.read_parquet(output)) == 4
+
+
+def test_a_worker_that_is_killed_is_told_and_the_rest_is_kept(nandlab_command, slow, tmp_path):
+    """As the system does where memory is short."""
+    output = tmp_path / "p.parquet"
+    arguments = (
+        "sweep",
+        slow,
+        "--vary",
+        "seed=1..4",
+        "--output",
+        output,
+        "--executor",
+        "processes",
+        "--jobs",
+        2,
+    )
+    process = start(*arguments)
+    after_a_point(process, tmp_path / "p.parquet.journal")
+    listed = subprocess.run(["ps", "-wweo", "ppid=,pid=,args="], capture_output=True, text=True, check=True)
+    rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
+    workers = [int(pid) for ppid, pid, args in rows if int(ppid) == process.pid and "spawn_main" in args]
+    assert len(workers) == 2
+    os.kill(workers[0], signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "internal error" not in err
+    assert re.search(r"error: seed=\d: its worker ended without a result \(BrokenProcessPool", err)
+    assert "failed" in out
+    ended = nandlab_command(*arguments)
+    assert ended.status == 0
+    assert re.search(r"[123] of 4 points were finished before", ended.err)
+
+
+def test_a_cluster_that_goes_is_told_and_the_rest_is_kept(nandlab_command, slow, tmp_path):
+    script = write(tmp_path / "cluster.py", CLUSTER)
+    command = [sys.executable, script]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    ) as gone:
+        address = gone.stdout.readline().strip()
+        output = tmp_path / "p.parquet"
+        arguments = ("sweep", slow, "--vary", "seed=1..6", "--output", output)
+        process = start(*arguments, "--executor", f"dask={address}")
+        after_a_point(process, tmp_path / "p.parquet.journal")
+        os.killpg(gone.pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    assert re.search(
+        r"error: seed=\d: its worker ended without a result \(.*\); is the cluster still there\?", err
+    )
+    ended = nandlab_command(*arguments)
+    assert ended.status == 0
+    assert re.search(r"[1-5] of 6 points were finished before", ended.err)
 
 
 def processes_of(group):

@@ -215,15 +215,10 @@ def _document(found: Sweep) -> dict[str, Any]:
 
 def _print(found: Sweep) -> None:
     from nandlab import summary
-    from nandlab.sweeping.words import axis_titles, figure, labels
+    from nandlab.sweeping.words import axis_titles, figure, labels, other_columns
 
     results = [point.result for point in found.points if point.result is not None]
-    # A goal has its own column.
-    named = {goal.name for goal in found.goals}
-    twins = {"waf": "WAF", "flash.erases": "erases", "time_us": "time", "ram.total_bytes": "RAM"}
-    columns = [
-        column for column in summary.columns(results) if column.title not in {twins.get(n) for n in named}
-    ]
+    columns = other_columns(results, found.goals)
     shown = labels(found.axes)
     with_front = len(found.goals) > 1
     rows = []

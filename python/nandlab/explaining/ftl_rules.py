@@ -19,7 +19,7 @@ LOG_BLOCKS = {
 
 def more_over_provisioning(case: Case) -> Change | None:
     """Victims hold fewer valid pages the more blocks there are: twice as many spare ones."""
-    share = _collection(case)
+    share = collection(case)
     if not case.ftl[0] or not share:
         return None
     override, size = _over_provisioning(case, 2.0)
@@ -36,7 +36,7 @@ def more_over_provisioning(case: Case) -> Change | None:
 
 def larger_file_system(case: Case) -> Change | None:
     """On bare flash the file system collects: a quarter more blocks."""
-    share = _collection(case)
+    share = collection(case)
     if case.ftl[0] or not share:
         return None
     device = case.result.device
@@ -56,7 +56,7 @@ def larger_file_system(case: Case) -> Change | None:
     )
 
 
-def _collection(case: Case) -> float:
+def collection(case: Case) -> float:
     """What garbage collection took, but for the erases that the pages written need in any design."""
     share = case.share(causes=("gc",))
     written = sum(cell.programs for cell in case.result.matrix if cell.cause != "gc")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from nandlab import units
 from nandlab.explaining.case import MERGES, Case
 from nandlab.explaining.change import Change, doubled, part, partial_pages, why_partial
-from nandlab.explaining.ftl_rules import merges_of
+from nandlab.explaining.ftl_rules import collection, merges_of
+from nandlab.sweeping.axes import bytes_of
 
 TABLES = ("boot", "fat", "root_directory", "directory")
 """Origins of what a FAT volume has beside the contents of files."""
@@ -131,6 +132,61 @@ def index_pages(case: Case) -> Change | None:
     )
 
 
+def aligned_requests(case: Case) -> Change | None:
+    """Requests that begin where pages do change whole ones."""
+    share = partial_pages(case)
+    ((name, options),) = case.experiment["workload"].items()
+    alignment = bytes_of(str(options.get("alignment", "")))
+    page = case.result.device.page_bytes
+    written = case.result.host.written_sectors * 512 / max(1, case.result.host.writes)
+    if not share or alignment is None or alignment >= page or written < page:
+        return None
+    return Change(
+        "aligned_requests",
+        f"requests that begin at any {units.size(alignment)} touch parts of pages, which took up to "
+        f"{part(case, share)}",
+        f"requests that begin at multiples of a page, {units.size(page)}",
+        "a host that does so",
+        share,
+        (f"workload.{name}.alignment={page}",),
+    )
+
+
+def aligned_clusters(case: Case) -> Change | None:
+    """Clusters that begin where pages do: else n pages of file data are written as n + 1."""
+    name, options = case.fs
+    page = case.result.device.page_bytes
+    read = case.share(causes=("read_modify_write",), origins=("file_data",))
+    if name != "fat" or not read or options.get("align_data") is not None:
+        return None
+    pages = max(1, (case.result.fs.volume.unit_bytes if case.result.fs else page) // page)
+    share = read + case.share(causes=("host",), origins=("file_data",)) / (pages + 1)
+    return Change(
+        "aligned_clusters",
+        f"clusters that begin inside a page took up to {part(case, share)}",
+        f"a volume whose clusters begin with pages of {units.size(page)}",
+        "less than a page of the device",
+        share,
+        (f"fs.fat.align_data={page}",),
+    )
+
+
+def trim_removed_files(case: Case) -> Change | None:
+    """What was removed need not be moved by garbage collection once the FTL knows."""
+    name, options = case.fs
+    share = collection(case)
+    if name != "fat" or options["trim"] or not share:
+        return None
+    return Change(
+        "trim_removed_files",
+        f"garbage collection took {part(case, share)} more than any design needs",
+        "trims of the clusters of removed files",
+        "requests for them, and notes on flash",
+        share,
+        ("fs.fat.trim=true",),
+    )
+
+
 def write_tables_late(case: Case) -> Change | None:
     """FAT and directories reach the flash once an operation."""
     share = case.share(origins=TABLES)
@@ -140,7 +196,7 @@ def write_tables_late(case: Case) -> Change | None:
     return Change(
         "write_tables_late",
         f"FAT and directories caused {part(case, share)}",
-        "their changed sectors written at the end of each operation, each once",
+        "sectors of FAT and directories written at the end of each operation, each once",
         "RAM for what one operation changes",
         share,
         ("fs.fat.write_through=operation",),
@@ -157,7 +213,7 @@ def larger_sector_cache(case: Case) -> Change | None:
     return Change(
         "larger_sector_cache",
         f"FAT and directories caused {part(case, share)}",
-        f"a cache of {units.size(size)} for their sectors",
+        f"a cache of {units.size(size)} for sectors of FAT and directories",
         f"{units.size(size * 3 // 4)} more RAM",
         share,
         (f"fs.fat.cache_bytes={size}",),
@@ -175,7 +231,7 @@ def metadata_in_nvram(case: Case) -> Change | None:
     return Change(
         "metadata_in_nvram",
         f"object headers caused {part(case, share)}",
-        "MiNV, which keeps them in NVRAM",
+        "MiNV, which keeps in NVRAM what object headers hold",
         "NVRAM of 256 bytes a file",
         share,
         (f"fs={{ minv = {{ gc = {toml_value(options['gc'])} }} }}",),

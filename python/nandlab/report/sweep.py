@@ -10,7 +10,7 @@ from nandlab import summary
 from nandlab.new_file import write_whole
 from nandlab.report import charts, html, parts
 from nandlab.report.sweep_charts import Layout, pictures, require_altair
-from nandlab.sweeping.words import figure
+from nandlab.sweeping.words import figure, other_columns
 
 if TYPE_CHECKING:
     from nandlab.sweeping import Sweep
@@ -109,11 +109,7 @@ def _best(layout: Layout) -> list[tuple[str, str, str]]:
 def _table(layout: Layout) -> str:
     found = layout.found
     results = [point.result for point in found.points if point.result is not None]
-    named = {goal.name for goal in found.goals}
-    twins = {"waf": "WAF", "flash.erases": "erases", "time_us": "time", "ram.total_bytes": "RAM"}
-    columns = [
-        each for each in summary.columns(results) if each.title not in {twins.get(name) for name in named}
-    ]
+    columns = other_columns(results, found.goals)
     with_front = len(found.goals) > 1
     titles = [
         *(layout.titles[axis.key] for axis in found.axes),

@@ -6,7 +6,14 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -254,22 +261,25 @@ class _Running:
     ) -> None:
         self.planned, self.waiting, self.store, self.progress = planned, waiting, store, progress
         self.finished = 0
+        self.stopping = False
+        self.question = "is there enough memory?"
         self.under_way: set[Future[Done]] = set()
         self.at: dict[Future[Done], int] = {}
 
     def run(self, made: Engine) -> None:
         """Runs all of them; after Ctrl-C what ended by then is kept, and the interrupt goes on."""
+        if made.on_cluster:
+            self.question = "is the cluster still there?"
         try:
             for at, point in enumerate(self.waiting):
-                # A worker elsewhere has another current folder.
-                one = point.experiment.absolute() if made.on_cluster else point.experiment
-                future = made.executor.submit(run_task, Task(at, one, made.token, made.on_cluster))
-                self.under_way.add(future)
+                future = self._submitted(made, at, point)
                 self.at[future] = at
+                self.under_way.add(future)
             while self.under_way:
                 self._collect(POLL_S)
                 self._tell(made)
         except BaseException:
+            self.stopping = True
             made.halt()
             for future in self.under_way:
                 future.cancel()
@@ -279,28 +289,41 @@ class _Running:
                 self._collect(POLL_S)
             raise
 
+    def _submitted(self, made: Engine, at: int, point: Point) -> Future[Done]:
+        # A worker elsewhere has another current folder.
+        one = point.experiment.absolute() if made.on_cluster else point.experiment
+        try:
+            return made.executor.submit(run_task, Task(at, one, made.token, made.on_cluster))
+        except BrokenExecutor as error:
+            # A worker has ended while others still got points.
+            broken: Future[Done] = Future()
+            broken.set_exception(error)
+            return broken
+
     def _collect(self, seconds: float) -> None:
-        ended, self.under_way = wait(self.under_way, seconds, FIRST_COMPLETED)
+        ended, _ = wait(self.under_way, seconds, FIRST_COMPLETED)
         for future in sorted(ended, key=lambda each: self.at[each]):
-            if not future.cancelled():
-                self._take(self.waiting[self.at[future]], self._done(future))
+            # Taken first, left out then: whoever stops the sweep in between loses nothing.
+            self._take(self.waiting[self.at[future]], self._done(future))
+            self.under_way.discard(future)
 
     def _done(self, future: Future[Done]) -> Done:
         at = self.at[future]
         try:
             done = future.result()
-        except Exception as error:  # noqa: BLE001 - whatever ended a worker
-            said = f"{type(error).__name__}: {error}".splitlines()[0]
-            return Done(
-                at, error=f"its worker ended without a result ({said}); is there enough memory?", kind="run"
-            )
+        except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ended a worker
+            if self.stopping:
+                return Done(at)
+            said = f"{type(error).__name__}: {error}".splitlines()[0].removesuffix(": ")
+            why = f"its worker ended without a result ({said}); {self.question}"
+            return Done(at, error=why, kind="run")
         if done.record is not None and done.record["version"] != version():
             theirs = done.record["version"]
             return Done(at, error=f"its worker has nandlab {theirs}, not {version()}", kind="run")
         return done
 
     def _take(self, point: Point, done: Done) -> None:
-        if done.record is None and done.error is None:
+        if (done.record is None and done.error is None) or point.key in self.planned.done:
             return
         self.finished += 1
         self.planned.done[point.key] = done

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import uuid
 from collections.abc import Callable, Iterator, MutableSequence
@@ -145,25 +146,39 @@ class _Deaf(Executor):
 
 @contextlib.contextmanager
 def _dask(address: str, jobs: int) -> Iterator[Engine]:
-    import dask
     from distributed import Event
 
-    # What workers log of their end is no news.
-    dask.config.set({"distributed.logging.distributed": "critical"})
     cluster = client = made = None
     token = f"nandlab-{uuid.uuid4().hex}"
+    with _unlogged("distributed", "tornado", "asyncio"):
+        try:
+            cluster = None if address else _local_cluster(jobs)
+            client = _client(cluster or address)
+            executor = client.get_executor(pure=False, retries=0)
+            made = Engine(executor, token, Event(token, client=client), on_cluster=True)
+            yield made
+        finally:
+            # Who pressed Ctrl-C waits for no goodbyes; the workers of a local cluster end with this process.
+            patience = HURRY_S if made is not None and made.hurried else GOODBYE_S
+            for each in (client, cluster):
+                if each is not None:
+                    _within(patience, each.close)
+
+
+@contextlib.contextmanager
+def _unlogged(*names: str) -> Iterator[None]:
+    """Keeps what a cluster logs from the terminal: an error of a point is a sentence of ours."""
+    known = list(logging.root.manager.loggerDict)
+    # Some of them have handlers of their own.
+    found = [name for name in known if name.split(".")[0] in names]
+    loggers = [logger for name in found if not (logger := logging.getLogger(name)).disabled]
+    for logger in loggers:
+        logger.disabled = True
     try:
-        cluster = None if address else _local_cluster(jobs)
-        client = _client(cluster or address)
-        executor = client.get_executor(pure=False, retries=0)
-        made = Engine(executor, token, Event(token, client=client), on_cluster=True)
-        yield made
+        yield
     finally:
-        # Who pressed Ctrl-C waits for no goodbyes; the workers of a local cluster end with this process.
-        patience = HURRY_S if made is not None and made.hurried else GOODBYE_S
-        for each in (client, cluster):
-            if each is not None:
-                _within(patience, each.close)
+        for logger in loggers:
+            logger.disabled = False
 
 
 def _local_cluster(jobs: int) -> Any:  # noqa: ANN401 - a cluster of distributed

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nandlab import units
+from nandlab import summary, units
+from nandlab.result import Result
 from nandlab.sweeping.axes import Axis, numbered
+from nandlab.sweeping.goals import Goal
 from nandlab.varied import TITLES, label, titles_of
 
 
@@ -31,6 +33,16 @@ def labels(axes: Sequence[Axis]) -> list[dict[str, str]]:
             shown = list(axis.values)
         found.append(dict(zip(axis.values, shown, strict=True)))
     return found
+
+
+_TWINS = {"waf": "WAF", "flash.erases": "erases", "time_us": "time", "ram.total_bytes": "RAM"}
+"""Goals that a comparison has a column for."""
+
+
+def other_columns(results: Sequence[Result], goals: Sequence[Goal]) -> list[summary.Column]:
+    """The columns of a comparison that are no goals."""
+    named = {_TWINS.get(goal.name) for goal in goals}
+    return [column for column in summary.columns(results) if column.title not in named]
 
 
 @dataclass(frozen=True)
