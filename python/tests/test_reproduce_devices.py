@@ -111,7 +111,7 @@ def test_the_report_draws_blocks_and_bars(found, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('bars = ["writes"]', 'bars = ["reads"]', "expected some of the columns, given 'reads'"),
+        ('bars = ["writes"]', 'bars = ["reads"]', "expected columns of the table, given 'reads'"),
         ("moments = [20, 60]", "moments = [20, 60.5]", "expected whole numbers, given 60.5"),
         ("moments = [20, 60]", "moments = []", "at least one entry"),
         ('name = "blocks"', 'name = "a b"', "letters, digits and -"),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from nandlab.report.charts import COLOURS, STEP, Rows, Spec, svg
+from nandlab.report.charts import COLOURS, Rows, Spec, svg
+
+STEP = 22
+"""Height of a bar with its gap."""
 
 
 def block_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], y_title: str) -> str:

@@ -2,7 +2,7 @@
 
 >>> from nandlab.reproduce import bundled, load
 >>> bundled()
-['btree', 'migration', 'minv']
+['btree', 'migration', 'minv', 'theory']
 >>> load("btree").claims[0].published
 120201
 """
