@@ -10,7 +10,7 @@ use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
 use crate::meter::Meter;
-use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, reads_of_nothing};
+use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
@@ -367,6 +367,8 @@ impl<'a> Run<'a> {
             + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
+        let (flash, facts) = (FlashCounts::of(&total), device_record(&device.profile.name, self.sizing));
+        notices.extend(nothing_erased(self.experiment, &host, &flash, facts.physical_bytes));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
         notices.extend(buffer.as_ref().and_then(degenerate_placement));
         notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
@@ -377,7 +379,7 @@ impl<'a> Run<'a> {
             partial: false,
             stopped: None,
             host,
-            flash: FlashCounts::of(&total),
+            flash,
             busy_us: us(device.profile.busy_ns(&total)),
             waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
@@ -413,7 +415,7 @@ impl<'a> Run<'a> {
             ),
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
-            device: device_record(&device.profile.name, self.sizing),
+            device: facts,
             speed: Speed::default(),
             notices,
         }
