@@ -360,6 +360,7 @@ impl<'a> Run<'a> {
         let ram = self.engine.ram();
         let wear = Wear::of(&end.pe_cycles);
         let device = &self.experiment.device;
+        let endurance = device.profile.rules.endurance;
         let buffers = end.buffer.zip(start.buffer);
         let buffer =
             buffers.map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, &device.profile));
@@ -398,21 +399,11 @@ impl<'a> Run<'a> {
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
             throughput: time.map(|time| throughput(&host, time)),
-            energy_j: device.profile.energy(&total).map(|used| EnergyRecord {
-                read: used.read_j,
-                program: used.program_j,
-                erase: used.erase_j,
-                total: used.total_j(),
-            }),
+            energy_j: EnergyRecord::of(&device.profile, &total),
             ram: ram_record(ram),
             wear,
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
-            lifetime: LifetimeRecord::of(
-                device.profile.rules.endurance,
-                (&start.pe_cycles, &end.pe_cycles),
-                host.written_sectors,
-                time.map(us),
-            ),
+            lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, time.map(us)),
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
             device: facts,
