@@ -59,7 +59,7 @@ fuzz: prerequisites
 		mkdir -p corpus/$$target && \
 		cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
-test-long: build $(VENV)/.dev
+test-long: build $(VENV)/.dev $(VENV)/.docs
 	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --workspace --exclude nandlab-py
 	NANDLAB_LONG=1 $(BIN)/python -m pytest -rs
 

@@ -69,3 +69,20 @@ def test_what_is_neither_is_said_to_be_neither(nandlab_command, tmp_path):
 def test_an_experiment_may_have_any_name(nandlab_command, tmp_path):
     path = write(tmp_path / "experiment.conf", "[workload.uniform]\nrequests = 10\n[ftl.page]\n")
     assert nandlab_command("run", path).status == 0
+
+
+def test_a_trace_that_fills_nothing_is_told(nandlab_command, tmp_path):
+    lines = "".join(f"{n},W,{8 * (n % 4000)},8,database\n" for n in range(9000))
+    write(tmp_path / "trace.csv", "time_us,op,sector,sectors,origin\n" + lines)
+    text = '[workload.trace]\npath = "trace.csv"\n[ftl.page]\n[device]\ncapacity = "1 GiB"\n'
+    path = write(tmp_path / "mine.toml", text)
+
+    def told(*sets):
+        notices = nandlab_command("run", path, *sets, "--json").document["notices"]
+        return [notice for notice in notices if "no block was erased" in notice]
+
+    (notice,) = told()
+    assert "the trace wrote 35.16 MiB and the flash has 1.07 GiB" in notice
+    small = ("--set", "device.capacity=16 MiB", "--set", "device.over_provisioning=0.3")
+    assert told(*small) == []
+    assert told("--set", "precondition.fill=random", "--set", "device.capacity=32 MiB") == []

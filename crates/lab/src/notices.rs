@@ -2,8 +2,9 @@
 
 use crate::config::{Experiment, Fill};
 use crate::meter::Pace;
-use crate::record::BufferRecord;
-use nandlab_nand::{faulty, Time};
+use crate::record::{BufferRecord, FlashCounts, HostCounts};
+use nandlab_block::ByteCount;
+use nandlab_nand::{faulty, Time, SECTOR_BYTES};
 
 /// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
 ///
@@ -21,6 +22,25 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
     Some(format!(
         "{nothing} of {page_reads} page reads were of pages that were never written, or trimmed since: they cost no \
          time and no flash read{way_out}"
+    ))
+}
+
+/// A new device collects nothing before all of it was written: said of a trace that did not come so far.
+pub(crate) fn nothing_erased(
+    experiment: &Experiment,
+    host: &HostCounts,
+    flash: &FlashCounts,
+    flash_bytes: u64,
+) -> Option<String> {
+    let is_new = experiment.precondition.fill == Fill::None && experiment.workload.name() == "trace";
+    if !is_new || flash.erases > 0 || host.written_sectors == 0 {
+        return None;
+    }
+    Some(format!(
+        "no block was erased: the trace wrote {} and the flash has {}, so nothing is told of garbage collection; \
+         precondition.fill = \"random\" fills the device first, and a smaller device.capacity is sooner full",
+        ByteCount(host.written_sectors * u64::from(SECTOR_BYTES)).rounded(),
+        ByteCount(flash_bytes).rounded()
     ))
 }
 

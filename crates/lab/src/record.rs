@@ -370,6 +370,18 @@ pub struct EnergyRecord {
     pub total: f64,
 }
 
+impl EnergyRecord {
+    /// What operations take; `None` where the profile states none.
+    pub(crate) fn of(profile: &Profile, operations: &Cell) -> Option<Self> {
+        profile.energy(operations).map(|used| Self {
+            read: used.read_j,
+            program: used.program_j,
+            erase: used.erase_j,
+            total: used.total_j(),
+        })
+    }
+}
+
 /// Memory that firmware would need, bytes by structure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RamRecord {

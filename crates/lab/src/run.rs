@@ -10,7 +10,7 @@ use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
 use crate::meter::Meter;
-use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, reads_of_nothing};
+use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
@@ -368,6 +368,7 @@ impl<'a> Run<'a> {
         let ram = self.engine.ram();
         let wear = Wear::of(&end.pe_cycles);
         let device = &self.experiment.device;
+        let endurance = device.profile.rules.endurance;
         let buffers = end.buffer.zip(start.buffer);
         let buffer =
             buffers.map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, &device.profile));
@@ -375,6 +376,8 @@ impl<'a> Run<'a> {
             + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
+        let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
+        notices.extend(nothing_erased(self.experiment, &host, &flash, facts.physical_bytes));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
         notices.extend(buffer.as_ref().and_then(degenerate_placement));
         notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
@@ -385,7 +388,7 @@ impl<'a> Run<'a> {
             partial: false,
             stopped: None,
             host,
-            flash: FlashCounts::of(&total),
+            flash,
             busy_us: us(device.profile.busy_ns(&total)),
             waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors)
                 .filter(|_| !self.experiment.is_in_directory()),
@@ -405,24 +408,14 @@ impl<'a> Run<'a> {
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
             throughput: time.map(|time| throughput(&host, time)),
-            energy_j: device.profile.energy(&total).map(|used| EnergyRecord {
-                read: used.read_j,
-                program: used.program_j,
-                erase: used.erase_j,
-                total: used.total_j(),
-            }),
+            energy_j: EnergyRecord::of(&device.profile, &total),
             ram: ram_record(ram),
             wear,
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
-            lifetime: LifetimeRecord::of(
-                device.profile.rules.endurance,
-                (&start.pe_cycles, &end.pe_cycles),
-                host.written_sectors,
-                time.map(us),
-            ),
+            lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, time.map(us)),
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
-            device: device_record(device, self.sizing),
+            device: facts,
             speed: Speed::default(),
             notices,
         }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -78,7 +77,7 @@ def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: 
     from nandlab import trace_file
 
     if plots is not None:
-        from nandlab.report.charts import require_vl_convert
+        from nandlab.report.theme import require_vl_convert
 
         require_vl_convert()
     options = _options(given)
@@ -96,19 +95,10 @@ def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: 
 
 
 def _draw(found: dict[str, Any], plots: str) -> list[str]:
-    from nandlab.new_file import write_whole
+    from nandlab.report.plots import write_texts
     from nandlab.report.trace import pictures
 
-    if found["requests"] == 0:
-        return []
-    folder = Path(plots)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for name, text in pictures(found).items():
-        path = folder / f"{name}.svg"
-        write_whole(path, text.encode())
-        paths.append(str(path))
-    return paths
+    return [str(path) for path in write_texts(pictures(found) if found["requests"] else {}, plots)]
 
 
 def _facts(found: dict[str, Any]) -> list[list[str]]:

@@ -1,5 +1,6 @@
 //! What a run did to the blocks: their wear, what they hold, how long they last, and the course of it.
 
+use super::HostCounts;
 use crate::engine::BlockState;
 use nandlab_nand::SECTOR_BYTES;
 use serde::Serialize;
@@ -138,9 +139,10 @@ impl LifetimeRecord {
     pub(crate) fn of(
         endurance: u32,
         (before, after): (&[u32], &[u32]),
-        written_sectors: u64,
+        host: &HostCounts,
         time_us: Option<f64>,
     ) -> Option<Self> {
+        let written_sectors = host.written_sectors;
         let spent: Vec<u64> = after.iter().zip(before).map(|(&end, &start)| u64::from(end - start)).collect();
         let most = spent.iter().copied().max().filter(|&most| most > 0 && written_sectors > 0)?;
         let mean = spent.iter().sum::<u64>() as f64 / spent.len() as f64;
@@ -201,11 +203,12 @@ mod tests {
     #[test]
     fn lifetime_is_endurance_over_cycles() {
         // 1 MiB written for 2 and 6 cycles of two blocks in 8 s.
-        let life = LifetimeRecord::of(1000, (&[10, 0], &[12, 6]), 2048, Some(8e6)).unwrap();
+        let host = |written_sectors| HostCounts { written_sectors, ..HostCounts::default() };
+        let life = LifetimeRecord::of(1000, (&[10, 0], &[12, 6]), &host(2048), Some(8e6)).unwrap();
         assert_eq!((life.even.host_bytes, life.even.time_s), (1_048_576.0 * 250.0, Some(2000.0)));
         let first = life.first_block.host_bytes;
         assert!((first / (1_048_576.0 * 1000.0 / 6.0) - 1.0).abs() < 1e-12, "{first}");
-        assert_eq!(LifetimeRecord::of(1000, (&[1, 1], &[1, 1]), 2048, None), None);
-        assert_eq!(LifetimeRecord::of(1000, (&[0, 0], &[1, 1]), 0, None), None);
+        assert_eq!(LifetimeRecord::of(1000, (&[1, 1], &[1, 1]), &host(2048), None), None);
+        assert_eq!(LifetimeRecord::of(1000, (&[0, 0], &[1, 1]), &host(0), None), None);
     }
 }

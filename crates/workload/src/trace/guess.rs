@@ -195,8 +195,17 @@ impl Table<'_> {
     }
 }
 
+/// A text as TOML has it.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.escape_default())
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            _ if letter.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(letter))),
+            _ => quoted.push(letter),
+        }
+    }
+    quoted + "\""
 }
 
 fn is_numeric(column: &[&str]) -> bool {
@@ -260,6 +269,7 @@ mod tests {
         assert!(found.contains("op = 2, address = 3, size = 4, time = 1"), "{found}");
         assert!(told("0,W,0,8\n5,R,8,8\n").contains("address = 3, size = 4, time = 1"));
         assert!(told("time;op;lba;size\n0,5;W;10;8\n0,7;R;10;8\n").contains("address = \"lba\""));
+        assert!(told("t,op,lba,l\\\u{e4}nge size\n1,W,0,8\n").contains("size = \"l\\\\\u{e4}nge size\""));
         assert!(told("t,op,lba,size\n1,0,5,8\n2,1,9,8\n").contains("read = [\"0\"], write = [\"1\"]"));
     }
 
@@ -269,6 +279,24 @@ mod tests {
             ["hello world\n", "{\"op\": \"read\", \"lba\": 5, \"len\": 8}\n", "a,b\n1,2\n", "", "R,W,R\nW,R,W\n"]
         {
             assert_eq!(told(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn any_text_is_looked_at_without_harm() {
+        let letters = b"0123456789.,;\t RWrw#-+enaif\"\n\n\n\xFF";
+        let mut state = 1u64;
+        for _ in 0..20_000 {
+            let text: Vec<u8> = (0..60)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    letters[(state >> 33) as usize % letters.len()]
+                })
+                .collect();
+            let lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()).collect();
+            if let Some(guess) = guess(&lines) {
+                assert!(guess.lines.last().unwrap().starts_with("columns = { op = "), "{lines:?}");
+            }
         }
     }
 }
