@@ -1,9 +1,11 @@
 """Sweeps: the values of keys, the order and the values of points, and how a sweep ends and goes on."""
 
+import contextlib
 import itertools
 import json
 import math
 import random
+import threading
 from concurrent.futures import BrokenExecutor, Executor, Future
 
 import polars
@@ -11,6 +13,7 @@ import pytest
 
 import nandlab
 from nandlab.sweeping import axes, goals
+from nandlab.sweeping.engines import Engine
 from nandlab.sweeping.store import Store
 
 SMALL = nandlab.Experiment(
@@ -433,6 +436,27 @@ def test_a_worker_that_ends_is_an_error_of_its_point(tmp_path):
     assert "its worker ended without a result (CancelledError); is there" in said[1]
     assert said[2] is None
     assert "(BrokenExecutor: a process ended)" in said[3]
+    assert nandlab.sweep(SMALL, VARY, output=output).reused == 2
+
+
+class Gone(AtOnce):
+    """A cluster that goes after two points: what else it was asked for is never answered."""
+
+    def submit(self, work, /, *arguments, **named):
+        return super().submit(work, *arguments, **named) if self.ran < 2 else Future()
+
+
+def test_a_cluster_that_never_answers_again_is_not_waited_for(tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def engine(*_):
+        yield Engine(Gone(), "token", threading.Event(), is_there=lambda: False)
+
+    output = tmp_path / "points.parquet"
+    with monkeypatch.context() as patched:
+        patched.setattr("nandlab.sweeping.engine", engine)
+        found = nandlab.sweep(SMALL, VARY, output=output)
+    assert [point.kind for point in found.points] == ["", ""] + ["run"] * 6
+    assert "its worker ended without a result (the connection was lost); is there" in found.points[2].error
     assert nandlab.sweep(SMALL, VARY, output=output).reused == 2
 
 

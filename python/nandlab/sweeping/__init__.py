@@ -37,6 +37,10 @@ Progress = Callable[[int, int, float], object]
 """Called some times a second: points that are done, all points, and the part of the work that is done."""
 
 
+GONE_S = 1.0
+"""How long the futures of a cluster that is gone may take to say so."""
+
+
 @dataclass(frozen=True)
 class Point:
     """An experiment of a sweep."""
@@ -277,6 +281,8 @@ class _Running:
                 self.under_way.add(future)
             while self.under_way:
                 self._collect(POLL_S)
+                if not made.is_there():
+                    self._abandon()
                 self._tell(made)
         except BaseException:
             self.stopping = True
@@ -306,6 +312,15 @@ class _Running:
             # Taken first, left out then: whoever stops the sweep in between loses nothing.
             self._take(self.waiting[self.at[future]], self._done(future))
             self.under_way.discard(future)
+
+    def _abandon(self) -> None:
+        """Takes what a cluster that is gone answers in a moment, and waits for the rest no longer."""
+        self._collect(GONE_S)
+        for future in self.under_way:
+            future.cancel()
+            error = f"its worker ended without a result (the connection was lost); {self.question}"
+            self._take(self.waiting[self.at[future]], Done(self.at[future], error=error, kind="run"))
+        self.under_way.clear()
 
     def _done(self, future: Future[Done]) -> Done:
         at = self.at[future]

@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator, MutableSequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from nandlab._native import ConfigError, NandlabError
@@ -33,6 +34,8 @@ class Engine:
     on_cluster: bool = False
     shares: MutableSequence[float] = field(default_factory=list)
     """For each point how far it is, where the workers say so."""
+    is_there: Callable[[], bool] = lambda: True
+    """Whether the workers can still be heard: futures of a cluster that is gone may stay open for ever."""
     hurried: bool = False
     """Whether the sweep was stopped, and somebody waits for its end."""
 
@@ -155,7 +158,8 @@ def _dask(address: str, jobs: int) -> Iterator[Engine]:
             cluster = None if address else _local_cluster(jobs)
             client = _client(cluster or address)
             executor = client.get_executor(pure=False, retries=0)
-            made = Engine(executor, token, Event(token, client=client), on_cluster=True)
+            is_there = partial(_is_running, client)
+            made = Engine(executor, token, Event(token, client=client), on_cluster=True, is_there=is_there)
             yield made
         finally:
             # Who pressed Ctrl-C waits for no goodbyes; the workers of a local cluster end with this process.
@@ -215,6 +219,11 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
     thread = threading.Thread(target=quietly, daemon=True)
     thread.start()
     thread.join(seconds)
+
+
+def _is_running(client: Any) -> bool:  # noqa: ANN401 - a client of distributed
+    # A client that connects again has already given up what it asked for before.
+    return bool(client.status == "running")
 
 
 def _client(where: Any) -> Any:  # noqa: ANN401 - a cluster or an address
