@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from nandlab import units
-from nandlab.result import FsFigures, FsPhase, Result, Speed
+from nandlab.result import FsFigures, FsPhase, Result
+from nandlab.speed_figures import Speed
 
 Row = tuple[str, str, str]
 """Name, value and explanation."""

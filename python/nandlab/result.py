@@ -14,6 +14,7 @@ from nandlab.block_figures import Blocks, Lifetime, Sample, Wear
 from nandlab.buffer_counts import BufferCounts
 from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.recycling_figures import Recyclings
+from nandlab.speed_figures import Speed
 from nandlab.view import View
 
 if TYPE_CHECKING:
@@ -333,26 +334,6 @@ class DeviceFacts(View):
     over_provisioning: float
     dies: int
     endurance: int
-
-
-class SpeedPhases(View):
-    """Seconds that the parts of a workload of files took, by the clock on the wall."""
-
-    set_up_s: float
-    transactions_s: float
-    clean_up_s: float
-
-
-class Speed(View):
-    """How fast this machine simulated; the one part of a record that differs from run to run.
-
-    `wall_s` is in seconds of the clock on the wall; so are `phases`, the parts of a workload of files.
-    """
-
-    wall_s: float
-    phases: SpeedPhases | None
-    requests_per_s: float
-    programs_per_s: float
 
 
 class Result(View):

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import nandlab
-from nandlab.result import SpeedPhases
+from nandlab.speed_figures import SpeedPhases
 
 TOML = """
 [workload.postmark]

@@ -31,7 +31,9 @@ LISTED = {
     ),
     "theory": (
         36,
-        "54d8e2a6ff7a980ff867ed739b22e4c23909dbe488f5ef7e8fb6bfba813ab773", ("greedy.", "fifo.", "random.", "d")),
+        "54d8e2a6ff7a980ff867ed739b22e4c23909dbe488f5ef7e8fb6bfba813ab773",
+        ("greedy.", "fifo.", "random.", "d"),
+    ),
 }
 
 

@@ -424,7 +424,8 @@ def processes_of(group):
 
 
 def test_ctrl_c_without_output_says_how_to_keep(slow):
-    process = start("sweep", slow, "--vary", "seed=1..6", "--json")
+    # So many points that the sweep is not at its end, and prints them, when the signal comes.
+    process = start("sweep", slow, "--vary", "seed=1..200", "--json")
     time.sleep(2.5)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
