@@ -5,22 +5,6 @@
 {'pass_through': {}}
 """
 
-from __future__ import annotations
+from nandlab.listing import attributes
 
-from collections.abc import Callable
-
-from nandlab.listing import Choice, chooser, lists
-
-_KIND = "buffers"
-
-
-def __getattr__(name: str) -> Callable[..., Choice]:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    function = chooser(_KIND, name)
-    globals()[name] = function
-    return function
-
-
-def __dir__() -> list[str]:
-    return [entry["name"] for entry in lists()[_KIND]]
+__getattr__, __dir__ = attributes("buffers")

@@ -49,6 +49,21 @@ def chooser(kind: str, name: str) -> Callable[..., Choice]:
     return _function(name, entries[name])
 
 
+def attributes(kind: str) -> tuple[Callable[[str], Callable[..., Choice]], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a module that has a function for each entry of the list `kind`."""
+
+    @cache
+    def get(name: str) -> Callable[..., Choice]:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return chooser(kind, name)
+
+    def names() -> list[str]:
+        return [entry["name"] for entry in lists()[kind]]
+
+    return get, names
+
+
 def _function(name: str, entry: dict[str, Any]) -> Callable[..., Choice]:
     options = option_table(entry["options"])
 

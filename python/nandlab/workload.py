@@ -5,22 +5,6 @@
 {'uniform': {'requests': 1000}}
 """
 
-from __future__ import annotations
+from nandlab.listing import attributes
 
-from collections.abc import Callable
-
-from nandlab.listing import Choice, chooser, lists
-
-_KIND = "workloads"
-
-
-def __getattr__(name: str) -> Callable[..., Choice]:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    function = chooser(_KIND, name)
-    globals()[name] = function
-    return function
-
-
-def __dir__() -> list[str]:
-    return [entry["name"] for entry in lists()[_KIND]]
+__getattr__, __dir__ = attributes("workloads")

@@ -1,6 +1,8 @@
 """What several tests need: the command line as a user calls it, and small experiments."""
 
+import ctypes
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -26,6 +28,24 @@ over_provisioning = 0.25
 """
 
 
+IS_LONG = bool(os.environ.get("NANDLAB_LONG"))
+
+
+def pytest_collection_modifyitems(items):
+    if not IS_LONG:
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="long: NANDLAB_LONG=1 runs it"))
+
+
+def without_privilege():
+    """Makes what is called after a fork obey the rights of files: root ignores them by a capability."""
+    prctl_drop, override = 24, 1  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE of Linux
+    if os.geteuid() == 0:
+        dropped = ctypes.CDLL(None).prctl(prctl_drop, override, 0, 0, 0)
+        assert dropped == 0
+
+
 @dataclass
 class Ended:
     """How a command ended."""
@@ -41,8 +61,8 @@ class Ended:
         return json.loads(self.out)
 
 
-def call(*arguments, cwd=None, env=None):
-    """Runs `nandlab` with these arguments; whatever happens, it prints no traceback."""
+def call(*arguments, cwd=None, env=None, first=None):
+    """Runs `nandlab` with these arguments, after `first()`; whatever happens, it prints no traceback."""
     done = subprocess.run(
         [sys.executable, "-m", "nandlab", *map(str, arguments)],
         capture_output=True,
@@ -51,6 +71,7 @@ def call(*arguments, cwd=None, env=None):
         cwd=cwd,
         env=env,
         check=False,
+        preexec_fn=first,  # noqa: PLW1509 - no test has threads
     )
     assert "Traceback" not in done.stderr
     return Ended(done.returncode, done.stdout, done.stderr)

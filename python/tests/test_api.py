@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import polars
 import pytest
 from conftest import SMALL, write
 
@@ -336,7 +337,6 @@ def test_waf_by_cause_sums_to_waf(small_result):
 
 
 def test_operation_logs_are_written_as_parquet(tmp_path, nandlab_command, small):
-    polars = pytest.importorskip("polars")
     ended = nandlab_command("run", small, "--op-log", tmp_path / "log.parquet", "--json")
     assert ended.status == 0
     log = polars.read_parquet(tmp_path / "log.parquet")

@@ -1,9 +1,8 @@
 """Reports in a real browser: nothing is loaded, nothing complained of, and every chart is there.
 
-Long: it runs with NANDLAB_LONG=1 where a Chromium is installed.
+Long. A browser cannot be installed as a package of Python, and reports are checked without one as well
+(test_report.py), so these run where a Chromium is found.
 """
-
-import os
 
 import browser
 import pytest
@@ -13,7 +12,7 @@ import nandlab
 
 PROGRAM = browser.find()
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("NANDLAB_LONG"), reason="long: NANDLAB_LONG=1 runs it"),
+    pytest.mark.long,
     pytest.mark.skipif(
         PROGRAM is None, reason=f"no browser: none of {', '.join(browser.NAMES)} is installed"
     ),

@@ -1,7 +1,8 @@
 """Published traces through the command line, where `NANDLAB_TRACES` names their folder.
 
-The counts are those of the catalogue, listed once, in `crates/lab/tests/catalogue.rs`. The short form runs
-some of the traces, NANDLAB_LONG=1 all of them, with time kept and a report written.
+They are not ours to distribute, so they cannot be part of the project; `.ci/run` names the folder. The counts
+are those of the catalogue, listed once, in `crates/lab/tests/catalogue.rs`. The short form runs some of the
+traces, NANDLAB_LONG=1 all of them, with time kept and a report written.
 """
 
 import os
@@ -9,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from conftest import write
+from conftest import IS_LONG, write
 
 FOLDER = os.environ.get("NANDLAB_TRACES")
 SOURCE = Path(__file__).parents[2] / "crates" / "lab" / "tests" / "catalogue.rs"
@@ -36,20 +37,23 @@ def test_the_list_is_read():
     assert listed()["umass/Financial_mini.spc"] == 949
 
 
-@pytest.mark.parametrize("file", list(listed()))
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param(file, marks=pytest.mark.long if requests > SHORT else ())
+        for file, requests in listed().items()
+    ],
+)
 def test_a_trace_runs_end_to_end_on_the_page_map(nandlab_command, tmp_path, file):
     requests = listed()[file]
-    is_long = bool(os.environ.get("NANDLAB_LONG"))
-    if requests > SHORT and not is_long:
-        pytest.skip("long: NANDLAB_LONG=1 runs it")
     path = write(
         tmp_path / "trace.toml",
         f'[workload.trace]\npath = "{FOLDER}/{file}"\naddresses = "fold"\nside_by_side = true\n'
         '[ftl.page]\n[device]\ncapacity = "2 GiB"\n',
     )
     own = ("--set", "workload.trace.action=D") if file.endswith("wiscsee/blkparse-output.txt") else ()
-    report = ("--report", tmp_path / "report.html") if is_long else ()
-    model = "timed" if is_long else "counting"
+    report = ("--report", tmp_path / "report.html") if IS_LONG else ()
+    model = "timed" if IS_LONG else "counting"
     ended = nandlab_command("run", path, *own, *report, "--set", f"device.model={model}", "--json")
     assert ended.status == 0, ended.err
     record = ended.document
@@ -57,5 +61,5 @@ def test_a_trace_runs_end_to_end_on_the_page_map(nandlab_command, tmp_path, file
     assert record["host"]["unreadable"] == 0
     assert sum(cell["programs"] for cell in record["matrix"]) == record["flash"]["programs"]
     assert record["blocks"]["free"] <= record["device"]["blocks"]
-    if is_long:
+    if IS_LONG:
         assert "latency (simulated time)" in (tmp_path / "report.html").read_text()

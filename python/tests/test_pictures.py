@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import re
 import statistics
 import subprocess
@@ -10,7 +9,7 @@ import sys
 
 import polars
 import pytest
-from conftest import files_in, write
+from conftest import files_in, without_privilege, write
 
 import nandlab
 from nandlab import best, frames
@@ -186,11 +185,13 @@ def test_plots_that_cannot_be_written_leave_nothing(result, tmp_path, monkeypatc
     assert files_in(tmp_path) == ["file"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_is_write_protected_is_named(result, tmp_path):
-    tmp_path.chmod(0o500)
-    with pytest.raises(OSError, match="cannot write into"):
-        result.plots(tmp_path / "new")
+def test_a_folder_that_is_write_protected_is_named(nandlab_command, small, tmp_path):
+    folder = tmp_path / "protected"
+    folder.mkdir(mode=0o500)
+    ended = nandlab_command("run", small, "--plots", folder / "new", first=without_privilege)
+    assert ended.status == 2
+    assert "cannot write into" in ended.err
+    assert files_in(folder) == []
 
 
 def test_run_and_compare_draw_plots(nandlab_command, small, tmp_path):

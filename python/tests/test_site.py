@@ -1,10 +1,10 @@
 """The documentation site is built strictly, and its pages load nothing from elsewhere.
 
-Long: it runs with NANDLAB_LONG=1 where mkdocs is installed, as after `make docs`.
+Long. Neither mkdocs nor a browser is needed to use or to change the project, so `make test` asks for neither;
+`make test-long` installs mkdocs.
 """
 
 import importlib.util
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 pytestmark = [
-    pytest.mark.skipif(not os.environ.get("NANDLAB_LONG"), reason="long: NANDLAB_LONG=1 runs it"),
+    pytest.mark.long,
     pytest.mark.skipif(
         importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed: make docs"
     ),

@@ -26,35 +26,12 @@ use crate::parts::ghost::Ghost;
 use crate::parts::list::{Links, List};
 use crate::parts::paged::{Paged, Replacement};
 use crate::parts::pages::{Pages, Slot};
-use crate::parts::sizes::one_memory;
-use crate::{MountError, Options};
-use nandlab_block::ByteCount;
+use crate::parts::sizes::one_memory_config;
+use crate::{MountError, Options as _};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
-/// Options of `[buffer.arc]`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Size of the buffer; rounded down to whole pages.
-    pub size: ByteCount,
-    /// Whether pages that were read come in.
-    pub cache_reads: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { size: crate::DEFAULT_SIZE, cache_reads: true }
-    }
-}
-
-impl Options for Config {
-    one_memory!("arc");
-
-    fn variants(&self) -> Vec<(&'static str, Self)> {
-        vec![("write_only", Self { cache_reads: false, ..self.clone() })]
-    }
-}
+one_memory_config!(Config for "arc", true, "write_only");
 
 impl Config {
     pub(crate) fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Cached<Paged<Arc>>, MountError> {

@@ -29,36 +29,13 @@
 use crate::parts::blocks::Node;
 use crate::parts::blockwise::{mark_of, BlockOrder, Blockwise, Manner, Use};
 use crate::parts::cache::Cached;
-use crate::parts::sizes::one_memory;
+use crate::parts::sizes::one_memory_config;
 use crate::parts::tournament::Tournament;
-use crate::{MountError, Options};
-use nandlab_block::ByteCount;
+use crate::{MountError, Options as _};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
-/// Options of `[buffer.lb_clock]`.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Size of the buffer; rounded down to whole pages.
-    pub size: ByteCount,
-    /// Whether pages that were read come in.
-    pub cache_reads: bool,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self { size: crate::DEFAULT_SIZE, cache_reads: false }
-    }
-}
-
-impl Options for Config {
-    one_memory!("lb_clock");
-
-    fn variants(&self) -> Vec<(&'static str, Self)> {
-        vec![("reads", Self { cache_reads: true, ..self.clone() })]
-    }
-}
+one_memory_config!(Config for "lb_clock", false, "reads");
 
 impl Config {
     pub(crate) fn mount(

@@ -38,7 +38,7 @@ mod tests;
 use crate::parts::block_mapped::{self, BlockMapped};
 use crate::parts::bound_logs::{BoundLogs, LogOptions};
 pub use crate::parts::bound_logs::{FirstWrite, Victim};
-use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
+use crate::parts::store::{EraseWhen, Found, Options, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand};
 
@@ -159,9 +159,7 @@ impl block_mapped::Scheme for Scheme {
         config.seed = seed;
     }
 
-    fn is_trim_durable(config: &Config) -> bool {
-        config.durable_trim
-    }
+    block_mapped::common_options!();
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         if config.log_blocks == 0 {
@@ -169,14 +167,7 @@ impl block_mapped::Scheme for Scheme {
                 "ftl.bast.log_blocks = 0 cannot work: a page that is written again needs a log block".into(),
             ));
         }
-        Ok(Options {
-            span: geometry.pages_per_block(),
-            reserve_blocks: config.reserve_blocks,
-            extra_blocks: 1,
-            durable_trim: config.durable_trim,
-            erase_when: config.erase_when,
-            map_update: MapUpdate::Oob,
-        })
+        Ok(Self::common(config, geometry))
     }
 
     fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {

@@ -52,7 +52,7 @@
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
+use crate::parts::store::{EraseWhen, Found, Options, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
@@ -276,20 +276,11 @@ impl block_mapped::Scheme for Scheme {
         ]
     }
 
-    fn is_trim_durable(config: &Config) -> bool {
-        config.durable_trim
-    }
+    block_mapped::common_options!();
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
-        Ok(Options {
-            span: geometry.pages_per_block(),
-            reserve_blocks: config.reserve_blocks,
-            // Room for one replacement block.
-            extra_blocks: config.replacement_blocks.min(1),
-            durable_trim: config.durable_trim,
-            erase_when: config.erase_when,
-            map_update: MapUpdate::Oob,
-        })
+        // Room for one replacement block.
+        Ok(Options { extra_blocks: config.replacement_blocks.min(1), ..Self::common(config, geometry) })
     }
 
     fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {

@@ -43,7 +43,7 @@ mod reclaim;
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
+use crate::parts::store::{EraseWhen, Found, Options, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 use std::collections::{BTreeSet, VecDeque};
@@ -352,9 +352,7 @@ impl block_mapped::Scheme for Scheme {
         ]
     }
 
-    fn is_trim_durable(config: &Config) -> bool {
-        config.durable_trim
-    }
+    block_mapped::common_options!();
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         if config.log_blocks == 0 {
@@ -362,14 +360,7 @@ impl block_mapped::Scheme for Scheme {
                 "ftl.fast.log_blocks = 0 cannot work: a page that is written again needs a log block".into(),
             ));
         }
-        Ok(Options {
-            span: geometry.pages_per_block(),
-            reserve_blocks: config.reserve_blocks,
-            extra_blocks: 1,
-            durable_trim: config.durable_trim,
-            erase_when: config.erase_when,
-            map_update: MapUpdate::Oob,
-        })
+        Ok(Self::common(config, geometry))
     }
 
     fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {

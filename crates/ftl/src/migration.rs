@@ -316,9 +316,7 @@ impl block_mapped::Scheme for Scheme {
         config.seed = seed;
     }
 
-    fn is_trim_durable(config: &Config) -> bool {
-        config.durable_trim
-    }
+    block_mapped::common_options!();
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         if config.log_blocks == 0 {
@@ -334,15 +332,9 @@ impl block_mapped::Scheme for Scheme {
                 return Err(FtlError::Config(format!("ftl.migration.{name} = {value} is not a number {allowed}")));
             }
         }
-        Ok(Options {
-            span: geometry.pages_per_block(),
-            reserve_blocks: config.reserve_blocks,
-            // A log block, and the pages of the block map.
-            extra_blocks: 1 + u32::from(config.map_update == MapUpdate::Page),
-            durable_trim: config.durable_trim,
-            erase_when: config.erase_when,
-            map_update: config.map_update,
-        })
+        // A log block, and the pages of the block map.
+        let extra_blocks = 1 + u32::from(config.map_update == MapUpdate::Page);
+        Ok(Options { extra_blocks, map_update: config.map_update, ..Self::common(config, geometry) })
     }
 
     fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {

@@ -34,7 +34,7 @@
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
+use crate::parts::store::{EraseWhen, Found, Options, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
@@ -173,9 +173,7 @@ impl block_mapped::Scheme for Scheme {
         ]
     }
 
-    fn is_trim_durable(config: &Config) -> bool {
-        config.durable_trim
-    }
+    block_mapped::common_options!();
 
     fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
         let pages = geometry.pages_per_block();
@@ -187,14 +185,8 @@ impl block_mapped::Scheme for Scheme {
                 pages - 1
             )));
         }
-        Ok(Options {
-            span: if config.data_pages == 0 { pages / 2 } else { config.data_pages },
-            reserve_blocks: config.reserve_blocks,
-            extra_blocks: 0,
-            durable_trim: config.durable_trim,
-            erase_when: config.erase_when,
-            map_update: MapUpdate::Oob,
-        })
+        let span = if config.data_pages == 0 { pages / 2 } else { config.data_pages };
+        Ok(Options { span, extra_blocks: 0, ..Self::common(config, geometry) })
     }
 
     fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {

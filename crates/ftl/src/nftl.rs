@@ -32,7 +32,7 @@
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, MapUpdate, Options, Store};
+use crate::parts::store::{EraseWhen, Found, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
@@ -177,20 +177,7 @@ impl block_mapped::Scheme for Scheme {
         ]
     }
 
-    fn is_trim_durable(config: &Config) -> bool {
-        config.durable_trim
-    }
-
-    fn options(config: &Config, geometry: &Geometry) -> Result<Options, FtlError> {
-        Ok(Options {
-            span: geometry.pages_per_block(),
-            reserve_blocks: config.reserve_blocks,
-            extra_blocks: 1,
-            durable_trim: config.durable_trim,
-            erase_when: config.erase_when,
-            map_update: MapUpdate::Oob,
-        })
-    }
+    block_mapped::common_options!();
 
     fn adopt<N: Nand>(store: &mut Store, _: &mut N, found: &[Found], config: &Config) -> Result<Self, FtlError> {
         let mut scheme = Self { config: config.clone(), chains: vec![Vec::new(); store.groups() as usize] };

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use nandlab_lab::config::{Experiment, Format};
+mod support;
+
+use nandlab_lab::config::Experiment;
 use nandlab_lab::record::{Record, StopReason};
 use nandlab_lab::{run, Control};
 use std::path::Path;
@@ -24,12 +26,11 @@ pages_per_block = 16
 "#;
 
 fn experiment(sets: &[&str]) -> Experiment {
-    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    Experiment::parse(SMALL, Format::Toml, "x.toml", Path::new("."), &sets).unwrap()
+    support::parse(SMALL, sets).unwrap()
 }
 
 fn record(sets: &[&str]) -> Record {
-    run(&experiment(sets), Path::new("."), &Control::default(), None).unwrap()
+    support::record(SMALL, sets)
 }
 
 #[test]

@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod support;
+
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
-use nandlab_lab::{inspect, run, Control, LabError};
+use nandlab_lab::{inspect, run, Control};
 use nandlab_workload::{Asks, LIST};
 use std::path::Path;
+use support::{parse, record};
 
 /// A small device, and few of everything.
 const SMALL: &str = r#"
@@ -20,15 +23,6 @@ profile = "k9l8g08u0m"
 capacity = "8 MiB"
 over_provisioning = 0.5
 "#;
-
-fn parse(text: &str, sets: &[&str]) -> Result<Experiment, LabError> {
-    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &sets)
-}
-
-fn record(text: &str, sets: &[&str]) -> Record {
-    run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), None).unwrap()
-}
 
 #[test]
 fn the_parts_of_a_run_sum_to_the_record() {

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod support;
+
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
 use nandlab_lab::{run, ConfigError, Control, LabError};
 use std::path::{Path, PathBuf};
+use support::{parse, record};
 
 /// The setting of the paper on page sizes: random inserts over about 150 KB of pool.
 const PAPER: &str = r#"
@@ -33,15 +36,6 @@ profile = "btree"
 capacity = "1 MiB"
 over_provisioning = 2.0
 "#;
-
-fn parse(text: &str, sets: &[&str]) -> Result<Experiment, LabError> {
-    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &sets)
-}
-
-fn record(text: &str, sets: &[&str]) -> Record {
-    run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), None).unwrap()
-}
 
 /// Yoo et al., Table 1: its cells imply 61 to 62 thousand page writes at every page size; 57 to 66 are as near as the
 /// pages of a pool that is only known to be "about 150 KB" come.

@@ -2,19 +2,17 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason, Stopped};
 use nandlab_lab::{run, Control, LabError, Phase};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use support::record;
 
 fn parse(text: &str, sets: &[&str]) -> Experiment {
-    let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
-    Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &sets).unwrap()
-}
-
-fn record(text: &str, sets: &[&str]) -> Record {
-    run(&parse(text, sets), Path::new("."), &Control::default(), None).unwrap()
+    support::parse(text, sets).unwrap()
 }
 
 fn json(record: &Record) -> Value {

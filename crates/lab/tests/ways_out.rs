@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod support;
+
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::{ConfigError, LabError};
 use std::path::Path;
 
 fn parse(text: &str) -> Result<Experiment, LabError> {
-    Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &[])
+    support::parse(text, &[])
 }
 
 fn error(text: &str) -> ConfigError {

@@ -103,8 +103,38 @@ macro_rules! one_memory {
             vec![Size { key: concat!("buffer.", $key, ".size"), bytes: self.size, unit: Unit::Page }]
         }
 
-        fn sized(&self, bytes: u64, _: &Geometry) -> Self {
-            Self { size: ByteCount(bytes), ..self.clone() }
+        fn sized(&self, bytes: u64, _: &nandlab_nand::Geometry) -> Self {
+            Self { size: nandlab_block::ByteCount(bytes), ..self.clone() }
+        }
+    };
+}
+
+/// The options of a buffer of pages that has no others: `one_memory_config!(Config for "lru", true, "write_only")` where
+/// reads come in by default, with a name for the variant in which it is the other way.
+macro_rules! one_memory_config {
+    ($Config:ident for $key:literal, $cache_reads:literal, $variant:literal) => {
+        #[doc = concat!("Options of `[buffer.", $key, "]`.")]
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $Config {
+            /// Size of the buffer; rounded down to whole pages.
+            pub size: nandlab_block::ByteCount,
+            /// Whether pages that were read come in.
+            pub cache_reads: bool,
+        }
+
+        impl Default for $Config {
+            fn default() -> Self {
+                Self { size: $crate::DEFAULT_SIZE, cache_reads: $cache_reads }
+            }
+        }
+
+        impl $crate::Options for $Config {
+            $crate::parts::sizes::one_memory!($key);
+
+            fn variants(&self) -> Vec<(&'static str, Self)> {
+                vec![($variant, Self { cache_reads: !$cache_reads, ..self.clone() })]
+            }
         }
     };
 }
@@ -128,4 +158,4 @@ macro_rules! two_memories {
     };
 }
 
-pub(crate) use {one_memory, two_memories};
+pub(crate) use {one_memory, one_memory_config, two_memories};

@@ -18,14 +18,19 @@ pub trait Scheme: Sized + std::fmt::Debug {
     /// As [`Ftl::set_seed`].
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
 
-    /// The options that schemes have in common.
+    /// Whether a trim that was flushed survives a mount.
+    fn is_trim_durable(config: &Self::Config) -> bool;
+
+    /// What the store is asked for where a logical block is as long as a block and has one log block beside it.
+    fn common(config: &Self::Config, geometry: &Geometry) -> Options;
+
+    /// What the store is asked for.
     ///
     /// # Errors
     /// [`FtlError::Config`] where an option cannot work on this device.
-    fn options(config: &Self::Config, geometry: &Geometry) -> Result<Options, FtlError>;
-
-    /// Whether a trim that was flushed survives a mount.
-    fn is_trim_durable(config: &Self::Config) -> bool;
+    fn options(config: &Self::Config, geometry: &Geometry) -> Result<Options, FtlError> {
+        Ok(Self::common(config, geometry))
+    }
 
     /// Sorts the blocks that a mount found in use, the oldest first.
     ///
@@ -81,6 +86,27 @@ pub trait Scheme: Sized + std::fmt::Debug {
     /// Derives the invariants of the scheme anew.
     fn check(&self, store: &Store);
 }
+
+/// Those methods of a [`Scheme`] that read the options which every scheme has.
+macro_rules! common_options {
+    () => {
+        fn is_trim_durable(config: &Config) -> bool {
+            config.durable_trim
+        }
+
+        fn common(config: &Config, geometry: &Geometry) -> $crate::parts::store::Options {
+            $crate::parts::store::Options {
+                span: geometry.pages_per_block(),
+                reserve_blocks: config.reserve_blocks,
+                extra_blocks: 1,
+                durable_trim: config.durable_trim,
+                erase_when: config.erase_when,
+                map_update: $crate::parts::store::MapUpdate::Oob,
+            }
+        }
+    };
+}
+pub(crate) use common_options;
 
 /// The RAM state of an FTL that maps blocks.
 #[derive(Debug)]
