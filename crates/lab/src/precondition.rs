@@ -198,7 +198,11 @@ impl Run<'_> {
     /// What stopped the preconditioning, if anything did.
     fn stopped_before(&self, before: Before) -> Option<Stopped> {
         let requests = before.requests;
-        let after = format!("after {requests} requests of the preconditioning");
+        // How many there would have been is known unless they end when the device is steady.
+        let options = self.experiment.precondition;
+        let all = self.preconditioning().requests() + options.warm_up;
+        let of = if options.steady.is_none() { format!(" of {all}") } else { String::new() };
+        let after = format!("after {requests}{of} requests of the preconditioning");
         let nothing = "nothing of the workload was measured";
         match before.worn_out {
             Some(why) => Some(Stopped { why: StopReason::WornOut, message: format!("{after}: {why}; {nothing}") }),

@@ -63,12 +63,26 @@ fn carry_out(
     // Who stops a run before it began removes its files without waiting for it.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut source = Source::open(experiment, &sizing, base, control)?;
+    refuse_endless_warm_up(experiment, source.total())?;
     control.enter(Phase::Opening, 0, 0);
     let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
         Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
     control.enter(Phase::Done, 0, 0);
     record
+}
+
+/// Refuses a warm-up that leaves none of `total` requests to be measured.
+fn refuse_endless_warm_up(experiment: &Experiment, total: u64) -> Result<(), ConfigError> {
+    let warm_up = experiment.precondition.warm_up;
+    if warm_up == 0 || total == 0 || warm_up < total {
+        return Ok(());
+    }
+    let message = format!(
+        "precondition.warm_up = {warm_up} leaves nothing to be measured: the workload has {total} requests; \
+         expected less than that"
+    );
+    Err(ConfigError { message, key: Some("precondition.warm_up".into()), ..Default::default() })
 }
 
 /// An experiment on its engine.
@@ -147,6 +161,7 @@ impl<'a> Run<'a> {
         };
         let Preconditioned { record: precondition, mut stopped, played } = self.precondition(workload)?;
         self.played = played;
+        let total = total.saturating_sub(self.experiment.precondition.warm_up);
         let mut start = self.mark();
         // An operation on keys or files may be no request, or many.
         let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
