@@ -86,6 +86,10 @@ class Precondition:
     Args:
         fill: "none", "sequential" or "random": writes every page of the device once.
         overwrites: Uniform random page writes after it, as a multiple of the capacity.
+        steady: More of them, a capacity at a time, until the write amplification of two such windows in a row
+            differs by no more than this share.
+        steady_windows: Most windows that it may take.
+        warm_up: Requests of the workload, the first ones, that are carried out after that and not measured.
 
     >>> Precondition(fill="sequential", overwrites=1.0).to_dict()
     {'fill': 'sequential', 'overwrites': 1.0}
@@ -94,6 +98,9 @@ class Precondition:
 
     fill: Literal["none", "sequential", "random"] | None = None
     overwrites: float | None = None
+    steady: float | None = None
+    steady_windows: int | None = None
+    warm_up: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The TOML table as a dictionary, without what was left out."""

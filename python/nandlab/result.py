@@ -228,11 +228,16 @@ class FsFigures(View):
 
 
 class Preconditioning(View):
-    """What filling the device before the workload cost."""
+    """What came before the measurement, and what it cost.
+
+    `windows` is how many capacities were written at random until the device was `steady`, or to the limit.
+    """
 
     requests: int
     flash: FlashCounts
     waf: float | None
+    windows: int | None
+    steady: bool | None
     time_us: float | None
 
 

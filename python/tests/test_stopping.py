@@ -105,7 +105,7 @@ def test_a_worn_out_device_keeps_its_row_in_a_comparison(nandlab_command, small,
 def test_ctrl_c_before_the_workload_says_that_nothing_was_measured(long):
     status, out, _, _ = interrupted("run", long, "--set", "precondition.overwrites=10000", after_s=1.5)
     assert status == 1
-    assert "page writes of the preconditioning: nothing of the workload was measured" in out
+    assert "requests of the preconditioning: nothing of the workload was measured" in out
 
 
 def test_ctrl_c_marks_the_table(long):

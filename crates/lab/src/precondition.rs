@@ -1,8 +1,13 @@
-//! What is written before the measurement, as a workload of its own.
+//! What comes before the measurement: page writes, as a workload of their own, and the start of the workload itself.
 
 use crate::config::{Fill, Precondition};
-use nandlab_block::{Op, Request};
+use crate::control::Phase;
+use crate::error::LabError;
+use crate::record::{FlashCounts, PreconditionRecord, StopReason, Stopped};
+use crate::run::{piece_length, us, waf, Run, BATCH};
+use nandlab_block::{HostClock, Op, Request};
 use nandlab_nand::random::Random;
+use nandlab_nand::Time;
 use nandlab_workload::{Permutation, Workload, WorkloadError};
 
 /// Writes every logical page once, then random ones.
@@ -44,6 +49,11 @@ impl Preconditioning {
         self.fill + self.overwrites
     }
 
+    /// So many random page writes more.
+    fn go_on(&mut self, pages: u64) {
+        self.left += pages;
+    }
+
     fn next_page(&mut self) -> Option<u64> {
         if self.filled < self.fill {
             self.filled += 1;
@@ -70,12 +80,147 @@ impl Workload for Preconditioning {
     }
 }
 
+/// What the preconditioning did.
+#[derive(Default)]
+pub(crate) struct Preconditioned {
+    /// `None` where there was none.
+    pub(crate) record: Option<PreconditionRecord>,
+    /// What stopped it before its end.
+    pub(crate) stopped: Option<Stopped>,
+    /// Recorded time of the last request of the workload that was carried out.
+    pub(crate) played: Time,
+}
+
+/// What was carried out so far.
+struct Before {
+    clock: HostClock,
+    requests: u64,
+    written_sectors: u64,
+    /// Recorded time of the last request.
+    last: Time,
+    worn_out: Option<String>,
+}
+
+impl Run<'_> {
+    pub(crate) fn preconditioning(&self) -> Preconditioning {
+        let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
+        Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors)
+    }
+
+    /// Carries out what comes before the measurement: a fill, random page writes, more of them until the device is
+    /// steady, and the first requests of `workload`.
+    pub(crate) fn precondition(
+        &mut self,
+        workload: Option<&mut Box<dyn Workload>>,
+    ) -> Result<Preconditioned, LabError> {
+        let options = self.experiment.precondition;
+        let sectors = self.sizing.geometry.sectors_per_page();
+        let mut writes = self.preconditioning();
+        let all = writes.requests() + options.warm_up;
+        if all == 0 && options.steady.is_none() {
+            return Ok(Preconditioned::default());
+        }
+        self.enter(Phase::Precondition, all, sectors.into());
+        let start = self.mark();
+        let clock = self.clock(true, start.time);
+        let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, worn_out: None };
+        self.carry_out(&mut before, &mut writes, u64::MAX)?;
+        let (windows, steady) = match options.steady {
+            Some(within) => self.settle(&mut before, &mut writes, within)?,
+            None => (None, None),
+        };
+        let mut played = 0;
+        if let Some(workload) = workload.filter(|_| options.warm_up > 0) {
+            before.last = 0;
+            self.carry_out(&mut before, &mut **workload, options.warm_up)?;
+            played = before.last;
+        }
+        let counted = self.engine().matrix().since(&start.matrix).total();
+        let time = self.engine().now() - start.time;
+        let record = PreconditionRecord {
+            requests: before.requests,
+            flash: FlashCounts::of(&counted),
+            waf: waf(counted.programs(), sectors, before.written_sectors),
+            windows,
+            steady,
+            time_us: self.keeps_time().then(|| us(time)),
+        };
+        Ok(Preconditioned { record: Some(record), stopped: self.stopped_before(before), played })
+    }
+
+    /// Carries out up to `most` requests, until the device is worn out or the run is to stop.
+    fn carry_out(&mut self, before: &mut Before, workload: &mut dyn Workload, most: u64) -> Result<(), LabError> {
+        let (mut batch, mut done, mut left) = (Vec::new(), Vec::new(), most);
+        while left > 0 && before.worn_out.is_none() && self.next_batch(workload, &mut batch, left.min(BATCH))? {
+            left -= batch.len() as u64;
+            let mut rest = &batch[..];
+            while !rest.is_empty() && before.worn_out.is_none() && !self.control.is_cancelled() {
+                let (piece, after) = rest.split_at(piece_length(rest));
+                before.worn_out = self.submit(piece, &mut before.clock, &mut done)?;
+                let carried = &piece[..done.len()];
+                let written = carried.iter().filter(|request| request.op == Op::Write);
+                before.written_sectors += written.map(|request| u64::from(request.sectors)).sum::<u64>();
+                before.last = carried.last().map_or(before.last, |request| request.time);
+                before.requests += carried.len() as u64;
+                rest = after;
+            }
+            self.control.set_done(before.requests);
+        }
+        Ok(())
+    }
+
+    /// Writes random pages, a capacity at a time, until two such windows in a row differ in write amplification by no
+    /// more than a share of `within`; how many it took, and whether it came to that within the limit.
+    fn settle(
+        &mut self,
+        before: &mut Before,
+        writes: &mut Preconditioning,
+        within: f64,
+    ) -> Result<(Option<u32>, Option<bool>), LabError> {
+        let pages = u64::from(self.sizing.logical_pages);
+        let mut last: Option<f64> = None;
+        for window in 1..=self.experiment.precondition.steady_windows {
+            let start = self.engine().matrix().total().programs();
+            writes.go_on(pages);
+            self.carry_out(before, writes, u64::MAX)?;
+            if before.worn_out.is_some() || self.control.is_cancelled() {
+                return Ok((Some(window), Some(false)));
+            }
+            let waf = (self.engine().matrix().total().programs() - start) as f64 / pages as f64;
+            if last.is_some_and(|last| (waf / last - 1.0).abs() <= within) {
+                return Ok((Some(window), Some(true)));
+            }
+            last = Some(waf);
+        }
+        Ok((Some(self.experiment.precondition.steady_windows), Some(false)))
+    }
+
+    /// What stopped the preconditioning, if anything did.
+    fn stopped_before(&self, before: Before) -> Option<Stopped> {
+        let requests = before.requests;
+        // How many there would have been is known unless they end when the device is steady.
+        let options = self.experiment.precondition;
+        let all = self.preconditioning().requests() + options.warm_up;
+        let of = if options.steady.is_none() { format!(" of {all}") } else { String::new() };
+        let after = format!("after {requests}{of} requests of the preconditioning");
+        let nothing = "nothing of the workload was measured";
+        match before.worn_out {
+            Some(why) => Some(Stopped { why: StopReason::WornOut, message: format!("{after}: {why}; {nothing}") }),
+            None => self
+                .control
+                .is_cancelled()
+                .then(|| Stopped { why: StopReason::Cancelled, message: format!("{after}: {nothing}") }),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn pages(fill: Fill, overwrites: f64, seed: u64) -> Vec<u64> {
-        let mut preconditioning = Preconditioning::new(&Precondition { fill, overwrites }, seed, 1000, 4);
+        let mut preconditioning =
+            Preconditioning::new(&Precondition { fill, overwrites, ..Precondition::default() }, seed, 1000, 4);
         let mut batch = Vec::new();
         while preconditioning.fill(&mut batch, 77).unwrap() > 0 {}
         assert_eq!(batch.len() as u64, preconditioning.requests());

@@ -281,12 +281,16 @@ impl MatrixRow {
 /// What the preconditioning cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PreconditionRecord {
-    /// Page writes.
+    /// Page writes, and requests of the workload that came before the measurement.
     pub requests: u64,
     /// What the flash did for them.
     pub flash: FlashCounts,
     /// Write amplification; null where nothing was written.
     pub waf: Option<f64>,
+    /// Capacities written at random until the device was steady, or to the limit; null where that was not asked for.
+    pub windows: Option<u32>,
+    /// Whether it was steady then.
+    pub steady: Option<bool>,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
 }

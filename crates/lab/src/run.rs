@@ -12,7 +12,7 @@ use crate::memory::refuse_too_large;
 use crate::meter::Meter;
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::oplog::OpLog;
-use crate::precondition::Preconditioning;
+use crate::precondition::Preconditioned;
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
     MatrixRow, Merges, MountRecord, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped,
@@ -63,6 +63,7 @@ fn carry_out(
     // Who stops a run before it began removes its files without waiting for it.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut source = Source::open(experiment, &sizing, base, control)?;
+    refuse_endless_warm_up(experiment, source.total())?;
     control.enter(Phase::Opening, 0, 0);
     let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
         Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
@@ -71,13 +72,28 @@ fn carry_out(
     record
 }
 
+/// Refuses a warm-up that leaves none of `total` requests to be measured.
+fn refuse_endless_warm_up(experiment: &Experiment, total: u64) -> Result<(), ConfigError> {
+    let warm_up = experiment.precondition.warm_up;
+    if warm_up == 0 || total == 0 || warm_up < total {
+        return Ok(());
+    }
+    let message = format!(
+        "precondition.warm_up = {warm_up} leaves nothing to be measured: the workload has {total} requests; \
+         expected less than that"
+    );
+    Err(ConfigError { message, key: Some("precondition.warm_up".into()), ..Default::default() })
+}
+
 /// An experiment on its engine.
 pub(crate) struct Run<'a> {
     pub(crate) experiment: &'a Experiment,
-    sizing: &'a Sizing,
+    pub(crate) sizing: &'a Sizing,
     pub(crate) control: &'a Control,
     pub(crate) log: Option<&'a OpLog>,
     engine: &'a mut dyn Engine,
+    /// Recorded time of the last request of the workload that came before the measurement.
+    played: Time,
 }
 
 /// The counters of an engine at one moment.
@@ -120,7 +136,7 @@ impl<'a> Run<'a> {
         control: &'a Control,
         engine: &'a mut dyn Engine,
     ) -> Self {
-        Self { experiment, sizing, control, log: None, engine }
+        Self { experiment, sizing, control, log: None, engine, played: 0 }
     }
 
     pub(crate) fn engine(&mut self) -> &mut dyn Engine {
@@ -139,7 +155,13 @@ impl<'a> Run<'a> {
         // What is shorter than a page costs as much as one.
         let each = source.sectors().map_or(0, |sectors| sectors / total.max(1)).max(page);
         self.control.plan(total.saturating_mul(each).saturating_add(writes.requests().saturating_mul(page)));
-        let (precondition, mut stopped) = self.precondition()?;
+        let workload = match source {
+            Source::Requests(workload) => Some(workload),
+            Source::Keys(..) | Source::Files(..) => None,
+        };
+        let Preconditioned { record: precondition, mut stopped, played } = self.precondition(workload)?;
+        self.played = played;
+        let total = total.saturating_sub(self.experiment.precondition.warm_up);
         let mut start = self.mark();
         // An operation on keys or files may be no request, or many.
         let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
@@ -197,7 +219,7 @@ impl<'a> Run<'a> {
         Ok(record)
     }
 
-    fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
+    pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
         self.control.enter(phase, total, sectors_each);
         if let Some(log) = self.log {
             log.enter(phase);
@@ -216,54 +238,8 @@ impl<'a> Run<'a> {
         Mark::of(self.engine)
     }
 
-    fn preconditioning(&self) -> Preconditioning {
-        let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
-        Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors)
-    }
-
-    /// Writes what comes before the measurement; what it cost, and what stopped it before its end.
-    pub(crate) fn precondition(&mut self) -> Result<(Option<PreconditionRecord>, Option<Stopped>), LabError> {
-        let sectors = self.sizing.geometry.sectors_per_page();
-        let mut writes = self.preconditioning();
-        let all = writes.requests();
-        if all == 0 {
-            return Ok((None, None));
-        }
-        self.enter(Phase::Precondition, all, sectors.into());
-        let start = self.mark();
-        let mut clock = self.clock(true, start.time);
-        let (mut batch, mut done, mut requests) = (Vec::new(), Vec::new(), 0);
-        let mut worn_out = None;
-        while worn_out.is_none() && self.next_batch(&mut writes, &mut batch, BATCH)? {
-            worn_out = self.submit(&batch, &mut clock, &mut done)?;
-            requests += done.len() as u64;
-            self.control.set_done(requests);
-        }
-        let nothing = "nothing of the workload was measured";
-        let stopped = match worn_out {
-            Some(why) => Some(Stopped {
-                why: StopReason::WornOut,
-                message: format!("after {requests} of {all} page writes of the preconditioning: {why}; {nothing}"),
-            }),
-            None => (requests < all).then(|| Stopped {
-                why: StopReason::Cancelled,
-                message: format!("after {requests} of {all} page writes of the preconditioning: {nothing}"),
-            }),
-        };
-        let counted = self.engine.matrix().since(&start.matrix).total();
-        let time = self.engine.now() - start.time;
-        let written = requests * u64::from(sectors);
-        let record = PreconditionRecord {
-            requests,
-            flash: FlashCounts::of(&counted),
-            waf: waf(counted.programs(), sectors, written),
-            time_us: self.keeps_time().then(|| us(time)),
-        };
-        Ok((Some(record), stopped))
-    }
-
     /// A clock for requests that come from `start` on.
-    fn clock(&self, closed: bool, start: Time) -> HostClock {
+    pub(crate) fn clock(&self, closed: bool, start: Time) -> HostClock {
         if !closed {
             return HostClock::open_loop();
         }
@@ -274,7 +250,7 @@ impl<'a> Run<'a> {
     }
 
     /// Fills `batch`; false at the end of the workload, or where the run is to stop.
-    fn next_batch(
+    pub(crate) fn next_batch(
         &mut self,
         workload: &mut dyn Workload,
         batch: &mut Vec<Request>,
@@ -289,7 +265,7 @@ impl<'a> Run<'a> {
     }
 
     /// Carries out `batch`. Where the device wears out on the way, why; `done` then ends before the request that failed.
-    fn submit(
+    pub(crate) fn submit(
         &mut self,
         batch: &[Request],
         clock: &mut HostClock,
@@ -322,7 +298,8 @@ impl<'a> Run<'a> {
         while worn_out.is_none() && self.next_batch(workload, &mut batch, room)? {
             if recorded {
                 // What came before the measurement must not stand in its way.
-                batch.iter_mut().for_each(|request| request.time += start.time);
+                let played = self.played;
+                batch.iter_mut().for_each(|request| request.time = request.time.saturating_sub(played) + start.time);
             }
             let mut left = &batch[..];
             while !left.is_empty() && worn_out.is_none() && !self.control.is_cancelled() {
@@ -444,7 +421,7 @@ fn ram_record(ram: RamUse) -> RamRecord {
 }
 
 /// How many requests of `batch` are issued at a time.
-fn piece_length(batch: &[Request]) -> usize {
+pub(crate) fn piece_length(batch: &[Request]) -> usize {
     let mut sectors = 0;
     let longer = batch.iter().position(|request| {
         sectors += u64::from(request.sectors);

@@ -86,7 +86,7 @@ fn a_device_worn_out_before_the_workload_says_that_nothing_was_measured() {
     let (stopped, before) = (record.stopped.unwrap(), record.precondition.unwrap());
     assert!(record.partial && stopped.why == StopReason::WornOut, "{stopped:?}");
     let start =
-        format!("after {} of 103424 page writes of the preconditioning: the device is worn out: ", before.requests);
+        format!("after {} of 103424 requests of the preconditioning: the device is worn out: ", before.requests);
     assert!(stopped.message.starts_with(&start), "{stopped:?}");
     assert!(stopped.message.ends_with("; nothing of the workload was measured"), "{stopped:?}");
     assert!(before.requests > 1024 && before.flash.programs >= before.requests && before.waf.is_some(), "{before:?}");

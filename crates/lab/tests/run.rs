@@ -252,7 +252,7 @@ fn a_run_cancelled_before_it_starts_is_empty() {
     // The preconditioning has not begun either.
     assert_eq!(
         stopped.message,
-        "after 0 of 163840 page writes of the preconditioning: nothing of the workload was measured"
+        "after 0 of 163840 requests of the preconditioning: nothing of the workload was measured"
     );
 }
 
@@ -270,7 +270,7 @@ fn a_run_cancelled_while_it_preconditions_says_that_nothing_was_measured() {
     });
     let done = record.precondition.unwrap().requests;
     let message =
-        format!("after {done} of 327712768 page writes of the preconditioning: nothing of the workload was measured");
+        format!("after {done} of 327712768 requests of the preconditioning: nothing of the workload was measured");
     assert_eq!(record.stopped, Some(Stopped { why: StopReason::Cancelled, message }));
     assert!(record.partial && done >= 10_000 && record.host.requests == 0);
 }

@@ -69,7 +69,7 @@ impl Loop<'_> {
         let control = Control::default();
         with_engine(&experiment, &sizing, None, |engine| {
             let mut run = Run::new(&experiment, &sizing, &control, engine);
-            run.precondition()?;
+            run.precondition(None)?;
             let mut values = Vec::new();
             for seed in 0..repetitions(quick) as u64 {
                 let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true };

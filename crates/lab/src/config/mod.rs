@@ -123,13 +123,27 @@ pub enum Arrival {
 }
 
 /// What is written before the measurement; its counts are kept apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Precondition {
     /// Whether every logical page is written once, and in which order.
     pub fill: Fill,
     /// Uniformly random page writes after that, as a multiple of the exported capacity.
     pub overwrites: f64,
+    /// More such writes, a capacity at a time, until the write amplification of two such windows in a row differs by no
+    /// more than this share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<f64>,
+    /// Most windows that it may take.
+    pub steady_windows: u32,
+    /// Requests of the workload, the first ones, that are carried out after that and not measured.
+    pub warm_up: u64,
+}
+
+impl Default for Precondition {
+    fn default() -> Self {
+        Self { fill: Fill::None, overwrites: 0.0, steady: None, steady_windows: 50, warm_up: 0 }
+    }
 }
 
 /// How the device is filled before the measurement.
@@ -148,6 +162,7 @@ pub enum Fill {
 /// Requests that a host may keep outstanding: more than any interface has.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
 const MAX_OVERWRITES: f64 = 10_000.0;
+const MAX_WINDOWS: u32 = 10_000;
 
 impl Experiment {
     /// Reads an experiment.
@@ -339,6 +354,18 @@ impl Experiment {
         if !(0.0..=MAX_OVERWRITES).contains(&self.precondition.overwrites) {
             let why = "it is a multiple of the capacity from 0 to 10000";
             return refuse("precondition.overwrites", &self.precondition.overwrites, why);
+        }
+        if let Some(within) = self.precondition.steady.filter(|within| !(0.0..=1.0).contains(within)) {
+            let why = "it is a share of the write amplification from 0 to 1, such as 0.01";
+            return refuse("precondition.steady", &within, why);
+        }
+        if !(2..=MAX_WINDOWS).contains(&self.precondition.steady_windows) {
+            let why = "it is a number of windows from 2, as two are compared, to 10000";
+            return refuse("precondition.steady_windows", &self.precondition.steady_windows, why);
+        }
+        if self.precondition.warm_up > 0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
+            let why = "it counts requests, and this workload asks an index or a file system; leave it out";
+            return refuse("precondition.warm_up", &self.precondition.warm_up, why);
         }
         Ok(())
     }

@@ -1,0 +1,125 @@
+//! What comes before the measurement: until the device is steady, and the first requests of the workload.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use nandlab_lab::{ConfigError, LabError};
+use std::path::Path;
+use support::{parse, record};
+
+const UNIFORM: &str = r#"
+[workload.uniform]
+requests = 200_000
+[precondition]
+fill = "sequential"
+[ftl.page]
+[device]
+model = "counting"
+capacity = "64 MiB"
+over_provisioning = 0.25
+[device.shape]
+pages_per_block = 64
+"#;
+
+/// Without a fill, so that the writes of the warm-up are all that comes before the measurement.
+const WARMED_UP: &str = r#"
+[workload.zipf]
+requests = 20_000
+read_share = 0.3
+trim_share = 0.05
+flush_every = 50
+size = { min = "512 B", max = "24 KiB", step = "512 B" }
+alignment = 512
+[ftl.page]
+[device]
+capacity = "16 MiB"
+over_provisioning = 0.2
+"#;
+
+fn refused(text: &str, sets: &[&str]) -> ConfigError {
+    match parse(text, sets) {
+        Err(LabError::Config(error)) => *error,
+        other => panic!("{sets:?}: {:?}", other.map(|experiment| experiment.to_json())),
+    }
+}
+
+#[test]
+fn a_steady_device_writes_as_much_on_as_it_did_before() {
+    let steady = record(UNIFORM, &["precondition.steady=0.01"]);
+    let before = steady.precondition.unwrap();
+    let pages = steady.device.logical_bytes / 4096;
+    let windows = before.windows.unwrap();
+    assert_eq!(before.steady, Some(true));
+    assert!((2..50).contains(&windows), "{windows}");
+    assert_eq!(before.requests, pages + u64::from(windows) * pages, "a fill and whole windows");
+    // Far more overwrites than the search made lead to the same, to within what two windows may differ by.
+    let long = record(UNIFORM, &["precondition.overwrites=30"]);
+    let (found, expected) = (steady.waf.unwrap(), long.waf.unwrap());
+    assert!((found / expected - 1.0).abs() < 0.02, "{found} and {expected}");
+    // A device that was only filled is far from it.
+    let filled = record(UNIFORM, &["workload.uniform.requests=4_096"]);
+    assert!(filled.waf.unwrap() < 0.8 * expected, "{:?}", filled.waf);
+    assert_eq!(filled.precondition.map(|before| (before.windows, before.steady)), Some((None, None)));
+}
+
+#[test]
+fn the_search_for_a_steady_device_ends() {
+    let record = record(UNIFORM, &["precondition.steady=0", "precondition.steady_windows=3"]);
+    let before = record.precondition.unwrap();
+    assert_eq!((before.windows, before.steady), (Some(3), Some(false)));
+    assert_eq!(before.requests, 4 * (record.device.logical_bytes / 4096));
+    assert_eq!(record.host.requests, 200_000, "it is measured all the same");
+}
+
+#[test]
+fn a_warm_up_and_what_is_measured_after_it_sum_to_the_whole() {
+    let whole = record(WARMED_UP, &[]);
+    let parted = record(WARMED_UP, &["precondition.warm_up=7_001"]);
+    let before = parted.precondition.unwrap();
+    assert_eq!((before.requests, parted.host.requests), (7_001, whole.host.requests - 7_001));
+    assert_eq!(before.flash.programs + parted.flash.programs, whole.flash.programs);
+    assert_eq!(before.flash.reads + parted.flash.reads, whole.flash.reads);
+    assert_eq!(before.flash.erases + parted.flash.erases, whole.flash.erases);
+    assert!(before.flash.erases > 0 && parted.flash.erases > 0);
+    // Both on one device: what it ends with is the same.
+    assert_eq!(parted.wear, whole.wear);
+    let time = before.time_us.unwrap() + parted.time_us.unwrap();
+    assert!((time / whole.time_us.unwrap() - 1.0).abs() < 1e-3, "{time} and {:?}", whole.time_us);
+}
+
+#[test]
+fn what_is_measured_after_a_warm_up_arrives_when_it_did() {
+    let sets = ["host.arrival=recorded", "workload.zipf.requests_per_s=100", "precondition.warm_up=15_000"];
+    let record = record(WARMED_UP, &sets);
+    let seconds = record.time_us.unwrap() / 1e6;
+    assert!((48.0..52.0).contains(&seconds), "5,000 requests at 100 a second: {seconds} s");
+    let latency = record.latency_us.unwrap().read.unwrap();
+    assert!(latency.p50 < 5_000.0, "what came before the measurement stands in nobody's way: {latency:?}");
+}
+
+#[test]
+fn a_warm_up_that_leaves_nothing_is_refused() {
+    let experiment = parse(WARMED_UP, &["precondition.warm_up=20_000"]).unwrap();
+    let error = nandlab_lab::run(&experiment, Path::new("."), &nandlab_lab::Control::default(), None).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("precondition.warm_up = 20000 leaves nothing to be measured"), "{message}");
+    assert!(message.contains("the workload has 20000 requests"), "{message}");
+}
+
+#[test]
+fn what_cannot_be_asked_for_is_refused() {
+    for (set, allowed) in [
+        ("precondition.steady=1.5", "from 0 to 1"),
+        ("precondition.steady=nan", "a finite number"),
+        ("precondition.steady_windows=1", "from 2"),
+        ("precondition.steady_windows=10_001", "to 10000"),
+    ] {
+        let error = refused(UNIFORM, &[set]);
+        assert!(error.message.contains(allowed), "{}", error.message);
+        assert!(error.message.contains(set.split('=').next().unwrap()), "{}", error.message);
+    }
+    let files = "[workload.postmark]\n[fs.fat]\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"";
+    let error = refused(files, &["precondition.warm_up=1"]);
+    assert!(error.message.contains("it counts requests"), "{}", error.message);
+}
