@@ -30,9 +30,9 @@ LISTED = {
         ("fig", "abstract.", "sec"),
     ),
     "theory": (
-        36,
-        "54d8e2a6ff7a980ff867ed739b22e4c23909dbe488f5ef7e8fb6bfba813ab773",
-        ("greedy.", "fifo.", "random.", "d"),
+        57,
+        "3fca34cb96ef7c469f1b406889061ff7a3b683ef6ce30cab3c5e772cc4b741fb",
+        ("greedy.", "fifo.", "random.", "d", "mixed.", "trims."),
     ),
 }
 
