@@ -12,6 +12,7 @@ use crate::parts::tags::Tags;
 use crate::parts::volume::Volume;
 use crate::FsError;
 use nandlab_nand::{BlockId, Cause, Kind, Nand, NandError, Oob, Ppa};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// A page that was found.
@@ -21,6 +22,21 @@ pub(super) enum Found {
     /// Its spare area cannot be read.
     Unreadable,
     Page(Oob),
+}
+
+/// A header that took its name from another object.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shadow {
+    /// When it was written.
+    time: u64,
+    number: u32,
+    shadowed: u32,
+}
+
+impl Shadow {
+    pub(super) fn of(number: u32, header: &Header) -> Self {
+        Self { time: header.time, number, shadowed: header.shadows }
+    }
 }
 
 /// A chunk on flash.
@@ -172,7 +188,7 @@ impl<N: Nand> Yaffs<N> {
     }
 
     /// Ends what a cut left half done between objects: links, shadows, directories, removed files.
-    pub(super) fn settle(&mut self, shadows: &[(u32, u32)]) -> Result<(), FsError> {
+    pub(super) fn settle(&mut self, mut shadows: Vec<Shadow>) -> Result<(), FsError> {
         self.find_homes();
         let links: Vec<(u32, u32)> = self
             .objects
@@ -187,7 +203,10 @@ impl<N: Nand> Yaffs<N> {
                 self.delete(link)?;
             }
         }
-        for &(number, shadowed) in shadows {
+        // A header names what it took the name from for as long as it stands, and the number may have been given out
+        // again: the last rename is the one that may have been cut, so it comes first.
+        shadows.sort_by_key(|shadow| Reverse(shadow.time));
+        for Shadow { number, shadowed, .. } in shadows {
             self.end_rename(number, shadowed)?;
         }
         let gone: Vec<u32> = self

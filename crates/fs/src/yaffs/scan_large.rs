@@ -1,7 +1,7 @@
 //! The scan of `yaffs2`: blocks by sequence number, backwards, so that the first copy that is met is the newest.
 
 use super::blocks::State;
-use super::mount::{Copy, Found, Scan, Traces};
+use super::mount::{Copy, Found, Scan, Shadow, Traces};
 use super::Yaffs;
 use crate::parts::chunks::Chunked;
 use crate::parts::tags::Tags;
@@ -12,7 +12,7 @@ use nandlab_nand::{BlockId, Kind, Nand, Oob, Ppa};
 #[derive(Default)]
 pub(super) struct Backwards {
     pub(super) scan: Scan,
-    pub(super) shadows: Vec<(u32, u32)>,
+    pub(super) shadows: Vec<Shadow>,
     /// Chunks whose newest page was torn.
     pub(super) torn: Vec<Tags>,
     /// No page was found yet that can be read: the power may have gone while the one at hand was programmed.
@@ -66,7 +66,7 @@ impl<N: Nand> Yaffs<N> {
                 self.supersede(Tags::new(copy.tags.object, 0, 0))?;
             }
         }
-        self.settle(&found.shadows)
+        self.settle(found.shadows)
     }
 
     /// Reads the spare area of the first page of each block, and of more where that cannot be read.
@@ -139,7 +139,7 @@ impl<N: Nand> Yaffs<N> {
             }
             if traces.header.is_none() {
                 if header.shadows != 0 {
-                    found.shadows.push((object, header.shadows));
+                    found.shadows.push(Shadow::of(object, &header));
                 }
                 traces.header = Some((copy, header));
             }

@@ -1,7 +1,7 @@
 //! The scan of `yaffs1`: every spare area, in the order of the blocks.
 
 use super::blocks::State;
-use super::mount::{Copy, Found, Scan};
+use super::mount::{Copy, Found, Scan, Shadow};
 use super::objects::Owner;
 use super::Yaffs;
 use crate::parts::tags::Tags;
@@ -19,7 +19,7 @@ struct Pages {
 }
 
 /// The newest copy of everything, the objects that shadow others, and the older copies.
-type Newest = (Scan, Vec<(u32, u32)>, Vec<Copy>);
+type Newest = (Scan, Vec<Shadow>, Vec<Copy>);
 
 impl<N: Nand> Yaffs<N> {
     /// Reads the spare areas of all blocks in use and rebuilds the tables.
@@ -64,7 +64,7 @@ impl<N: Nand> Yaffs<N> {
             self.mark(copy.at, copy.tags, origin)?;
             self.owners[copy.at.index()] = Owner::NONE;
         }
-        self.settle(&shadows)
+        self.settle(shadows)
     }
 
     /// Reads the spare areas of a block; returns how many pages are programmed, `None` where none can be read: a failed
@@ -118,7 +118,7 @@ impl<N: Nand> Yaffs<N> {
                 }
                 if let Some(header) = self.load_header(copy.at)? {
                     if header.shadows != 0 {
-                        shadows.push((object, header.shadows));
+                        shadows.push(Shadow::of(object, &header));
                     }
                     traces.header = Some((copy, header));
                     break;
