@@ -197,7 +197,7 @@ fn what_was_cut_off_stays_away_when_the_file_grows_in_the_cache() {
 fn a_cut_rename_under_a_number_that_was_given_out_again_keeps_the_newer_file() {
     let name = |text: &str| text.to_owned();
     let file = |path: &str, seed| [Op::Create(name(path)), Op::Write(name(path), 0, 700, seed)];
-    for subject in systems() {
+    for subject in systems().into_iter().filter(|subject| subject.name.starts_with("yaffs")) {
         let mut ready = Rig::new(&subject, device(&subject));
         // The file that is replaced is empty: its number is free at once, and the mount forgets that it was ever given.
         let first = [&file("new", 1)[..], &[Op::Create(name("old")), Op::Rename(name("new"), name("old"))]].concat();
@@ -217,6 +217,6 @@ fn a_cut_rename_under_a_number_that_was_given_out_again_keeps_the_newer_file() {
             }
             cuts += 1;
         }
-        assert!(cuts > 1, "{subject}: only {cuts} operations");
+        assert!(cuts > 3, "{subject}: only {cuts} operations");
     }
 }
