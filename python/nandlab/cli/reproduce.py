@@ -127,7 +127,7 @@ def _print(found: Reproduction) -> None:
     click.echo(f"{paper.title}\n{paper.source}\n")
     print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
     for claim in found.claims:
-        if claim.verdict != "reproduced":
+        if claim.is_explained:
             click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
             click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
     for grid in paper.grids:
