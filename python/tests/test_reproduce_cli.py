@@ -181,7 +181,11 @@ def test_a_reproduced_number_is_shown_with_its_note(nandlab_command, tmp_path):
     ("also", "verdict", "said"),
     [
         ("page.few.erases == 0", "reproduced", "with page.few.erases = 0 == 0"),
-        ("page.few.erases > 0", "differs", "beside the number, it does not hold: page.few.erases = 0 is not > 0"),
+        (
+            "page.few.erases > 0",
+            "differs",
+            "beside the number, it does not hold: page.few.erases = 0 is not > 0",
+        ),
     ],
 )
 def test_what_a_claim_says_beside_its_number_counts(nandlab_command, tmp_path, also, verdict, said):

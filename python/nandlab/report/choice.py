@@ -14,7 +14,7 @@ from nandlab.toml_text import toml_text
 
 
 def _years(value: float | None) -> str:
-    return units.NO_VALUE if value is None else units.short(value)
+    return "not known" if value is None else units.short(value)
 
 
 COLUMNS: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (

@@ -52,7 +52,11 @@ def _paper(found: Reproduction) -> list[str]:
         html.section(paper.title, html.paragraph(paper.source), _tiles(found)),
         html.paragraph(words, "warning") if missing else "",
         html.section("Claims", _claims(found), note=_readings(found)),
-        html.section("What the verdicts rest on", _reasons(found), note="Numbers that are reproduced are here where there is more to say."),
+        html.section(
+            "What the verdicts rest on",
+            _reasons(found),
+            note="Numbers that are reproduced are here where there is more to say.",
+        ),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
         *(_picture_section(found, picture) for picture in paper.pictures),
         *(
