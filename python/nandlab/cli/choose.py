@@ -75,8 +75,9 @@ def command(  # noqa: PLR0913 - one for each option
 
     Each file system on bare flash is a candidate, and FAT over each FTL, with the least over-provisioning of
     a few that the FTL can work with, and a cache of sectors in the RAM that is left. Measured are time,
-    wear, RAM, NVRAM, energy, and a mount after the run; life follows from the most worn block. The one to
-    take is the fastest of those that fit and last long enough.
+    wear, RAM, NVRAM, energy, and a mount after the run; life follows from the most worn block. Where a run
+    erases no block, a longer one tells the life, or it is not known. The one to take is the fastest of those
+    that fit and are known to last long enough.
 
     --set applies to the candidates that have the table, as in --set ftl.bast.log_blocks=16.
     """
@@ -124,11 +125,14 @@ def _known(workload: str) -> str:
 
 
 def _print(advice: Advice) -> None:
-    from nandlab.report.choice import TITLES, lines
+    from nandlab.report.choice import MEANS, TITLES, lines
 
     rows = lines(advice)
     heads = [title.replace(" ", "\n") for title in TITLES]
     print_table(rows, heads, right=range(1, len(TITLES) - 1))
     click.echo("")
     for sentence in advice.why:
+        click.echo(sentence)
+    click.echo("")
+    for sentence in MEANS:
         click.echo(sentence)
