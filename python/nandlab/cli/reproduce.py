@@ -131,7 +131,8 @@ def _print(found: Reproduction) -> None:
             click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
             click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
     for grid in paper.grids:
-        click.echo(f"\n{grid.title}\n{_wrapped(found.records.filled(grid.caption))}\n")
+        caption = found.records.filled(grid.caption).rstrip(".") + "."
+        click.echo(f"\n{grid.title}\n{_wrapped(caption)}\n")
         lines = zip(grid.rows, cells(found.records, grid), strict=True)
         shown = [
             [grid.labels.get(row, row), *(_figure(value) or "–" for value in line)] for row, line in lines

@@ -85,7 +85,7 @@ def choice_page(advice: Advice, command: str | None) -> str:
     """The page as text."""
     wish = advice.wish
     (workload,) = wish.workload
-    ram = "any amount of" if wish.ram_bytes is None else units.size(wish.ram_bytes)
+    ram = "any amount of" if wish.ram_bytes is None else f"{units.size(wish.ram_bytes)} of"
     nvram = f" and {units.size(wish.nvram_bytes)} of NVRAM" if wish.nvram_bytes else ""
     subtitle = (
         f"{workload} on {units.size(wish.flash_bytes)} of {wish.device} with {ram} RAM{nvram}; "

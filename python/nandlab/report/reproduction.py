@@ -61,7 +61,10 @@ def _paper(found: Reproduction) -> list[str]:
         *(_picture_section(found, picture) for picture in paper.pictures),
         *(
             html.section(
-                grid.title, _bars(found, grid), _grid(found, grid), note=found.records.filled(grid.caption)
+                grid.title,
+                _bars(found, grid),
+                _grid(found, grid),
+                note=found.records.filled(grid.caption).rstrip(".") + ".",
             )
             for grid in paper.grids
         ),

@@ -158,7 +158,7 @@ def _also(held: Sequence[Held]) -> str:
     if not held:
         return ""
     failing = [each for each in held if not each.holds]
-    return f"beside the number, it does not hold: {_said(failing)}" if failing else f"with {_said(held)}"
+    return f"Beside the number, it does not hold: {_said(failing)}" if failing else f"With {_said(held)}"
 
 
 def _true(held: Sequence[Held]) -> str:
