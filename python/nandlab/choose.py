@@ -8,9 +8,10 @@ True
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab import units
@@ -19,6 +20,7 @@ from nandlab.batch import Outcome, State, run_all
 from nandlab.experiment import Experiment
 from nandlab.listing import lists
 from nandlab.result import Result
+from nandlab.wish import Wish as Wish
 
 Tree = dict[str, Any]
 
@@ -43,32 +45,8 @@ LEAST_CACHE = 2048
 COARSE = 5
 """P/E cycles of the most worn block below which a life is told from too few erases."""
 
-
-@dataclass(frozen=True)
-class Wish:
-    """What there is, and what is to be done with it.
-
-    Args:
-        workload: The table of a workload of files, such as {"phone": {}}.
-        flash_bytes: Size of the flash.
-        device: Name of a device profile; its blocks are as many as the flash has.
-        ram_bytes: Memory that there is for tables; None: as much as it takes.
-        nvram_bytes: Byte-addressable memory that survives.
-        daily_bytes: Bytes of file data that are written in a day.
-        years: How long the flash is to last.
-        sets: Keys and values, as in ("ftl.bast.log_blocks", "16"); each applies to the candidates that have
-            its table.
-
-    """
-
-    workload: Mapping[str, Mapping[str, Any]]
-    flash_bytes: int
-    device: str = "k9f5608"
-    ram_bytes: int | None = None
-    nvram_bytes: int = 0
-    daily_bytes: float = 1e6
-    years: float = 5.0
-    sets: Sequence[tuple[str, str]] = ()
+LONGER = (4, 16, 64)
+"""How many times as long a workload becomes, one after the other, where no block was erased."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +70,8 @@ class Measured:
     """Why it does not do; empty where it does."""
     missing_ram: int = 0
     """Bytes of RAM that it takes beyond those that there are."""
+    longer: Result | None = None
+    """A longer run, where this one erased no block: its wear tells the life."""
 
     @property
     def name(self) -> str:
@@ -109,8 +89,8 @@ class Measured:
             return {}
         result, fs = self.result, self.result.fs
         phase = fs.phases.transactions
-        cycles = result.device.endurance * fs.written_bytes
-        life = cycles / result.wear.max if result.wear.max else None
+        life, even = self._life_bytes()
+        aged = self._aged
         energy = result.energy_j.total if result.energy_j is not None else None
         nvram = result.nvram
         return {
@@ -120,15 +100,33 @@ class Measured:
             "most_pe_cycles": result.wear.max,
             "life_bytes": life,
             "life_years": None if life is None else life / wish.daily_bytes / DAYS,
-            "even_life_years": None
-            if not result.wear.mean
-            else cycles / result.wear.mean / wish.daily_bytes / DAYS,
+            "even_life_years": None if even is None else even / wish.daily_bytes / DAYS,
+            "life_pe_cycles": 0 if aged is None else aged.wear.max,
+            "life_transactions": None if aged is None or aged.fs is None else aged.fs.transactions,
             "volume_bytes": fs.volume.units * fs.volume.unit_bytes,
             "ram_bytes": result.ram.total_bytes,
             "nvram_bytes": 0 if nvram is None else nvram.bytes,
             "mount_us": None if result.remount is None else result.remount.time_us,
             "energy_j": energy if energy is None or nvram is None else energy + nvram.energy_j,
         }
+
+    @property
+    def is_young(self) -> bool:
+        """Whether it ran, and no block was erased."""
+        return self._aged is not None and not self._aged.wear.max
+
+    @property
+    def _aged(self) -> Result | None:
+        """The run whose wear tells the life."""
+        return self.result if self.longer is None else self.longer
+
+    def _life_bytes(self) -> tuple[float | None, float | None]:
+        """File data until the most worn, and the mean block, has its cycles; None without an erase."""
+        aged = self._aged
+        if aged is None or aged.fs is None or not aged.wear.max:
+            return None, None
+        cycles = aged.device.endurance * aged.fs.written_bytes
+        return cycles / aged.wear.max, cycles / aged.wear.mean
 
 
 @dataclass(frozen=True)
@@ -183,7 +181,38 @@ def choose(
     if measured is None or again is None:
         return None
     by_name = {each.name: each for each in again}
-    return advise(wish, [by_name.get(each.name, each) for each in measured])
+    aged = _aged(wish, [by_name.get(each.name, each) for each in measured], jobs, progress)
+    return None if aged is None else advise(wish, aged)
+
+
+def _aged(
+    wish: Wish, measured: list[Measured], jobs: int | None, progress: Callable[[State], object] | None
+) -> list[Measured] | None:
+    """Candidates with a longer run where they fit and no block was erased: from no erase no life can be told.
+
+    One that outgrows the volume, or erases nothing in the longest run either, has a life that is not known.
+    """
+    for times in LONGER:
+        young = [each for each in measured if each.fits and each.is_young]
+        found = [_longer(each, times) for each in young]
+        if not found:
+            break
+        again = _measure(wish, found, jobs, progress)
+        if again is None:
+            return None
+        runs = {each.name: each.result for each in again if each.result is not None}
+        measured = [
+            replace(each, longer=runs[each.name]) if each.is_young and each.name in runs else each
+            for each in measured
+        ]
+    return measured
+
+
+def _longer(measured: Measured, times: int) -> Candidate:
+    tree = measured.result.experiment if measured.result is not None else {}
+    ((name, options),) = tree["workload"].items()
+    longer = {name: {**options, "transactions": options["transactions"] * times}}
+    return Candidate(measured.name, Experiment(**{**tree, "workload": longer}))
 
 
 def _measure(
@@ -237,16 +266,36 @@ def candidates(wish: Wish) -> list[Candidate]:
                 tree["ftl"], name = {ftl["name"]: {}}, f"{name} over {ftl['name']}"
             tree, applied = _with(tree, wish.sets)
             used |= applied
-            found.append(_candidate(name, tree))
+            found.append(_candidate(name, tree, sorted(applied)))
     for key, _ in wish.sets:
         if key not in used:
-            raise ConfigError(f"--set {key}: no candidate has such a table")
+            raise ConfigError(_no_table(wish, key))
     if all(each.experiment is None for each in found):
         raise ConfigError(found[0].why_not)
     return found
 
 
-def _candidate(name: str, tree: Tree) -> Candidate:
+def _no_table(wish: Wish, key: str) -> str:
+    """A sentence on a key whose table no candidate has."""
+    names = {kind: [each["name"] for each in lists()[kind]] for kind in ("file_systems", "ftls")}
+    tables = ["device", *(f"workload.{name}" for name in wish.workload)]
+    tables += [f"fs.{name}" for name in names["file_systems"] if name != "posix"]
+    tables += [f"ftl.{name}" for name in names["ftls"]]
+    near = difflib.get_close_matches(".".join(key.split(".")[:2]), tables, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(tables)}"
+    return f"--set {key}: no candidate has such a table; {hint}"
+
+
+def _refuse_misspelt(error: ConfigError, applied: Sequence[str]) -> None:
+    """Ends it where a key or the kind of a value is wrong, which no other flash would mend."""
+    text = str(error)
+    for key in applied:
+        table, _, name = key.rpartition(".")
+        if f"[{table}] has no key `{name}`" in text or text.startswith(f"{key}: expected "):
+            raise ConfigError(f"--set {text}" if text.startswith(key) else f"--set {key}: {text}") from None
+
+
+def _candidate(name: str, tree: Tree, applied: Sequence[str]) -> Candidate:
     shares: Sequence[float | None] = OVER_PROVISIONING if "ftl" in tree else (None,)
     if "over_provisioning" in tree["device"]:
         shares = (None,)
@@ -257,6 +306,7 @@ def _candidate(name: str, tree: Tree) -> Candidate:
         try:
             experiment.resolve()
         except ConfigError as error:
+            _refuse_misspelt(error, applied)
             why = why or str(error)
             continue
         return Candidate(name, experiment)
@@ -350,25 +400,38 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
     fitting = [each for each in measured if each.fits]
     if not fitting:
         return Advice(wish, measured, None, ["None of the candidates does: each line says why."])
-    # A flash on which no block was erased has a life that this run does not tell.
-    lasting = [each for each in fitting if _number(figures[each.name], "life_years", INFINITE) >= wish.years]
+    # A life that is not known is none that is long enough.
+    lasting = [each for each in fitting if _number(figures[each.name], "life_years", -1.0) >= wish.years]
+    unknown = [each for each in fitting if figures[each.name]["life_years"] is None]
+    years = _years(wish.years)
     if lasting:
-        take = min(lasting, key=lambda each: _number(figures[each.name], "transaction_us", INFINITE))
-        years = _years(wish.years)
+        take = _fastest(lasting, figures)
         why = [f"Take {take.name}: of {_counted(lasting)} and {_lasts(lasting)} {years} it is fastest."]
+    elif unknown:
+        take = _fastest(unknown, figures)
+        why = [
+            f"Take {take.name}, with care: none that fits is known to last {years}, and how long it lasts is "
+            "not known."
+        ]
     else:
         take = max(fitting, key=lambda each: _number(figures[each.name], "life_years", 0.0))
         longest = _years(_number(figures[take.name], "life_years", 0.0))
         why = [
-            f"Take {take.name}, or more flash: none that fits lasts {_years(wish.years)}, and it lasts "
-            f"longest, {longest}."
+            f"Take {take.name}, or more flash: none that fits lasts {years}, and it lasts longest, {longest}."
         ]
     why += _others(take, fitting, figures)
-    most = _number(figures[take.name], "most_pe_cycles", 0.0)
-    if most < COARSE:
+    most = _number(figures[take.name], "life_pe_cycles", 0.0)
+    if 0 < most < COARSE:
         why.append(
-            f"Its life is told from few erases ({most:.0f} of the most worn block): more transactions tell "
-            "it better."
+            f"The life of {take.name} is told from few erases ({most:.0f} of its most worn block): a run "
+            "of more transactions (--transactions) tells it better."
+        )
+    if unknown:
+        names = _listed([each.name for each in unknown])
+        run = max(_number(figures[each.name], "life_transactions", 0.0) for each in unknown)
+        why.append(
+            f"How long {names} {_lasts(unknown)} is not known: no block was erased in {run:,.0f} "
+            "transactions; a run of more (--transactions) or a smaller flash tells it."
         )
     return Advice(wish, measured, take, why)
 
@@ -389,6 +452,20 @@ def _others(
             by = f" (by a factor of {units.short(high / low)})" if low > 0 else ""
             found.setdefault(best, []).append(f"{words}{by}")
     return [f"{name[0].upper()}{name[1:]} {' and '.join(words)}." for name, words in found.items()]
+
+
+def _fastest(found: Sequence[Measured], figures: Mapping[str, Mapping[str, float | None]]) -> Measured:
+    return min(found, key=lambda each: _number(figures[each.name], "transaction_us", INFINITE))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    >>> _listed(["a"]), _listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _counted(lasting: Sequence[Measured]) -> str:

@@ -105,6 +105,17 @@ def test_options_apply_to_those_that_have_them(nandlab_command):
             "no candidate has such a table",
         ),
         (("--flash", "1M", "--workload", "phone", "--set", "workload.phone.sms=1"), "workload.phone"),
+        (("--flash", "1M", *PHONE, "--set", "fs.yafs.cache_pages=1"), "did you mean fs.yaffs?"),
+        (("--flash", "1M", *PHONE, "--set", "ftl.bast.log_block=16"), "did you mean `log_blocks`?"),
+        (("--flash", "1M", *PHONE, "--set", "fs.fat.cache_byte=16"), "did you mean `cache_bytes`?"),
+        (
+            ("--flash", "1M", *PHONE, "--set", "ftl.bast.log_blocks=many"),
+            "--set ftl.bast.log_blocks: expected",
+        ),
+        (("--flash", "1M", *PHONE, "--set", "device.shape.page_bytes=2048"), "--flash and --device"),
+        (("--flash", "1M", *PHONE, "--set", "workload.phone.transactions=9"), "given twice"),
+        (("--flash", "1M", *PHONE, "--years", "nan"), "nan years"),
+        (("--flash", "1M", *PHONE, "--years", "-1"), "-1 years"),
     ],
 )
 def test_a_mistake_is_a_sentence(nandlab_command, arguments, said):
@@ -140,7 +151,7 @@ def given(name, time, years, ram, cycles=9):
         "mount_us": 1.0,
         "energy_j": None,
     }
-    return Given(Candidate(name, None), {**figures, "most_pe_cycles": cycles}, "")
+    return Given(Candidate(name, None), {**figures, "life_pe_cycles": cycles, "life_transactions": 640}, "")
 
 
 def advised(*measured, years=5.0) -> Advice:
@@ -167,4 +178,67 @@ def test_what_another_one_is_better_in_is_said():
     ]
     coarse = advised(given("one", 1.0, 6.0, 64, cycles=2))
     assert coarse.why[0] == "Take one: of the one that fits and lasts 5 years it is fastest."
-    assert "few erases (2 of the most worn block)" in coarse.why[-1]
+    assert "life of one is told from few erases (2 of its most worn block)" in coarse.why[-1]
+
+
+def test_a_life_that_is_not_known_is_none_that_is_long_enough():
+    worn, new = given("worn", 10.0, 6.0, 64), given("new", 1.0, None, 64, cycles=0)
+    found = advised(worn, new)
+    assert found.take is worn
+    assert found.why[0] == "Take worn: of the one that fits and lasts 5 years it is fastest."
+    assert found.why[-1].startswith(
+        "How long new lasts is not known: no block was erased in 640 transactions"
+    )
+    found = advised(worn, new, given("newer", 2.0, None, 64, cycles=0), years=50)
+    assert found.take is new
+    assert found.why[0].startswith("Take new, with care: none that fits is known to last 50 years")
+    assert found.why[-1].startswith("How long new and newer last is not known")
+
+
+def test_a_run_is_longer_where_no_block_was_erased():
+    wish = Wish({"phone": {"transactions": 10}}, 1 << 20, nvram_bytes=1 << 20)
+    by_name = {each.name: each for each in choose(wish).measured}
+    young = by_name["minv"]
+    figures = young.figures(wish)
+    assert (figures["erases"], figures["most_pe_cycles"], young.result.fs.transactions) == (0, 0, 10)
+    assert figures["life_transactions"] in (40, 160, 640)
+    assert figures["life_pe_cycles"] > 0
+    tree = young.result.experiment
+    longer = {"phone": {**tree["workload"]["phone"], "transactions": figures["life_transactions"]}}
+    aged = nandlab.Experiment(**{**tree, "workload": longer}).run()
+    assert figures["life_bytes"] == aged.fs.written_bytes * 100_000 / aged.wear.max
+    # What erased a block is left as it is.
+    block = by_name["fat over block"].figures(wish)
+    assert (block["life_transactions"], block["life_pe_cycles"]) == (10, block["most_pe_cycles"])
+
+
+def test_a_life_that_no_run_tells_is_not_known(nandlab_command):
+    small = ("choose", "--flash", "32M", "--nvram", "1M", "--workload", "phone", "--transactions", "1")
+    document = nandlab_command(*small, "--json").document
+    minv = next(each for each in document["candidates"] if each["name"] == "minv")
+    assert (minv["life_years"], minv["life_transactions"], minv["fits"]) == (None, 64, True)
+    assert document["take"] != "minv", "it is the fastest, and nobody knows how long it lasts"
+    assert any("not known" in sentence and "minv" in sentence for sentence in document["why"])
+    assert "not known" in nandlab_command(*small).out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"years": float("nan")}, "nan years"),
+        ({"years": float("inf")}, "inf years"),
+        ({"years": -1.0}, "-1 years"),
+        ({"daily_bytes": 0}, "at least 1 byte a day"),
+        ({"daily_bytes": -1}, "-1 bytes a day"),
+        ({"daily_bytes": float("nan")}, "nan bytes a day"),
+        ({"ram_bytes": -1}, "-1 bytes of RAM"),
+        ({"nvram_bytes": -2}, "-2 bytes of NVRAM"),
+        ({"workload": {}}, "one workload"),
+        ({"sets": (("device.shape.blocks_per_plane", "64"),)}, "the size of the flash and the chip"),
+        ({"sets": (("device.capacity", "64 MiB"),)}, "the size of the flash and the chip"),
+        ({"sets": (("workload.phone.transactions", "9"),)}, "given twice"),
+    ],
+)
+def test_a_wish_without_sense_is_refused(given, said):
+    with pytest.raises(nandlab.ConfigError, match=said):
+        Wish(**{"workload": {"phone": {"transactions": 5}}, "flash_bytes": 1 << 20, **given})

@@ -206,6 +206,12 @@ def refused(text):
             13,
             "expected a comparison",
         ),
+        (
+            'kind = "value"\npublished = 2000\ntolerance = "6 %"\n',
+            'kind = "order"\nholds = ["page.few.writes > 0"]\nalso = ["page.few.writes > 1"]\n',
+            18,
+            "has its comparisons in holds",
+        ),
         ('"value"', '"order"', 17, "published: there is no such key"),
         ('tolerance = "6 %"', 'tolerance = "6 %"\nloose = "5 %"', 19, "expected a wider tolerance"),
         ('tolerance = "6 %"', 'tolerance = "6 %"\nreading = "theirs"', 13, "is shown in true units, too"),

@@ -161,6 +161,41 @@ def test_claims_as_a_table(nandlab_command, paper):
     assert "7 claims: 2 reproduced, 1 direction, 1 differs, 1 not exercised" in ended.out
 
 
+def with_few(line):
+    return PAPER.replace('statement = "500 writes"\n', f'statement = "500 writes"\n{line}\n')
+
+
+def test_a_reproduced_number_is_shown_with_its_note(nandlab_command, tmp_path):
+    noted = write(tmp_path / "noted.toml", with_few('note = "It erases {page.few.erases:.0f} blocks"'))
+    page = tmp_path / "noted.html"
+    ended = nandlab_command("reproduce", noted, "--report", page)
+    assert "few: reproduced" in ended.out
+    assert "It erases 0 blocks." in ended.out
+    text = page.read_text(encoding="utf-8")
+    assert "few: reproduced" in text
+    assert "It erases 0 blocks." in text
+    assert "formula: reproduced" not in text + ended.out, "there is nothing to say"
+
+
+@pytest.mark.parametrize(
+    ("also", "verdict", "said"),
+    [
+        ("page.few.erases == 0", "reproduced", "page.few.erases = 0 == 0"),
+        (
+            "page.few.erases > 0",
+            "differs",
+            "Beside the number, it does not hold: page.few.erases = 0 is not > 0",
+        ),
+    ],
+)
+def test_what_a_claim_says_beside_its_number_counts(nandlab_command, tmp_path, also, verdict, said):
+    path = write(tmp_path / "also.toml", with_few(f'also = ["page.many.writes > 0", "{also}"]'))
+    few = nandlab_command("reproduce", path, "--json").document["claims"][0]
+    assert (few["measured"], few["verdict"]) == (500, verdict)
+    assert said in few["why"], few["why"]
+    assert also in few["read_from"]
+
+
 def test_fewer_seeds_than_an_order_takes(nandlab_command, paper):
     document = nandlab_command("reproduce", paper, "--seeds", 4, "--json").document
     verdict = {claim["id"]: claim["verdict"] for claim in document["claims"]}

@@ -127,11 +127,12 @@ def _print(found: Reproduction) -> None:
     click.echo(f"{paper.title}\n{paper.source}\n")
     print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
     for claim in found.claims:
-        if claim.verdict != "reproduced":
+        if claim.is_explained:
             click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
             click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
     for grid in paper.grids:
-        click.echo(f"\n{grid.title}\n{_wrapped(found.records.filled(grid.caption))}\n")
+        caption = found.records.filled(grid.caption).rstrip(".") + "."
+        click.echo(f"\n{grid.title}\n{_wrapped(caption)}\n")
         lines = zip(grid.rows, cells(found.records, grid), strict=True)
         shown = [
             [grid.labels.get(row, row), *(_figure(value) or "–" for value in line)] for row, line in lines

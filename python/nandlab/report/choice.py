@@ -14,7 +14,7 @@ from nandlab.toml_text import toml_text
 
 
 def _years(value: float | None) -> str:
-    return units.NO_VALUE if value is None else units.short(value)
+    return "not known" if value is None else units.short(value)
 
 
 COLUMNS: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
@@ -30,6 +30,15 @@ COLUMNS: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
     ("energy_j", "energy", units.energy_j),
 )
 """Figure, title, and how it is written."""
+
+MEANS = (
+    "Life: until the most worn block has the P/E cycles that the chip is made for, at the wear of this run, "
+    "or of a longer one where this one erases no block.",
+    "RAM: tables, and FAT's cache of sectors. Not counted is what YAFFS and MiNV remember of each page, "
+    "which they could read from its tags instead.",
+    "Mount: power on after the run, with the FTL.",
+)
+"""What the columns mean that do not say so, in sentences."""
 
 TITLES = ("file system", *(title for _, title, _ in COLUMNS), "")
 
@@ -76,7 +85,7 @@ def choice_page(advice: Advice, command: str | None) -> str:
     """The page as text."""
     wish = advice.wish
     (workload,) = wish.workload
-    ram = "any amount of" if wish.ram_bytes is None else units.size(wish.ram_bytes)
+    ram = "any amount of" if wish.ram_bytes is None else f"{units.size(wish.ram_bytes)} of"
     nvram = f" and {units.size(wish.nvram_bytes)} of NVRAM" if wish.nvram_bytes else ""
     subtitle = (
         f"{workload} on {units.size(wish.flash_bytes)} of {wish.device} with {ram} RAM{nvram}; "
@@ -84,9 +93,8 @@ def choice_page(advice: Advice, command: str | None) -> str:
     )
     drawn = device_charts.bars(_rows(advice), [each.name for each in _ordered(advice)], _panels())
     note = (
-        "The fitting ones by time, then the others. Life: until the most worn block has the P/E cycles that "
-        "the chip is made for, at the wear of this run. Mount: power on after the run, with the FTL. Bars of "
-        "what does not fit are pale."
+        f"Those that fit by time, then the others. {' '.join(MEANS)} Bars of what does not fit are pale; "
+        "without a bar is what is not known."
     )
     titles = [TITLES[0], "fits", *TITLES[1:-1]]
     table = [[each.name, _state(advice, each), *_cells(advice, each)] for each in _ordered(advice)]

@@ -52,12 +52,19 @@ def _paper(found: Reproduction) -> list[str]:
         html.section(paper.title, html.paragraph(paper.source), _tiles(found)),
         html.paragraph(words, "warning") if missing else "",
         html.section("Claims", _claims(found), note=_readings(found)),
-        html.section("What the verdicts rest on", _reasons(found), note="Of all but reproduced numbers."),
+        html.section(
+            "What the verdicts rest on",
+            _reasons(found),
+            note="Numbers that are reproduced are here where there is more to say.",
+        ),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
         *(_picture_section(found, picture) for picture in paper.pictures),
         *(
             html.section(
-                grid.title, _bars(found, grid), _grid(found, grid), note=found.records.filled(grid.caption)
+                grid.title,
+                _bars(found, grid),
+                _grid(found, grid),
+                note=found.records.filled(grid.caption).rstrip(".") + ".",
             )
             for grid in paper.grids
         ),
@@ -114,7 +121,7 @@ def _measured(value: float | None, held: Sequence[object]) -> str:
 
 
 def _reasons(found: Reproduction) -> str:
-    parts = [_reason(claim) for claim in found.claims if claim.verdict != "reproduced"]
+    parts = [_reason(claim) for claim in found.claims if claim.is_explained]
     return "\n".join(parts)
 
 

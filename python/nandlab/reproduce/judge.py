@@ -37,13 +37,18 @@ class Judged:
     claim: Claim
     measured: float | None
     held: list[Held]
-    """The conditions of an order or a sign, with figures."""
+    """The conditions of an order or a sign, and those beside a number, with figures."""
     true_units: float | None
     true_held: list[Held]
     verdict: Word | None
     why: str
     mistake: ConfigError | None = None
     """What is wrong with its formulas, with file, line and key: a key that no record has, or no value."""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether there is more to say than that the number is reproduced."""
+        return self.verdict != "reproduced" or bool(self.claim.note.text or self.claim.also)
 
     @property
     def off(self) -> str:
@@ -101,6 +106,7 @@ def _judge(claim: Claim, records: Records) -> Judged:
 
     measured, true_units = mean("measured", claim.measured), mean("true_units", claim.true_units)
     held, true_held = held_by("holds", claim.holds), held_by("true_units", claim.true_holds)
+    also = held_by("also", claim.also, check_every)
     idle = [each for each in held_by("exercised", claim.exercised, check_every) if not each.holds]
     verdict: Word | None
     if claim.kind == "not_reproducible":
@@ -109,15 +115,19 @@ def _judge(claim: Claim, records: Records) -> Judged:
         verdict, parts = "not_exercised", [f"{_said(idle)}: it takes {claim.to_exercise}"]
     else:
         verdict = _verdict(claim, measured, held, records.seeds)
+        if not all(each.holds for each in also):
+            verdict = "differs"
         has_reason = verdict in ("differs", "loose") or (verdict == "direction" and claim.kind == "value")
         parts = [
             _distance(claim, measured),
-            "; ".join(each for each in (_order(claim, held, records.seeds), _true(true_held)) if each),
+            "; ".join(
+                each for each in (_order(claim, held, records.seeds), _also(also), _true(true_held)) if each
+            ),
             _words(claim, records, has_reason),
             NO_REASON if verdict == "differs" and not claim.why.text else "",
         ]
     why = ". ".join(part.rstrip(".") for part in parts if part)
-    return Judged(claim, measured, held, true_units, true_held, verdict, why)
+    return Judged(claim, measured, [*held, *also], true_units, true_held, verdict, why)
 
 
 def _verdict(claim: Claim, measured: float | None, held: Sequence[Held], seeds: int) -> Word | None:
@@ -141,6 +151,14 @@ def _order(claim: Claim, held: Sequence[Held], seeds: int) -> str:
         return f"an order takes {SEEDS_FOR_DIRECTION} seeds, and there {given}"
     failing = [each for each in held if not each.holds]
     return f"does not hold: {_said(failing)}" if failing else f"holds over {seeds} seeds"
+
+
+def _also(held: Sequence[Held]) -> str:
+    """Whether what is said beside the number holds."""
+    if not held:
+        return ""
+    failing = [each for each in held if not each.holds]
+    return f"Beside the number, it does not hold: {_said(failing)}" if failing else f"With {_said(held)}"
 
 
 def _true(held: Sequence[Held]) -> str:

@@ -46,6 +46,8 @@ class Claim:
     reading: str
     measured: Formula | None
     holds: tuple[Condition, ...]
+    also: tuple[Condition, ...]
+    """What the statement says beside the number, for every seed."""
     true_units: Formula | None
     """The same figure in true units, where `reading` is another one."""
     true_holds: tuple[Condition, ...]
@@ -64,14 +66,23 @@ class Claim:
     def read_from(self) -> str:
         """The formula or the conditions over runs and measures."""
         return "; ".join(
-            [*([self.measured.text] if self.measured else []), *(each.text for each in self.holds)]
+            [
+                *([self.measured.text] if self.measured else []),
+                *(each.text for each in (*self.holds, *self.also)),
+            ]
         )
 
     @property
     def names(self) -> tuple[str, ...]:
         """The figures that it is read from: each a run and a measure."""
         read = [each for each in (self.measured, self.true_units) if each is not None]
-        sources: list[Formula | Condition] = [*read, *self.holds, *self.true_holds, *self.exercised]
+        sources: list[Formula | Condition] = [
+            *read,
+            *self.holds,
+            *self.also,
+            *self.true_holds,
+            *self.exercised,
+        ]
         found = [name for source in sources for name in source.names]
         return tuple(dict.fromkeys([*found, *self.note.names, *self.why.names]))
 
@@ -333,6 +344,7 @@ def _claim(table: Table, paper: Paper) -> Claim:
         reading=reading,
         measured=_formula(table, "measured"),
         holds=_conditions(table, "holds", table.texts("holds")),
+        also=_conditions(table, "also", table.texts("also")),
         true_units=_formula(table, "true_units") if has_formula and true_units else None,
         true_holds=() if has_formula else _conditions(table, "true_units", true_units),
         exercised=_conditions(table, "exercised", table.texts("exercised")),
@@ -370,8 +382,7 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
     kind = claim.kind
     if kind in ("value", "model", "not_printed") and claim.measured is None:
         raise table.error("measured", f"a claim of kind {kind} is read from a formula")
-    if kind in ("order", "sign") and not claim.holds:
-        raise table.error("holds", f"a claim of kind {kind} holds or does not: expected a comparison")
+    _check_comparisons(table, claim)
     if kind == "not_reproducible" and not claim.why.text:
         raise table.error("why", "expected what it would take that nobody has")
     if claim.reading != TRUE_UNITS and claim.true_units is None and not claim.true_holds:
@@ -391,6 +402,17 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
     ):
         for name in names:
             table.read(key, name, paper.split)
+
+
+def _check_comparisons(table: Table, claim: Claim) -> None:
+    """Refuses an order without comparisons, and comparisons beside a number where there is none."""
+    has_order = claim.kind in ("order", "sign")
+    if has_order and not claim.holds:
+        raise table.error("holds", f"a claim of kind {claim.kind} holds or does not: expected a comparison")
+    if claim.also and claim.kind != "value":
+        raise table.error(
+            "also", f"it stands beside a number; a claim of kind {claim.kind} has its comparisons in holds"
+        )
 
 
 def _refuse_twice(tables: list[Table], claims: tuple[Claim, ...]) -> None:

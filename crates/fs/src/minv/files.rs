@@ -1,6 +1,6 @@
 //! Contents of files.
 
-use super::layout::{FANOUT, PENDING, SIZE};
+use super::layout::{PENDING, SIZE};
 use super::memory::{Change, Head};
 use super::pages::Owner;
 use super::Minv;
@@ -42,13 +42,8 @@ impl<N: Nand, V: Nvm> Chunked for Minv<N, V> {
     }
 
     fn promised(&mut self, file: u32, first: u32, last: u32) -> Result<u64, FsError> {
-        let mut nodes = 0;
-        for chunk in first..=last {
-            let is_first_of_node = chunk == first || (chunk - 1) % FANOUT == 0;
-            nodes += u32::from(is_first_of_node && self.entry(file, chunk)?.is_none());
-        }
-        // Above each leaf there may be a node of each height.
-        if nodes > 0 && !self.has_nodes(nodes + nodes.div_ceil(FANOUT - 1) + 5)? {
+        let nodes = self.most_new_nodes(file, first, last)?;
+        if nodes > 0 && !self.has_nodes(nodes)? {
             return Err(FsError::Full { what: "the NVRAM has no room for the map of the file".into() });
         }
         Ok(0)

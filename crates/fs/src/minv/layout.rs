@@ -11,12 +11,13 @@
 //! | 104 | the object whose pages are being given up, and from which chunk on |
 //! | 112, 120 | the map entry that is being changed; its new and its old page |
 //! | 128 | nodes: first free one plus one, first one never used |
-//! | 136..1168 | intent record: number of words, then address and word of each |
+//! | 136..1280 | intent record: number of words, then address and word of each |
 //! | then | hash buckets, 4 bytes: the first object of each, plus one |
 //! | then | objects, 128 bytes each |
 //! | then | nodes, 64 bytes: sixteen pages or nodes, plus one |
 //! | then | blocks: state, failing, erases; then a bit a page in use |
 
+use crate::parts::tags::CHUNK_BITS;
 use nandlab_nand::Geometry;
 
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"MiNVfs01");
@@ -30,8 +31,11 @@ pub(super) const PENDING: u64 = 104;
 pub(super) const LINK: u64 = 112;
 pub(super) const NODES: u64 = 128;
 pub(super) const INTENT: u64 = 136;
-/// Words that one intent record holds.
-pub(super) const INTENT_WORDS: usize = 64;
+/// Words that one intent record holds: the most that a change has, which is that of the first write at the far end of a
+/// file with one leaf. Its map grows by a node of each height above the leaf, and the path down from the new root takes
+/// a node of each height below it. Beside their words change the head of the object, its root, its length, the list of
+/// free nodes, the bit of the page, the sums and the allocation. Symbolic links change up to 43 words, renames up to 40.
+pub(super) const INTENT_WORDS: usize = 2 * (HEIGHT as usize - 1) * (NODE_BYTES as usize / 8) + 7;
 const BUCKETS: u64 = INTENT + 8 + INTENT_WORDS as u64 * 16;
 
 /// Bytes of an object, and where its fields are: kind, bytes of the name, flags and height of the map in the first half
@@ -55,6 +59,8 @@ pub(super) const NAME_BYTES: usize = (OBJECT_BYTES - NAME) as usize;
 pub(super) const NODE_BYTES: u64 = 64;
 /// Entries of a node.
 pub(super) const FANOUT: u32 = 16;
+/// Levels of the map of the longest file.
+pub(super) const HEIGHT: u8 = CHUNK_BITS.div_ceil(FANOUT.ilog2()) as u8;
 /// Bytes of text in a node of a symbolic link, behind the number of the next one.
 pub(super) const TEXT_BYTES: usize = 60;
 
@@ -111,6 +117,11 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_intent_record_ends_where_the_table_says() {
+        assert_eq!((HEIGHT, INTENT_WORDS, BUCKETS), (5, 71, 1280));
+    }
 
     #[test]
     fn the_device_of_the_paper_needs_less_than_a_megabyte() {

@@ -1,6 +1,6 @@
 //! The map of a file: a tree of nodes in NVRAM from its chunks to pages of flash.
 
-use super::layout::{FANOUT, HEAD, PENDING, ROOT_NODE};
+use super::layout::{FANOUT, HEAD, HEIGHT, PENDING, ROOT_NODE};
 use super::memory::{Change, Head, Type};
 use super::Minv;
 use crate::FsError;
@@ -12,16 +12,16 @@ fn slot(index: u32, height: u8) -> u64 {
     u64::from(index >> (4 * u32::from(height - 1)) & (FANOUT - 1)) * 4
 }
 
-/// Whether a map of that height reaches so far.
-fn reaches(index: u32, height: u8) -> bool {
-    height >= 8 || u64::from(index) < 1u64 << (4 * u32::from(height))
+/// The least height of a map that reaches so far.
+fn height_for(index: u32) -> u8 {
+    (1..HEIGHT).find(|&height| index >> (4 * u32::from(height)) == 0).unwrap_or(HEIGHT)
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
     /// Where the map entry of a chunk is; `None`: in no node yet.
     pub(super) fn entry(&mut self, object: u32, chunk: u32) -> Result<Option<u64>, FsError> {
         let (index, height) = (chunk - 1, self.known(object)?.height);
-        if height == 0 || !reaches(index, height) {
+        if height < height_for(index) {
             return Ok(None);
         }
         let none = Change::default();
@@ -39,6 +39,29 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(None)
     }
 
+    /// The most nodes that the chunks `first` to `last` of a file add to its map.
+    pub(super) fn most_new_nodes(&mut self, object: u32, first: u32, last: u32) -> Result<u32, FsError> {
+        let mut leaves = 0;
+        for chunk in first..=last {
+            let is_first_of_leaf = chunk == first || (chunk - 1) % FANOUT == 0;
+            leaves += u32::from(is_first_of_leaf && self.entry(object, chunk)?.is_none());
+        }
+        if leaves == 0 {
+            return Ok(0);
+        }
+        let height = self.known(object)?.height;
+        let needed = height_for(last - 1).max(height);
+        let spanned = |level: u8| {
+            let node_of = |chunk: u32| (chunk - 1) >> (4 * u32::from(level));
+            node_of(last) - node_of(first) + 1
+        };
+        // A map that grows has a node of each height more above the one that was its root; below its root, which is one
+        // of these or was there, each height may lack all that lead to the chunks. An empty map lacks
+        // its root, which is the leaf itself where one is enough.
+        let grown = if height == 0 { u8::from(needed > 1) } else { needed - height };
+        Ok(leaves + (2..needed).map(spanned).sum::<u32>() + u32::from(grown))
+    }
+
     /// Makes the nodes that lead to the map entry of a chunk, as part of `change`; returns where it is.
     pub(super) fn put_path(
         &mut self,
@@ -49,7 +72,11 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
     ) -> Result<u64, FsError> {
         let index = chunk - 1;
         let root = self.field(object, ROOT_NODE);
-        while head.height == 0 || !reaches(index, head.height) {
+        if head.height == 0 {
+            // Nothing is mapped: the path down makes all nodes that there are.
+            head.height = height_for(index);
+        }
+        while head.height < height_for(index) {
             let below = self.half(change, root)?;
             let node = self.take_node(change)?;
             self.put_half(change, self.layout().node(node), below)?;

@@ -182,7 +182,11 @@ pub(crate) trait Chunked: Driver {
         let overwrites = u64::from(u64::from(last - first + 1) > fresh || self.has_stale_tail(file)?);
         if self.free_pages() < self.reserve() + fresh + overwrites + promised {
             let free = self.free_pages().saturating_sub(self.reserve()) * self.page_bytes();
-            let what = format!("{} bytes do not fit into the {free} that are free", fresh * self.page_bytes());
+            let what = if fresh > 0 {
+                format!("{} bytes do not fit into the {free} that are free", fresh * self.page_bytes())
+            } else {
+                "a page that is overwritten is written anew, and garbage collection needs all that are free".to_owned()
+            };
             return Err(FsError::Full { what });
         }
         Ok(())

@@ -190,3 +190,33 @@ fn what_was_cut_off_stays_away_when_the_file_grows_in_the_cache() {
         }
     }
 }
+
+/// A header names the object that it took its name from for as long as it stands. Where that number was given out again
+/// and a second rename was cut, the mount ended the first one anew and removed the newer file.
+#[test]
+fn a_cut_rename_under_a_number_that_was_given_out_again_keeps_the_newer_file() {
+    let name = |text: &str| text.to_owned();
+    let file = |path: &str, seed| [Op::Create(name(path)), Op::Write(name(path), 0, 700, seed)];
+    for subject in systems().into_iter().filter(|subject| subject.name.starts_with("yaffs")) {
+        let mut ready = Rig::new(&subject, device(&subject));
+        // The file that is replaced is empty: its number is free at once, and the mount forgets that it was ever given.
+        let first = [&file("new", 1)[..], &[Op::Create(name("old")), Op::Rename(name("new"), name("old"))]].concat();
+        ready.session(&first).expect("the device is good");
+        let second = [&file("new", 2)[..], &[Op::Rename(name("new"), name("old")), Op::Create(name("c"))]].concat();
+        let mut cuts = 0;
+        for operation in 1.. {
+            let mut hit = false;
+            for form in Form::ALL {
+                let plan = CutPlan { operation, form };
+                let Some(lost) = cut(ready.clone(), plan, &second) else { continue };
+                hit = true;
+                named(&subject, 0, &[plan], || recovered(&lost, &[]));
+            }
+            if !hit {
+                break;
+            }
+            cuts += 1;
+        }
+        assert!(cuts > 3, "{subject}: only {cuts} operations");
+    }
+}

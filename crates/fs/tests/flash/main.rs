@@ -1,6 +1,7 @@
 //! The file systems on bare flash, against a plain model: random operations with mounts, faults, power cuts.
 
 mod cuts;
+mod holes;
 mod model;
 mod mounts;
 mod operations;
