@@ -75,6 +75,15 @@ def test_a_table_of_several_devices_is_never_mixed(nandlab_command, tmp_path):
         assert chosen["requests"] == 50
 
 
+def test_a_table_in_the_place_of_an_experiment_is_answered_with_one(nandlab_command, tmp_path):
+    path = write(tmp_path / "mine.csv", TABLES["kilobytes.csv"])
+    ended = nandlab_command("run", path)
+    assert (ended.status, ended.out) == (2, "")
+    shown = ended.err[ended.err.index("[ftl.page]") : ended.err.index("\n\nWhat it then")]
+    experiment = write(tmp_path / "shown.toml", shown)
+    assert nandlab_command("run", experiment, "--json").document["host"]["requests"] == 2
+
+
 def test_names_above_a_known_format_are_passed_over_and_told(nandlab_command, tmp_path):
     text = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372003061629,hm,1,Read,512,512,1\n"
     found = nandlab_command("trace", "info", write(tmp_path / "msr.csv", text), "--json").document

@@ -67,7 +67,7 @@ def log_time(title: str) -> dict[str, Any]:
     return {
         "title": title,
         "scale": alt.Scale(type="log", nice=False, padding=12),
-        "axis": alt.Axis(tickCount=8, labelExpr=theme.TIME_LABELS),
+        "axis": alt.Axis(tickCount=8, labelExpr=theme.TIME_LABELS, labelSeparation=8),
     }
 
 
@@ -127,7 +127,7 @@ def _heat(cells: pl.DataFrame, title: str) -> Chart:
 
 
 MARKED = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "max_us": "longest"}
-LETTER = 6.8
+LETTER = 6.0
 """Pixels of a letter of a label, about."""
 SEPARATOR = " · "
 
