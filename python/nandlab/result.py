@@ -415,7 +415,8 @@ class Result(View):
     def __repr__(self) -> str:
         waf = "no writes" if self.waf is None else f"waf {self.waf:.3f}"
         partial = ", partial" if self.partial else ""
-        return f"<Result {waf}, {plural(self.flash.erases, 'erase')}, {plural(self.host.requests, 'request')}{partial}>"
+        erases, requests = plural(self.flash.erases, "erase"), plural(self.host.requests, "request")
+        return f"<Result {waf}, {erases}, {requests}{partial}>"
 
     def without_speed(self) -> dict[str, Any]:
         """The record without `speed`: equal for equal experiments, on every machine."""

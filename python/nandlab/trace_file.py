@@ -81,7 +81,9 @@ def _part(part: dict[str, Any]) -> str:
             what = "a whole number" if kind is Integral else "a number of seconds"
             raise _native.ConfigError(f"{name} = {value!r}: expected {what}, at least 0")
     numbers = {name: PARTS[name] for name, value in part.items() if value is not None}
-    return json.dumps({name: (int if kind is Integral else float)(part[name]) for name, kind in numbers.items()})
+    return json.dumps(
+        {name: (int if kind is Integral else float)(part[name]) for name, kind in numbers.items()}
+    )
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:

@@ -308,7 +308,9 @@ def test_what_promises_most_comes_first_and_the_rest_is_left():
     shares = [round(each.share, 2) for each in found.changes]
     assert shares == sorted(shares, reverse=True)
     assert len(found.trials) == 1
-    assert re.fullmatch(r"<Explanation of <Result .*>, less time: best <Trial .*: gain [\d.]+%>>", repr(found))
+    assert re.fullmatch(
+        r"<Explanation of <Result .*>, less time: best <Trial .*: gain [\d.]+%>>", repr(found)
+    )
     assert len(repr(found)) < 300
     # Whatever saved more than the next can save ends the trials.
     trials = nandlab.explain(result_of("map_in_spare_areas"), tries=20).trials

@@ -85,10 +85,13 @@ def test_a_table_in_the_place_of_an_experiment_is_answered_with_one(nandlab_comm
 
 
 def test_names_above_a_known_format_are_passed_over_and_told(nandlab_command, tmp_path):
-    text = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372003061629,hm,1,Read,512,512,1\n"
+    text = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
+    text += "128166372003061629,hm,1,Read,512,512,1\n"
     found = nandlab_command("trace", "info", write(tmp_path / "msr.csv", text), "--json").document
     assert (found["format"], found["requests"]) == ("msr", 1)
-    assert any("the first line has names and was passed over: `Timestamp" in note for note in found["notices"])
+    assert any(
+        "the first line has names and was passed over: `Timestamp" in note for note in found["notices"]
+    )
 
 
 def test_files_that_are_no_text_are_named_with_what_to_do(nandlab_command, tmp_path):

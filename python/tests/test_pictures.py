@@ -322,7 +322,9 @@ def texts(spec, key):
 def test_numbers_on_axes_are_written_out(result):
     """The format g writes 1,000 as 1e+3."""
     drawn = [picture.chart.to_dict() for picture in pictures.of_run(result).values()]
-    rows = [{"line": name, "panel": "", "requests": at, "value": 990 + at} for name in "ab" for at in range(9)]
+    rows = [
+        {"line": name, "panel": "", "requests": at, "value": 990 + at} for name in "ab" for at in range(9)
+    ]
     drawn.append(compared.over_time(rows, ["a", "b"], None, [""], "free blocks").chart.to_dict())
     formats = {form for spec in drawn for form in texts(spec.get("vconcat", spec), "format")}
     # Shares under 1 % have no other short form.
@@ -340,7 +342,12 @@ def test_charts_of_the_course_begin_and_end_together(result):
 
 @pytest.mark.parametrize(
     ("p50", "p90", "p99", "p999", "most"),
-    [(100, 101, 102, 103, 104), (10, 5e4, 5.1e4, 8e4, 1e5), (10, 12, 900, 1000, 1e5), (9e4, 9.1e4, 9.2e4, 9.3e4, 1e5)],
+    [
+        (100, 101, 102, 103, 104),
+        (10, 5e4, 5.1e4, 8e4, 1e5),
+        (10, 12, 900, 1000, 1e5),
+        (9e4, 9.1e4, 9.2e4, 9.3e4, 1e5),
+    ],
 )
 def test_labels_of_percentiles_do_not_overlap(p50, p90, p99, p999, most):
     row = {"p50_us": p50, "p90_us": p90, "p99_us": p99, "p999_us": p999, "max_us": most}

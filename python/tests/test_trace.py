@@ -112,7 +112,9 @@ def test_a_trace_without_a_request_is_an_error_that_says_what_to_do(nandlab_comm
     empty = tmp_path / "empty.csv"
     empty.write_text("time_us,op,sector,sectors\n", encoding="utf-8")
     experiment = tmp_path / "a.toml"
-    experiment.write_text(f'[workload.trace]\npath = "{blkparse}"\naction = "G"\n[ftl.page]\n', encoding="utf-8")
+    experiment.write_text(
+        f'[workload.trace]\npath = "{blkparse}"\naction = "G"\n[ftl.page]\n', encoding="utf-8"
+    )
     for arguments, said in (
         (("trace", "info", blkparse, "--action", "G"), 'workload.trace.action = "I"'),
         (("trace", "head", blkparse, "--action", "G"), "no record of the action G, but of I (1)"),

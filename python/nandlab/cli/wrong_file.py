@@ -29,8 +29,8 @@ def refuse_trace(path: str) -> None:
             raise click.UsageError(_neither(path, error)) from None
         block, command = error.proposal.split("\n\n")
         raise click.UsageError(
-            f"{path} is no experiment, which is a TOML file such as the one below. If it is a trace, it is of no "
-            f"known format: check units and operations.\n\n{_experiment(path)}\n{block}\n\n"
+            f"{path} is no experiment, which is a TOML file such as the one below. If it is a trace, it "
+            f"is of no known format: check units and operations.\n\n{_experiment(path)}\n{block}\n\n"
             f"What it then holds is said by\n\n{command}\n\nwhich reads it in the same way"
         ) from None
     except _native.NandlabError as error:

@@ -136,7 +136,7 @@ def over_time(
             y=alt.Y(
                 "value:Q",
                 title=title,
-                scale=alt.Scale(type="log") if wide else alt.Scale(zero=title.startswith("free")),
+                scale=alt.Scale(type="log", nice=False) if wide else alt.Scale(zero=title.startswith("free")),
                 axis=alt.Axis(format=",~r", tickCount=6),
             ),
             color=colour("line", names, line_title, legend=legend),
