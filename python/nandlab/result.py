@@ -400,8 +400,7 @@ class Result(View):
     @property
     def folder(self) -> str | None:
         """Where relative paths in its experiment start, as this process knows it; a record does not say."""
-        folder: str | None = vars(self)["_folder"]
-        return folder
+        return vars(self)["_folder"]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self._timeless() == other._timeless()
@@ -414,9 +413,8 @@ class Result(View):
 
     def __repr__(self) -> str:
         waf = "no writes" if self.waf is None else f"waf {self.waf:.3f}"
-        partial = ", partial" if self.partial else ""
         erases, requests = plural(self.flash.erases, "erase"), plural(self.host.requests, "request")
-        return f"<Result {waf}, {erases}, {requests}{partial}>"
+        return f"<Result {waf}, {erases}, {requests}{', partial' if self.partial else ''}>"
 
     def without_speed(self) -> dict[str, Any]:
         """The record without `speed`: equal for equal experiments, on every machine."""

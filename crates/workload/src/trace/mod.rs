@@ -45,6 +45,7 @@ mod times;
 mod unpack;
 mod vscsi;
 mod wiscsee;
+mod words;
 mod write;
 
 pub use addresses::{Addresses, TouchedPages};
