@@ -213,7 +213,8 @@ impl Format for Columns {
             let Some(Column::Name(name)) = column else { continue };
             *at = names.iter().position(|found| found == name).ok_or_else(|| {
                 let known = names.iter().map(String::as_str);
-                let hint = nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let hint = nearest(name, known).map(|near| format!("; did you mean {}?", shown(near.as_bytes())));
+                let hint = hint.unwrap_or_default();
                 let line = shown(line);
                 Malformed::new(0, format!("expected a column {}{hint}, found {line}", shown(name.as_bytes())))
             })?;
