@@ -18,6 +18,7 @@ class TraceError(NandlabError):
     line: int | None
     column: int | None
     key: str | None
+    proposal: str | None
 
 class DeviceFull(NandlabError): ...
 class PowerLost(NandlabError): ...

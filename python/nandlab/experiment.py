@@ -189,7 +189,9 @@ class Experiment:
             op_log: A .csv or .csv.gz file that gets a line for every flash operation.
 
         """
-        return Run(self._native_text(), None if op_log is None else os.fspath(op_log))
+        # The current folder may be another one when somebody asks.
+        folder = os.path.abspath(self._base)  # noqa: PTH100 - `..` stays what it is
+        return Run(self._native_text(), None if op_log is None else os.fspath(op_log), folder)
 
     def run(self, progress: Progress | None = None, op_log: str | os.PathLike[str] | None = None) -> Result:
         """Runs it to the end.
@@ -361,8 +363,9 @@ class Experiment:
 class Run:
     """An experiment under way; made by `Experiment.start()`."""
 
-    def __init__(self, text: _native.Text, op_log: str | None) -> None:
+    def __init__(self, text: _native.Text, op_log: str | None, folder: str | None = None) -> None:
         self._job = _native.Job(text, op_log)
+        self._folder = folder
         self._job.start()
 
     def progress(self) -> tuple[str, int, int]:
@@ -406,7 +409,7 @@ class Run:
 
     def partial_result(self) -> Result:
         """As `result()`, but what cannot go on, or has no room left, is no error: `stopped` says so."""
-        return Result(json.loads(self._job.result()))
+        return Result(json.loads(self._job.result()), self._folder)
 
 
 def _digest(path: Path) -> str:

@@ -77,7 +77,7 @@ def _operations(fs: FsFigures) -> str:
 def _cost(part: FsPhase) -> str:
     flash = part.flash
     time = "" if part.time_us is None else f", {units.time_us(part.time_us)}"
-    return f"{units.count(flash.programs)} programs, {units.count(flash.erases)} erases{time}"
+    return f"{units.plural(flash.programs, 'program')}, {units.plural(flash.erases, 'erase')}{time}"
 
 
 def _volume(fs: FsFigures) -> str:

@@ -15,6 +15,7 @@ from nandlab.buffer_counts import BufferCounts
 from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.recycling_figures import Recyclings
 from nandlab.speed_figures import Speed
+from nandlab.units import plural
 from nandlab.view import View
 
 if TYPE_CHECKING:
@@ -397,8 +398,14 @@ class Result(View):
     speed: Speed
     notices: list[str]
 
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], folder: str | None = None) -> None:
         super().__init__(copy.deepcopy(data))
+        vars(self)["_folder"] = folder
+
+    @property
+    def folder(self) -> str | None:
+        """Where relative paths in its experiment start, as this process knows it; a record does not say."""
+        return vars(self)["_folder"]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Result) and self._timeless() == other._timeless()
@@ -411,8 +418,8 @@ class Result(View):
 
     def __repr__(self) -> str:
         waf = "no writes" if self.waf is None else f"waf {self.waf:.3f}"
-        partial = ", partial" if self.partial else ""
-        return f"<Result {waf}, {self.flash.erases} erases, {self.host.requests} requests{partial}>"
+        erases, requests = plural(self.flash.erases, "erase"), plural(self.host.requests, "request")
+        return f"<Result {waf}, {erases}, {requests}{', partial' if self.partial else ''}>"
 
     def without_speed(self) -> dict[str, Any]:
         """The record without `speed`: equal for equal experiments, on every machine."""

@@ -82,10 +82,10 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     before = result.precondition
     if before is not None:
         words = (
-            f"WAF {units.ratio(before.waf)}, {units.count(before.flash.erases)} erases; "
+            f"WAF {units.ratio(before.waf)}, {units.plural(before.flash.erases, 'erase')}; "
             "in no figure above but P/E cycles"
         )
-        rows.append(("written before", f"{units.count(before.requests)} pages", words))
+        rows.append(("written before", units.plural(before.requests, "page"), words))
     return rows
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,9 @@ from nandlab.new_file import check_writable, target_of
 
 FORMATS = {".csv": "csv", ".nltr": "native", ".iolog": "fio"}
 """The format that a name ends in, before a `.gz`."""
+
+PARTS = {"skip": Integral, "count": Integral, "from_s": Real, "to_s": Real}
+"""What tells a part of a trace."""
 
 Watch = Callable[[int], object]
 """Is told of the records read so far."""
@@ -56,8 +61,29 @@ def head(
 
     """
     which = {"count": 10} if part is None else part
-    found: dict[str, Any] = json.loads(_native.trace_head(os.fspath(path), list(options), json.dumps(which)))
+    found: dict[str, Any] = json.loads(_native.trace_head(os.fspath(path), list(options), _part(which)))
     return found
+
+
+def _part(part: dict[str, Any]) -> str:
+    """A part of a trace as JSON.
+
+    Raises:
+        ConfigError: A key or a value is wrong.
+
+    """
+    for name, value in part.items():
+        if name not in PARTS:
+            raise _native.ConfigError(f"a part of a trace is told by {', '.join(PARTS)}, not by {name}")
+        kind = PARTS[name]
+        is_number = isinstance(value, kind) and not isinstance(value, bool)
+        if value is not None and not (is_number and 0 <= value < math.inf):
+            what = "a whole number" if kind is Integral else "a number of seconds"
+            raise _native.ConfigError(f"{name} = {value!r}: expected {what}, at least 0")
+    numbers = {name: PARTS[name] for name, value in part.items() if value is not None}
+    return json.dumps(
+        {name: (int if kind is Integral else float)(part[name]) for name, kind in numbers.items()}
+    )
 
 
 def format_of(path: str | os.PathLike[str]) -> str | None:
@@ -106,7 +132,7 @@ def convert(  # noqa: PLR0913 - what is read, what of it, and what is written
     if beside is not None:
         beside(new)
     try:
-        which, is_gzip = json.dumps(part or {}), os.fspath(to).endswith(".gz")
+        which, is_gzip = _part(part or {}), os.fspath(to).endswith(".gz")
         text = _native.trace_convert(
             os.fspath(path), list(options), which, os.fspath(new), chosen, is_gzip, watch
         )

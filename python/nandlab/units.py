@@ -14,6 +14,15 @@ def count(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:,.0f}"
 
 
+def plural(number: int, word: str) -> str:
+    """So many of something that has a plural with s.
+
+    >>> plural(1, "block"), plural(1200, "block")
+    ('1 block', '1,200 blocks')
+    """
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def ratio(value: float | None, digits: int = 3) -> str:
     """A ratio with a fixed number of digits.
 

@@ -134,11 +134,12 @@ def trace(
     path: str,
     format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns'] | None = None,
     action: Literal['Q', 'G', 'I', 'D', 'C'] | None = None,
-    time_unit: Literal['s', 'ms', 'us', 'ns'] | None = None,
+    time_unit: Literal['s', 'ms', 'us', 'ns', 'date_time'] | None = None,
     columns: Mapping[str, Any] | None = None,
     on_error: Literal['stop', 'skip'] | None = None,
     unsorted: Literal['reject', 'raise'] | None = None,
     device: str | None = None,
+    member: str | None = None,
     side_by_side: bool | None = None,
     addresses: Literal['reject', 'fold', 'compact'] | None = None,
     time_scale: float | None = None,
@@ -157,7 +158,8 @@ def trace(
         on_error: What is done with malformed records: `stop` or `skip`. Default "stop".
         unsorted: What is done with times that go back: `reject` or `raise`; as is usual for the format
             unless it is set.
-        device: The device whose requests are played, by its name in the file.
+        device: The device whose requests are played, by its name in the file; a number needs no quotes.
+        member: The file of a tar archive of several that is the trace, by its name in the archive.
         side_by_side: Lays the devices of the trace one behind the other, in the order in which they
             first occur. Default false.
         addresses: What is done with addresses beyond the device: `reject`, `fold` or `compact`. Default

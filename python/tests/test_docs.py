@@ -49,6 +49,18 @@ def test_every_figure_of_an_index_is_documented(nandlab_command):
     assert not missing, f"docs/record.md does not name {missing} of index"
 
 
+def test_every_name_of_the_package_has_its_place_in_the_reference():
+    import nandlab
+
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    rendered = {line.rsplit(".", 1)[1] for line in page.splitlines() if line.startswith("::: ")}
+    named = set(re.findall(r"`nandlab\.(\w+)`", page))
+    assert set(nandlab.__all__) <= rendered | named
+    # What is not told in words is told by its own docstring, which `make docs` renders.
+    for name in set(nandlab.__all__) - named:
+        assert getattr(nandlab, name).__doc__
+
+
 @pytest.mark.parametrize("name", ["fat", "yaffs", "minv"])
 def test_every_figure_of_a_file_system_is_documented(nandlab_command, name):
     experiment = DOCS.parent / "experiments" / f"{name}-phone.toml"

@@ -308,6 +308,10 @@ def test_what_promises_most_comes_first_and_the_rest_is_left():
     shares = [round(each.share, 2) for each in found.changes]
     assert shares == sorted(shares, reverse=True)
     assert len(found.trials) == 1
+    assert re.fullmatch(
+        r"<Explanation of <Result .*>, less time: best <Trial .*: gain [\d.]+%>>", repr(found)
+    )
+    assert len(repr(found)) < 300
     # Whatever saved more than the next can save ends the trials.
     trials = nandlab.explain(result_of("map_in_spare_areas"), tries=20).trials
     for at, trial in enumerate(trials):
@@ -328,8 +332,11 @@ def test_requests_that_come_when_the_trace_says_are_measured_by_what_they_wait(t
     case = case_of(result.to_dict(), "time")
     assert (case.is_closed, case.idle) == (False, 0.0)
     assert case.cost == pytest.approx(result.latency_us.write.mean * result.host.writes)
-    found = nandlab.explain(result, base=tmp_path)
+    # The folder of the experiment is known to its result.
+    found = nandlab.explain(result)
     assert "waiting of the host" in found.text()
+    with pytest.raises(nandlab.ConfigError, match="no such file"):
+        nandlab.explain(result.to_dict())
 
 
 # -- the command

@@ -1,7 +1,12 @@
 """The first trace of somebody who has read nothing: messages say what to do next, and that then works."""
 
+import lzma
 import re
+import shlex
+import tarfile
+import zipfile
 
+import polars
 import pytest
 from conftest import write
 
@@ -9,9 +14,20 @@ TABLES = {
     "offsets.csv": "timestamp,type,offset,length\n"
     "1697041234.1,Write,4096,4096\n1697041234.2,Read,8192,16384\n",
     "blanks.txt": "0 R 100 8\n1 W 200 16\n2 W 200 16\n",
-    "tabs.tsv": "# of mine\ntime_ms\trw\tsector\tnsectors\n0.1\tW\t0\t8\n0.2\tW\t8\t8\n",
+    "tabs.tsv": "# of mine\ntime_ms\trw\tsector\tnsectors\n0.1\tW\t0\t8\n0.2\tR\t8\t8\n",
     "flags.csv": "t_us;is_write_op;lba;blocks\n5;1;80;8\n9;0;80;8\n",
+    "kilobytes.csv": "ts_ms,op,lba,size_kb\n5,W,80,4\n9,R,80,0.5\n",
+    "dates.csv": "when,op,lba,size\n2024-05-31 12:30:00.5,W,80,8\n2024-05-31 12:30:01,R,80,8\n",
+    "hexadecimal.txt": "0.1 W 0x100 4K\n0.2 W 0x200 8K\n0.3 R 0x100 4K\n",
+    "no names.csv": "1,100,8,0\n2,900,8,1\n3,500,8,1\n",
+    "it's.csv": "time,the op,lba's,size\n1,W,80,8\n2,R,80,8\n",
 }
+
+
+def proposed(said):
+    """The lines of TOML in a message, and the command below them."""
+    block, command = re.search(r"\n\n(format = .*?)\n\n(nandlab trace info .*)\n", said, re.DOTALL).groups()
+    return block, shlex.split(command)[1:]
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -19,19 +35,19 @@ def test_a_table_of_ones_own_is_read_as_the_message_says(nandlab_command, tmp_pa
     path = write(tmp_path / name, TABLES[name])
     ended = nandlab_command("trace", "info", path)
     assert (ended.status, ended.out) == (2, "")
-    lines = re.findall(r"`((?:format|time_unit|columns) = .*?)`", ended.err)
-    assert lines[0] == 'format = "columns"'
-    sets = [word for line in lines for word in ("--set", line)]
-    found = nandlab_command("trace", "info", path, *sets, "--json").document
+    block, command = proposed(ended.err)
+    found = nandlab_command(*command, "--json").document
     rows = [line for line in TABLES[name].splitlines() if line[0].isdigit()]
     assert found["requests"] == len(rows)
     assert found["reads"] + found["writes"] == len(rows)
-    # The same lines in an experiment.
+    assert found["reads"] == 1
+    # The block as it is, at the end of an experiment's table.
     experiment = write(
-        tmp_path / "mine.toml",
-        "[workload.trace]\n" + f'path = "{name}"\n' + "\n".join(lines) + "\n[ftl.page]\n",
+        tmp_path / "mine.toml", f'[ftl.page]\n[workload.trace]\npath = "{name}"\n' + block + "\n"
     )
-    assert nandlab_command("run", experiment, "--json").document["host"]["requests"] == len(rows)
+    record = nandlab_command("run", experiment, "--json").document
+    assert record["host"]["requests"] == len(rows)
+    assert record["host"]["written_sectors"] == found["written_sectors"]
 
 
 def test_units_are_told_from_names_and_numbers(nandlab_command, tmp_path):
@@ -39,10 +55,78 @@ def test_units_are_told_from_names_and_numbers(nandlab_command, tmp_path):
         ("offsets.csv", "1", "1", "s"),
         ("blanks.txt", "512", "512", "us"),
         ("tabs.tsv", "512", "512", "ms"),
+        ("kilobytes.csv", "512", "1024", "ms"),
+        ("dates.csv", "512", "512", "date_time"),
     ):
         said = nandlab_command("trace", "info", write(tmp_path / name, TABLES[name])).err
-        assert f"address_unit_bytes = {address}, size_unit_bytes = {size}" in said
+        assert f"address_unit_bytes = {address}" in said and f"size_unit_bytes = {size}" in said
         assert f'time_unit = "{unit}"' in said
+
+
+def test_a_table_of_several_devices_is_never_mixed(nandlab_command, tmp_path):
+    """The first 50 lines are of one disk: what was looked at first does not say that there are two."""
+    lines = [f"{n},{n // 50},W,{8 * n},8\n" for n in range(100)]
+    for header in ("", "time,disk,op,lba,size\n"):
+        path = write(tmp_path / "disks.csv", header + "".join(lines))
+        _, command = proposed(nandlab_command("trace", "info", path).err)
+        assert len(nandlab_command(*command, "--json").document["devices"]) == 2
+        table = command[command.index("--set") :]
+        chosen = nandlab_command("trace", "info", path, *table, "--set", "device=1", "--json").document
+        assert chosen["requests"] == 50
+
+
+def test_a_table_in_the_place_of_an_experiment_is_answered_with_one(nandlab_command, tmp_path):
+    path = write(tmp_path / "mine.csv", TABLES["kilobytes.csv"])
+    ended = nandlab_command("run", path)
+    assert (ended.status, ended.out) == (2, "")
+    shown = ended.err[ended.err.index("[ftl.page]") : ended.err.index("\n\nWhat it then")]
+    experiment = write(tmp_path / "shown.toml", shown)
+    assert nandlab_command("run", experiment, "--json").document["host"]["requests"] == 2
+
+
+def test_names_above_a_known_format_are_passed_over_and_told(nandlab_command, tmp_path):
+    text = "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n"
+    text += "128166372003061629,hm,1,Read,512,512,1\n"
+    found = nandlab_command("trace", "info", write(tmp_path / "msr.csv", text), "--json").document
+    assert (found["format"], found["requests"]) == ("msr", 1)
+    assert any(
+        "the first line has names and was passed over: `Timestamp" in note for note in found["notices"]
+    )
+
+
+def test_files_that_are_no_text_are_named_with_what_to_do(nandlab_command, tmp_path):
+    text = TABLES["offsets.csv"]
+    frame = polars.DataFrame({"time": [1], "op": ["W"], "lba": [8], "size": [8]})
+    frame.write_parquet(tmp_path / "parquet.csv")
+    (tmp_path / "wide.csv").write_bytes(text.encode("utf-16"))
+    (tmp_path / "packed.csv").write_bytes(lzma.compress(text.encode()))
+    with zipfile.ZipFile(tmp_path / "zipped.csv", "w") as archive:
+        archive.writestr("a.csv", text)
+    for name, said in (
+        ("parquet.csv", "a Parquet file"),
+        ("wide.csv", "in UTF-16: write it in UTF-8"),
+        ("packed.csv", "packed with xz"),
+        ("zipped.csv", "a zip archive"),
+    ):
+        for options in ((), ("--format", "csv")):
+            ended = nandlab_command("trace", "info", tmp_path / name, *options)
+            assert ended.status == 2 and said in ended.err, ended
+
+
+def test_of_an_archive_of_several_one_is_chosen(nandlab_command, tmp_path):
+    (tmp_path / "one.csv").write_text("time_us,op,sector,sectors\n0,W,0,8\n")
+    (tmp_path / "7").write_text("time_us,op,sector,sectors\n0,W,0,8\n1,read,0,8\n")
+    for name, mode in (("both.tar", "w"), ("both.tgz", "w:gz")):
+        with tarfile.open(tmp_path / name, mode) as archive:
+            for member in ("one.csv", "7"):
+                archive.add(tmp_path / member, member)
+        ended = nandlab_command("trace", "info", tmp_path / name)
+        assert (ended.status, ended.out) == (2, "")
+        assert 'has 2 files, "one.csv", "7"' in ended.err and "workload.trace.member" in ended.err
+        for member, requests in (("one.csv", 1), ("7", 2)):
+            chosen = ("--set", f"member={member}", "--json")
+            found = nandlab_command("trace", "info", tmp_path / name, *chosen).document
+            assert found["requests"] == requests
 
 
 def test_a_trace_in_the_place_of_an_experiment_is_answered_with_one(nandlab_command, tmp_path):

@@ -306,3 +306,61 @@ def test_a_chart_of_altair_can_be_changed(result):
     chart = result.pictures()["ram"].themed("dark").properties(width=100)
     assert chart.to_dict()["config"]["background"] == "#14181e"
     assert "var(" not in json.dumps(chart.to_dict())
+
+
+def texts(spec, key):
+    """The values of a key at any depth of a chart."""
+    if isinstance(spec, dict):
+        for name, value in spec.items():
+            if name == key and not isinstance(value, dict | list):
+                yield value
+            yield from texts(value, key)
+    elif isinstance(spec, list):
+        for value in spec:
+            yield from texts(value, key)
+
+
+def test_numbers_on_axes_are_written_out(result):
+    """The format g writes 1,000 as 1e+3."""
+    drawn = [picture.chart.to_dict() for picture in pictures.of_run(result).values()]
+    rows = [
+        {"line": name, "panel": "", "requests": at, "value": 990 + at} for name in "ab" for at in range(9)
+    ]
+    drawn.append(compared.over_time(rows, ["a", "b"], None, [""], "free blocks").chart.to_dict())
+    formats = {form for spec in drawn for form in texts(spec.get("vconcat", spec), "format")}
+    # Shares under 1 % have no other short form.
+    assert {form for form in formats if "g" in form} <= {"~g"}
+    svg = pictures.over_time(experiment(device={"capacity": "64 MiB", "over_provisioning": 1.0}).run()).svg()
+    assert not re.search(r"\de\+\d", svg)
+
+
+def test_charts_of_the_course_begin_and_end_together(result):
+    charts = pictures.over_time(result).chart.to_dict()["vconcat"]
+    domains = [chart["encoding"]["x"]["scale"]["domain"] for chart in charts]
+    assert len(domains) == 3 and domains[0] == domains[1] == domains[2]
+    assert domains[0][1] == pytest.approx(result.time_us / 1e6, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("p50", "p90", "p99", "p999", "most"),
+    [
+        (100, 101, 102, 103, 104),
+        (10, 5e4, 5.1e4, 8e4, 1e5),
+        (10, 12, 900, 1000, 1e5),
+        (9e4, 9.1e4, 9.2e4, 9.3e4, 1e5),
+    ],
+)
+def test_labels_of_percentiles_do_not_overlap(p50, p90, p99, p999, most):
+    row = {"p50_us": p50, "p90_us": p90, "p99_us": p99, "p999_us": p999, "max_us": most}
+    reach = (10.0, 1e5)
+    width = pictures.WIDTH + 100
+    end = -math.inf
+    labels = pictures._labels(row, reach)
+    for us, words, side in labels:
+        at = math.log(us / reach[0]) / math.log(reach[1] / reach[0]) * width
+        length = pictures.LETTER * len(words)
+        start = at if side == "left" else at - length
+        assert start >= end and start + length <= width + 1, labels
+        end = start + length
+    said = [word for _, words, _ in labels for word in words.split(pictures.SEPARATOR)]
+    assert said == list(pictures.MARKED.values())

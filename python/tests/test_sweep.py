@@ -481,3 +481,11 @@ def test_progress_never_goes_back():
     nandlab.sweep(SMALL, VARY, progress=lambda *state: seen.append(state))
     assert seen[-1] == (8, 8, 1.0)
     assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+
+
+def test_a_sweep_is_shown_in_a_line():
+    found = nandlab.sweep(SMALL, VARY)
+    assert repr(found) == "<Sweep ftl.bast.log_blocks (4) x ftl.bast.victim (2): 8 points>"
+    shown = repr(found.points[0])
+    assert shown.startswith("<Point ftl.bast.log_blocks=1, ftl.bast.victim=lru: <Result waf ")
+    assert len(repr(found.points)) < 1500

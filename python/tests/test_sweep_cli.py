@@ -183,6 +183,16 @@ def test_a_point_that_cannot_run_leaves_the_others(nandlab_command, small, tmp_p
     assert "error: workload.trace.path=absent.csv: " in ended.err
     table = nandlab_command("sweep", path, "--vary", f"workload.trace.path={trace},absent.csv")
     assert "failed" in table.out
+    assert "every point failed" not in table.err
+
+
+def test_where_every_point_fails_that_is_said(nandlab_command, tmp_path):
+    text = SMALL.replace("[workload.uniform]\nrequests = 20000", '[workload.trace]\npath = "absent.csv"')
+    path = write(tmp_path / "trace.toml", text)
+    report = tmp_path / "report.html"
+    ended = nandlab_command("sweep", path, "--vary", "seed=1,2", "--report", report)
+    assert ended.status == 2 and "error: every point failed" in ended.err
+    assert ended.err.count("there is no such file") == 2 and not report.exists()
 
 
 # -- executors

@@ -105,3 +105,49 @@ def test_a_run_shows_the_format_and_refuses_mixed_devices(nandlab_command, tmp_p
         record = nandlab_command("run", experiment, "--set", f"workload.trace.{setting}", "--json").document
         assert record["host"]["requests"] == requests
         assert any('read as "spc"' in notice for notice in record["notices"])
+
+
+def test_a_trace_without_a_request_is_an_error_that_says_what_to_do(nandlab_command, tmp_path):
+    blkparse = SAMPLES / "blkparse"
+    empty = tmp_path / "empty.csv"
+    empty.write_text("time_us,op,sector,sectors\n", encoding="utf-8")
+    experiment = tmp_path / "a.toml"
+    experiment.write_text(
+        f'[workload.trace]\npath = "{blkparse}"\naction = "G"\n[ftl.page]\n', encoding="utf-8"
+    )
+    for arguments, said in (
+        (("trace", "info", blkparse, "--action", "G"), 'workload.trace.action = "I"'),
+        (("trace", "head", blkparse, "--action", "G"), "no record of the action G, but of I (1)"),
+        (("trace", "convert", blkparse, tmp_path / "b.csv", "--action", "G"), "--action I"),
+        (("run", experiment), 'workload.trace.action = "I"'),
+        (("trace", "info", empty), 'as "csv" it has not a single record'),
+    ):
+        ended = nandlab_command(*arguments)
+        assert (ended.status, ended.out) == (2, ""), ended
+        assert "there is no request in it" in ended.err and said in ended.err
+
+
+def test_an_empty_part_leaves_the_file_as_it_was(nandlab_command, spc, tmp_path):
+    out = tmp_path / "a.csv"
+    out.write_text("kept", encoding="utf-8")
+    for part in (("--skip", "9"), ("--from", "99")):
+        ended = nandlab_command("trace", "slice", spc, out, *part)
+        assert (ended.status, ended.out) == (2, "")
+        assert "no request is in this part" in ended.err and "4 requests in 3 s" in ended.err
+    assert out.read_text(encoding="utf-8") == "kept"
+
+
+def test_a_missing_file_is_named_with_its_argument(nandlab_command, tmp_path):
+    ended = nandlab_command("trace", "info", tmp_path / "absent")
+    assert ended.status == 2 and ended.err.startswith("error: FILE: File '")
+
+
+def test_a_device_may_be_called_like_a_number(nandlab_command, tmp_path):
+    experiment = tmp_path / "a.toml"
+    text = f'[workload.trace]\npath = "{SAMPLES / "spc"}"\naddresses = "compact"\n[ftl.page]\n'
+    experiment.write_text(text, encoding="utf-8")
+    for value in ("1", '"1"'):
+        chosen = ("--set", f"workload.trace.device={value}", "--json")
+        assert nandlab_command("run", experiment, *chosen).document["host"]["requests"] == 2
+    ended = nandlab_command("run", experiment, "--set", "workload.trace.device=true")
+    assert ended.status == 2 and "a name in quotes, or a whole number" in ended.err

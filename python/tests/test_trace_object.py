@@ -89,6 +89,12 @@ def test_what_is_wrong_is_an_error_with_its_place(tmp_path):
         nandlab.Trace(tmp_path / "absent.csv").info()
     with pytest.raises(nandlab.ConfigError, match="fromat"):
         nandlab.Trace(tmp_path / "bad.csv", fromat="spc").info()
+    for part in ({"count": -1}, {"skip": 1.5}, {"from_s": float("nan")}, {"to_s": "soon"}):
+        ((name, value),) = part.items()
+        with pytest.raises(nandlab.ConfigError, match=f"^{name} = {value!r}: expected a"):
+            nandlab.Trace(tmp_path / "bad.csv").frame(**part)
+    with pytest.raises(nandlab.ConfigError, match="count, from_s, to_s, not by until"):
+        nandlab.Trace(tmp_path / "bad.csv").convert(tmp_path / "c.csv", until=3)
     with pytest.raises(nandlab.ConfigError, match="given a set"):
         nandlab.Trace(tmp_path / "bad.csv", device={1})
 
@@ -99,3 +105,13 @@ def test_the_exceptions_are_a_tree():
         assert issubclass(error, nandlab.NandlabError)
         assert error.__doc__
     assert nandlab.NandlabError.__doc__
+
+
+def test_a_proposal_for_an_unknown_table_is_an_attribute(tmp_path):
+    unknown = nandlab.Trace(write(tmp_path / "own.csv", "when,op,lba,size\n1,W,8,8\n2,R,8,8\n"))
+    with pytest.raises(nandlab.TraceError) as caught:
+        unknown.info()
+    assert caught.value.proposal.startswith('format = "columns"\n')
+    with pytest.raises(nandlab.TraceError) as caught:
+        nandlab.Trace(tmp_path / "absent").info()
+    assert caught.value.proposal is None

@@ -77,13 +77,22 @@ pub struct TraceError {
     pub column: Option<usize>,
     /// The key of the experiment that names the trace, where the file as a whole is at fault.
     pub key: Option<String>,
+    /// Lines that may read a trace of no known format, and a command with them.
+    pub proposal: Option<String>,
 }
 
 impl fmt::Display for TraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = Escaped(f);
         place(&mut f, self.file.as_deref(), self.line, self.column)?;
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        // Its lines stay lines, so that they can be pasted.
+        let Some(proposal) = &self.proposal else { return Ok(()) };
+        f.0.write_str("\n")?;
+        proposal.lines().try_for_each(|line| {
+            f.0.write_str("\n")?;
+            f.write_str(line)
+        })
     }
 }
 
@@ -128,7 +137,12 @@ impl LabError {
             }
             WorkloadError::Record { file, line, column, message } => {
                 let (line, column) = (Some(line as usize), Some(column));
-                Self::Trace(Box::new(TraceError { message, file: Some(file), line, column, key: None }))
+                let file = Some(file);
+                Self::Trace(Box::new(TraceError { message, file, line, column, ..Default::default() }))
+            }
+            WorkloadError::Untold { file, message, proposal } => {
+                let (file, key) = (Some(file), Some(format!("workload.{name}.path")));
+                Self::Trace(Box::new(TraceError { message, file, key, proposal: Some(proposal), ..Default::default() }))
             }
             WorkloadError::File { file, message } => {
                 let key = Some(format!("workload.{name}.path"));

@@ -18,7 +18,8 @@ create_exception!(
     nandlab._native,
     TraceError,
     NandlabError,
-    "A trace is wrong or cannot be read. Attributes: file, line, column, key; None where they are not known."
+    "A trace is wrong or cannot be read. Attributes: file, line, column, key; None where they are not known. proposal: lines \
+     of TOML that may read a trace of no known format, and a command with them; None otherwise."
 );
 create_exception!(
     nandlab._native,
@@ -45,6 +46,7 @@ pub(crate) fn add_to(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<(
             class.setattr(attribute, py.None())?;
         }
     }
+    py.get_type::<TraceError>().setattr("proposal", py.None())?;
     py.get_type::<NandlabError>().setattr("result", py.None())?;
     // A panic becomes an exception with its place; nothing else may reach the terminal.
     panic::set_hook(Box::new(|info| {
@@ -68,7 +70,11 @@ pub(crate) fn raised(py: Python<'_>, error: &LabError) -> PyErr {
         .setattr("file", file)
         .and_then(|()| value.setattr("line", line))
         .and_then(|()| value.setattr("column", column))
-        .and_then(|()| value.setattr("key", key));
+        .and_then(|()| value.setattr("key", key))
+        .and_then(|()| match error {
+            LabError::Trace(at) => value.setattr("proposal", &at.proposal),
+            _ => Ok(()),
+        });
     set.err().unwrap_or(raised)
 }
 

@@ -34,6 +34,16 @@ pub enum WorkloadError {
         /// Why not.
         message: String,
     },
+    /// The format of a trace cannot be told, but it may be a table.
+    #[error("{file}: {message}\n\n{proposal}")]
+    Untold {
+        /// The trace, as it was named.
+        file: String,
+        /// What is known of it.
+        message: String,
+        /// Lines of TOML that would read it, and the command with them.
+        proposal: String,
+    },
     /// The addresses do not fit the device.
     #[error("{}", too_small(file, *needed, *device, "give it a larger device", ways_out))]
     TooSmall {

@@ -6,7 +6,7 @@ mod support;
 
 use nandlab_block::Op;
 use nandlab_workload::trace::{
-    Action, Column, ColumnOptions, Config, FormatName, OnError, Output, OutputFormat, Unsorted, FORMATS,
+    Action, Column, ColumnOptions, Config, DeviceColumns, FormatName, OnError, Output, OutputFormat, Unsorted, FORMATS,
 };
 use nandlab_workload::WorkloadError;
 use std::path::Path;
@@ -206,6 +206,41 @@ fn another_action_of_a_block_trace_can_be_chosen() {
 }
 
 #[test]
+fn without_the_action_that_is_a_request_the_others_are_named() {
+    let base = samples();
+    for (name, action, said) in
+        [("blkparse", Action::G, "with workload.trace.action = \"I\""), ("wiscsee", Action::Q, "but of D (")]
+    {
+        let config = Config { action: Some(action), ..Config::new(name) };
+        let summary = config.summary(&base, &|_| true).unwrap();
+        let error = config.check_requests(&base, &summary).unwrap_err().to_string();
+        assert!(
+            error.contains("there is no request in it: it has no record of the action") && error.contains(said),
+            "{error}"
+        );
+    }
+    let config = Config::new("blkparse");
+    let summary = config.summary(&base, &|_| true).unwrap();
+    assert_eq!(config.check_requests(&base, &summary), Ok(()));
+}
+
+#[test]
+fn names_above_the_columns_are_passed_over_and_told() {
+    let folder = Folder::new("names");
+    for sample in
+        all().iter().filter(|sample| !matches!(sample.name, "vscsi" | "csv" | "columns" | "fio" | "fio2" | "pixel"))
+    {
+        let text = std::fs::read_to_string(samples().join(sample.name)).unwrap();
+        folder.write("file", format!("one, two, three, four\r\n{text}").as_bytes());
+        let config = Config { path: "file".into(), ..sample.config.clone() };
+        assert_eq!(rows(&config, &folder.path).unwrap(), sample.rows, "{}", sample.name);
+        let records = config.records(&folder.path).unwrap();
+        let said = "the first line has names and was passed over: `one, two, three, four`";
+        assert!(records.notices().contains(&said.to_owned()), "{}", sample.name);
+    }
+}
+
+#[test]
 fn columns_say_what_they_miss() {
     let folder = Folder::new("columns");
     folder.write("file", b"when;kind;lba;blocks;disk\n0.5;write;10;2;x\n");
@@ -226,6 +261,12 @@ fn columns_say_what_they_miss() {
         columns.time = None;
     });
     assert_eq!(numbered, Ok(vec![row(0, 'W', 80, 16, "x")]));
+    let named = with(&|columns| {
+        columns.device = Some(DeviceColumns::Several(vec![Column::Name("kind".into()), Column::Number(5)]));
+    });
+    assert_eq!(named, Ok(vec![row(500, 'W', 80, 16, "write,x")]));
+    let error = with(&|columns| columns.device = Some(DeviceColumns::One(Column::Number(6)))).unwrap_err();
+    assert!(error.contains("expected a device, found the end of the line"), "{error}");
     let config = Config { format: FormatName::Columns, ..Config::new("file") };
     assert!(rows(&config, &folder.path).unwrap_err().to_string().contains("it needs the table"));
 }

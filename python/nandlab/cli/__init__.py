@@ -142,7 +142,8 @@ def _sentence(error: click.ClickException) -> str:
         and not isinstance(error, click.MissingParameter)
         and error.param
     ):
-        named = error.param.metavar if isinstance(error.param, click.Argument) else error.param.opts[0]
+        is_argument = isinstance(error.param, click.Argument)
+        named = (error.param.metavar or str(error.param.name).upper()) if is_argument else error.param.opts[0]
         return f"{named}: {error.message}"
     said = error.format_message().rstrip(".")
     # Click ends a hint with a question mark and a full stop.

@@ -52,7 +52,8 @@ def _sizes(sizes: dict[str, Any]) -> list[str]:
     trace = sizes["trace"]
     if trace is not None:
         lines.append(
-            f"trace: {trace['requests']:,} requests; {trace['reads']:,} reads, {trace['writes']:,} writes, "
+            f"trace: {units.plural(trace['requests'], 'request')}; "
+            f"{units.plural(trace['reads'], 'read')}, {units.plural(trace['writes'], 'write')}, "
             f"{trace['trims']:,} trims, {trace['flushes']:,} flushes"
         )
         lines.append(

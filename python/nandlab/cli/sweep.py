@@ -280,6 +280,8 @@ def _say_end(found: Sweep, output: str | None) -> None:
             say(f"error: {_name(point)}: {point.result.stopped.message}")
     if found.reused:
         say(f"{found.reused} of {len(found.points)} points were finished before, and did not run again")
+    if not found.stopped and all(point.record is None for point in found.points):
+        say("error: every point failed, and there is nothing to compare: the errors above say why")
     if found.stopped:
         done = sum(point.record is not None for point in found.points)
         kept = (

@@ -206,7 +206,7 @@ def _writes_a_trace(function: Callable[..., None]) -> Callable[..., None]:
 def _write(
     file: str, output: str, to: str | None, as_json: bool, part: dict[str, Any], given: dict[str, Any]
 ) -> None:  # noqa: PLR0913 - what two commands share
-    from nandlab import trace_file
+    from nandlab import trace_file, units
 
     options = _options(given)
     done = interruptible(
@@ -215,7 +215,7 @@ def _write(
     if as_json:
         print_json(done)
         return
-    click.echo(f"{output}: {done['requests']:,} requests, from {done['from']} to {done['to']}")
+    click.echo(f"{output}: {units.plural(done['requests'], 'request')}, from {done['from']} to {done['to']}")
     for dropped in done["dropped"]:
         click.echo(f"dropped: {dropped}")
     for notice in done["notices"]:

@@ -24,26 +24,42 @@ def refuse_trace(path: str) -> None:
         return
     try:
         found = trace_file.head(path, ["side_by_side=true"], {"count": 1})
-    except _native.NandlabError as error:
+    except _native.TraceError as error:
+        if error.proposal is None:
+            raise click.UsageError(_neither(path, error)) from None
+        block, command = error.proposal.split("\n\n")
         raise click.UsageError(
-            f"{path} is no experiment, which is a TOML file; and as a trace: {error}"
+            f"{path} is no experiment, which is a TOML file such as the one below. If it is a trace, it "
+            f"is of no known format: check units and operations.\n\n{_experiment(path)}\n{block}\n\n"
+            f"What it then holds is said by\n\n{command}\n\nwhich reads it in the same way"
         ) from None
+    except _native.NandlabError as error:
+        raise click.UsageError(_neither(path, error)) from None
+    raise click.UsageError(
+        f"{path} is a trace (format {found['format']}), not an experiment, which is a file such as this:\n\n"
+        + _experiment(path)
+        + f"\n\n`nandlab trace info {path}` says what the trace holds"
+    )
+
+
+def _neither(path: str, error: Exception) -> str:
+    return f"{path} is no experiment, which is a TOML file; and as a trace: {error}"
+
+
+def _experiment(path: str) -> str:
+    """An experiment that replays the trace; its last table is that of the trace."""
     lines = [
-        "[workload.trace]",
-        f"path = {_quoted(path)}",
-        'addresses = "compact"',
-        "side_by_side = true",
-        "",
         "[ftl.page]",
         "",
         "[device]",
         'capacity = "1 GiB"',
+        "",
+        "[workload.trace]",
+        f"path = {_quoted(path)}",
+        'addresses = "compact"',
+        "side_by_side = true",
     ]
-    raise click.UsageError(
-        f"{path} is a trace (format {found['format']}), not an experiment, which is a file such as this:\n\n"
-        + "\n".join(lines)
-        + f"\n\n`nandlab trace info {path}` says what the trace holds"
-    )
+    return "\n".join(lines)
 
 
 def _quoted(path: str) -> str:

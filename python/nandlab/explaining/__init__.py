@@ -36,6 +36,10 @@ class Trial:
     gain: float | None
     """The part of what is measured that it saved; negative where it cost more."""
 
+    def __repr__(self) -> str:
+        came_to = self.error if self.gain is None else f"gain {self.gain:.1%}"
+        return f"<Trial {self.change.what}: {came_to}>"
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -57,6 +61,11 @@ class Explanation:
         gains = [each for each in self.trials if each.gain is not None and each.gain >= GAIN]
         return max(gains, key=lambda each: each.gain or 0.0, default=None)
 
+    def __repr__(self) -> str:
+        best = "no change helped" if self.best is None else f"best {self.best!r}"
+        told = "no change was run" if not self.trials else best
+        return f"<Explanation of {self.case.result!r}, less {self.case.measure}: {told}>"
+
     def text(self) -> str:
         """All of it in words."""
         from nandlab.explaining.words import text
@@ -73,7 +82,7 @@ class Explanation:
 def explain(  # noqa: PLR0913 - one for each option of the command
     result: Result | Mapping[str, Any],
     *,
-    base: str | os.PathLike[str] = ".",
+    base: str | os.PathLike[str] | None = None,
     less: Measure | None = None,
     tries: int = TRIES,
     name: str = "the record",
@@ -87,7 +96,8 @@ def explain(  # noqa: PLR0913 - one for each option of the command
 
     Args:
         result: A result, or the record that `nandlab run --json` printed.
-        base: The folder that relative paths in its experiment start from.
+        base: The folder that relative paths in its experiment start from; that of the experiment where this
+            process ran it, or else the current one.
         less: What is to be less: "time" or "erases"; the time unless given, or erases where none was kept.
         tries: Changes that are run at most; 0: none.
         name: What errors call the record.
@@ -108,6 +118,8 @@ def explain(  # noqa: PLR0913 - one for each option of the command
 
     """
     record = result.to_dict() if isinstance(result, Result) else result
+    if base is None:
+        base = (result.folder if isinstance(result, Result) else None) or "."
     case = case_of(record, less, name)
     found = _changes(case, name)
     notes = _notes(case)

@@ -136,8 +136,8 @@ def over_time(
             y=alt.Y(
                 "value:Q",
                 title=title,
-                scale=alt.Scale(type="log") if wide else alt.Scale(zero=title.startswith("free")),
-                axis=alt.Axis(format=",~g", tickCount=6),
+                scale=alt.Scale(type="log", nice=False) if wide else alt.Scale(zero=title.startswith("free")),
+                axis=alt.Axis(format=",~r", tickCount=6),
             ),
             color=colour("line", names, line_title, legend=legend),
             strokeDash=alt.StrokeDash("line:N", sort=names, title=line_title, scale=dashes, legend=legend),
@@ -162,7 +162,7 @@ def lifetime(rows: Rows, designs: Sequence[str], panels: Sequence[str]) -> Pictu
     """
     y = rows_of("design", designs)
     title = "host writes until the endurance is reached (GB): first block, mean of the blocks"
-    axis = alt.Axis(format=",~g", tickCount=6)
+    axis = alt.Axis(format=",~r", tickCount=6)
     scale = alt.Scale(type="log", nice=False, padding=12)
     x = alt.X("first:Q", title=title, axis=axis, scale=scale)
     spans = _rows_chart().mark_rule(color=COLOURS[5], strokeWidth=5).encode(y=y, x=x, x2="even:Q")

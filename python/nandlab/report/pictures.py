@@ -67,7 +67,7 @@ def log_time(title: str) -> dict[str, Any]:
     return {
         "title": title,
         "scale": alt.Scale(type="log", nice=False, padding=12),
-        "axis": alt.Axis(tickCount=8, labelExpr=theme.TIME_LABELS),
+        "axis": alt.Axis(tickCount=8, labelExpr=theme.TIME_LABELS, labelSeparation=8),
     }
 
 
@@ -127,8 +127,9 @@ def _heat(cells: pl.DataFrame, title: str) -> Chart:
 
 
 MARKED = {"p50_us": "p50", "p90_us": "p90", "p99_us": "p99", "p999_us": "p99.9", "max_us": "longest"}
-LETTER = 6.4
+LETTER = 6.0
 """Pixels of a letter of a label, about."""
+SEPARATOR = " · "
 
 
 def latency(result: Result) -> Picture | None:
@@ -178,32 +179,38 @@ def _distribution(
                 align=align, dx=4 if align == "left" else -4, dy=-6, baseline="bottom"
             )
             layers.append(text.encode(x=alt.X("us:Q", **x), y=alt.value(0), text="words:N"))
-    title = alt.Title(f"{row['request']}: {units.count(row['count'])} requests", offset=16)
+    title = alt.Title(f"{row['request']}: {units.plural(row['count'], 'request')}", offset=16)
     return alt.layer(*layers, width=WIDTH + 100, height=110, title=title)
 
 
 def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float, str, str]]:
     """Where which words stand, and on which side of their rule; those that would overlap stand together."""
     span = math.log(reach[1] / reach[0])
-    found: list[tuple[float, str, str]] = []
-    end = -math.inf
-    for name, words in MARKED.items():
-        at = math.log(max(row[name], reach[0]) / reach[0]) / span * (WIDTH + 100)
-        room = LETTER * len(words) + 12
-        # The last label may have no room to its right.
-        side = "left" if at + room < WIDTH + 100 else "right"
-        start = at if side == "left" else at - room
-        if found and start < end:
-            us, before, side = found[-1]
-            words = f"{before} · {words}"
-            end += LETTER * len(words) - LETTER * len(before) if side == "left" else 0
-            if side == "left" and end > WIDTH + 100:
-                us, side, end = max(row[name], reach[0]), "right", at
-            found[-1] = (us, words, side)
-        else:
-            found.append((max(row[name], reach[0]), words, side))
-            end = start + room
-    return found
+    width = WIDTH + 100
+    groups = [([max(row[name], reach[0])], [words]) for name, words in MARKED.items()]
+
+    def place(group: tuple[list[float], list[str]]) -> tuple[float, float, str]:
+        """Where the words of a group start and end, in pixels, and on which side of which of its rules."""
+        first, last = (math.log(us / reach[0]) / span * width for us in (group[0][0], group[0][-1]))
+        room = LETTER * len(SEPARATOR.join(group[1])) + 8
+        # Those at the right end have no room there.
+        return (first, first + room, "left") if first + room < width else (last - room, last, "right")
+
+    at = 0
+    while at + 1 < len(groups):
+        if place(groups[at])[1] <= place(groups[at + 1])[0]:
+            at += 1
+            continue
+        groups[at : at + 2] = [
+            (groups[at][0] + groups[at + 1][0], groups[at][1] + groups[at + 1][1]),
+        ]
+        # A longer label may meet the one before it.
+        at = max(at - 1, 0)
+    sides = [place(group)[2] for group in groups]
+    return [
+        (values[0] if side == "left" else values[-1], SEPARATOR.join(words), side)
+        for (values, words), side in zip(groups, sides, strict=True)
+    ]
 
 
 def tail(result: Result) -> Picture | None:
@@ -259,16 +266,19 @@ def over_time(result: Result) -> Picture | None:
     if frame.height < 2:
         return None
     timed = result.time_us is not None
+    written = gathered(result, by_writes=True)
+    along = "time_s" if timed else "requests"
+    # One below the other, the same moment stands at the same place.
+    end = max(float(each[along].max() or 0) for each in (frame, written))  # type: ignore[arg-type] # numbers
     x = alt.X(
-        "time_s:Q" if timed else "requests:Q",
+        f"{along}:Q",
         title="simulated time (s)" if timed else "host requests",
         axis=alt.Axis(format=",~r", tickCount=6),
-        scale=alt.Scale(nice=False),
+        scale=alt.Scale(nice=False, domain=[0, end]),
     )
     parts = []
     if timed:
         parts.append(_throughput(frame, x))
-    written = gathered(result, by_writes=True)
     if written.height > 1:
         parts.append(_course(written, x, "waf", "WAF (ratio)", 1))
     parts.append(_course(frame, x, "free_blocks", f"free blocks (of {result.device.blocks:,})", 2))
@@ -285,9 +295,7 @@ def _course(frame: pl.DataFrame, x: alt.X, field: str, title: str, at: int) -> C
     values = frame[field]
     spread = float(values.max()) > 20 * max(float(values.min()), 1e-9) > 0  # type: ignore[arg-type] # numbers
     scale = alt.Scale(type="log") if spread and field == "waf" else alt.Scale(zero=field == "free_blocks")
-    y = alt.Y(
-        f"{field}:Q", title=title, scale=scale, axis=alt.Axis(format=",~g" if spread else ",~r", tickCount=4)
-    )
+    y = alt.Y(f"{field}:Q", title=title, scale=scale, axis=alt.Axis(format=",~r", tickCount=4))
     chart = alt.Chart(frame, width=WIDTH + 100, height=120)
     return chart.mark_line(color=COLOURS[at]).encode(x=x, y=y)
 
@@ -324,7 +332,7 @@ def wear(result: Result) -> Picture | None:
         parts.append(_counted(result.blocks.histogram, "valid pages of a block in use", 2))
     words = (
         f"P/E cycles: least {result.wear.min}, mean {result.wear.mean:.2f}, most {result.wear.max}, "
-        f"standard deviation {result.wear.stddev:.2f}. {result.blocks.free:,} blocks are free."
+        f"standard deviation {result.wear.stddev:.2f}. {units.plural(result.blocks.free, 'block')} free."
     )
     return Picture(alt.hconcat(*parts, spacing=24), words)
 

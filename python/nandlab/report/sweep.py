@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nandlab import summary
+from nandlab import summary, units
 from nandlab.new_file import write_whole
 from nandlab.report import charts, html, parts
 from nandlab.report.sweep_charts import Layout, pictures, require_altair
@@ -60,7 +60,7 @@ def sweep_page(found: Sweep, command: str | None) -> str:
     )
     return html.page(
         f"Sweep over {keys}",
-        f"{len(found.points)} points. Workload: {workload}. nandlab {results[0].version}.",
+        f"{units.plural(len(found.points), 'point')}. Workload: {workload}. nandlab {results[0].version}.",
         [
             _warning(found),
             html.tiles(_best(layout)),

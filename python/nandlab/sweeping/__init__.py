@@ -62,7 +62,14 @@ class Point:
     @cached_property
     def result(self) -> Result | None:
         """The result; None where there is none."""
-        return None if self.record is None else Result(self.record)
+        if self.record is None:
+            return None
+        return Result(self.record, os.path.abspath(self.experiment.folder))  # noqa: PTH100 - `..` stays what it is
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{key}={text}" for key, text in zip(self.values, self.texts, strict=True))
+        state = self.error or ("no result" if self.result is None else repr(self.result))
+        return f"<Point {values}: {state}>"
 
 
 @dataclass(frozen=True)
@@ -96,6 +103,12 @@ class Sweep:
         given = [at for at, axis in enumerate(self.axes) if axis.is_given()]
         groups = [tuple(point.texts[at] for at in given) for point in self.points]
         return fronts([self.figures(point) for point in self.points], self.goals, groups)
+
+    def __repr__(self) -> str:
+        axes = " x ".join(f"{axis.key} ({len(axis.values)})" for axis in self.axes)
+        failed = sum(point.error is not None for point in self.points)
+        told = (", stopped" if self.stopped else "") + (f", {failed} failed" if failed else "")
+        return f"<Sweep {axes}: {len(self.points)} point{'s' * (len(self.points) != 1)}{told}>"
 
     def figures(self, point: Point) -> list[float | None]:
         """The goals of a point, in their order."""

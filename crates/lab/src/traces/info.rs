@@ -221,15 +221,9 @@ pub fn info(config: &Config, base: &Path, options: InfoOptions, watch: Watch<'_>
     let mut look = Look::new(page / SECTOR);
     let mut records = config.records(base).map_err(explained)?;
     let summary = Summary::of(&mut records, watch, |request, device| look.add(request, device)).map_err(explained)?;
-    if summary.requests == 0 {
-        // The same as a run would say.
-        config.check_devices(base, &summary).map_err(explained)?;
-    }
-    let pictures = if options.pictures && summary.requests > 0 {
-        Some(pictures(config, base, &summary, &look, watch)?)
-    } else {
-        None
-    };
+    // The same as a run would say.
+    config.check_requests(base, &summary).map_err(explained)?;
+    let pictures = options.pictures.then(|| pictures(config, base, &summary, &look, watch)).transpose()?;
     let info = described(config, base, summary, &look, pictures);
     Ok(serde_json::to_string(&info).expect("what a trace holds has text keys and finite numbers only"))
 }

@@ -144,6 +144,10 @@ pub fn head(config: &Config, base: &Path, part: &Part) -> Result<String, LabErro
             device: String::from_utf8_lossy(selected.records.device_name(device)).into_owned(),
         });
     }
+    if selected.seen == 0 {
+        let summary = config.summary(base, &|_| true).map_err(explained)?;
+        config.check_requests(base, &summary).map_err(explained)?;
+    }
     let (format, notices) = (selected.records.format(), selected.records.notices());
     Ok(serde_json::json!({ "format": format, "requests": rows, "notices": notices }).to_string())
 }
@@ -170,7 +174,8 @@ struct Converted {
 /// Writes a part of a trace into the file `to`, packed with gzip where `is_gzip`; what was done, as JSON.
 ///
 /// # Errors
-/// [`LabError`]: the options, the file, a record, or `to` cannot be written; then it may be there in part.
+/// [`LabError`]: the options, the file, a record, a part without a request; or `to` cannot be written, which then may be
+/// there in part.
 pub fn convert(
     config: &Config,
     base: &Path,
@@ -179,23 +184,32 @@ pub fn convert(
     watch: Watch<'_>,
 ) -> Result<String, LabError> {
     let (path, format, is_gzip) = to;
-    let io = |error: std::io::Error| LabError::Io(format!("{} cannot be written: {error}", path.display()));
+    // The caller knows the name that people gave it.
+    let io = |error: std::io::Error| LabError::Io(format!("the new trace cannot be written: {error}"));
     let stopped = || explained(WorkloadError::Stopped);
     // The devices stand at the head of some formats.
     let mut records = config.records(base).map_err(explained)?;
     let summary = Summary::of(&mut records, watch, |_, _| {}).map_err(explained)?;
     let names: Vec<Vec<u8>> =
         (0..summary.devices.len() as u32).map(|number| records.device_name(number).to_vec()).collect();
+    config.check_requests(base, &summary).map_err(explained)?;
+    let mut selected = Selected::new(config, base, part)?;
+    let mut next = selected.next()?;
+    if next.is_none() {
+        let span_s = (summary.last_ns - summary.first_ns) as f64 / 1e9;
+        let what = format!("the trace has {} requests in {span_s} s", summary.requests);
+        return Err(wrong(format!("no request is in this part, and nothing was written: {what}")));
+    }
     let file = BufWriter::with_capacity(1 << 18, File::create(path).map_err(io)?);
     let sink: Box<dyn Write> =
         if is_gzip { Box::new(GzEncoder::new(file, Compression::default())) } else { Box::new(file) };
     let mut output = Output::new(format, sink, &names).map_err(io)?;
-    let mut selected = Selected::new(config, base, part)?;
-    while let Some((request, device)) = selected.next()? {
+    while let Some((request, device)) = next {
         if selected.given % (1 << 16) == 1 && !watch(selected.given) {
             return Err(stopped());
         }
         output.write(&request, selected.records.device_name(device)).map_err(io)?;
+        next = selected.next()?;
     }
     let (mut sink, dropped) = output.finish().map_err(io)?;
     sink.flush().map_err(io)?;

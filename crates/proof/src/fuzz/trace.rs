@@ -12,8 +12,8 @@ use super::sentence;
 use nandlab_block::{Op, Request};
 use nandlab_nand::Origin;
 use nandlab_workload::trace::{
-    Addresses, Column, ColumnOptions, Config, Format, FormatName, Frame, Line, Malformed, OnError, ReaderOptions,
-    Separator, FORMATS,
+    Addresses, Column, ColumnOptions, Config, DeviceColumns, Format, FormatName, Frame, Line, Malformed, OnError,
+    ReaderOptions, Separator, FORMATS,
 };
 use nandlab_workload::{Options, Setting, WorkloadError};
 use std::cell::RefCell;
@@ -57,7 +57,7 @@ fn columns() -> ColumnOptions {
         op: Column::Number(2),
         address: Column::Number(3),
         size: Column::Name("n".to_owned()),
-        device: Some(Column::Number(5)),
+        device: Some(DeviceColumns::Several(vec![Column::Number(5), Column::Number(6)])),
         separator: Separator::Comma,
         header: true,
         address_unit_bytes: 4096,
@@ -160,11 +160,11 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
         return None;
     }
     // Reads and writes of 1 GiB, trims of 1 TiB.
-    let (op, longest) = match fields[1] {
-        "R" => (Op::Read, 1 << 21),
-        "W" => (Op::Write, 1 << 21),
-        "T" => (Op::Trim, 1 << 31),
-        "F" => (Op::Flush, 1 << 21),
+    let (op, longest) = match fields[1].to_ascii_lowercase().as_str() {
+        "r" | "read" => (Op::Read, 1 << 21),
+        "w" | "write" => (Op::Write, 1 << 21),
+        "t" | "trim" => (Op::Trim, 1 << 31),
+        "f" | "flush" => (Op::Flush, 1 << 21),
         _ => return None,
     };
     let (sector, sectors) = (number(fields[2], 1 << 49)?, number(fields[3], longest)?);
@@ -248,5 +248,9 @@ fn play_file(folder: &Path, config: &Config, sectors: u64) {
 }
 
 fn refused(error: &WorkloadError) {
+    if let WorkloadError::Untold { file, message, proposal } = error {
+        assert!(proposal.lines().all(|line| !line.contains(char::is_control)), "{proposal:?}");
+        return sentence(&format!("{file}: {message}"), 0);
+    }
     sentence(&error.to_string(), 0);
 }

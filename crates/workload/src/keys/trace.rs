@@ -50,7 +50,7 @@ impl KeyOptions for Config {
     fn open(&self, setting: &KeySetting<'_>) -> Result<Box<dyn KeyWorkload>, WorkloadError> {
         self.check()?;
         let file = setting.base.join(&self.path);
-        let lines = Lines::open(&file).map_err(|error| unreadable(&file, &error))?;
+        let lines = Lines::open(&file, None).map_err(|error| unreadable(&file, &error))?;
         let mut trace = Trace {
             file,
             lines,

@@ -23,6 +23,10 @@ impl Format for Alibaba {
         Ok(line.trim_ascii_end() == b"device_id,opcode,offset,length,timestamp")
     }
 
+    fn names(&self) -> Option<&'static [&'static str]> {
+        Some(&["dev|volume", "op|rw|type", "offset", "length|size|bytes", "time"])
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         let mut fields = Fields::new(line);

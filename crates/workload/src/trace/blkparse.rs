@@ -44,12 +44,45 @@ impl Action {
 pub struct Blkparse {
     action: u8,
     unit: TimeUnit,
+    seen: SeenActions,
+}
+
+/// How often each action of a letter was met.
+#[derive(Debug, Default)]
+pub(crate) struct SeenActions([u64; 26]);
+
+impl SeenActions {
+    #[inline]
+    pub(crate) fn add(&mut self, action: u8) {
+        if let Some(count) = self.0.get_mut(usize::from(action.wrapping_sub(b'A'))) {
+            *count += 1;
+        }
+    }
+
+    /// What to do where no record was of the action `chosen`.
+    pub(crate) fn advice(&self, chosen: u8) -> Option<String> {
+        let count = |letter: u8| self.0[usize::from(letter - b'A')];
+        let chosen_letter = char::from(chosen);
+        if count(chosen) > 0 {
+            return Some(format!("its records of the action {chosen_letter} hold no read, write, discard or flush"));
+        }
+        let known = [Action::Q, Action::G, Action::I, Action::D, Action::C].map(Action::letter);
+        let there: Vec<u8> = known.into_iter().filter(|&letter| count(letter) > 0).collect();
+        let listed: Vec<String> =
+            there.iter().map(|&letter| format!("{} ({})", char::from(letter), count(letter))).collect();
+        let first = char::from(*there.first()?);
+        let listed = listed.join(", ");
+        Some(format!(
+            "it has no record of the action {chosen_letter}, but of {listed}: with workload.trace.action = \"{first}\" \
+             (`--action {first}` of `nandlab trace`) those are the requests"
+        ))
+    }
 }
 
 impl Blkparse {
     pub(crate) fn new(options: &ReaderOptions) -> Self {
         let action = options.action.unwrap_or(Action::C).letter();
-        Self { action, unit: options.time_unit(TimeUnit::S) }
+        Self { action, unit: options.time_unit(TimeUnit::S), seen: SeenActions::default() }
     }
 }
 
@@ -81,11 +114,18 @@ impl Format for Blkparse {
             fields.at = at;
             return Err(fields.unexpected("action, a letter such as Q, D or C"));
         }
+        if let [letter] = action {
+            self.seen.add(*letter);
+        }
         if action != [self.action] {
             return Ok(Line::Other);
         }
         fields.blank("rwbs")?;
         self.transfer(fields, time, device)
+    }
+
+    fn no_request(&self) -> Option<String> {
+        self.seen.advice(self.action)
     }
 
     fn others(&self) -> &'static str {

@@ -2,8 +2,10 @@
 //!
 //! `[workload.trace.columns]` says where the time, the operation, the address, the size and the device stand, by the
 //! names in the first line or by numbers from 1, what separates them, and how many bytes a unit of the address and of the
-//! size has. `time_unit` is that of the times, microseconds unless it is set; without a column of times all are 0. Quotes
-//! around a field are taken off; a separator inside them still separates. Lines that start with `#` are passed over.
+//! size has. `time_unit` is that of the times, microseconds unless it is set, `date_time` for dates such as
+//! `2024-05-31 12:30:00.25`; without a column of times all are 0. Several columns may name the device together. Addresses
+//! and sizes may be hexadecimal (`0x1f00`), end in `.0`, or name a unit of 1024 bytes (`4K`, `1MiB`). Quotes around a field
+//! are taken off; a separator inside them still separates. Lines that start with `#` are passed over.
 
 use super::fields::{in_bytes, shown, Columns as Places, Fields, TimeUnit};
 use super::format::{Format, Line, Malformed, ReaderOptions};
@@ -19,6 +21,25 @@ pub enum Column {
     Number(u32),
     /// As the first line has it.
     Name(String),
+}
+
+/// The columns that together name the device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum DeviceColumns {
+    /// One column has the name.
+    One(Column),
+    /// The name is what stands in these, with commas between.
+    Several(Vec<Column>),
+}
+
+impl DeviceColumns {
+    fn columns(&self) -> &[Column] {
+        match self {
+            Self::One(column) => std::slice::from_ref(column),
+            Self::Several(columns) => columns,
+        }
+    }
 }
 
 /// What stands between two columns.
@@ -49,9 +70,9 @@ pub struct ColumnOptions {
     pub address: Column,
     /// How long it is.
     pub size: Column,
-    /// The device.
+    /// The device: a column, or a list of columns such as the host and its disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<Column>,
+    pub device: Option<DeviceColumns>,
     /// What stands between two columns.
     #[serde(default)]
     pub separator: Separator,
@@ -103,19 +124,29 @@ fn flush() -> Vec<String> {
 }
 
 impl ColumnOptions {
-    fn wanted(&self) -> [Option<&Column>; 5] {
-        [self.time.as_ref(), Some(&self.op), Some(&self.address), Some(&self.size), self.device.as_ref()]
+    fn wanted(&self) -> [Option<&Column>; 4] {
+        [self.time.as_ref(), Some(&self.op), Some(&self.address), Some(&self.size)]
+    }
+
+    fn devices(&self) -> &[Column] {
+        self.device.as_ref().map_or(&[], DeviceColumns::columns)
     }
 
     fn has_header(&self) -> bool {
-        self.header || self.wanted().into_iter().flatten().any(|column| matches!(column, Column::Name(_)))
+        let mut columns = self.wanted().into_iter().flatten().chain(self.devices());
+        self.header || columns.any(|column| matches!(column, Column::Name(_)))
     }
 
     pub(crate) fn check(&self) -> Result<(), WorkloadError> {
-        for (key, column) in KEYS.iter().zip(self.wanted()) {
+        let named = KEYS.into_iter().zip(self.wanted()).chain(self.devices().iter().map(|one| ("device", Some(one))));
+        for (key, column) in named {
             if column == Some(&Column::Number(0)) {
                 return Err(WorkloadError::option(&format!("columns.{key}"), &0, "columns are numbered from 1"));
             }
+        }
+        if self.devices().len() > MAX_DEVICE_COLUMNS {
+            let why = format!("a device is named by at most {MAX_DEVICE_COLUMNS} columns");
+            return Err(WorkloadError::option("columns.device", &format!("{} columns", self.devices().len()), why));
         }
         for (key, unit) in [("address_unit_bytes", self.address_unit_bytes), ("size_unit_bytes", self.size_unit_bytes)]
         {
@@ -128,26 +159,36 @@ impl ColumnOptions {
     }
 }
 
-const KEYS: [&str; 5] = ["time", "op", "address", "size", "device"];
+const KEYS: [&str; 4] = ["time", "op", "address", "size"];
+
+const MAX_DEVICE_COLUMNS: usize = 4;
 
 /// The reader of one line.
 #[derive(Debug)]
 pub struct Columns {
     options: Option<Box<ColumnOptions>>,
     unit: TimeUnit,
-    /// Where the five columns stand, from 0; `usize::MAX` for one that is not there.
-    at: [usize; 5],
+    /// Where the four columns stand, from 0; `usize::MAX` for one that is not there.
+    at: [usize; 4],
+    /// Where those of the device stand, and what they say together on the line before.
+    devices: Vec<usize>,
+    device: Vec<u8>,
 }
 
 impl Columns {
     pub(crate) fn new(options: &ReaderOptions) -> Self {
-        let at = options.columns.as_ref().map_or([usize::MAX; 5], |columns| {
-            columns.wanted().map(|column| match column {
-                Some(&Column::Number(number)) => (number as usize).wrapping_sub(1),
-                _ => usize::MAX,
-            })
-        });
-        Self { options: options.columns.clone(), unit: options.time_unit(TimeUnit::Us), at }
+        let place = |column: &Column| match *column {
+            Column::Number(number) => (number as usize).wrapping_sub(1),
+            Column::Name(_) => usize::MAX,
+        };
+        let columns = options.columns.as_ref();
+        Self {
+            at: columns.map_or([usize::MAX; 4], |columns| columns.wanted().map(|one| one.map_or(usize::MAX, place))),
+            devices: columns.map_or_else(Vec::new, |columns| columns.devices().iter().map(place).collect()),
+            device: Vec::new(),
+            options: options.columns.clone(),
+            unit: options.time_unit(TimeUnit::Us),
+        }
     }
 
     fn separator(&self) -> Separator {
@@ -167,11 +208,13 @@ impl Format for Columns {
         let names: Vec<String> = Split::new(line, self.separator())
             .map(|(start, end)| String::from_utf8_lossy(&line[start..end]).into_owned())
             .collect();
-        for (at, column) in self.at.iter_mut().zip(options.wanted()) {
+        let devices = self.devices.iter_mut().zip(options.devices().iter().map(Some));
+        for (at, column) in self.at.iter_mut().zip(options.wanted()).chain(devices) {
             let Some(Column::Name(name)) = column else { continue };
             *at = names.iter().position(|found| found == name).ok_or_else(|| {
                 let known = names.iter().map(String::as_str);
-                let hint = nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let hint = nearest(name, known).map(|near| format!("; did you mean {}?", shown(near.as_bytes())));
+                let hint = hint.unwrap_or_default();
                 let line = shown(line);
                 Malformed::new(0, format!("expected a column {}{hint}, found {line}", shown(name.as_bytes())))
             })?;
@@ -185,15 +228,18 @@ impl Format for Columns {
         if self.is_comment(line) {
             return Ok(Line::Other);
         }
-        let mut found = [(line.len(), line.len()); 5];
+        const ABSENT: (usize, usize) = (usize::MAX, usize::MAX);
+        let mut found = [(line.len(), line.len()); 4];
+        let mut devices = [ABSENT; MAX_DEVICE_COLUMNS];
         for (number, place) in Split::new(line, options.separator).enumerate() {
-            for (slot, &at) in found.iter_mut().zip(&self.at) {
+            let wanted = self.at.iter().chain(&self.devices);
+            for (slot, &at) in found.iter_mut().chain(&mut devices).zip(wanted) {
                 if at == number {
                     *slot = place;
                 }
             }
         }
-        let [time, op, address, size, device] = found;
+        let [time, op, address, size] = found;
         let field = |(start, end): (usize, usize)| Fields { line: &line[..end], at: start };
         let name = &line[op.0..op.1];
         let is = |names: &[String]| names.iter().any(|known| known.as_bytes() == name);
@@ -215,17 +261,33 @@ impl Format for Columns {
             when = fields.time("time", self.unit)?;
             fields.end()?;
         }
-        let number = |place, what, unit: u32| {
+        let number = |place: (usize, usize), what, unit: u32| {
             let mut fields = field(place);
-            let value = fields.number(what, u64::MAX / u64::from(unit))?;
-            fields.end().map(|()| value * u64::from(unit))
+            let value = fields.number(what, u64::MAX / u64::from(unit));
+            match value {
+                Ok(value) if fields.at == place.1 => Ok(value * u64::from(unit)),
+                Err(bad) if fields.at > place.0 => Err(bad),
+                _ => bytes_of(&line[place.0..place.1], unit).ok_or_else(|| field(place).unexpected(what)),
+            }
         };
         let (mut start, mut bytes) = (0, 0);
         if kind != Op::Flush {
             start = number(address, "an address, a whole number", options.address_unit_bytes)?;
             bytes = number(size, "a size, a whole number", options.size_unit_bytes)?;
         }
-        in_bytes((when, kind), (start, bytes), &line[device.0..device.1], Places { address: address.0, size: size.0 })
+        let device = match self.devices.len() {
+            0 => &b""[..],
+            1 => &line[named(line, devices[0])?],
+            several => {
+                self.device.clear();
+                for (number, place) in devices[..several].iter().enumerate() {
+                    self.device.extend_from_slice(if number == 0 { b"" } else { b"," });
+                    self.device.extend_from_slice(&line[named(line, *place)?]);
+                }
+                &self.device
+            }
+        };
+        in_bytes((when, kind), (start, bytes), device, Places { address: address.0, size: size.0 })
     }
 
     fn keeps_order(&self) -> bool {
@@ -235,6 +297,47 @@ impl Format for Columns {
     fn is_comment(&self, line: &[u8]) -> bool {
         line.starts_with(b"#")
     }
+}
+
+/// The place of a column of the device: a line that ends before it belongs to no device that is known.
+#[inline]
+fn named(line: &[u8], (start, end): (usize, usize)) -> Result<std::ops::Range<usize>, Malformed> {
+    if start > line.len() {
+        return Err(Malformed::new(line.len(), "expected a device, found the end of the line".to_owned()));
+    }
+    Ok(start..end)
+}
+
+/// Bytes that an unusual number means: `0x1f00` and `4096.0` in units, `4K` and `1 MiB` as they say; whole ones only.
+pub(crate) fn bytes_of(field: &[u8], unit: u32) -> Option<u64> {
+    let text = std::str::from_utf8(field).ok()?.trim();
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return u64::from_str_radix(digits, 16).ok().filter(|_| is_hex)?.checked_mul(unit.into());
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, suffix) = text.split_at(end);
+    let unit: u64 = match suffix.trim_start().to_ascii_lowercase().as_str() {
+        "" => unit.into(),
+        "b" | "bytes" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        _ => return None,
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let part = part.trim_end_matches('0');
+    if whole.is_empty() || whole.len() > 19 || part.len() > 9 || part.contains('.') {
+        return None;
+    }
+    let bytes = whole.parse::<u64>().ok()?.checked_mul(unit)?;
+    if part.is_empty() {
+        return Some(bytes);
+    }
+    // A part of a unit is so many bytes that it has none left over.
+    let all = part.parse::<u64>().ok()?.checked_mul(unit)?;
+    let parts = 10u64.pow(part.len() as u32);
+    (all % parts == 0).then(|| bytes.checked_add(all / parts))?
 }
 
 /// Where the columns of a line start and end, without blanks and quotes around them.
@@ -287,5 +390,37 @@ impl Iterator for Split<'_> {
             (first, last) = (first + 1, last - 1);
         }
         Some((first, last))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_every_form_are_bytes() {
+        for (text, unit, bytes) in [
+            ("8", 512, Some(4096)),
+            ("4096.0", 1, Some(4096)),
+            ("0.5", 1024, Some(512)),
+            ("0x10", 512, Some(8192)),
+            ("4K", 512, Some(4096)),
+            ("1.5 MiB", 1, Some(3 << 19)),
+            ("16kb", 7, Some(16_384)),
+            ("12 B", 512, Some(12)),
+            ("0.3", 1, None),
+            ("0.1K", 1, None),
+            ("4Kx", 1, None),
+            ("", 1, None),
+            (".5", 1024, None),
+            ("1.2.3", 1000, None),
+            ("0x", 1, None),
+            ("0x+1", 1, None),
+            ("-1", 1, None),
+            ("99999999999999999999", 1, None),
+            ("18446744073709551615G", 1, None),
+        ] {
+            assert_eq!(bytes_of(text.as_bytes(), unit), bytes, "{text} of {unit} bytes");
+        }
     }
 }

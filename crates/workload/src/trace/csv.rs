@@ -2,7 +2,8 @@
 //!
 //! Comma-separated, one request a line. The first line is the header `time_us,op,sector,sectors,origin,device`, whose
 //! last columns may be missing: `device`, or `origin` and `device`. `time_us` is a number of microseconds, with at most
-//! three decimals, that never decreases; `op` is `R` read, `W` write, `T` trim or `F` flush; `sector` and `sectors` count
+//! three decimals, that never decreases; `op` is `R` read, `W` write, `T` trim or `F` flush, or one of these words, in
+//! capitals or not; `sector` and `sectors` count
 //! 512-byte sectors and are 0 for a flush; `origin` names the part of the host that asks (`database`, `journal`, `wal`,
 //! ...; `host` where the column is missing or empty); `device` is any text up to the end of the line.
 
@@ -106,9 +107,28 @@ fn op(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
         Some(b'R') => Op::Read,
         Some(b'T') => Op::Trim,
         Some(b'F') => Op::Flush,
-        _ => return Err(fields.unexpected("op, one of R, W, T, F")),
+        _ => return op_word(fields),
     };
+    if fields.line.get(fields.at + 1) != Some(&b',') {
+        return op_word(fields);
+    }
     fields.at += 1;
+    Ok(op)
+}
+
+/// An operation as a word or a small letter.
+#[cold]
+fn op_word(fields: &mut Fields<'_>) -> Result<Op, Malformed> {
+    let rest = &fields.line[fields.at..];
+    let word = &rest[..rest.iter().position(|&byte| byte == b',').unwrap_or(rest.len())];
+    let op = match word.to_ascii_lowercase().as_slice() {
+        b"w" | b"write" => Op::Write,
+        b"r" | b"read" => Op::Read,
+        b"t" | b"trim" => Op::Trim,
+        b"f" | b"flush" => Op::Flush,
+        _ => return Err(fields.unexpected("op, one of R, W, T, F or read, write, trim, flush")),
+    };
+    fields.at += word.len();
     Ok(op)
 }
 
@@ -189,6 +209,13 @@ mod tests {
         assert_eq!(record("12,R,4096,8,").origin, Origin::HOST);
         assert_eq!(record("13,T,0,128,wal").op, Op::Trim);
         assert_eq!(record("13,F,9,9,wal").sectors, 0);
+        for (words, op) in
+            [("w write Write", Op::Write), ("r READ", Op::Read), ("t trim", Op::Trim), ("f flush", Op::Flush)]
+        {
+            for word in words.split(' ') {
+                assert_eq!(record(&format!("13,{word},9,9,wal")).op, op, "{word}");
+            }
+        }
     }
 
     #[test]
@@ -205,8 +232,9 @@ mod tests {
             ("", 0, "expected time_us"),
             ("1.,W,0,8,wal", 2, "digits after the point"),
             ("-1,W,0,8,wal", 0, "expected time_us"),
-            ("1,w,0,8,wal", 2, "one of R, W, T, F"),
-            ("1,Write,0,8,wal", 3, "expected `,` and then sector"),
+            ("1,x,0,8,wal", 2, "one of R, W, T, F or read, write, trim, flush"),
+            ("1,Wr,0,8,wal", 2, "one of R, W, T, F or read, write, trim, flush, found `Wr,0,8,wal`"),
+            ("1,W", 3, "expected `,` and then sector"),
             ("1,W,,8,wal", 4, "expected sector"),
             ("1,W,0,0,wal", 6, "at least 1"),
             ("1,W,0,8", 7, "expected `,` and then origin, found the end of the line"),

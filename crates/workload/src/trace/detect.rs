@@ -1,8 +1,9 @@
 //! Tells the format of a trace from its contents.
 
 use super::fields::shown;
+use super::foreign;
 use super::format::{FormatName, Frame, Line, ReaderOptions, FORMATS};
-use super::guess::guess;
+use super::guess::{guess, Guess};
 use super::lines::{Lines, BYTE_ORDER_MARK};
 use super::native;
 use std::io;
@@ -12,6 +13,9 @@ const SAMPLE_BYTES: usize = 64 * 1024;
 
 /// Records of the sample that are read.
 const SAMPLE_RECORDS: usize = 64;
+
+/// Lines that a guess looks at: enough to meet a second device.
+const GUESS_LINES: usize = 2000;
 
 /// The format of a trace, and what was said about it.
 #[derive(Clone, Debug)]
@@ -30,21 +34,37 @@ struct Fit<'a> {
     has_header: bool,
 }
 
+/// Why the format cannot be told, and how the text may be read as a table.
+pub(crate) struct Untold {
+    pub(crate) message: String,
+    pub(crate) guess: Option<Guess>,
+}
+
+impl From<String> for Untold {
+    fn from(message: String) -> Self {
+        Self { message, guess: None }
+    }
+}
+
 /// Tells the format; the bytes stay unread. `Err` inside is why it cannot be told.
-pub(crate) fn detect(lines: &mut Lines, options: &ReaderOptions) -> io::Result<Result<Detected, String>> {
+pub(crate) fn detect(lines: &mut Lines, options: &ReaderOptions) -> io::Result<Result<Detected, Untold>> {
     let sample = lines.peek(SAMPLE_BYTES)?;
     Ok(tell(sample, sample.len() < SAMPLE_BYTES, options))
 }
 
-fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detected, String> {
+fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detected, Untold> {
     if sample.starts_with(&native::MAGIC) {
         return Ok(Detected { format: FormatName::Native, notice: None });
     }
     if sample.is_empty() {
-        return Err("the file is empty".to_owned());
+        return Err("the file is empty".to_owned().into());
+    }
+    if let Some(other) = foreign::named(sample) {
+        return Err(other.to_owned().into());
     }
     // Only a text has the mark; it may be the start of a number elsewhere.
-    let text = text_lines(sample.strip_prefix(BYTE_ORDER_MARK).unwrap_or(sample), is_whole);
+    let lines = text_lines(sample.strip_prefix(BYTE_ORDER_MARK).unwrap_or(sample), is_whole);
+    let text = &lines[..lines.len().min(SAMPLE_RECORDS)];
     let mut readers: Vec<_> = FORMATS
         .iter()
         .filter(|entry| entry.format != FormatName::Native)
@@ -53,13 +73,13 @@ fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detect
     let mut fits = Vec::new();
     for (format, reader) in &mut readers {
         let fit = match reader.frame() {
-            Frame::Line => fits_lines(*format, reader.as_mut(), &text),
+            Frame::Line => fits_lines(*format, reader.as_mut(), text),
             Frame::Bytes(bytes) => fits_pieces(*format, reader.as_mut(), bytes, sample),
             Frame::Block => None,
         };
         fits.extend(fit);
     }
-    choose(fits, &text)
+    choose(fits, &lines)
 }
 
 /// The whole lines of a sample that are not blank.
@@ -70,14 +90,20 @@ fn text_lines(sample: &[u8], is_whole: bool) -> Vec<&[u8]> {
     };
     let lines = sample[..end].split(|&byte| byte == b'\n');
     let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    lines.filter(|line| !line.trim_ascii().is_empty()).take(SAMPLE_RECORDS).collect()
+    lines.filter(|line| !line.trim_ascii().is_empty()).take(GUESS_LINES).collect()
 }
 
 /// What a format of lines makes of them: without a header at least half have to be of its form, so that one bad line
 /// hides nothing.
 fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&'a [u8]]) -> Option<Fit<'a>> {
-    let has_header = reader.header(lines.first()?).ok()?;
-    let records = &lines[usize::from(has_header)..];
+    let first = lines.first()?;
+    let has_header = reader.header(first).ok()?;
+    // Names above the columns say what the columns are: what they do not fit is of another format.
+    let has_names = !has_header && lines.len() > 1 && reader.record(first).is_err() && names(first).is_some();
+    if has_names && !fits_names(reader.names(), &names(first)?) {
+        return None;
+    }
+    let records = &lines[usize::from(has_header || has_names)..];
     let mut good = 0;
     let mut requests = Vec::new();
     for line in records {
@@ -92,6 +118,24 @@ fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&
     // A header says it, whatever is wrong after it.
     let is_fit = has_header || good > 0 && 2 * good >= records.len();
     is_fit.then_some(Fit { format, requests, is_typical, has_header })
+}
+
+/// The names of columns that a line is; `None` where it may be a record.
+pub(crate) fn names(line: &[u8]) -> Option<Vec<String>> {
+    let text = std::str::from_utf8(line).ok().filter(|text| !text.contains(|c: char| c.is_control() && c != '\t'))?;
+    let separator = [',', ';', '\t'].into_iter().find(|&sign| text.contains(sign));
+    let names: Vec<String> = match separator {
+        Some(sign) => text.split(sign).map(|name| name.trim().trim_matches('"').to_lowercase()).collect(),
+        None => text.split_whitespace().map(str::to_lowercase).collect(),
+    };
+    let is_name = |name: &String| name.trim_start_matches('#').trim().starts_with(char::is_alphabetic);
+    (names.len() >= 3 && names.iter().all(is_name)).then_some(names)
+}
+
+/// Whether names are those that a format has for its columns.
+fn fits_names(known: Option<&[&str]>, names: &[String]) -> bool {
+    let is_known = |(known, name): (&&str, &String)| known.split('|').any(|part| name.contains(part));
+    known.is_none_or(|known| known.len() == names.len() && known.iter().zip(names).all(is_known))
 }
 
 /// What a format of records of one length makes of them.
@@ -110,7 +154,7 @@ fn fits_pieces<'a>(
     (good > 0 && 2 * good >= all).then_some(Fit { format, requests: Vec::new(), is_typical: true, has_header: true })
 }
 
-fn choose(mut fits: Vec<Fit<'_>>, text: &[&[u8]]) -> Result<Detected, String> {
+fn choose(mut fits: Vec<Fit<'_>>, text: &[&[u8]]) -> Result<Detected, Untold> {
     if fits.iter().any(|fit| fit.has_header) {
         fits.retain(|fit| fit.has_header);
     }
@@ -127,7 +171,8 @@ fn choose(mut fits: Vec<Fit<'_>>, text: &[&[u8]]) -> Result<Detected, String> {
             "the contents fit the formats {}, which read them differently: set workload.trace.format to one of them \
              (`nandlab list traces` tells what each means)",
             names.join(" and ")
-        ));
+        )
+        .into());
     }
     let others: Vec<&str> = all.into_iter().filter(|&other| other != name).collect();
     let notice = match (format, others.as_slice()) {
@@ -142,30 +187,31 @@ fn choose(mut fits: Vec<Fit<'_>>, text: &[&[u8]]) -> Result<Detected, String> {
     Ok(Detected { format, notice })
 }
 
-fn unknown(text: &[&[u8]]) -> String {
+fn unknown(text: &[&[u8]]) -> Untold {
     let first = text.first().copied().unwrap_or_default();
     let start = format!("the contents fit no known format, they start with {}", shown(first));
     if first.trim_ascii_start().starts_with(b"{") {
-        return format!(
+        let message = format!(
             "{start}. This looks like JSON: write a line `time_us,op,sector,sectors` and below it the fields of each \
              request with commas between them, as the format `csv` has it"
         );
+        return message.into();
     }
     if let Some(guess) = guess(text) {
-        let lines: Vec<String> = guess.lines.iter().map(|line| format!("`{line}`")).collect();
-        return format!(
-            "{start}. If it is a table, {} below [workload.trace], or each of them after --set of `nandlab trace`, read \
-             it; check units and operations. A known format is forced with workload.trace.format, which then tells the \
-             place of what does not fit",
-            lines.join(" and ")
+        let message = format!(
+            "{start}. If it is a table, the lines below read it, at the end of [workload.trace] or as options of \
+             `nandlab trace`: check units and operations. A known format is forced with workload.trace.format, which \
+             then tells the place of what does not fit"
         );
+        return Untold { message, guess: Some(guess) };
     }
     let known: Vec<&str> = FORMATS.iter().map(|entry| entry.name).collect();
-    format!(
+    let message = format!(
         "{start}. Set workload.trace.format to one of {} for the place of what does not fit, or describe the columns in \
          workload.trace.columns with format = \"columns\"",
         known.join(", ")
-    )
+    );
+    message.into()
 }
 
 #[cfg(test)]
@@ -173,8 +219,10 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Result<(FormatName, String), String> {
+        let said = |untold: Untold| untold.message + &untold.guess.map_or(String::new(), |guess| guess.block());
         tell(text.as_bytes(), true, &ReaderOptions::default())
             .map(|found| (found.format, found.notice.unwrap_or_default()))
+            .map_err(said)
     }
 
     #[test]
@@ -227,13 +275,34 @@ mod tests {
             ("\0\0\0\0\n", "columns"),
             ("1;2;3\n", "columns"),
             ("\u{FEFF}{\"a\": 1}", "JSON"),
-            ("5;W;2;3\n6;R;9;3\n", "columns = { op = 2, address = 3, size = 4, time = 1"),
+            ("5;W;2;3\n6;R;9;3\n", "op = 2\naddress = 3\nsize = 4\ntime = 1"),
         ] {
             let error = told(text).unwrap_err();
             assert!(error.contains("fit no known format") && error.contains(way), "{error}");
             assert!(!error.contains('\0'));
         }
         assert_eq!(told(""), Err("the file is empty".to_owned()));
+    }
+
+    #[test]
+    fn names_above_the_columns_are_passed_over_where_they_are_those_of_the_format() {
+        for (text, format) in [
+            (
+                "Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n128166372003061629,hm,1,Read,512,512,1\n",
+                FormatName::Msr,
+            ),
+            ("ASU,LBA,Size,Opcode,Timestamp\n0,303567,3584,w,0.000000\n", FormatName::Spc),
+            ("Device ID;x\ta,b,c\n8,16 3 4 0.01 3645 C R 4938888 + 256 [java]\n", FormatName::Blkparse),
+            ("device,op,offset,bytes,time_us\n419,W,8792731648,16384,1577808000000626\n", FormatName::Alibaba),
+            ("Timestamp,Offset,Size,IOType,VolumeID\n1538323200,12910952,128,0,1063\n", FormatName::Tencent),
+        ] {
+            assert_eq!(told(text).map(|(format, _)| format), Ok(format), "{text}");
+        }
+        // Lines of Alibaba, whose names say other units.
+        let error = told("disk,op,lba,blocks,time\n419,W,8792731648,16384,1577808000000626\n").unwrap_err();
+        assert!(error.contains("device = \"disk\"") && error.contains("address_unit_bytes = 512"), "{error}");
+        let error = told("time_us dev lba size is_write\n1 0 800 8 1\n2 0 80 8 0\n").unwrap_err();
+        assert!(error.contains("write = [\"1\"]"), "{error}");
     }
 
     #[test]

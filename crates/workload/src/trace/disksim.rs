@@ -25,6 +25,10 @@ impl Disksim {
 }
 
 impl Format for Disksim {
+    fn names(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         five_columns(line, self.0)

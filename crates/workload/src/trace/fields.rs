@@ -1,5 +1,6 @@
 //! Fields of a line: numbers, words and what stands between them. Nothing here allocates but messages.
 
+use super::dates;
 use super::format::{Found, Line, Malformed};
 use nandlab_block::{Op, Request};
 use nandlab_nand::{Origin, Time};
@@ -16,6 +17,8 @@ pub enum TimeUnit {
     Us,
     /// Nanoseconds.
     Ns,
+    /// Dates with times of day, as ISO 8601 writes them, or times of day alone.
+    DateTime,
 }
 
 impl TimeUnit {
@@ -26,7 +29,7 @@ impl TimeUnit {
             Self::S => 1_000_000_000,
             Self::Ms => 1_000_000,
             Self::Us => 1_000,
-            Self::Ns => 1,
+            Self::Ns | Self::DateTime => 1,
         }
     }
 
@@ -36,6 +39,7 @@ impl TimeUnit {
             Self::Ms => "a number of milliseconds",
             Self::Us => "a number of microseconds",
             Self::Ns => "a number of nanoseconds",
+            Self::DateTime => "a date and time such as 2024-05-31 12:30:00.25",
         }
     }
 }
@@ -100,6 +104,12 @@ impl<'a> Fields<'a> {
     #[inline]
     pub(crate) fn time(&mut self, name: &str, unit: TimeUnit) -> Result<Time, Malformed> {
         let start = self.at;
+        if unit == TimeUnit::DateTime {
+            return dates::date_time(self).ok_or_else(|| {
+                self.at = start;
+                self.no_time(name, unit)
+            });
+        }
         if !self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
             return Err(self.no_time(name, unit));
         }

@@ -24,6 +24,10 @@ impl Flashsim {
 }
 
 impl Format for Flashsim {
+    fn names(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         five_columns(line, self.0)

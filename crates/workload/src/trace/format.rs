@@ -115,6 +115,17 @@ pub trait Format: Send {
         true
     }
 
+    /// What a line of names above the columns may call each of them, parts parted by `|`: decides whether a text with such
+    /// a line is told as this format. `None` where the records cannot be taken for others, whatever is above them.
+    fn names(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
+    /// What to do where no record was a request.
+    fn no_request(&self) -> Option<String> {
+        None
+    }
+
     /// What records are that hold no request, for a notice.
     fn others(&self) -> &'static str {
         "hold no request"

@@ -36,12 +36,12 @@ impl Lines {
     /// Bytes of the longest line.
     pub(crate) const LONGEST: usize = BUFFER_BYTES - BYTE_ORDER_MARK.len();
 
-    /// Opens `path`, unpacked where it is packed.
+    /// Opens `path`, unpacked where it is packed; `member` chooses among the files of an archive.
     ///
     /// # Errors
     /// As [`unpack::open`].
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let Contents { source, is_cut } = unpack::open(path)?;
+    pub(crate) fn open(path: &Path, member: Option<&str>) -> io::Result<Self> {
+        let Contents { source, is_cut } = unpack::open(path, member)?;
         Ok(Self::new(source, is_cut, BUFFER_BYTES))
     }
 
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_name_with_nul_is_refused() {
-        let error = Lines::open(Path::new("a\0b")).map(|_| ()).unwrap_err();
+        let error = Lines::open(Path::new("a\0b"), None).map(|_| ()).unwrap_err();
         assert_eq!(sentence(&error), "no file has a name with the character NUL");
     }
 }

@@ -18,6 +18,7 @@ mod biotracer;
 mod blkparse;
 mod columns;
 mod csv;
+mod dates;
 mod detect;
 mod devices;
 mod disksim;
@@ -25,6 +26,7 @@ mod fields;
 mod fio;
 mod fiu;
 mod flashsim;
+mod foreign;
 mod format;
 mod guess;
 pub(crate) mod lines;
@@ -37,16 +39,18 @@ mod records;
 mod spc;
 mod ssdsim;
 mod summary;
+mod tar;
 mod tencent;
 mod times;
 mod unpack;
 mod vscsi;
 mod wiscsee;
+mod words;
 mod write;
 
 pub use addresses::{Addresses, TouchedPages};
 pub use blkparse::Action;
-pub use columns::{Column, ColumnOptions, Separator};
+pub use columns::{Column, ColumnOptions, DeviceColumns, Separator};
 pub use fields::TimeUnit;
 pub use format::{Entry, Format, FormatName, Found, Frame, Line, Malformed, ReaderOptions, FORMATS};
 pub use records::{Records, Tally};
@@ -55,7 +59,9 @@ pub use write::{Output, OutputFormat};
 
 use crate::{Options, Setting, Workload, WorkloadError};
 use play::{Plan, Player};
-use serde::{Deserialize, Serialize};
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// What is done with a record that is not what the format says.
@@ -103,9 +109,14 @@ pub struct Config {
     /// What is done with times that go back: `reject` or `raise`; as is usual for the format unless it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsorted: Option<Unsorted>,
-    /// The device whose requests are played, by its name in the file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The device whose requests are played, by its name in the file; a number needs no quotes.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "name")]
+    #[schemars(with = "Option<String>")]
     pub device: Option<String>,
+    /// The file of a tar archive of several that is the trace, by its name in the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "name")]
+    #[schemars(with = "Option<String>")]
+    pub member: Option<String>,
     /// Lays the devices of the trace one behind the other, in the order in which they first occur.
     #[serde(default)]
     pub side_by_side: bool,
@@ -126,6 +137,36 @@ pub struct Config {
     pub requests: Option<u64>,
 }
 
+/// A name, also one that looks like a number.
+fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    struct Name;
+
+    impl Visitor<'_> for Name {
+        type Value = Option<String>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a name in quotes, or a whole number")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+            Ok(Some(text.to_owned()))
+        }
+
+        fn visit_u64<E: de::Error>(self, number: u64) -> Result<Self::Value, E> {
+            Ok(Some(number.to_string()))
+        }
+
+        fn visit_i64<E: de::Error>(self, number: i64) -> Result<Self::Value, E> {
+            Ok(Some(number.to_string()))
+        }
+
+        fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+    }
+    deserializer.deserialize_any(Name)
+}
+
 fn once() -> u64 {
     1
 }
@@ -142,6 +183,7 @@ impl Config {
             on_error: OnError::default(),
             unsorted: None,
             device: None,
+            member: None,
             side_by_side: false,
             addresses: Addresses::default(),
             time_scale: None,
@@ -170,6 +212,14 @@ impl Config {
     /// As [`Self::records`]; [`WorkloadError::Stopped`] where `watch` says so.
     pub fn summary(&self, base: &Path, watch: &(dyn Fn(u64) -> bool + Sync)) -> Result<Summary, WorkloadError> {
         Summary::of(&mut self.records(base)?, watch, |_, _| {})
+    }
+
+    /// Refuses a trace without a request.
+    ///
+    /// # Errors
+    /// [`WorkloadError::File`] with why, and what to do.
+    pub fn check_requests(&self, base: &Path, summary: &Summary) -> Result<(), WorkloadError> {
+        summary.check_requests(self, base)
     }
 
     /// Refuses a trace of several devices of which none was chosen.

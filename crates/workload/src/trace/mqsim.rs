@@ -24,6 +24,10 @@ impl Mqsim {
 }
 
 impl Format for Mqsim {
+    fn names(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         five_columns(line, self.0)

@@ -29,6 +29,10 @@ impl Msr {
 }
 
 impl Format for Msr {
+    fn names(&self) -> Option<&'static [&'static str]> {
+        Some(&["time", "host|server|machine", "disk", "type|op|rw", "offset", "size|length|bytes", "resp|latency"])
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         let mut fields = Fields::new(line);

@@ -160,15 +160,7 @@ impl Player {
             }
         })?;
         summary.check_devices(&plan.config, &plan.base)?;
-        if summary.requests == 0 {
-            let others = summary.tally.others;
-            let message = if others == 0 {
-                "there is no request in it".to_owned()
-            } else {
-                format!("there is no request in it: {}", summary.notices.last().map_or("", String::as_str))
-            };
-            return Err(WorkloadError::File { file: plan.file(), message });
-        }
+        summary.check_requests(&plan.config, &plan.base)?;
         let ranks = compact.then(|| touched.rank());
         let (starts, end) = starts(&plan.config, &summary);
         plan.fit(&summary, end, ranks.as_ref())?;

@@ -1,7 +1,8 @@
 //! The records of a file, one after the other: cut, read by their format, put in order.
 
-use super::detect::detect;
+use super::detect::{detect, names, Untold};
 use super::devices::{shown, Devices, MAX_DEVICES};
+use super::foreign;
 use super::format::{Format, FormatName, Frame, Line, Malformed, ReaderOptions};
 use super::lines::{sentence, Lines, LongLine};
 use super::native::{self, BlockHeader};
@@ -42,6 +43,8 @@ pub struct Records {
     frame: Frame,
     name: FormatName,
     notice: Option<String>,
+    /// The line of names that was passed over.
+    header: Option<String>,
     /// The record that was read last, from 1: the line of a text.
     number: u64,
     block: Block,
@@ -78,14 +81,20 @@ pub type Recorded = (Request, u32);
 impl Records {
     pub(crate) fn open(config: &Config, base: &Path) -> Result<Self, WorkloadError> {
         let file = config.file(base);
-        let mut lines = Lines::open(&file).map_err(|error| unreadable(&file, &error))?;
+        let mut lines = Lines::open(&file, config.member.as_deref()).map_err(|error| unreadable(&file, &error))?;
         let options =
             ReaderOptions { action: config.action, time_unit: config.time_unit, columns: config.columns.clone() };
         let (format, name, notice) = match config.format.reader(&options) {
-            Some(reader) => (reader, config.format, None),
+            Some(reader) => {
+                let head = lines.peek(16).map_err(|error| unreadable(&file, &error))?;
+                if let Some(other) = foreign::named(head).filter(|_| reader.frame() == Frame::Line) {
+                    return Err(refused(&file, other.to_owned()));
+                }
+                (reader, config.format, None)
+            }
             None => {
                 let detected = detect(&mut lines, &options).map_err(|error| unreadable(&file, &error))?;
-                let detected = detected.map_err(|message| refused(&file, message))?;
+                let detected = detected.map_err(|untold| unknown(&file, untold))?;
                 let reader = detected.format.reader(&options).expect("a format that was told is one of the list");
                 (reader, detected.format, detected.notice)
             }
@@ -101,6 +110,7 @@ impl Records {
             format,
             name,
             notice,
+            header: None,
             number: 0,
             block: Block::default(),
             last: 0,
@@ -145,6 +155,23 @@ impl Records {
         Tally { cut_gaps: self.pace.cuts(), ..self.tally.clone() }
     }
 
+    /// Why there was no request, and what to do, where it came to its end without one.
+    pub(crate) fn no_request(&self) -> String {
+        let Tally { skipped, first_skipped, others, .. } = &self.tally;
+        let why = match (self.format.no_request(), first_skipped) {
+            (Some(advice), _) => advice,
+            (None, Some(first)) => {
+                let what = plural(*skipped, "record is", "records are");
+                format!("{what} malformed, the first: {first}. workload.trace.format reads it as another format")
+            }
+            (None, None) if *others > 0 => {
+                format!("{} of it {}", plural(*others, "record", "records"), self.format.others())
+            }
+            (None, None) => format!("as \"{}\" it has not a single record", self.name.name()),
+        };
+        format!("there is no request in it: {why}")
+    }
+
     /// What the records are that hold no request.
     pub(crate) fn others(&self) -> &'static str {
         self.format.others()
@@ -183,7 +210,8 @@ impl Records {
                 Err(bad) => return Err(malformed(&self.file, number, bad)),
             };
             if !is_header && !is_comment {
-                return Ok(());
+                let line = first.strip_suffix(b"\r").unwrap_or(first).to_vec();
+                return self.pass_over_names(&line);
             }
             self.number = number;
             self.lines.next().map_err(|error| unreadable_line(&self.file, number, &error))?;
@@ -191,6 +219,17 @@ impl Records {
                 return Ok(());
             }
         }
+    }
+
+    /// Passes over a line of names above the columns, which people add to formats that have none.
+    fn pass_over_names(&mut self, line: &[u8]) -> Result<(), WorkloadError> {
+        if names(line).is_none() || self.format.record(line).is_ok() || self.skips {
+            return Ok(());
+        }
+        self.number += 1;
+        self.lines.next().map_err(|error| unreadable_line(&self.file, self.number, &error))?;
+        self.header = Some(super::devices::shown(line));
+        Ok(())
     }
 
     /// The next request and its device.
@@ -367,6 +406,17 @@ fn refused(file: &Path, message: String) -> WorkloadError {
     WorkloadError::File { file: file.display().to_string(), message }
 }
 
+/// A trace of no known format, with the lines that may read it.
+#[cold]
+fn unknown(file: &Path, untold: Untold) -> WorkloadError {
+    let Untold { message, guess: Some(guess) } = untold else { return refused(file, untold.message) };
+    let file = file.display().to_string();
+    let shell = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+    let sets: String = guess.sets().iter().map(|set| format!(" --set {}", shell(set))).collect();
+    let proposal = format!("{}\n\nnandlab trace info {}{sets}", guess.block(), shell(&file));
+    WorkloadError::Untold { file, message, proposal }
+}
+
 #[cold]
 fn unreadable_line(file: &Path, line: u64, error: &io::Error) -> WorkloadError {
     match error.get_ref() {
@@ -411,6 +461,7 @@ pub(crate) fn notices(records: &Records) -> Vec<String> {
     let tally = records.tally();
     let mut said = Vec::new();
     said.extend(records.notice().map(str::to_owned));
+    said.extend(records.header.as_ref().map(|line| format!("the first line has names and was passed over: `{line}`")));
     if let Some(first) = &tally.first_skipped {
         let what = plural(tally.skipped, "malformed record was", "malformed records were");
         said.push(format!("{what} skipped; the first: {first}"));

@@ -19,6 +19,10 @@ impl Spc {
 }
 
 impl Format for Spc {
+    fn names(&self) -> Option<&'static [&'static str]> {
+        Some(&["asu", "lba", "size|bytes|length", "op|rw|type", "time"])
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         let mut fields = Fields::new(line);

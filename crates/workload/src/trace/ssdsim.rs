@@ -24,6 +24,10 @@ impl Ssdsim {
 }
 
 impl Format for Ssdsim {
+    fn names(&self) -> Option<&'static [&'static str]> {
+        Some(&[])
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         five_columns(line, self.0)

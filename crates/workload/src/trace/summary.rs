@@ -63,6 +63,9 @@ pub struct Summary {
     pub tally: Tally,
     /// The same in sentences, with how the format was told.
     pub notices: Vec<String>,
+    /// Why there is no request, where there is none.
+    #[serde(skip)]
+    pub(crate) no_request: Option<String>,
 }
 
 impl Summary {
@@ -90,6 +93,7 @@ impl Summary {
         }
         sum.tally = records.tally();
         sum.notices = notices(records);
+        sum.no_request = (sum.requests == 0).then(|| records.no_request());
         Ok(sum)
     }
 
@@ -137,6 +141,12 @@ impl Summary {
         let starts: Vec<u64> = starts.collect();
         let last = self.devices.last().map_or(0, |device| device.end_sector);
         (starts.clone(), starts.last().map_or(0, |start| start + last))
+    }
+
+    pub(crate) fn check_requests(&self, config: &Config, base: &Path) -> Result<(), WorkloadError> {
+        let Some(message) = &self.no_request else { return Ok(()) };
+        self.check_devices(config, base)?;
+        Err(WorkloadError::File { file: config.file(base).display().to_string(), message: message.clone() })
     }
 
     pub(crate) fn check_devices(&self, config: &Config, base: &Path) -> Result<(), WorkloadError> {

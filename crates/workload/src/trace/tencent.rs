@@ -20,6 +20,10 @@ impl Tencent {
 }
 
 impl Format for Tencent {
+    fn names(&self) -> Option<&'static [&'static str]> {
+        Some(&["time", "offset", "size", "type|op", "volume"])
+    }
+
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
         let mut fields = Fields::new(line);

@@ -1,12 +1,13 @@
 //! The contents of a file: as it is, or out of gzip, zstd and a tar archive.
 
+use super::tar::{is_tar, Archive, TAR_BLOCK};
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::Arc;
 
 /// Bytes of the file that are read at a time.
@@ -24,11 +25,12 @@ pub(crate) struct Contents {
     pub(crate) is_cut: Arc<AtomicBool>,
 }
 
-/// Opens `path`; gzip, zstd and tar are recognised by their contents, whatever the name.
+/// Opens `path`; gzip, zstd and tar are recognised by their contents, whatever the name. `member` is the file of a tar
+/// archive that is read, by its name.
 ///
 /// # Errors
 /// What the system says; and what can be read only once is refused, as opening a pipe would wait for its other end.
-pub(crate) fn open(path: &Path) -> io::Result<Contents> {
+pub(crate) fn open(path: &Path, member: Option<&str>) -> io::Result<Contents> {
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         return Err(io::Error::other("no file has a name with the character NUL"));
     }
@@ -47,7 +49,9 @@ pub(crate) fn open(path: &Path) -> io::Result<Contents> {
     let (head, whole) = peek(unpacked, TAR_BLOCK)?;
     let is_cut = Arc::new(AtomicBool::new(false));
     let source: Box<dyn Read + Send> = if is_tar(&head) {
-        Box::new(Archive { source: whole, left: 0, padding: 0, is_cut: Arc::clone(&is_cut) })
+        Box::new(Archive::new(whole, member, Arc::clone(&is_cut)))
+    } else if member.is_some() {
+        return Err(io::Error::other("workload.trace.member names a file of a tar archive, and this is none"));
     } else {
         Box::new(whole)
     };
@@ -178,88 +182,6 @@ fn packed(packing: &str, error: io::Error) -> io::Error {
     }
 }
 
-/// Bytes of a block of tar.
-const TAR_BLOCK: usize = 512;
-
-fn is_tar(block: &[u8]) -> bool {
-    block.len() == TAR_BLOCK && block[257..].starts_with(b"ustar")
-}
-
-/// The files of a tar archive, one after the other.
-struct Archive<R> {
-    source: R,
-    /// Bytes of the file that are not read yet, and of the padding after it.
-    left: u64,
-    padding: u64,
-    is_cut: Arc<AtomicBool>,
-}
-
-impl<R: Read> Archive<R> {
-    /// Goes to the next file; false at the end of the archive.
-    fn next_file(&mut self) -> io::Result<bool> {
-        loop {
-            self.skip(self.padding)?;
-            self.padding = 0;
-            let mut block = Vec::with_capacity(TAR_BLOCK);
-            self.source.by_ref().take(TAR_BLOCK as u64).read_to_end(&mut block)?;
-            if block.len() < TAR_BLOCK || block.iter().all(|&byte| byte == 0) {
-                self.is_cut.fetch_or(block.len() < TAR_BLOCK, Ordering::Relaxed);
-                return Ok(false);
-            }
-            if !is_tar(&block) {
-                return Err(io::Error::other("the tar archive is damaged: expected the header of a file"));
-            }
-            let size = tar_number(&block[124..136])?;
-            let padding = size.next_multiple_of(TAR_BLOCK as u64) - size;
-            // Files are of type 0 or NUL; anything else tells of them.
-            if matches!(block[156], b'0' | 0) {
-                (self.left, self.padding) = (size, padding);
-                return Ok(true);
-            }
-            self.skip(size + padding)?;
-        }
-    }
-
-    fn skip(&mut self, bytes: u64) -> io::Result<()> {
-        io::copy(&mut self.source.by_ref().take(bytes), &mut io::sink()).map(drop)
-    }
-}
-
-impl<R: Read> Read for Archive<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if buffer.is_empty() {
-            return Ok(0);
-        }
-        while self.left == 0 {
-            if !self.next_file()? {
-                return Ok(0);
-            }
-        }
-        let most = (buffer.len() as u64).min(self.left) as usize;
-        let read = self.source.read(&mut buffer[..most])?;
-        self.left -= read as u64;
-        if read == 0 {
-            // The head of an archive is what people publish as a sample: what is there is whole.
-            self.is_cut.store(true, Ordering::Relaxed);
-            (self.left, self.padding) = (0, 0);
-        }
-        Ok(read)
-    }
-}
-
-/// A number of a tar header: octal, or binary where it is large.
-fn tar_number(field: &[u8]) -> io::Result<u64> {
-    let damaged = || io::Error::other("the tar archive is damaged: expected the size of a file");
-    if field[0] & 0x80 != 0 {
-        let high = field[..4].iter().any(|&byte| byte != 0 && byte != 0x80);
-        let number = field[4..].iter().fold(0u64, |value, &byte| value << 8 | u64::from(byte));
-        return if high || number > 1 << 60 { Err(damaged()) } else { Ok(number) };
-    }
-    let text = std::str::from_utf8(field).map_err(|_| damaged())?;
-    let digits = text.trim_matches(|c: char| c == '\0' || c == ' ');
-    u64::from_str_radix(digits, 8).map_err(|_| damaged())
-}
-
 /// Why a trace cannot be read, as a sentence.
 pub(crate) fn sentence(error: &io::Error) -> String {
     use io::ErrorKind as Kind;
@@ -321,37 +243,5 @@ mod tests {
         let middle = whole.len() / 2;
         let damaged = [&whole[..middle], &[whole[middle] ^ 0x10], &whole[middle + 1..]].concat();
         assert!(sentence(&read(&damaged).unwrap_err()).starts_with("the zstd data"));
-    }
-
-    fn tar(files: &[(u8, &str)]) -> Vec<u8> {
-        let mut archive = Vec::new();
-        for (kind, text) in files {
-            let mut block = [0; TAR_BLOCK];
-            block[124..136].copy_from_slice(format!("{:011o}\0", text.len()).as_bytes());
-            block[156] = *kind;
-            block[257..262].copy_from_slice(b"ustar");
-            archive.extend(block);
-            archive.extend(text.as_bytes());
-            archive.resize(archive.len().next_multiple_of(TAR_BLOCK), 0);
-        }
-        archive.extend([0; 2 * TAR_BLOCK]);
-        archive
-    }
-
-    #[test]
-    fn files_of_an_archive_follow_each_other() {
-        let whole = tar(&[(b'x', "28 ctime=1\n"), (b'0', "one\n"), (b'5', ""), (0, "two\n")]);
-        let read = |bytes: &[u8]| {
-            let is_cut = Arc::new(AtomicBool::new(false));
-            let mut text = String::new();
-            let mut archive = Archive { source: bytes, left: 0, padding: 0, is_cut: Arc::clone(&is_cut) };
-            archive.read_to_string(&mut text).map(|_| (text, is_cut.load(Ordering::Relaxed)))
-        };
-        assert_eq!(read(&whole).unwrap(), ("one\ntwo\n".to_owned(), false));
-        let cut = whole.len() - 3 * TAR_BLOCK + 2;
-        assert_eq!(read(&whole[..cut]).unwrap(), ("one\ntw".to_owned(), true));
-        let mut damaged = whole;
-        damaged[4 * TAR_BLOCK..][257] = b'U';
-        assert!(sentence(&read(&damaged).unwrap_err()).contains("is damaged"));
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Source: He, Kannan, Arpaci-Dusseau & Arpaci-Dusseau, "The Unwritten Contract of Solid State Drives", EuroSys 2017.
 
-use super::blkparse::Action;
+use super::blkparse::{Action, SeenActions};
 use super::fields::{in_bytes, Columns, Fields, TimeUnit};
 use super::format::{Format, Line, Malformed, ReaderOptions};
 use nandlab_block::Op;
@@ -16,11 +16,13 @@ use nandlab_block::Op;
 pub struct Wiscsee {
     action: u8,
     unit: TimeUnit,
+    seen: SeenActions,
 }
 
 impl Wiscsee {
     pub(crate) fn new(options: &ReaderOptions) -> Self {
-        Self { action: options.action.unwrap_or(Action::D).letter(), unit: options.time_unit(TimeUnit::S) }
+        let action = options.action.unwrap_or(Action::D).letter();
+        Self { action, unit: options.time_unit(TimeUnit::S), seen: SeenActions::default() }
     }
 }
 
@@ -59,10 +61,15 @@ impl Format for Wiscsee {
         fields.blank("sync")?;
         fields.word("sync")?;
         fields.end()?;
+        self.seen.add(action);
         if action != self.action {
             return Ok(Line::Other);
         }
         in_bytes((time, op), (offset, bytes), b"", Columns { address, size })
+    }
+
+    fn no_request(&self) -> Option<String> {
+        self.seen.advice(self.action)
     }
 
     fn others(&self) -> &'static str {

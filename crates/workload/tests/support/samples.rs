@@ -1,6 +1,6 @@
 //! The hand-made samples: how each is read, what is in it, and lines that its format does not allow.
 
-use nandlab_workload::trace::{Column, ColumnOptions, Config, FormatName, Separator, TimeUnit, FORMATS};
+use nandlab_workload::trace::{Column, ColumnOptions, Config, DeviceColumns, FormatName, Separator, TimeUnit, FORMATS};
 
 /// Time in nanoseconds, operation, sector, sectors, device.
 pub type Row = (u64, char, u64, u32, String);
@@ -19,7 +19,7 @@ pub fn columns() -> ColumnOptions {
         op: name("kind"),
         address: name("lba"),
         size: name("blocks"),
-        device: Some(name("disk")),
+        device: Some(DeviceColumns::One(name("disk"))),
         separator: Separator::Semicolon,
         header: false,
         address_unit_bytes: 4096,
