@@ -14,6 +14,18 @@ def count(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:,.0f}"
 
 
+def counted(number: float, noun: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "full merge"), counted(1200, "full merge"), counted(2, "flush"), counted(3, "copy")
+    ('1 full merge', '1,200 full merges', '2 flushes', '3 copies')
+    """
+    if number == 1:
+        return f"1 {noun}"
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("sh") else f"{noun}s"
+    return f"{count(number)} {many}"
+
+
 def ratio(value: float | None, digits: int = 3) -> str:
     """A ratio with a fixed number of digits.
 

@@ -108,6 +108,7 @@ def explain(  # noqa: PLR0913 - one for each option of the command
 
     """
     record = result.to_dict() if isinstance(result, Result) else result
+    _refuse_without_flash(record, name)
     case = case_of(record, less, name)
     found = _changes(case, name)
     notes = _notes(case)
@@ -116,6 +117,15 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     experiment = _experiment(case, base, name)
     trials, stopped = _tried(case, experiment, found, tries, progress, notes)
     return Explanation(case, found, trials, notes, stopped)
+
+
+def _refuse_without_flash(record: Mapping[str, Any], name: str) -> None:
+    device = record.get("device")
+    if isinstance(device, Mapping) and device.get("blocks") == 0:
+        raise ConfigError(
+            f"{name} is of a run in a real directory: there was no flash, and so nothing that could be explained; "
+            "with [fs.fat] and an FTL, or with [fs.yaffs] or [fs.minv], there is"
+        )
 
 
 def _changes(case: Case, name: str) -> list[Change]:

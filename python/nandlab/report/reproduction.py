@@ -12,7 +12,7 @@ from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
-from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows
+from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows, texts
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short
 from nandlab.toml_text import toml_text
@@ -209,12 +209,9 @@ def figures(found: Reproduction) -> dict[str, str]:
 
 
 def _grid(found: Reproduction, grid: Grid) -> str:
-    values = cells(found.records, grid)
+    values = texts(found.records, grid)
     titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
-    lines = [
-        [grid.labels.get(row, row), *("–" if value is None else short(value) for value in line)]
-        for row, line in zip(grid.rows, values, strict=True)
-    ]
+    lines = [[grid.labels.get(row, row), *line] for row, line in zip(grid.rows, values, strict=True)]
     return html.table(titles, lines, right=range(1, len(titles)))
 
 

@@ -64,7 +64,7 @@ def reproduce(
     for key, (_, run) in wanted:
         records.names.setdefault(key, run)
     unique = {key: tree for key, (tree, _) in wanted}
-    experiments = [Experiment(**{**tree, "seed": key[1]}) for key, tree in unique.items()]
+    experiments = [_checked(records, key, tree) for key, tree in unique.items()]
     outcomes, records.stopped = run_all(experiments, jobs, progress)
     for key, outcome in zip(unique, outcomes, strict=True):
         name = f"{records.names[key]} with seed {key[1]}"
@@ -75,6 +75,29 @@ def reproduce(
         elif outcome.result is not None and not outcome.result.partial:
             records.found[key] = outcome.result.to_dict()
     return Reproduction(paper, records, [judge(claim, records) for claim in paper.claims])
+
+
+def _checked(records: Records, key: Key, tree: Tree) -> Experiment:
+    """An experiment that can run, as far as one can tell before.
+
+    Raises:
+        ConfigError: It cannot, with file, line and key.
+
+    """
+    paper, name = records.paper, records.names[key]
+    try:
+        experiment = Experiment(**{**tree, "seed": key[1]})
+        experiment.resolve()
+    except ConfigError as error:
+        # A point of a figure is called by the run and the value on the x axis.
+        run = name.partition(", ")[0]
+        table, line = paper.place(run, error.key or "")
+        place = paper.file if line is None else f"{paper.file}, line {line}"
+        where = f"run {name}" if not table else f"{table} of the run {name}"
+        named = ConfigError(f"{place}: {where}: {error}")
+        named.file, named.line, named.key = paper.file, line, error.key
+        raise named from None
+    return experiment
 
 
 def _named(error: ConfigError, place: str) -> ConfigError:

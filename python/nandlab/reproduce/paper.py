@@ -128,6 +128,8 @@ class Grid:
     labels: dict[str, str]
     one_seed: bool
     """Whether its figures are of the first seed alone, and no means."""
+    spread: bool = False
+    """Whether its cells tell the least and the most of the seeds, too."""
     bars: tuple[str, ...] = ()
     """Columns that are drawn, too: a bar each, side by side for every row."""
     bars_title: str = ""
@@ -173,6 +175,8 @@ class Paper:
 
     same_for_all_seeds: tuple[str, ...] = ()
     """Parts whose runs no seed changes: they run once."""
+    top: Table | None = field(default=None, repr=False, compare=False)
+    """The file."""
 
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
@@ -186,6 +190,24 @@ class Paper:
     def in_full(self) -> Paper:
         """The paper as a full run takes it."""
         return replace(self, parts=merged(self.parts, self.full_parts), full_parts={})
+
+    def place(self, run: str, key: str) -> tuple[str, int | None]:
+        """Where a key of the experiment of a run comes from: the table of the file, and the line.
+
+        The part that stands last in the name of the run has the last word; a figure has it over all parts.
+        """
+        parts = [f"parts.{part}" for part in reversed(run.split("."))]
+        wholes = [*(f"full.{part}" for part in parts), *parts, "template"]
+        keys = key.split(".")
+        # What an experiment lacks is told of the table that should hold it.
+        for depth in range(len(keys), 0, -1):
+            for whole in wholes:
+                if self.top is not None and self.top.holds(f"{whole}.{'.'.join(keys[:depth])}"):
+                    return whole, self.top.line_of(f"{whole}.{key}")
+        for at, figure in enumerate(self.figures):
+            if figure.x_key == key and self.top is not None:
+                return f"figures[{at}].x", self.top.line_of(f"figures[{at}].x.key")
+        return "", None
 
     def split(self, name: str) -> tuple[str, str]:
         """The run and the measure that a name in a formula stands for.
@@ -293,6 +315,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
         full_parts=full_parts,
+        top=top,
     )
     tables = top.tables("claims")
     claims = tuple(_claim(table, paper) for table in tables)
@@ -440,6 +463,7 @@ def _grid(table: Table) -> Grid:
         columns=tuple(table.texts("columns")),
         labels={key: str(value) for key, value in table.plain("labels").items()},
         one_seed=table.truth("one_seed", False),
+        spread=table.truth("spread", False),
         bars=tuple(table.texts("bars")),
         bars_title=table.text("bars_title", ""),
     )
