@@ -53,11 +53,19 @@ def rows(result: Result) -> list[tuple[str, str, str]]:
     found = [("recyclings", units.count(sum(counts.values())), words)]
     if result.migrations:
         copies = sum(cell.copies for cell in result.matrix if cell.cause == "migration")
-        at_merge = "" if kept is None or kept.merge_valid is None else f"; {kept.merge_valid:.1f} at a full merge"
+        at_merge = (
+            "" if kept is None or kept.merge_valid is None else f"; {kept.merge_valid:.1f} at a full merge"
+        )
         p = f"{copies / result.migrations:.1f}"
         found.append(("p", p, f"pages that a migration copied, in the mean{at_merge}"))
     if kept is not None and kept.alpha is not None:
-        found.append(("alpha", f"{kept.alpha:.3f}", f"{units.counted(kept.longest_row, 'migration')} in a row{_line(kept)}"))
+        found.append(
+            (
+                "alpha",
+                f"{kept.alpha:.3f}",
+                f"{units.counted(kept.longest_row, 'migration')} in a row{_line(kept)}",
+            )
+        )
     return found
 
 

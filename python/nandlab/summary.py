@@ -304,7 +304,7 @@ def note(results: Sequence[Result]) -> str:
         "Times are simulated.": simulated,
         "WAF: flash programs / host writes.": simulated,
         "Most P/E: cycles of the most worn block.": simulated,
-        "By the clock: transactions in a real directory, on this machine, and not the same twice.": by_the_clock,
+        "By the clock: transactions in a real directory on this machine, not the same twice.": by_the_clock,
         "A real directory has no flash to count, and how long it took is not kept in a sweep.": not simulated
         and not by_the_clock
         and bool(results),

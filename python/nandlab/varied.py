@@ -21,8 +21,8 @@ def override(pair: Pair, file: str) -> str:
     """An override of a key in `file`, as the compiled module takes it.
 
     A path on the command line starts from the current folder where there is such a file or directory; in the
-    experiment that of a file starts from the folder of `file`, and that of a directory is absolute. A table that
-    is "none" is left out.
+    experiment that of a file starts from the folder of `file`, and that of a directory is absolute. A table
+    that is "none" is left out.
 
     >>> override(("device.capacity", "1 GiB"), "a.toml"), override(("ftl", "page"), "a.toml")
     ('device.capacity=1 GiB', 'ftl={ page = {} }')

@@ -342,7 +342,8 @@ fn options_that_the_rule_of_recycling_does_not_read_are_told() {
         let rule = format!("recycling=\"{recycling}\"");
         let notices = parse(&[&all[..], &[&rule]].concat()).unwrap().notices;
         let idle: Vec<&str> = IDLE.into_iter().filter(|key| !read.contains(key)).collect();
-        let named = idle.iter().zip(&notices).all(|(key, notice)| notice.starts_with(&format!("ftl.migration.{key} = ")));
+        let named =
+            idle.iter().zip(&notices).all(|(key, notice)| notice.starts_with(&format!("ftl.migration.{key} = ")));
         assert!(named && idle.len() == notices.len(), "{recycling}: {notices:#?}");
         assert!(notices.iter().all(|notice| notice.contains(" has no effect: it counts only with ")), "{notices:?}");
         // What is written out with its default value is not told.

@@ -123,8 +123,8 @@ def _refuse_without_flash(record: Mapping[str, Any], name: str) -> None:
     device = record.get("device")
     if isinstance(device, Mapping) and device.get("blocks") == 0:
         raise ConfigError(
-            f"{name} is of a run in a real directory: there was no flash, and so nothing that could be explained; "
-            "with [fs.fat] and an FTL, or with [fs.yaffs] or [fs.minv], there is"
+            f"{name} is of a run in a real directory: there was no flash, and so nothing to explain; with "
+            "[fs.fat] and an FTL, or with [fs.yaffs] or [fs.minv], there is"
         )
 
 

@@ -11,6 +11,7 @@ from nandlab.report.bars import grouped_bars
 from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
+from nandlab.reproduce.op_figures import OpFigure
 from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
 from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows, texts
 from nandlab.reproduce.timeline import Timeline
@@ -53,6 +54,7 @@ def _paper(found: Reproduction) -> list[str]:
         html.paragraph(words, "warning") if missing else "",
         html.section("Claims", _claims(found), note=_readings(found)),
         html.section("What the verdicts rest on", _reasons(found), note="Of all but reproduced numbers."),
+        *(_op_section(found, figure) for figure in paper.op_figures),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
         *(_picture_section(found, picture) for picture in paper.pictures),
         *(
@@ -154,6 +156,20 @@ def _draw(found: Reproduction, at: int) -> str:
     return charts.curves(values, named[0], named[1], axes)
 
 
+def _op_section(found: Reproduction, figure: OpFigure) -> str:
+    drawn = _draw_op_figure(found, figure)
+    if not drawn:
+        return ""
+    return html.section(figure.title, html.figure(drawn, found.records.filled(figure.caption) + "."))
+
+
+def _draw_op_figure(found: Reproduction, figure: OpFigure) -> str:
+    cells = found.records.drawn.get(figure.name)
+    if not cells:
+        return ""
+    return device_charts.pages(cells) if figure.shows == "blocks" else device_charts.writes(cells)
+
+
 def _picture_section(found: Reproduction, picture: Timeline | BlockMap) -> str:
     drawn = _draw_picture(found, picture)
     if not drawn:
@@ -203,6 +219,7 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
 def figures(found: Reproduction) -> dict[str, str]:
     """The figures as SVG files that stand alone, by name."""
     drawn = {figure.name: _draw(found, at) for at, figure in enumerate(found.paper.figures)}
+    drawn |= {figure.name: _draw_op_figure(found, figure) for figure in found.paper.op_figures}
     drawn |= {picture.name: _draw_picture(found, picture) for picture in found.paper.pictures}
     drawn |= {grid.name: _draw_bars(found, grid) for grid in found.paper.grids}
     return {name: charts.standalone(text) for name, text in drawn.items() if text}

@@ -54,7 +54,7 @@ class Table:
         return True
 
     def line_of(self, path: str) -> int | None:
-        """The line of a path of keys from the top of the document; where it has none, of the table that holds it."""
+        """The line of a path of keys from the top of the document, or else of the table that holds it."""
         while path and path not in self._lines:
             path = path.rpartition(".")[0]
         return self._lines.get(path)

@@ -15,6 +15,7 @@ from nandlab._native import ConfigError, papers
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
+from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
 from nandlab.reproduce.verdict import Kind
@@ -173,6 +174,7 @@ class Paper:
     full_parts: dict[str, Tree] = field(default_factory=dict)
     """What a full run lays over parts."""
 
+    op_figures: tuple[OpFigure, ...] = ()
     same_for_all_seeds: tuple[str, ...] = ()
     """Parts whose runs no seed changes: they run once."""
     top: Table | None = field(default=None, repr=False, compare=False)
@@ -313,6 +315,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         grids=tuple(_grid(table) for table in top.tables("tables")),
         timelines=tuple(parse_timeline(table) for table in top.tables("timelines")),
         block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
+        op_figures=tuple(parse_op_figure(table) for table in top.tables("op_figures")),
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
         full_parts=full_parts,
         top=top,
@@ -329,6 +332,10 @@ def parse(text: str, name: str, source: str) -> Paper:
     pictures = [*top.tables("timelines"), *top.tables("block_maps")]
     for table, picture in zip(pictures, paper.pictures, strict=True):
         _check_picture(table, picture, paper)
+    for table, drawn in zip(top.tables("op_figures"), paper.op_figures, strict=True):
+        table.read("run", drawn.run, paper.tree)
+        for name in drawn.caption.names:
+            table.read("caption", name, paper.split)
     return Paper(**{**vars(paper), "claims": claims})
 
 

@@ -34,6 +34,8 @@ class Records:
     failed: dict[Key, str] = field(default_factory=dict)
     names: dict[Key, str] = field(default_factory=dict)
     """What a run is called, for people."""
+    drawn: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """What is drawn of logs of operations, by the name of the figure."""
     stopped: bool = False
     """Whether somebody stopped the runs."""
 
@@ -192,9 +194,9 @@ def cells(records: Records, grid: Grid) -> list[list[float | None]]:
 
 
 def texts(records: Records, grid: Grid) -> list[list[str]]:
-    """The cells of a table for people, a dash where there is nothing; where it tells them with the spread of the seeds.
+    """The cells of a table for people, a dash where there is nothing.
 
-    The spread is the least and the most of them, and stands only where they differ in what is shown.
+    Where the table tells the spread of the seeds, the least and the most stand behind a mean, if they differ.
     """
     found = []
     for row, line in zip(grid.rows, cells(records, grid), strict=True):

@@ -106,7 +106,9 @@ impl Config {
             _ if works(Self { root_entries: usual.root_entries, ..own() }) => {
                 FsError::option("root_entries", &self.root_entries, divided)
             }
-            (_, Some(align)) if works(Self { align_data: None, ..own() }) => FsError::option("align_data", &align, left),
+            (_, Some(align)) if works(Self { align_data: None, ..own() }) => {
+                FsError::option("align_data", &align, left)
+            }
             _ => FsError::option("volume_bytes", &bytes, format!("FAT does not fit there ({why})")),
         }
     }

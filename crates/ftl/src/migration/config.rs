@@ -105,10 +105,9 @@ impl Config {
             idle(is_set && no_macro, key, &value, with_macro);
             idle(is_set && !no_macro && is_last, key, &value, with_fit);
         }
-        for (key, value, usual) in [
-            ("patience", self.patience, usual.patience),
-            ("erase_copies", self.erase_copies, usual.erase_copies),
-        ] {
+        for (key, value, usual) in
+            [("patience", self.patience, usual.patience), ("erase_copies", self.erase_copies, usual.erase_copies)]
+        {
             idle(self.recycling != Rule::Adaptive && value != usual, key, &value, "recycling = \"adaptive\"");
         }
         if let Some(group) = self.log_recyclings_of {

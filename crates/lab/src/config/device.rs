@@ -439,7 +439,7 @@ pub(super) fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) ->
             F::max_logical_pages(self.0, self.1, config)
         }
     }
-    ftl.dispatch(Most(geometry, rules)).map_err(key_and_message)
+    ftl.dispatch(Most(geometry, rules)).map_err(|error| key_and_message(&error))
 }
 
 /// Options of `ftl` that have no effect where so many pages are exported, in sentences.
@@ -451,11 +451,11 @@ fn ftl_notices(ftl: &FtlConfig, geometry: &Geometry, logical_pages: u32) -> Resu
             F::notices(config, self.0, self.1)
         }
     }
-    ftl.dispatch(Notices(geometry, logical_pages)).map_err(key_and_message)
+    ftl.dispatch(Notices(geometry, logical_pages)).map_err(|error| key_and_message(&error))
 }
 
 /// The sentence of an FTL starts with the key at fault, if there is one.
-fn key_and_message(error: FtlError) -> Fault {
+fn key_and_message(error: &FtlError) -> Fault {
     let message = error.to_string();
     let key = message.split(" = ").next().filter(|key| key.starts_with("ftl.") && !key.contains(' '));
     (key.unwrap_or("ftl").to_owned(), message)
