@@ -193,7 +193,12 @@ def test_a_table_shows_a_file_system_on_bare_flash(nandlab_command, tmp_path):
 
 
 def test_recyclings_are_in_the_tables_of_a_run(nandlab_command, postmark, tmp_path):
-    sets = ("--set", "ftl=migration", "--set", "workload.postmark={ number=40, transactions=2000, bias_create=5 }")
+    sets = (
+        "--set",
+        "ftl=migration",
+        "--set",
+        "workload.postmark={ number=40, transactions=2000, bias_create=5 }",
+    )
     page = tmp_path / "report.html"
     ended = nandlab_command(
         "run", postmark, *sets, "--set", "ftl.migration.log_recyclings=10000", "--report", page

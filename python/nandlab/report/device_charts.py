@@ -99,7 +99,8 @@ def writes(points: Rows) -> str:
         "data": {"values": list(points)},
         "width": 640,
         "height": 260,
-        "mark": {"type": "point", "shape": "square", "filled": True, "size": 6},
+        # Thousands of them: a reader of the screen gets the caption.
+        "mark": {"type": "point", "shape": "square", "filled": True, "size": 6, "aria": False},
         "encoding": {
             "x": {"field": "x", "type": "quantitative", "title": "page write"},
             "y": {"field": "y", "type": "quantitative", "title": "address (sectors of 512 B)"},

@@ -9,10 +9,11 @@ from nandlab import units
 from nandlab.report import charts, device_charts, html
 from nandlab.report.bars import grouped_bars
 from nandlab.reproduce.block_map import BlockMap
+from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.op_figures import OpFigure
-from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
+from nandlab.reproduce.paper import TRUE_UNITS, Figure
 from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows, texts
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short

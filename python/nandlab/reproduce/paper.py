@@ -15,6 +15,7 @@ from nandlab._native import ConfigError, papers
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
+from nandlab.reproduce.grid import Grid, parse_grid
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
@@ -112,42 +113,6 @@ class Figure:
     def runs(self) -> list[tuple[str, str, str]]:
         """Panel, colour and run of every line."""
         return [(panel, colour, f"{panel}.{colour}") for panel in self.panels for colour in self.colours]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table: a row for each run, a column for each end of a name, such as `4k.cost`.
-
-    A column that holds `$` is a formula, in which `$` stands for the row.
-    """
-
-    name: str
-    title: str
-    caption: Why
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    labels: dict[str, str]
-    one_seed: bool
-    """Whether its figures are of the first seed alone, and no means."""
-    spread: bool = False
-    """Whether its cells tell the least and the most of the seeds, too."""
-    bars: tuple[str, ...] = ()
-    """Columns that are drawn, too: a bar each, side by side for every row."""
-    bars_title: str = ""
-
-    def names(self) -> list[str]:
-        """The figures in its cells."""
-        cells = [self.cell(row, column) for row in self.rows for column in self.columns]
-        return [name for cell in cells for name in cell.names]
-
-    def cell(self, row: str, column: str) -> Formula:
-        """What stands in a row and a column.
-
-        Raises:
-            FormulaError: The column is no formula.
-
-        """
-        return parse_formula(column.replace("$", row) if "$" in column else f"{row}.{column}")
 
 
 @dataclass(frozen=True)
@@ -312,7 +277,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         readings={key: readings.text(key) for key in readings.keys()},  # noqa: SIM118
         claims=(),
         figures=tuple(_figure(table) for table in top.tables("figures")),
-        grids=tuple(_grid(table) for table in top.tables("tables")),
+        grids=tuple(parse_grid(table) for table in top.tables("tables")),
         timelines=tuple(parse_timeline(table) for table in top.tables("timelines")),
         block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
         op_figures=tuple(parse_op_figure(table) for table in top.tables("op_figures")),
@@ -459,28 +424,6 @@ def _figure(table: Table) -> Figure:
     for each in (x, y, table):
         each.end()
     return figure
-
-
-def _grid(table: Table) -> Grid:
-    grid = Grid(
-        name=table.text("name"),
-        title=table.text("title"),
-        caption=table.read("caption", table.text("caption", ""), parse_why),
-        rows=tuple(table.texts("rows")),
-        columns=tuple(table.texts("columns")),
-        labels={key: str(value) for key, value in table.plain("labels").items()},
-        one_seed=table.truth("one_seed", False),
-        spread=table.truth("spread", False),
-        bars=tuple(table.texts("bars")),
-        bars_title=table.text("bars_title", ""),
-    )
-    table.end()
-    for column in grid.bars:
-        if column not in grid.columns:
-            raise table.error("bars", f"expected columns of the table, given {column!r}")
-    if grid.bars and not grid.name.replace("-", "").isalnum():
-        raise table.error("name", f"expected letters, digits and -, given {grid.name!r}")
-    return grid
 
 
 def _check_figure(table: Table, figure: Figure, paper: Paper) -> None:
