@@ -112,8 +112,8 @@ def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) ->
         experiment.resolve()
     except ConfigError as error:
         # A point of a figure is called by the run and the value on the x axis.
-        run = name.partition(", ")[0]
-        table, line = paper.place(run, error.key or "")
+        run, is_point, _ = name.partition(", ")
+        table, line = paper.place(run, error.key or "", bool(is_point))
         place = paper.file if line is None else f"{paper.file}, line {line}"
         where = f"run {name}" if not table else f"{table} of the run {name}"
         named = ConfigError(f"{place}: {where}: {error}")

@@ -158,11 +158,15 @@ class Paper:
         """The paper as a full run takes it."""
         return replace(self, parts=merged(self.parts, self.full_parts), full_parts={})
 
-    def place(self, run: str, key: str) -> tuple[str, int | None]:
+    def place(self, run: str, key: str, is_point: bool) -> tuple[str, int | None]:
         """Where a key of the experiment of a run comes from: the table of the file, and the line.
 
-        The part that stands last in the name of the run has the last word; a figure has it over all parts.
+        The part that stands last in the name of the run has the last word, but for a point of a figure its key.
         """
+        if is_point:
+            for at, figure in enumerate(self.figures):
+                if figure.x_key == key and self.top is not None:
+                    return f"figures[{at}].x", self.top.line_of(f"figures[{at}].x.key")
         parts = [f"parts.{part}" for part in reversed(run.split("."))]
         wholes = [*(f"full.{part}" for part in parts), *parts, "template"]
         keys = key.split(".")
@@ -171,9 +175,6 @@ class Paper:
             for whole in wholes:
                 if self.top is not None and self.top.holds(f"{whole}.{'.'.join(keys[:depth])}"):
                     return whole, self.top.line_of(f"{whole}.{key}")
-        for at, figure in enumerate(self.figures):
-            if figure.x_key == key and self.top is not None:
-                return f"figures[{at}].x", self.top.line_of(f"figures[{at}].x.key")
         return "", None
 
     def split(self, name: str) -> tuple[str, str]:
