@@ -161,7 +161,7 @@ class Paper:
     def place(self, run: str, key: str, is_point: bool) -> tuple[str, int | None]:
         """Where a key of the experiment of a run comes from: the table of the file, and the line.
 
-        The part that stands last in the name of the run has the last word, but for a point of a figure its key.
+        The part that stands last in the name of the run has the last word; of a point, the key of the figure.
         """
         if is_point:
             for at, figure in enumerate(self.figures):
