@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nandlab._native import DeviceFull, NandlabError
@@ -64,7 +64,7 @@ def run_all(
 
     Args:
         experiments: What to run.
-        jobs: How many run at once; one for each processor by default.
+        jobs: How many run at once; one for each processor by default, and one in a real directory.
         progress: Called some times a second.
         op_log: A CSV file for the flash operations; for a single experiment only.
 
@@ -78,10 +78,11 @@ def run_all(
     outcomes = [Outcome() for _ in experiments]
     waiting = list(range(len(experiments)))
     running: dict[int, Run] = {}
+    directories = [directory_of(experiment) for experiment in experiments]
     try:
         while waiting or running:
-            while waiting and len(running) < jobs:
-                at = waiting.pop(0)
+            while len(running) < jobs and (at := _startable(waiting, running, directories)) is not None:
+                waiting.remove(at)
                 try:
                     running[at] = experiments[at].start(op_log)
                 except NandlabError as error:
@@ -95,6 +96,22 @@ def run_all(
         _stop(running, outcomes)
         return outcomes, True
     return outcomes, False
+
+
+def directory_of(experiment: Experiment) -> str | None:
+    """The real directory of an experiment; None without one, or where it cannot run, which its run says."""
+    try:
+        return experiment.directory()
+    except NandlabError:
+        return None
+
+
+def _startable(
+    waiting: Sequence[int], running: Mapping[int, Run], directories: Sequence[str | None]
+) -> int | None:
+    """The first experiment that waits for no other: two in the same directory run one after the other."""
+    taken = {directories[at] for at in running} - {None}
+    return next((at for at in waiting if directories[at] not in taken), None)
 
 
 def _collect(running: dict[int, Run], outcomes: list[Outcome], seconds: float) -> None:

@@ -292,6 +292,16 @@ class Experiment:
         """Where its relative paths start."""
         return self._base
 
+    def directory(self) -> str | None:
+        """The real directory that it runs in, where it does; two runs in one would disturb each other.
+
+        Raises:
+            ConfigError: As `resolve()`.
+
+        """
+        posix = self.resolve().get("fs", {}).get("posix")
+        return None if posix is None else os.path.realpath(Path(self._base) / posix["directory"])
+
     def absolute(self) -> Experiment:
         """The same experiment for a process whose current folder is another one."""
         other = Experiment.__new__(Experiment)

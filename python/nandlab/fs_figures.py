@@ -53,11 +53,12 @@ def device_rows(result: Result) -> list[Row]:
     found = []
     nvram, mount = result.nvram, result.remount
     if nvram is not None:
-        words = f"{units.count(nvram.reads)} reads, {units.count(nvram.writes)} writes"
+        words = f"{units.counted(nvram.reads, 'read')}, {units.counted(nvram.writes, 'write')}"
         cost = f", {units.time_us(nvram.time_us)}, {units.energy_j(nvram.energy_j)}" if nvram.time_us else ""
         found.append(("NVRAM", units.size(nvram.bytes), f"{words}{cost}"))
     if mount is not None:
-        words = f"{units.count(mount.page_reads)} page reads, {units.count(mount.spare_reads)} spare reads"
+        reads = {"page read": mount.page_reads, "spare read": mount.spare_reads}
+        words = ", ".join(units.counted(number, name) for name, number in reads.items())
         accesses = mount.nvram_accesses
         more = "" if accesses is None else f", {units.count(accesses)} accesses to NVRAM"
         if mount.fs is not None:
@@ -77,10 +78,10 @@ def _operations(fs: FsFigures) -> str:
 def _cost(part: FsPhase) -> str:
     flash = part.flash
     time = "" if part.time_us is None else f", {units.time_us(part.time_us)}"
-    return f"{units.plural(flash.programs, 'program')}, {units.plural(flash.erases, 'erase')}{time}"
+    return f"{units.counted(flash.programs, 'program')}, {units.counted(flash.erases, 'erase')}{time}"
 
 
 def _volume(fs: FsFigures) -> str:
     volume = fs.volume
     free = "" if volume.free_bytes is None else f", {units.size(volume.free_bytes)} free at the end"
-    return f"{units.count(volume.units)} units of {units.size(volume.unit_bytes)}{free}"
+    return f"{units.counted(volume.units, 'unit')} of {units.size(volume.unit_bytes)}{free}"

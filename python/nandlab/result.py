@@ -15,7 +15,7 @@ from nandlab.buffer_counts import BufferCounts
 from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.recycling_figures import Recyclings
 from nandlab.speed_figures import Speed
-from nandlab.units import plural
+from nandlab.units import counted
 from nandlab.view import View
 
 if TYPE_CHECKING:
@@ -418,7 +418,7 @@ class Result(View):
 
     def __repr__(self) -> str:
         waf = "no writes" if self.waf is None else f"waf {self.waf:.3f}"
-        erases, requests = plural(self.flash.erases, "erase"), plural(self.host.requests, "request")
+        erases, requests = counted(self.flash.erases, "erase"), counted(self.host.requests, "request")
         return f"<Result {waf}, {erases}, {requests}{', partial' if self.partial else ''}>"
 
     def without_speed(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nandlab import fs_figures, index_figures, units
+from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.buffer_counts import BufferCounts
 from nandlab.result import Faults, Latency, Result
 
@@ -60,6 +60,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         ("erases", units.count(flash.erases), _erase_parts(result)),
         ("P/E cycles", f"{wear.min} / {wear.mean:.1f} / {wear.max}", "least / mean / most of a block"),
     ]
+    rows += recycling_figures.rows(result)
     if result.index is not None:
         rows = [*index_figures.rows(result.index), *rows]
     if result.fs is not None:
@@ -82,10 +83,10 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     before = result.precondition
     if before is not None:
         words = (
-            f"WAF {units.ratio(before.waf)}, {units.plural(before.flash.erases, 'erase')}; "
+            f"WAF {units.ratio(before.waf)}, {units.counted(before.flash.erases, 'erase')}; "
             "in no figure above but P/E cycles"
         )
-        rows.append(("written before", units.plural(before.requests, "page"), words))
+        rows.append(("written before", units.counted(before.requests, "page"), words))
     return rows
 
 
@@ -125,14 +126,20 @@ def _throughput(result: Result) -> str:
 def _erase_parts(result: Result) -> str:
     merges = result.merges
     counts = {
-        "garbage collections": result.gc.runs,
+        "garbage collection": result.gc.runs,
         "of them aggressive": result.gc.aggressive,
         "emptied": result.gc.emptied,
-        "switch merges": merges.switch,
-        "partial merges": merges.partial,
-        "full merges": merges.full,
+        "switch merge": merges.switch,
+        "partial merge": merges.partial,
+        "full merge": merges.full,
+        "migration": result.migrations,
     }
-    words = ", ".join(f"{units.count(number)} {name}" for name, number in counts.items() if number)
+    adjectives = ("of them aggressive", "emptied")
+    words = ", ".join(
+        f"{units.count(number)} {name}" if name in adjectives else units.counted(number, name)
+        for name, number in counts.items()
+        if number
+    )
     shares = erases_by_origin(result)
     if len(shares) < 2:
         return words
@@ -183,9 +190,9 @@ def latency_of(result: Result, kind: str) -> Latency | None:
 
 
 def _request_kinds(result: Result) -> str:
-    kinds = ("reads", "writes", "trims", "flushes")
-    counts = ((kind, getattr(result.host, kind)) for kind in kinds)
-    return ", ".join(f"{units.count(number)} {kind}" for kind, number in counts if number)
+    kinds = {"reads": "read", "writes": "write", "trims": "trim", "flushes": "flush"}
+    counts = ((kind, getattr(result.host, name)) for name, kind in kinds.items())
+    return ", ".join(units.counted(number, kind) for kind, number in counts if number)
 
 
 def _waf_parts(result: Result) -> str:
@@ -248,7 +255,8 @@ def _of_device(result: Result, number: float) -> float | None:
 
 def _transactions_by_the_clock(result: Result) -> float | None:
     """How long the transactions took in a real directory, in microseconds."""
-    if has_device(result):
+    # A point of a sweep has no speed: what differs from run to run is not kept.
+    if has_device(result) or "speed" not in result.to_dict():
         return None
     phases = result.speed.phases
     return None if phases is None else phases.transactions_s * 1e6
@@ -288,8 +296,20 @@ _COLUMNS = (
 )
 
 
-NOTE = "Times are simulated. WAF: flash programs / host writes. Most P/E: cycles of the most worn block."
-"""What the titles of a comparison mean."""
+def note(results: Sequence[Result]) -> str:
+    """What the titles of a comparison mean, in sentences."""
+    simulated = any(has_device(result) for result in results)
+    by_the_clock = any(_transactions_by_the_clock(result) is not None for result in results)
+    said = {
+        "Times are simulated.": simulated,
+        "WAF: flash programs / host writes.": simulated,
+        "Most P/E: cycles of the most worn block.": simulated,
+        "By the clock: transactions in a real directory on this machine, not the same twice.": by_the_clock,
+        "A real directory has no flash to count, and how long it took is not kept in a sweep.": not simulated
+        and not by_the_clock
+        and bool(results),
+    }
+    return " ".join(sentence for sentence, applies in said.items() if applies)
 
 
 def columns(results: Sequence[Result]) -> list[Column]:

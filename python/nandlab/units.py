@@ -14,13 +14,16 @@ def count(value: float | None) -> str:
     return NO_VALUE if value is None else f"{value:,.0f}"
 
 
-def plural(number: int, word: str) -> str:
-    """So many of something that has a plural with s.
+def counted(number: float, noun: str) -> str:
+    """A number of things.
 
-    >>> plural(1, "block"), plural(1200, "block")
-    ('1 block', '1,200 blocks')
+    >>> counted(1, "full merge"), counted(1200, "full merge"), counted(2, "flush"), counted(3, "copy")
+    ('1 full merge', '1,200 full merges', '2 flushes', '3 copies')
     """
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
+    if number == 1:
+        return f"1 {noun}"
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("sh") else f"{noun}s"
+    return f"{count(number)} {many}"
 
 
 def ratio(value: float | None, digits: int = 3) -> str:

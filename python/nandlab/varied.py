@@ -21,7 +21,8 @@ def override(pair: Pair, file: str) -> str:
     """An override of a key in `file`, as the compiled module takes it.
 
     A path on the command line starts from the current folder where there is such a file or directory; in the
-    experiment it starts from the folder of `file`. A table that is "none" is left out.
+    experiment that of a file starts from the folder of `file`, and that of a directory is absolute. A table
+    that is "none" is left out.
 
     >>> override(("device.capacity", "1 GiB"), "a.toml"), override(("ftl", "page"), "a.toml")
     ('device.capacity=1 GiB', 'ftl={ page = {} }')
@@ -31,9 +32,11 @@ def override(pair: Pair, file: str) -> str:
     key, value = pair
     if key in TAGGED and value != "none" and re.fullmatch(r"\w+", value):
         value = f"{{ {value} = {{}} }}"
-    is_file = (key.endswith(".path") or value.endswith(".toml")) and Path(value).is_file()
-    if is_file or (key == "fs.posix.directory" and Path(value).is_dir()):
+    if value and (key.endswith(".path") or value.endswith(".toml")) and Path(value).is_file():
         value = os.path.relpath(value, Path(file).parent)
+    if value and key == "fs.posix.directory" and Path(value).is_dir():
+        # As a path from the folder of the file it would be another one than was typed, wherever it is shown.
+        value = os.path.abspath(value)  # noqa: PTH100 - links stay as they are
     return f"{key}={value}"
 
 

@@ -157,6 +157,59 @@ def test_a_directory_that_is_not_there_or_not_empty_is_refused(nandlab_command, 
     assert names(postmark) == ["letter"]
 
 
+def test_runs_in_one_directory_come_one_after_the_other(nandlab_command, postmark, tmp_path):
+    vary = ("--vary", "workload.postmark.transactions=200,210,220,230", "--jobs", 4)
+    ended = nandlab_command("compare", postmark, *vary, "--json")
+    assert ended.status == 0, ended.err
+    done = [run["result"]["fs"]["transactions"] for run in ended.document["runs"]]
+    assert done == [200, 210, 220, 230]
+    assert nandlab_command("compare", postmark, "--seeds", 4, "--jobs", 4).status == 0
+    # Beside runs in another directory, and in a sweep.
+    (tmp_path / "other").mkdir()
+    directories = ("--vary", f"fs.posix.directory={tmp_path}/in,{tmp_path}/other")
+    for executor in ("threads", "processes"):
+        ended = nandlab_command("sweep", postmark, *vary, *directories, "--executor", executor, "--json")
+        assert ended.status == 0, ended.err
+        assert all(point["error"] is None for point in ended.document["points"])
+        assert len(ended.document["points"]) == 8
+    assert is_empty(postmark)
+    assert not list((tmp_path / "other").iterdir())
+
+
+def test_tables_say_what_a_directory_has_no_figures_for(nandlab_command, postmark, tmp_path):
+    swept = nandlab_command("sweep", postmark, "--vary", "seed=1,2", "--report", tmp_path / "sweep.html")
+    assert swept.status == 0
+    assert "Times are simulated" not in swept.out
+    compared = nandlab_command("compare", postmark, "--vary", "seed=1,2", "--report", tmp_path / "both.html")
+    assert "By the clock: transactions in a real directory" in compared.out
+    page = (tmp_path / "both.html").read_text(encoding="utf-8")
+    for text in (compared.out, page):
+        assert "Times are simulated" not in text
+        assert "WAF:" not in text
+    plots = tmp_path / "plots"
+    drawn = nandlab_command("run", postmark, "--plots", plots)
+    assert drawn.status == 0
+    assert f"pictures: none in {plots}: a real directory has no flash" in drawn.err
+    assert not plots.exists()
+    record = tmp_path / "record.json"
+    record.write_text(nandlab_command("run", postmark, "--json").out)
+    explained = nandlab_command("explain", record)
+    assert explained.status == 2
+    assert "record.json is of a run in a real directory: there was no flash" in explained.err
+
+
+def test_paths_of_directories_are_shown_as_the_run_takes_them(nandlab_command, tmp_path):
+    (tmp_path / "experiments").mkdir()
+    (tmp_path / "in").mkdir()
+    path = tmp_path / "experiments" / "postmark.toml"
+    path.write_text(TOML)
+    ended = nandlab_command("run", path, "--set", "fs.posix.directory=in", cwd=tmp_path)
+    assert f"posix, in the directory {tmp_path}/in, seed 1" in ended.out
+    ended = nandlab_command("run", path, "--set", "fs.posix.directory=", cwd=tmp_path)
+    assert ended.status == 2
+    assert 'fs.posix.directory = "" cannot work: it is the path of an empty directory' in ended.err
+
+
 def test_a_directory_that_may_not_be_written_is_refused(nandlab_command, postmark):
     (postmark.parent / "in").chmod(0o500)
     ended = nandlab_command("run", postmark, first=without_privilege)

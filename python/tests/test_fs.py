@@ -190,3 +190,45 @@ def test_a_table_shows_a_file_system_on_bare_flash(nandlab_command, tmp_path):
     assert "minv on k9f5608: phone" in (tmp_path / "report.html").read_text(encoding="utf-8")
     both = nandlab_command("compare", path, "--vary", "fs=yaffs,minv", "--json").document["runs"]
     assert [run["result"]["mount"]["spare_reads"] for run in both] == [128, 64]
+
+
+def test_recyclings_are_in_the_tables_of_a_run(nandlab_command, postmark, tmp_path):
+    sets = (
+        "--set",
+        "ftl=migration",
+        "--set",
+        "workload.postmark={ number=40, transactions=2000, bias_create=5 }",
+    )
+    page = tmp_path / "report.html"
+    ended = nandlab_command(
+        "run", postmark, *sets, "--set", "ftl.migration.log_recyclings=10000", "--report", page
+    )
+    record = nandlab_command("run", postmark, *sets, "--set", "ftl.migration.log_recyclings=10000", "--json")
+    record = record.document
+    copies = sum(row["copies"] for row in record["matrix"] if row["cause"] == "migration")
+    assert copies and record["recyclings"]["alpha"]
+    p, alpha = f"{copies / record['migrations']:.1f}", f"{record['recyclings']['alpha']:.3f}"
+    number = f"{len(record['recyclings']['list']):,}"
+    assert re.search(
+        rf"^recyclings +{number} .* {record['migrations']:,} migrations$", ended.out, re.MULTILINE
+    )
+    assert re.search(rf"^p +{p} +pages that a migration copied, in the mean; ", ended.out, re.MULTILINE)
+    assert re.search(rf"^alpha +{alpha} ", ended.out, re.MULTILINE)
+    text = page.read_text(encoding="utf-8")
+    for shown in ("recyclings", p, alpha):
+        assert shown in text
+    # Without a list there is no growth to tell, and another FTL has none of these.
+    ended = nandlab_command("run", postmark, *sets)
+    assert re.search(r"^p +", ended.out, re.MULTILINE)
+    assert not re.search(r"^alpha", ended.out, re.MULTILINE)
+    assert not re.search(r"^recyclings", nandlab_command("run", postmark).out, re.MULTILINE)
+
+
+def test_one_thing_is_in_the_singular(nandlab_command, postmark):
+    from nandlab import Result, summary
+
+    record = nandlab_command("run", postmark, "--json").document
+    record["gc"]["runs"], record["merges"]["full"], record["host"]["flushes"] = 1, 1, 1
+    words = " ".join(explanation for _, _, explanation in summary.headline(Result(record)))
+    for singular in ("1 garbage collection,", "1 full merge", "1 flush"):
+        assert re.search(rf"{singular}(?!s|es)", words), words

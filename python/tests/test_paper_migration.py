@@ -19,7 +19,7 @@ def verdicts(text, ids, seeds=1):
     paper = parse(text, "migration", "migration.toml")
     claims = tuple(dataclasses.replace(claim) for claim in paper.claims if claim.id in ids)
     assert len(claims) == len(ids)
-    paper = dataclasses.replace(paper, claims=claims, figures=(), grids=(), timelines=())
+    paper = dataclasses.replace(paper, claims=claims, figures=(), grids=(), timelines=(), op_figures=())
     return {each.claim.id: each.verdict for each in reproduce(paper, seeds).claims}
 
 

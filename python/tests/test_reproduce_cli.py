@@ -265,8 +265,12 @@ def test_a_misspelt_paper_gets_the_nearest_name(nandlab_command):
             "mine.toml, line 41: claims[1].measured: run 'pag.few'",
         ),
         ("over_provisioning = 0.25", "over_provisionin = 0.25", "did you mean `over_provisioning`?"),
-        ("requests = 500\n", "requests = -5\n", "mine.toml, run page.few with seed 1: "),
-        ('key = "workload.uniform.requests"', 'key = "workload.uniform.request"', "did you mean `requests`?"),
+        ("requests = 500\n", "requests = -5\n", "mine.toml, line 14: parts.few of the run page.few: "),
+        (
+            'key = "workload.uniform.requests"',
+            'key = "workload.uniform.request"',
+            "line 90: figures[0].x of the run page.few",
+        ),
     ],
 )
 def test_mistakes_end_with_status_2_and_their_place(nandlab_command, tmp_path, old, new, words):

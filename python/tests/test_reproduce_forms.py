@@ -10,7 +10,7 @@ from nandlab.report import write_reproduction
 from nandlab.report.reproduction import figures
 from nandlab.reproduce import parse, reproduce
 from nandlab.reproduce.formula import FormulaError, parse_formula
-from nandlab.reproduce.records import cells, drawn_rows
+from nandlab.reproduce.records import cells, drawn_rows, texts
 
 PAPER = """\
 title = "Recyclings"
@@ -74,9 +74,105 @@ few = "seven hundred"
 """
 
 
+LOGGED = """\
+[[op_figures]]
+name = "moved"
+title = "A migration"
+run = "spot.moving"
+shows = "blocks"
+cause = "migration"
+number = 2
+[op_figures.labels]
+host = "written"
+[[op_figures]]
+name = "addresses"
+title = "Writes"
+run = "ordered.one"
+shows = "writes"
+"""
+MOVING = """\
+[parts.spot.workload.uniform]
+requests = 700
+read_share = 0.0
+size = 2048
+alignment = 2048
+footprint = "8 KiB"
+[parts.moving.ftl.migration]
+recycling = "cost"
+"""
+
+
 @pytest.fixture(scope="module")
 def found():
     return reproduce(parse(PAPER, "mine", "mine.toml"))
+
+
+def test_figures_of_logs_show_blocks_before_and_after_and_where_writes_go():
+    text = PAPER.replace("[measures]", MOVING + "[measures]") + LOGGED
+    found = reproduce(parse(text, "mine", "mine.toml"), seeds=1)
+    assert not found.records.failed
+    cells = found.records.drawn["moved"]
+
+    def states(block, when):
+        return [cell["state"] for cell in cells if (cell["block"], cell["when"]) == (block, when)]
+
+    valid = states("log block", "before").count("written")
+    assert 0 < valid < len(states("log block", "before")) / 2
+    assert states("log block", "after").count("written") == 0
+    assert set(states("erased block", "before")) == {"free"}
+    assert states("erased block", "after")[:valid] == ["written"] * valid
+    points = found.records.drawn["addresses"]
+    assert [point["x"] for point in points] == list(range(1, len(points) + 1))
+    assert all(later["y"] > sooner["y"] for sooner, later in zip(points[:50], points[1:51], strict=True))
+    assert {"moved", "addresses"} <= set(figures(found))
+
+
+def test_a_table_may_tell_the_spread_over_the_seeds():
+    spread = PAPER.replace("one_seed = true", "spread = true")
+    found = reproduce(parse(spread, "mine", "mine.toml"))
+    grid = found.paper.grids[0]
+    few, ordered = texts(found.records, grid)
+    values = found.records.values(grid.cell("few", "one.writes"))
+    assert values[0] != values[1]
+    least, most = (f"{value:,.0f}" for value in sorted(values))
+    assert few[1] == f"{sum(values) / 2:,.0f} ({least} to {most})"
+    assert "(" not in ordered[1]
+    one = reproduce(parse(PAPER, "mine", "mine.toml"), seeds=1)
+    assert "(" not in texts(one.records, one.paper.grids[0])[0][1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "log_recyclings = 50",
+            "log_recycling = 50",
+            "line 11: template of the run few.two: [ftl.migration] has no key `log_recycling`; did you ",
+        ),
+        (
+            "log_blocks = 2",
+            "log_block = 2",
+            "line 21: parts.two of the run few.two: [ftl.migration] has no key `log_block`; did you ",
+        ),
+        (
+            "requests = 1400",
+            "request = 1400",
+            "line 6: full.parts.few of the run few.two: [workload.uniform] ",
+        ),
+        (
+            "log_blocks = 1\n",
+            "log_blocks = 0\n",
+            "line 19: parts.one of the run few.one: ftl.migration.log_blocks = 0",
+        ),
+    ],
+)
+def test_a_mistake_in_an_experiment_is_told_before_anything_runs(old, new, words, monkeypatch):
+    assert PAPER.count(old) == 1
+    paper = parse(PAPER.replace(old, new), "mine", "mine.toml")
+    monkeypatch.setattr("nandlab.reproduce.measure.run_all", lambda *_: pytest.fail("something ran"))
+    with pytest.raises(ConfigError, match=re.escape(f"mine.toml, {words}")) as error:
+        reproduce(paper, full="full." in words)
+    assert (error.value.file, error.value.line) == ("mine.toml", int(words.split(":")[0].split()[1]))
 
 
 def record(run, seed, found):

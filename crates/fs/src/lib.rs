@@ -239,6 +239,15 @@ macro_rules! file_systems {
                 }
             }
 
+            /// Options that have no effect on a device of so many sectors, in sentences that begin with the key.
+            pub fn notices(&self, sectors: u64) -> Vec<String> {
+                match self {
+                    $(Self::$variant(config) => config.notices(sectors),)*
+                    $(Self::$flash(_) => Vec::new(),)*
+                    Self::$posix(_) => Vec::new(),
+                }
+            }
+
             /// Makes an empty volume on `device`.
             ///
             /// # Errors

@@ -40,6 +40,14 @@ pub trait Ftl: Sized {
         Vec::new()
     }
 
+    /// Options that have no effect on a device that exports so many pages, in sentences that begin with the key.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] where an option cannot work there.
+    fn notices(_config: &Self::Config, _geometry: &Geometry, _logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        Ok(Vec::new())
+    }
+
     /// Gives the seed of the experiment to what these options choose at random.
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
 

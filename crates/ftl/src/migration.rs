@@ -312,6 +312,10 @@ impl block_mapped::Scheme for Scheme {
         config::variants()
     }
 
+    fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        config.notices(logical_pages.div_ceil(geometry.pages_per_block()))
+    }
+
     fn set_seed(config: &mut Config, seed: u64) {
         config.seed = seed;
     }

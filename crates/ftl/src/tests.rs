@@ -8,7 +8,7 @@ use nandlab_nand::counting::Full;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{Cell, Counting, Geometry, Lpn, Nand, ProgramOrder, Rules, Shape};
+use nandlab_nand::{Cause, Cell, Counting, Geometry, Lpn, Nand, ProgramOrder, Rules, Shape};
 
 /// Pages of a block, of one sector each.
 pub(crate) const PAGES: u64 = 8;
@@ -170,16 +170,21 @@ fn an_erase_waits_until_its_block_is_taken_where_the_option_says_so() {
             write(&mut disk, 0..16);
             let few = cost_of(&mut disk, (0..80).map(|_| 9));
             let many = cost_of(&mut disk, (0..2000).map(|at| at * 5 % 16));
-            (few, many, disk.ftl().store.free.count())
+            let free = disk.ftl().store.free.count();
+            (few, many, free, Cause::ALL.map(|cause| disk.nand_mut().ctx().matrix().sum(|_, of| of == cause).erases()))
         };
-        let (eager_few, eager_many, eager_free) = run(EraseWhen::OnFree);
-        let (late_few, late_many, late_free) = run(EraseWhen::OnAlloc);
+        let (eager_few, eager_many, eager_free, eager_causes) = run(EraseWhen::OnFree);
+        let (late_few, late_many, late_free, late_causes) = run(EraseWhen::OnAlloc);
         assert_eq!((late_few.0, late_few.1), (eager_few.0, eager_few.1), "{}", S::NAME);
         assert_eq!((late_many.0, late_many.1), (eager_many.0, eager_many.1), "{}", S::NAME);
         assert_eq!(late_free, eager_free, "{}", S::NAME);
         let waiting = eager_few.2 + eager_many.2 - late_few.2 - late_many.2;
         assert!(late_few.2 < eager_few.2, "{}: {late_few:?} {eager_few:?}", S::NAME);
         assert!(0 < waiting && waiting <= u64::from(late_free), "{}: {waiting}, {late_free} free", S::NAME);
+        // An erase counts for what freed its block, so that each cause lacks no more than the erases that still wait.
+        let waits: Vec<f64> = eager_causes.iter().zip(late_causes).map(|(eager, late)| eager - late).collect();
+        assert!(waits.iter().all(|&waits| waits >= 0.0), "{}: {eager_causes:?} {late_causes:?}", S::NAME);
+        assert_eq!(waits.iter().sum::<f64>(), waiting as f64, "{}", S::NAME);
     }
     each_scheme!(test);
 }

@@ -149,6 +149,8 @@ fn a_full_volume_of_a_given_size_names_that_size() {
     let record = record(SMALL, &["fs.fat.volume_bytes=\"40 KiB\""]);
     let message = record.stopped.unwrap().message;
     assert!(message.ends_with("; a larger fs.fat.volume_bytes has more, or the workload needs less"), "{message}");
+    // What PostMark makes at first is no transaction.
+    assert!(message.contains(" operations on files, before the first transaction: "), "{message}");
 }
 
 #[test]

@@ -52,8 +52,8 @@ def _sizes(sizes: dict[str, Any]) -> list[str]:
     trace = sizes["trace"]
     if trace is not None:
         lines.append(
-            f"trace: {units.plural(trace['requests'], 'request')}; "
-            f"{units.plural(trace['reads'], 'read')}, {units.plural(trace['writes'], 'write')}, "
+            f"trace: {units.counted(trace['requests'], 'request')}; "
+            f"{units.counted(trace['reads'], 'read')}, {units.counted(trace['writes'], 'write')}, "
             f"{trace['trims']:,} trims, {trace['flushes']:,} flushes"
         )
         lines.append(

@@ -188,7 +188,8 @@ def _print(
     from nandlab import summary
     from nandlab.best import Figure
 
-    columns = summary.columns([outcome.result for outcome in outcomes if outcome.result is not None])
+    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    columns = summary.columns(results)
     labels = list(chosen[0].labels)
     states = [_state(outcome) for outcome in outcomes]
     rows = []
@@ -203,7 +204,7 @@ def _print(
     titles = [*(summary.plain(title) for title in labels), *heads, *[""] * any(states)]
     print_table(rows, titles, right=range(len(labels), len(labels) + len(columns)))
     if columns:
-        click.echo(f"\n{summary.NOTE}")
+        click.echo(f"\n{summary.note(results)}")
     if any(repeats):
         click.echo(
             f"Means over {1 + max(map(len, repeats))} seeds, ± half the 95 % interval where they differ."

@@ -31,6 +31,9 @@ class Plots:
         for name in pictures:
             if (Path(self.folder) / f"{name}.{self.form}").resolve() in taken:
                 raise click.UsageError(f"--plots {self.folder} would overwrite what this run reads")
+        if not pictures:
+            say(f"pictures: none in {self.folder}: a real directory has no flash that could be drawn")
+            return
         written = write_pictures(pictures, self.folder, self.form, self.colours)
         say(f"pictures: {len(written)} in {self.folder}: {', '.join(path.name for path in written)}")
 

@@ -121,7 +121,7 @@ TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "v
 
 def _print(found: Reproduction) -> None:
     from nandlab.reproduce import counted
-    from nandlab.reproduce.records import cells
+    from nandlab.reproduce.records import texts
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
@@ -133,10 +133,8 @@ def _print(found: Reproduction) -> None:
     for grid in paper.grids:
         caption = found.records.filled(grid.caption).rstrip(".") + "."
         click.echo(f"\n{grid.title}\n{_wrapped(caption)}\n")
-        lines = zip(grid.rows, cells(found.records, grid), strict=True)
-        shown = [
-            [grid.labels.get(row, row), *(_figure(value) or "–" for value in line)] for row, line in lines
-        ]
+        lines = zip(grid.rows, texts(found.records, grid), strict=True)
+        shown = [[grid.labels.get(row, row), *line] for row, line in lines]
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
         print_table(shown, titles, right=range(1, len(titles)))
     click.echo(f"\n{counted(found.claims)}")

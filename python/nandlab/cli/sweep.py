@@ -250,7 +250,7 @@ def _print(found: Sweep) -> None:
         rows, titles, right=[*(at for at, axis in enumerate(found.axes) if axis.is_numeric()), *numbers]
     )
     if columns:
-        click.echo(f"\n{summary.NOTE}")
+        click.echo(f"\n{summary.note(results)}")
     if with_front:
         click.echo(
             "Front *: no other point of its workload and seed is as good in all goals and better in one."

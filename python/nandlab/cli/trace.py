@@ -215,7 +215,7 @@ def _write(
     if as_json:
         print_json(done)
         return
-    click.echo(f"{output}: {units.plural(done['requests'], 'request')}, from {done['from']} to {done['to']}")
+    click.echo(f"{output}: {units.counted(done['requests'], 'request')}, from {done['from']} to {done['to']}")
     for dropped in done["dropped"]:
         click.echo(f"dropped: {dropped}")
     for notice in done["notices"]:

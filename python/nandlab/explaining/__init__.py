@@ -118,6 +118,7 @@ def explain(  # noqa: PLR0913 - one for each option of the command
 
     """
     record = result.to_dict() if isinstance(result, Result) else result
+    _refuse_without_flash(record, name)
     if base is None:
         base = (result.folder if isinstance(result, Result) else None) or "."
     case = case_of(record, less, name)
@@ -128,6 +129,15 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     experiment = _experiment(case, base, name)
     trials, stopped = _tried(case, experiment, found, tries, progress, notes)
     return Explanation(case, found, trials, notes, stopped)
+
+
+def _refuse_without_flash(record: Mapping[str, Any], name: str) -> None:
+    device = record.get("device")
+    if isinstance(device, Mapping) and device.get("blocks") == 0:
+        raise ConfigError(
+            f"{name} is of a run in a real directory: there was no flash, and so nothing to explain; with "
+            "[fs.fat] and an FTL, or with [fs.yaffs] or [fs.minv], there is"
+        )
 
 
 def _changes(case: Case, name: str) -> list[Change]:

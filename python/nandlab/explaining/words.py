@@ -40,7 +40,7 @@ def text(found: Explanation) -> str:
 def where(case: Case) -> list[str]:
     """Where time and erases went, and which origin caused it."""
     result = case.result
-    cost = f"{units.plural(result.flash.erases, 'erase')}, write amplification {units.ratio(result.waf)}"
+    cost = f"{units.counted(result.flash.erases, 'erase')}, write amplification {units.ratio(result.waf)}"
     if result.time_us is not None:
         cost = f"{units.time_us(result.time_us)} of simulated time, {cost}"
     said = [
@@ -74,7 +74,9 @@ def _parts(case: Case, kind: Literal["cause", "origin"]) -> str:
         of = of if case.is_closed else "the time that the dies worked"
         said.append(f"Of {of}, {listed}{idle}.")
     if case.result.flash.erases:
-        said.append(f"Of {units.plural(case.result.flash.erases, 'erase')}, {_listed(erases, kind, 'were')}.")
+        said.append(
+            f"Of {units.counted(case.result.flash.erases, 'erase')}, {_listed(erases, kind, 'were')}."
+        )
     return " ".join(said) if said else "Nothing was erased."
 
 

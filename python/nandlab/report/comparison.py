@@ -189,7 +189,8 @@ def _how_to_read(runs: Runs) -> str:
         )
     else:
         said = ""
-    return f"{summary.NOTE} Darker: more than others in the column. {said}".strip()
+    results = [run.result for run in runs.shown]
+    return f"{summary.note(results)} Darker: more than others in the column. {said}".strip()
 
 
 def _warning(runs: Runs) -> str:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 
 from nandlab.report.charts import COLOURS, Rows, Spec, svg
+from nandlab.reproduce.op_figures import FREE, INVALID, colours_of
 
+GREY = "#8a9099"
 STEP = 22
 """Height of a bar with its gap."""
 
@@ -53,6 +55,65 @@ def block_map(rows: Rows, columns: Sequence[str], lines: Sequence[str], y_title:
     drawn = svg({"data": {"values": named}, **chart})
     # Thousands of blocks: a tenth of a pixel is enough.
     return re.sub(r"(\d\.\d)\d+", r"\1", drawn)
+
+
+def pages(cells: Rows) -> str:
+    """Every page of some blocks, before and after something.
+
+    Args:
+        cells: `block`, `when`, `column`, `row` and `state`, in the order in which they are shown.
+
+    """
+    states = colours_of(list(cells), "state")
+    known = {FREE: "transparent", INVALID: "#c9cdd3"}
+    rest = iter(COLOURS)
+    shades = [known.get(state) or next(rest) for state in states]
+    legend = {"orient": "bottom", "symbolType": "square", "symbolStrokeColor": GREY}
+    panel: Spec = {
+        "width": 208,
+        "height": 104,
+        "mark": {"type": "rect", "stroke": GREY, "strokeWidth": 0.5},
+        "encoding": {
+            "x": {"field": "column", "type": "ordinal", "axis": None},
+            "y": {"field": "row", "type": "ordinal", "axis": None},
+            "color": {
+                "field": "state",
+                "type": "nominal",
+                "title": None,
+                "scale": {"domain": states, "range": shades},
+                "legend": legend,
+            },
+        },
+    }
+    order = {name: list(dict.fromkeys(cell[name] for cell in cells)) for name in ("when", "block")}
+    facet = {
+        "row": {"field": "when", "sort": order["when"], "title": None},
+        "column": {"field": "block", "sort": order["block"], "title": None},
+    }
+    return svg({"data": {"values": list(cells)}, "facet": facet, "spec": panel})
+
+
+def writes(points: Rows) -> str:
+    """The address of each page that was written, one after the other: `x`, `y` and `colour`."""
+    chart: Spec = {
+        "data": {"values": list(points)},
+        "width": 640,
+        "height": 260,
+        # Thousands of them: a reader of the screen gets the caption.
+        "mark": {"type": "point", "shape": "square", "filled": True, "size": 6, "aria": False},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "title": "page write"},
+            "y": {"field": "y", "type": "quantitative", "title": "address (sectors of 512 B)"},
+            "color": {
+                "field": "colour",
+                "type": "nominal",
+                "title": None,
+                "sort": colours_of(list(points), "colour"),
+                "legend": {"orient": "top", "symbolSize": 60},
+            },
+        },
+    }
+    return re.sub(r"(\d\.\d)\d+", r"\1", svg(chart))
 
 
 def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str]) -> str:

@@ -179,7 +179,7 @@ def _distribution(
                 align=align, dx=4 if align == "left" else -4, dy=-6, baseline="bottom"
             )
             layers.append(text.encode(x=alt.X("us:Q", **x), y=alt.value(0), text="words:N"))
-    title = alt.Title(f"{row['request']}: {units.plural(row['count'], 'request')}", offset=16)
+    title = alt.Title(f"{row['request']}: {units.counted(row['count'], 'request')}", offset=16)
     return alt.layer(*layers, width=WIDTH + 100, height=110, title=title)
 
 
@@ -332,7 +332,7 @@ def wear(result: Result) -> Picture | None:
         parts.append(_counted(result.blocks.histogram, "valid pages of a block in use", 2))
     words = (
         f"P/E cycles: least {result.wear.min}, mean {result.wear.mean:.2f}, most {result.wear.max}, "
-        f"standard deviation {result.wear.stddev:.2f}. {units.plural(result.blocks.free, 'block')} free."
+        f"standard deviation {result.wear.stddev:.2f}. {units.counted(result.blocks.free, 'block')} free."
     )
     return Picture(alt.hconcat(*parts, spacing=24), words)
 

@@ -9,10 +9,12 @@ from nandlab import units
 from nandlab.report import charts, device_charts, html
 from nandlab.report.bars import grouped_bars
 from nandlab.reproduce.block_map import BlockMap
+from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
-from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
-from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows
+from nandlab.reproduce.op_figures import OpFigure
+from nandlab.reproduce.paper import TRUE_UNITS, Figure
+from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows, texts
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short
 from nandlab.toml_text import toml_text
@@ -57,6 +59,7 @@ def _paper(found: Reproduction) -> list[str]:
             _reasons(found),
             note="Numbers that are reproduced are here where there is more to say.",
         ),
+        *(_op_section(found, figure) for figure in paper.op_figures),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
         *(_picture_section(found, picture) for picture in paper.pictures),
         *(
@@ -161,6 +164,20 @@ def _draw(found: Reproduction, at: int) -> str:
     return charts.curves(values, named[0], named[1], axes)
 
 
+def _op_section(found: Reproduction, figure: OpFigure) -> str:
+    drawn = _draw_op_figure(found, figure)
+    if not drawn:
+        return ""
+    return html.section(figure.title, html.figure(drawn, found.records.filled(figure.caption) + "."))
+
+
+def _draw_op_figure(found: Reproduction, figure: OpFigure) -> str:
+    cells = found.records.drawn.get(figure.name)
+    if not cells:
+        return ""
+    return device_charts.pages(cells) if figure.shows == "blocks" else device_charts.writes(cells)
+
+
 def _picture_section(found: Reproduction, picture: Timeline | BlockMap) -> str:
     drawn = _draw_picture(found, picture)
     if not drawn:
@@ -210,18 +227,16 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
 def figures(found: Reproduction) -> dict[str, str]:
     """The figures as SVG files that stand alone, by name."""
     drawn = {figure.name: _draw(found, at) for at, figure in enumerate(found.paper.figures)}
+    drawn |= {figure.name: _draw_op_figure(found, figure) for figure in found.paper.op_figures}
     drawn |= {picture.name: _draw_picture(found, picture) for picture in found.paper.pictures}
     drawn |= {grid.name: _draw_bars(found, grid) for grid in found.paper.grids}
     return {name: charts.standalone(text) for name, text in drawn.items() if text}
 
 
 def _grid(found: Reproduction, grid: Grid) -> str:
-    values = cells(found.records, grid)
+    values = texts(found.records, grid)
     titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
-    lines = [
-        [grid.labels.get(row, row), *("–" if value is None else short(value) for value in line)]
-        for row, line in zip(grid.rows, values, strict=True)
-    ]
+    lines = [[grid.labels.get(row, row), *line] for row, line in zip(grid.rows, values, strict=True)]
     return html.table(titles, lines, right=range(1, len(titles)))
 
 

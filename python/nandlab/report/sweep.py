@@ -60,7 +60,7 @@ def sweep_page(found: Sweep, command: str | None) -> str:
     )
     return html.page(
         f"Sweep over {keys}",
-        f"{units.plural(len(found.points), 'point')}. Workload: {workload}. nandlab {results[0].version}.",
+        f"{units.counted(len(found.points), 'point')}. Workload: {workload}. nandlab {results[0].version}.",
         [
             _warning(found),
             html.tiles(_best(layout)),
@@ -71,7 +71,9 @@ def sweep_page(found: Sweep, command: str | None) -> str:
                 note="Diamonds: no other point of their workload is as good in both goals and better in one.",
             ),
             html.section(
-                "Every point", _table(layout), note=f"{summary.NOTE} Darker: more than others in the column."
+                "Every point",
+                _table(layout),
+                note=f"{summary.note(results)} Darker: more than others in the column.",
             ),
             html.section(
                 "Make it again",

@@ -64,6 +64,9 @@ def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
     for timeline in found.paper.timelines:
         lines = [list(row.values()) for row in drawn_rows(found.records, timeline)]
         yield f"figures/{timeline.name}.csv", _csv([["panel", "line", timeline.x.text, "value"], *lines])
+    for name, cells_drawn in found.records.drawn.items():
+        heads = list(cells_drawn[0]) if cells_drawn else []
+        yield f"figures/{name}.csv", _csv([heads, *(list(cell.values()) for cell in cells_drawn)])
     for drawn in found.paper.block_maps:
         lines = [list(row.values()) for row in drawn_rows(found.records, drawn)]
         yield f"figures/{drawn.name}.csv", _csv([["run", drawn.moment_title, "block", "value"], *lines])

@@ -44,6 +44,21 @@ class Table:
         error.file, error.line, error.key = self._source, line, path
         return error
 
+    def holds(self, path: str) -> bool:
+        """Whether the document has something at a path of keys, this table being its top."""
+        tree: Any = self._values
+        for key in path.split("."):
+            if not isinstance(tree, dict) or key not in tree:
+                return False
+            tree = tree[key]
+        return True
+
+    def line_of(self, path: str) -> int | None:
+        """The line of a path of keys from the top of the document, or else of the table that holds it."""
+        while path and path not in self._lines:
+            path = path.rpartition(".")[0]
+        return self._lines.get(path)
+
     def has(self, key: str) -> bool:
         """Whether the table has this key."""
         return key in self._values

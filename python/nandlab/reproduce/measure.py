@@ -10,8 +10,10 @@ from nandlab._native import ConfigError
 from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
 from nandlab.reproduce.block_map import BlockMap
+from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, judge
-from nandlab.reproduce.paper import Figure, Grid, Paper, Tree
+from nandlab.reproduce.op_figures import measured
+from nandlab.reproduce.paper import Figure, Paper, Tree
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points
 from nandlab.reproduce.timeline import Timeline
 
@@ -64,7 +66,10 @@ def reproduce(
     for key, (_, run) in wanted:
         records.names.setdefault(key, run)
     unique = {key: tree for key, (tree, _) in wanted}
-    experiments = [Experiment(**{**tree, "seed": key[1]}) for key, tree in unique.items()]
+    experiments = [_checked(records, key, tree) for key, tree in unique.items()]
+    for op_figure in paper.op_figures:
+        tree = paper.tree(op_figure.run)
+        _checked(records, key_of(tree, 1), tree, op_figure.run)
     outcomes, records.stopped = run_all(experiments, jobs, progress)
     for key, outcome in zip(unique, outcomes, strict=True):
         name = f"{records.names[key]} with seed {key[1]}"
@@ -74,7 +79,47 @@ def reproduce(
             records.failed[key] = f"failed: {outcome.error}"
         elif outcome.result is not None and not outcome.result.partial:
             records.found[key] = outcome.result.to_dict()
+    _take_logs(records)
     return Reproduction(paper, records, [judge(claim, records) for claim in paper.claims])
+
+
+def _take_logs(records: Records) -> None:
+    """Runs what is drawn from logs of operations, one after the other."""
+    for figure in records.paper.op_figures:
+        if records.stopped:
+            return
+        key = key_of(records.paper.tree(figure.run), 1)
+        records.names.setdefault(key, figure.run)
+        experiment = _checked(records, key, records.paper.tree(figure.run))
+        cells, result, error, records.stopped = measured(figure, experiment)
+        records.drawn[figure.name] = cells
+        if error is not None:
+            records.failed[key] = f"failed: {error}"
+        elif result is not None:
+            records.found[key] = result.to_dict()
+
+
+def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) -> Experiment:
+    """An experiment that can run, as far as one can tell before.
+
+    Raises:
+        ConfigError: It cannot, with file, line and key.
+
+    """
+    paper, name = records.paper, name or records.names[key]
+    try:
+        experiment = Experiment(**{**tree, "seed": key[1]})
+        experiment.resolve()
+    except ConfigError as error:
+        # A point of a figure is called by the run and the value on the x axis.
+        run, is_point, _ = name.partition(", ")
+        table, line = paper.place(run, error.key or "", bool(is_point))
+        place = paper.file if line is None else f"{paper.file}, line {line}"
+        where = f"run {name}" if not table else f"{table} of the run {name}"
+        named = ConfigError(f"{place}: {where}: {error}")
+        named.file, named.line, named.key = paper.file, line, error.key
+        raise named from None
+    return experiment
 
 
 def _named(error: ConfigError, place: str) -> ConfigError:
@@ -92,7 +137,7 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
         *paper.pictures,
         *paper.grids,
     )
-    names += [name for each in drawn for name in each.caption.names]
+    names += [name for each in (*drawn, *paper.op_figures) for name in each.caption.names]
     one_seed = [name for grid in paper.grids if grid.one_seed for name in grid.names()]
     names += [name for grid in paper.grids if not grid.one_seed for name in grid.names()]
     for name in one_seed:

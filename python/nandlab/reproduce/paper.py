@@ -15,6 +15,8 @@ from nandlab._native import ConfigError, papers
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
+from nandlab.reproduce.grid import Grid, parse_grid
+from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
 from nandlab.reproduce.verdict import Kind
@@ -125,40 +127,6 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table: a row for each run, a column for each end of a name, such as `4k.cost`.
-
-    A column that holds `$` is a formula, in which `$` stands for the row.
-    """
-
-    name: str
-    title: str
-    caption: Why
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    labels: dict[str, str]
-    one_seed: bool
-    """Whether its figures are of the first seed alone, and no means."""
-    bars: tuple[str, ...] = ()
-    """Columns that are drawn, too: a bar each, side by side for every row."""
-    bars_title: str = ""
-
-    def names(self) -> list[str]:
-        """The figures in its cells."""
-        cells = [self.cell(row, column) for row in self.rows for column in self.columns]
-        return [name for cell in cells for name in cell.names]
-
-    def cell(self, row: str, column: str) -> Formula:
-        """What stands in a row and a column.
-
-        Raises:
-            FormulaError: The column is no formula.
-
-        """
-        return parse_formula(column.replace("$", row) if "$" in column else f"{row}.{column}")
-
-
-@dataclass(frozen=True)
 class Paper:
     """What a file in `papers/` holds."""
 
@@ -182,8 +150,11 @@ class Paper:
     full_parts: dict[str, Tree] = field(default_factory=dict)
     """What a full run lays over parts."""
 
+    op_figures: tuple[OpFigure, ...] = ()
     same_for_all_seeds: tuple[str, ...] = ()
     """Parts whose runs no seed changes: they run once."""
+    top: Table | None = field(default=None, repr=False, compare=False)
+    """The file."""
 
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
@@ -197,6 +168,25 @@ class Paper:
     def in_full(self) -> Paper:
         """The paper as a full run takes it."""
         return replace(self, parts=merged(self.parts, self.full_parts), full_parts={})
+
+    def place(self, run: str, key: str, is_point: bool) -> tuple[str, int | None]:
+        """Where a key of the experiment of a run comes from: the table of the file, and the line.
+
+        The part that stands last in the name of the run has the last word; of a point, the key of the figure.
+        """
+        if is_point:
+            for at, figure in enumerate(self.figures):
+                if figure.x_key == key and self.top is not None:
+                    return f"figures[{at}].x", self.top.line_of(f"figures[{at}].x.key")
+        parts = [f"parts.{part}" for part in reversed(run.split("."))]
+        wholes = [*(f"full.{part}" for part in parts), *parts, "template"]
+        keys = key.split(".")
+        # What an experiment lacks is told of the table that should hold it.
+        for depth in range(len(keys), 0, -1):
+            for whole in wholes:
+                if self.top is not None and self.top.holds(f"{whole}.{'.'.join(keys[:depth])}"):
+                    return whole, self.top.line_of(f"{whole}.{key}")
+        return "", None
 
     def split(self, name: str) -> tuple[str, str]:
         """The run and the measure that a name in a formula stands for.
@@ -299,11 +289,13 @@ def parse(text: str, name: str, source: str) -> Paper:
         readings={key: readings.text(key) for key in readings.keys()},  # noqa: SIM118
         claims=(),
         figures=tuple(_figure(table) for table in top.tables("figures")),
-        grids=tuple(_grid(table) for table in top.tables("tables")),
+        grids=tuple(parse_grid(table) for table in top.tables("tables")),
         timelines=tuple(parse_timeline(table) for table in top.tables("timelines")),
         block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
+        op_figures=tuple(parse_op_figure(table) for table in top.tables("op_figures")),
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
         full_parts=full_parts,
+        top=top,
     )
     tables = top.tables("claims")
     claims = tuple(_claim(table, paper) for table in tables)
@@ -317,6 +309,10 @@ def parse(text: str, name: str, source: str) -> Paper:
     pictures = [*top.tables("timelines"), *top.tables("block_maps")]
     for table, picture in zip(pictures, paper.pictures, strict=True):
         _check_picture(table, picture, paper)
+    for table, drawn in zip(top.tables("op_figures"), paper.op_figures, strict=True):
+        table.read("run", drawn.run, paper.tree)
+        for name in drawn.caption.names:
+            table.read("caption", name, paper.split)
     return Paper(**{**vars(paper), "claims": claims})
 
 
@@ -451,27 +447,6 @@ def _figure(table: Table) -> Figure:
     for each in (x, y, table):
         each.end()
     return figure
-
-
-def _grid(table: Table) -> Grid:
-    grid = Grid(
-        name=table.text("name"),
-        title=table.text("title"),
-        caption=table.read("caption", table.text("caption", ""), parse_why),
-        rows=tuple(table.texts("rows")),
-        columns=tuple(table.texts("columns")),
-        labels={key: str(value) for key, value in table.plain("labels").items()},
-        one_seed=table.truth("one_seed", False),
-        bars=tuple(table.texts("bars")),
-        bars_title=table.text("bars_title", ""),
-    )
-    table.end()
-    for column in grid.bars:
-        if column not in grid.columns:
-            raise table.error("bars", f"expected columns of the table, given {column!r}")
-    if grid.bars and not grid.name.replace("-", "").isalnum():
-        raise table.error("name", f"expected letters, digits and -, given {grid.name!r}")
-    return grid
 
 
 def _check_figure(table: Table, figure: Figure, paper: Paper) -> None:

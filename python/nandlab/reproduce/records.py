@@ -10,8 +10,10 @@ from typing import Any
 
 from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
-from nandlab.reproduce.paper import Figure, Grid, Paper, Tree
+from nandlab.reproduce.grid import Grid
+from nandlab.reproduce.paper import Figure, Paper, Tree
 from nandlab.reproduce.timeline import Timeline
+from nandlab.reproduce.verdict import short
 from nandlab.reproduce.words import Why
 
 Key = tuple[str, int]
@@ -33,6 +35,8 @@ class Records:
     failed: dict[Key, str] = field(default_factory=dict)
     names: dict[Key, str] = field(default_factory=dict)
     """What a run is called, for people."""
+    drawn: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """What is drawn of logs of operations, by the name of the figure."""
     stopped: bool = False
     """Whether somebody stopped the runs."""
 
@@ -188,6 +192,33 @@ def cells(records: Records, grid: Grid) -> list[list[float | None]]:
     """The figures of a table, row by row, each the mean over seeds; `None` where there is none."""
     seeds = range(1, 2) if grid.one_seed else records.all_seeds()
     return [[_cell(records, grid.cell(row, column), seeds) for column in grid.columns] for row in grid.rows]
+
+
+def texts(records: Records, grid: Grid) -> list[list[str]]:
+    """The cells of a table for people, a dash where there is nothing.
+
+    Where the table tells the spread of the seeds, the least and the most stand behind a mean, if they differ.
+    """
+    found = []
+    for row, line in zip(grid.rows, cells(records, grid), strict=True):
+        shown = ["–" if value is None else short(value) for value in line]
+        if grid.spread:
+            ends = [_ends(records, grid.cell(row, column)) for column in grid.columns]
+            shown = [
+                text if least == most else f"{text} ({least} to {most})"
+                for text, (least, most) in zip(shown, ends, strict=True)
+            ]
+        found.append(shown)
+    return found
+
+
+def _ends(records: Records, formula: Formula) -> tuple[str, str]:
+    """The least and the most of a formula over the seeds, for people."""
+    try:
+        values = records.values(formula)
+    except (Missing, FormulaError):
+        return "", ""
+    return short(min(values)), short(max(values))
 
 
 def _cell(records: Records, formula: Formula, seeds: range) -> float | None:

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab._native import ConfigError, NandlabError, version
-from nandlab.batch import STOP_S, processors
+from nandlab.batch import STOP_S, directory_of, processors
 from nandlab.experiment import POLL_S, Experiment
 from nandlab.result import Result
 from nandlab.sweeping.axes import Axis, Value, axes_of
@@ -282,20 +282,27 @@ class _Running:
         self.question = "is there enough memory?"
         self.under_way: set[Future[Done]] = set()
         self.at: dict[Future[Done], int] = {}
+        self.directories = [directory_of(point.experiment) for point in waiting]
+        self.held: dict[str, list[int]] = {}
+        """Points that wait for the one that runs in the same real directory."""
 
     def run(self, made: Engine) -> None:
         """Runs all of them; after Ctrl-C what ended by then is kept, and the interrupt goes on."""
         if made.on_cluster:
             self.question = "is the cluster still there?"
         try:
-            for at, point in enumerate(self.waiting):
-                future = self._submitted(made, at, point)
-                self.at[future] = at
-                self.under_way.add(future)
+            for at, directory in enumerate(self.directories):
+                if directory in self.held:
+                    self.held[directory].append(at)
+                    continue
+                if directory is not None:
+                    self.held[directory] = []
+                self._submit(made, at)
             while self.under_way:
                 self._collect(POLL_S)
                 if not made.is_there():
                     self._abandon()
+                self._release(made)
                 self._tell(made)
         except BaseException:
             self.stopping = True
@@ -307,6 +314,18 @@ class _Running:
             while self.under_way and time.monotonic() < end:
                 self._collect(POLL_S)
             raise
+
+    def _submit(self, made: Engine, at: int) -> None:
+        future = self._submitted(made, at, self.waiting[at])
+        self.at[future] = at
+        self.under_way.add(future)
+
+    def _release(self, made: Engine) -> None:
+        """Submits the next point of each real directory that none runs in."""
+        taken = {self.directories[self.at[future]] for future in self.under_way}
+        for directory, held in self.held.items():
+            if held and directory not in taken:
+                self._submit(made, held.pop(0))
 
     def _submitted(self, made: Engine, at: int, point: Point) -> Future[Done]:
         # A worker elsewhere has another current folder.

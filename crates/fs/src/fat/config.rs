@@ -65,6 +65,18 @@ pub enum FatType {
     Fat32,
 }
 
+impl FatType {
+    /// As it is written in an experiment.
+    pub(super) fn quoted(self) -> &'static str {
+        match self {
+            Self::Auto => "\"auto\"",
+            Self::Fat12 => "\"fat12\"",
+            Self::Fat16 => "\"fat16\"",
+            Self::Fat32 => "\"fat32\"",
+        }
+    }
+}
+
 /// When changed sectors go to the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]

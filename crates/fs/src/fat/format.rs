@@ -54,28 +54,12 @@ impl Config {
     fn layout(&self, device_sectors: u64) -> Result<Layout, FsError> {
         self.check()?;
         let sectors = self.volume_sectors(device_sectors)?;
-        let mut first = FirstSector { bytes: [0; SECTOR_BYTES as usize], position: 0, sectors };
-        let made = fatfs::format_volume(&mut first, self.format_options(sectors));
-        let layout = made.map_err(|error| error.to_string()).and_then(|()| Layout::parse(&first.bytes));
-        let bytes = u64::from(sectors) * u64::from(SECTOR_BYTES);
-        let layout = layout.map_err(|why| match self.cluster_bytes {
-            Some(cluster) => {
-                let why = format!("a volume of {bytes} bytes cannot be divided so ({why})");
-                FsError::option("cluster_bytes", &cluster, why)
-            }
-            None => match self.align_data.filter(|_| self.volume_bytes.is_none()) {
-                Some(align) => {
-                    let why = format!("it leaves {bytes} bytes of the device, and FAT does not fit there ({why})");
-                    FsError::option("align_data", &align, why)
-                }
-                None => FsError::option("volume_bytes", &bytes, format!("FAT does not fit there ({why})")),
-            },
-        })?;
-        let (name, fits) = match self.fat {
-            FatType::Auto => ("auto", true),
-            FatType::Fat12 => ("fat12", layout.width == Width::Fat12),
-            FatType::Fat16 => ("fat16", layout.width == Width::Fat16),
-            FatType::Fat32 => ("fat32", layout.width == Width::Fat32),
+        let layout = self.formatted(sectors).map_err(|why| self.blame(device_sectors, sectors, &why))?;
+        let fits = match self.fat {
+            FatType::Auto => true,
+            FatType::Fat12 => layout.width == Width::Fat12,
+            FatType::Fat16 => layout.width == Width::Fat16,
+            FatType::Fat32 => layout.width == Width::Fat32,
         };
         if !fits {
             let why = format!(
@@ -85,9 +69,57 @@ impl Config {
                 layout.cluster_bytes(),
                 layout.width.bits()
             );
-            return Err(FsError::option("fat", &format!("\"{name}\""), why));
+            return Err(FsError::option("fat", &self.fat.quoted(), why));
         }
         Ok(layout)
+    }
+
+    /// The layout of a volume of so many sectors, or why there is none.
+    fn formatted(&self, sectors: u32) -> Result<Layout, String> {
+        let mut first = FirstSector { bytes: [0; SECTOR_BYTES as usize], position: 0, sectors };
+        let made = fatfs::format_volume(&mut first, self.format_options(sectors));
+        let layout = made.map_err(|error| error.to_string()).and_then(|()| Layout::parse(&first.bytes))?;
+        if layout.clusters == 0 {
+            return Err("it would have no cluster".to_owned());
+        }
+        Ok(layout)
+    }
+
+    /// The error for a volume of so many sectors that cannot be made: it names the option without which it could be,
+    /// and where none alone is at fault, the size.
+    fn blame(&self, device_sectors: u64, sectors: u32, why: &str) -> FsError {
+        let bytes = u64::from(sectors) * u64::from(SECTOR_BYTES);
+        let works = |other: Self| {
+            let sectors = other.volume_sectors(device_sectors);
+            sectors.is_ok_and(|sectors| other.formatted(sectors).is_ok())
+        };
+        let (usual, own) = (Self::default(), || self.clone());
+        let divided = format!("a volume of {bytes} bytes cannot be divided so ({why})");
+        let left = format!("it leaves {bytes} bytes of the device, and FAT does not fit there ({why})");
+        match (self.cluster_bytes, self.align_data) {
+            (Some(cluster), _) if works(Self { cluster_bytes: None, ..own() }) => {
+                FsError::option("cluster_bytes", &cluster, divided)
+            }
+            _ if self.fat != usual.fat && works(Self { fat: usual.fat, ..own() }) => {
+                FsError::option("fat", &self.fat.quoted(), divided)
+            }
+            _ if works(Self { root_entries: usual.root_entries, ..own() }) => {
+                FsError::option("root_entries", &self.root_entries, divided)
+            }
+            (_, Some(align)) if works(Self { align_data: None, ..own() }) => {
+                FsError::option("align_data", &align, left)
+            }
+            _ => FsError::option("volume_bytes", &bytes, format!("FAT does not fit there ({why})")),
+        }
+    }
+
+    /// Options that have no effect on a device of so many sectors, in sentences that begin with the key.
+    pub fn notices(&self, device_sectors: u64) -> Vec<String> {
+        let entries = self.root_entries;
+        let is_idle = entries != Self::default().root_entries
+            && self.layout(device_sectors).is_ok_and(|layout| layout.width == Width::Fat32);
+        let notice = format!("root_entries = {entries} has no effect: the root directory of FAT32 grows");
+        is_idle.then_some(notice).into_iter().collect()
     }
 
     /// Makes an empty volume on `device`: every sector of the tables and of the root directory is written, in

@@ -236,3 +236,35 @@ fn options_that_cannot_work_say_what_can() {
         assert!(error.contains(sentence), "{error}");
     }
 }
+
+#[test]
+fn the_option_is_blamed_without_which_a_volume_could_be_made() {
+    let bytes = |bytes| Some(ByteCount(bytes));
+    // Each time with a size of clusters, which 100 MiB have room for.
+    let clusters = || Config { cluster_bytes: bytes(4096), ..Config::default() };
+    for (config, blamed) in [
+        (Config { align_data: bytes(100 << 20), ..clusters() }, "align_data = 100 MiB cannot work: it leaves 512"),
+        (Config { volume_bytes: bytes(1024), ..clusters() }, "volume_bytes = 1024 cannot work: FAT does not fit there"),
+        (
+            Config { volume_bytes: bytes(1 << 20), root_entries: 65_520, ..clusters() },
+            "root_entries = 65520 cannot work: a volume of 1048576 bytes cannot be divided so",
+        ),
+        (
+            Config { volume_bytes: bytes(40 << 10), cluster_bytes: bytes(65_536), ..Config::default() },
+            "cluster_bytes = 64 KiB cannot work: a volume of 40960 bytes cannot be divided so",
+        ),
+    ] {
+        let error = config.plan(100 * 2048).unwrap_err().to_string();
+        assert!(error.starts_with(blamed), "{error}\n{blamed}");
+    }
+}
+
+#[test]
+fn entries_of_the_root_directory_of_fat32_have_no_effect_and_a_notice_says_so() {
+    let fat32 = Config { fat: FatType::Fat32, cluster_bytes: Some(ByteCount(512)), ..Config::default() };
+    assert_eq!(fat32.notices(100 * 2048), [""; 0]);
+    let told = Config { root_entries: 256, ..fat32 }.notices(100 * 2048);
+    assert_eq!(told, ["root_entries = 256 has no effect: the root directory of FAT32 grows"]);
+    let fat16 = Config { fat: FatType::Fat16, root_entries: 256, ..Config::default() };
+    assert_eq!(fat16.notices(100 * 2048), [""; 0]);
+}

@@ -2,7 +2,8 @@
 
 use super::{FirstWrite, Fit, Rule, Scope, Victim};
 use crate::parts::store::{EraseWhen, MapUpdate};
-use crate::Variant;
+use crate::{FtlError, Variant};
+use std::fmt::Display;
 
 /// Options of block recycling by cost.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -75,6 +76,50 @@ impl Default for Config {
             log_recyclings_of: None,
             seed: 0,
         }
+    }
+}
+
+impl Config {
+    /// What has no effect beside the other options, in sentences; a sweep over `recycling` may well set it.
+    ///
+    /// # Errors
+    /// [`FtlError::Config`] where the recyclings of a logical block are to be kept that is none of `groups`.
+    pub(super) fn notices(&self, groups: u32) -> Result<Vec<String>, FtlError> {
+        let usual = Self::default();
+        let mut notices = Vec::new();
+        let mut idle = |is_idle: bool, key: &str, value: &dyn Display, belongs_to: &str| {
+            if is_idle {
+                notices.push(format!("ftl.migration.{key} = {value} has no effect: it counts only with {belongs_to}"));
+            }
+        };
+        if let Some(limit) = self.limit {
+            idle(self.recycling != Rule::Limit, "limit", &limit, "recycling = \"limit\"");
+        }
+        let (no_macro, with_macro) = (self.recycling != Rule::Macro, "recycling = \"macro\"");
+        let (is_last, with_fit) = (self.alpha_fit == Fit::Last, "alpha_fit = \"least_squares\"");
+        idle(no_macro && self.alpha_fit != usual.alpha_fit, "alpha_fit", &"\"last\"", with_macro);
+        for (is_set, key, value) in [
+            (self.alpha_window != usual.alpha_window, "alpha_window", self.alpha_window.to_string()),
+            (self.alpha_scope != usual.alpha_scope, "alpha_scope", "\"global\"".to_owned()),
+        ] {
+            idle(is_set && no_macro, key, &value, with_macro);
+            idle(is_set && !no_macro && is_last, key, &value, with_fit);
+        }
+        for (key, value, usual) in
+            [("patience", self.patience, usual.patience), ("erase_copies", self.erase_copies, usual.erase_copies)]
+        {
+            idle(self.recycling != Rule::Adaptive && value != usual, key, &value, "recycling = \"adaptive\"");
+        }
+        if let Some(group) = self.log_recyclings_of {
+            if group >= groups {
+                let last = groups.saturating_sub(1);
+                return Err(FtlError::Config(format!(
+                    "ftl.migration.log_recyclings_of = {group} cannot work: the logical blocks of this device are 0 to {last}"
+                )));
+            }
+            idle(self.log_recyclings == 0, "log_recyclings_of", &group, "log_recyclings above 0");
+        }
+        Ok(notices)
     }
 }
 

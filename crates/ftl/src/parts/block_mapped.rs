@@ -15,6 +15,14 @@ pub trait Scheme: Sized + std::fmt::Debug {
     /// As [`Ftl::variants`].
     fn variants() -> Vec<Variant<Self::Config>>;
 
+    /// As [`Ftl::notices`].
+    ///
+    /// # Errors
+    /// As there.
+    fn notices(_config: &Self::Config, _geometry: &Geometry, _logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        Ok(Vec::new())
+    }
+
     /// As [`Ftl::set_seed`].
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
 
@@ -155,6 +163,10 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()
+    }
+
+    fn notices(config: &Self::Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        S::notices(config, geometry, logical_pages)
     }
 
     fn set_seed(config: &mut Self::Config, seed: u64) {

@@ -30,7 +30,7 @@ use free_blocks::FreeBlocks;
 use map_pages::MapPages;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
-    scoped, BlockId, Cause, Done, Geometry, Lpn, Nand, NandError, Oob, Ppa, ProgramOrder, SectorMask, Seq, Time,
+    scoped, BlockId, Done, Geometry, Lpn, Nand, NandError, Oob, Ppa, ProgramOrder, SectorMask, Seq, Time,
 };
 use notes::Notes;
 use page_bits::PageBits;
@@ -450,9 +450,9 @@ impl Store {
     #[cold]
     fn forget<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.forgets = true;
-        for block in self.free.take_unerased() {
-            if scoped(nand, Cause::Trim, |nand| self.erase(nand, block))? {
-                self.free.add(block, true);
+        for (block, freed_by) in self.free.take_unerased() {
+            if scoped(nand, freed_by, |nand| self.erase(nand, block))? {
+                self.free.add(block, None);
             }
         }
         Ok(())

@@ -266,7 +266,7 @@ pub struct Sizing {
     pub geometry: Geometry,
     /// Pages that the FTL exports; all of them, where there is none.
     pub logical_pages: u32,
-    /// What was rounded, in sentences.
+    /// What was rounded, and what has no effect, in sentences.
     pub notices: Vec<String>,
 }
 
@@ -307,8 +307,11 @@ impl Sizing {
         } else {
             sizes(device, &mut notices)?
         };
-        let sizing = Self { geometry, logical_pages, notices };
+        let mut sizing = Self { geometry, logical_pages, notices };
         sizing.fits(experiment)?;
+        if let Some(ftl) = &experiment.ftl {
+            sizing.notices.extend(ftl_notices(ftl, &geometry, logical_pages)?);
+        }
         Ok(sizing)
     }
 
@@ -436,10 +439,24 @@ pub(super) fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) ->
             F::max_logical_pages(self.0, self.1, config)
         }
     }
-    ftl.dispatch(Most(geometry, rules)).map_err(|error| {
-        let message = error.to_string();
-        // The sentence of an FTL starts with the key at fault, if there is one.
-        let key = message.split(" = ").next().filter(|key| key.starts_with("ftl.") && !key.contains(' '));
-        (key.unwrap_or("ftl").to_owned(), message)
-    })
+    ftl.dispatch(Most(geometry, rules)).map_err(|error| key_and_message(&error))
+}
+
+/// Options of `ftl` that have no effect where so many pages are exported, in sentences.
+fn ftl_notices(ftl: &FtlConfig, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, Fault> {
+    struct Notices<'a>(&'a Geometry, u32);
+    impl Visitor for Notices<'_> {
+        type Out = Result<Vec<String>, FtlError>;
+        fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
+            F::notices(config, self.0, self.1)
+        }
+    }
+    ftl.dispatch(Notices(geometry, logical_pages)).map_err(|error| key_and_message(&error))
+}
+
+/// The sentence of an FTL starts with the key at fault, if there is one.
+fn key_and_message(error: &FtlError) -> Fault {
+    let message = error.to_string();
+    let key = message.split(" = ").next().filter(|key| key.starts_with("ftl.") && !key.contains(' '));
+    (key.unwrap_or("ftl").to_owned(), message)
 }

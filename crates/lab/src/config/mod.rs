@@ -220,6 +220,10 @@ impl Experiment {
                 tree.error(&key, Part::Value, format!("device.faults.{error}"))
             })?;
         }
+        if let Some(fs) = &experiment.fs {
+            let said = fs.notices(sizing.sectors());
+            notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));
+        }
         if let Some(buffer) = &experiment.buffer {
             let key = format!("buffer.{}", buffer.name());
             buffer.check(&sizing.geometry).map_err(|message| tree.error(&key, Part::Key, message))?;

@@ -300,9 +300,15 @@ impl<'a, 'd> Player<'a, 'd> {
     }
 
     fn stopped(&self, why: StopReason, what: &str) -> Stopped {
-        let (transactions, operations) = (self.record.transactions, self.record.operations.total);
+        let operations = self.record.operations.total;
         let what = if what.is_empty() { String::new() } else { format!(": {what}") };
-        Stopped { why, message: format!("after {operations} operations on files, in transaction {transactions}{what}") }
+        let place = match self.part {
+            Part::SetUp => "before the first transaction".to_owned(),
+            Part::Transactions => format!("in transaction {}", self.record.transactions),
+            Part::CleanUp => "in the clean-up after the last transaction".to_owned(),
+        };
+        let s = if operations == 1 { "" } else { "s" };
+        Stopped { why, message: format!("after {operations} operation{s} on files, {place}{what}") }
     }
 
     pub(super) fn cancelled(&self) -> Stopped {

@@ -13,14 +13,43 @@ pub struct RecyclingRecord {
     pub migration_valid: Option<f64>,
     /// Mean of the valid pages of full log blocks that were merged in full; null where there was none.
     pub merge_valid: Option<f64>,
-    /// Most migrations of a logical block in a row; those are the row of `slope` and `r2`. Rows that begin with a merge
+    /// Most migrations of a logical block in a row; those are the row of the figures below. Rows that begin with a merge
     /// come before those that begin with whatever the log block held already.
     pub longest_row: u64,
-    /// Slope of the line through the origin for the pages that they copied over their number; null where there are
-    /// none.
+    /// Growth as the cost model has it, where the k-th of them copies alpha k pages: slope of the line through the origin
+    /// with the least squares, as `recycling = "macro"` estimates it; null where there are none.
+    pub alpha: Option<f64>,
+    /// The line with the least squares for the pages that they copied over their number, with an intercept; null where
+    /// there is only one of them.
+    #[serde(flatten)]
+    pub line: Line,
+}
+
+/// A line with an intercept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Line {
+    /// Pages more from one migration to the next.
     pub slope: Option<f64>,
-    /// Squared correlation of the two; null where one of them does not change.
+    /// Pages before the first one.
+    pub intercept: Option<f64>,
+    /// The part of the variance that this line explains; null where the pages never change.
     pub r2: Option<f64>,
+}
+
+impl Line {
+    fn through(row: &[(f64, f64)]) -> Self {
+        let (Some(x), Some(y)) = (mean(row.iter().map(|point| point.0)), mean(row.iter().map(|point| point.1))) else {
+            return Self::default();
+        };
+        let sum = |term: fn(f64, f64) -> f64| row.iter().map(|&(k, p)| term(k - x, p - y)).sum::<f64>();
+        let (both, first, second) = (sum(|k, p| k * p), sum(|k, _| k * k), sum(|_, p| p * p));
+        let slope = (first > 0.0).then(|| both / first);
+        Self {
+            slope,
+            intercept: slope.map(|slope| y - slope * x),
+            r2: (first > 0.0 && second > 0.0).then(|| both * both / (first * second)),
+        }
+    }
 }
 
 impl RecyclingRecord {
@@ -37,8 +66,8 @@ impl RecyclingRecord {
             migration_valid: valid(RecyclingKind::Migration, true),
             merge_valid: valid(RecyclingKind::Full, false),
             longest_row: row.len() as u64,
-            slope: (squares > 0.0).then(|| products / squares),
-            r2: squared_correlation(&row),
+            alpha: (squares > 0.0).then(|| products / squares),
+            line: Line::through(&row),
             list,
         }
     }
@@ -74,13 +103,6 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-fn squared_correlation(row: &[(f64, f64)]) -> Option<f64> {
-    let (x, y) = (mean(row.iter().map(|point| point.0))?, mean(row.iter().map(|point| point.1))?);
-    let sum = |term: fn(f64, f64) -> f64| row.iter().map(|&(k, p)| term(k - x, p - y)).sum::<f64>();
-    let (both, first, second) = (sum(|k, p| k * p), sum(|k, _| k * k), sum(|_, p| p * p));
-    (first > 0.0 && second > 0.0).then(|| both * both / (first * second))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,9 +122,11 @@ mod tests {
         let record = RecyclingRecord::of(list);
         assert_eq!(record.migration_valid, Some((9 + 50 + 3 + 5 + 10) as f64 / 5.0));
         assert_eq!(record.merge_valid, Some(35.5));
-        // (1, 3), (2, 5), (3, 10): (3 + 10 + 30) / (1 + 4 + 9); by the formula of Pearson 7^2 / (2 x 26).
-        assert_eq!((record.longest_row, record.slope), (3, Some(43.0 / 14.0)));
-        assert!((record.r2.unwrap() - 49.0 / 52.0).abs() < 1e-12);
+        // (1, 3), (2, 5), (3, 10): through the origin (3 + 10 + 30) / (1 + 4 + 9). With an intercept the normal equations
+        // 18 = 3 a + 6 b, 43 = 6 a + 14 b give b = 3.5 and a = -1; 2.5, 6 and 9.5 leave 0.25 + 1 + 0.25 of 9 + 1 + 16.
+        assert_eq!((record.longest_row, record.alpha), (3, Some(43.0 / 14.0)));
+        assert_eq!((record.line.slope, record.line.intercept), (Some(3.5), Some(-1.0)));
+        assert!((record.line.r2.unwrap() - (1.0 - 1.5 / 26.0)).abs() < 1e-12);
     }
 
     #[test]
@@ -112,15 +136,16 @@ mod tests {
         let list = list.into_iter().chain([(Migration, 3, 1)]);
         let list = (0..).zip(list).map(|(number, (kind, valid, n))| recycling(number, 0, kind, valid, n)).collect();
         let record = RecyclingRecord::of(list);
-        assert_eq!((record.longest_row, record.slope), (2, Some(7.0 / 5.0)));
+        assert_eq!((record.longest_row, record.alpha), (2, Some(7.0 / 5.0)));
+        assert_eq!((record.line.slope, record.line.intercept, record.line.r2), (Some(2.0), Some(-1.0), Some(1.0)));
     }
 
     #[test]
     fn nothing_kept_says_nothing() {
         let record = RecyclingRecord::of(Vec::new());
         assert_eq!((record.migration_valid, record.merge_valid, record.longest_row), (None, None, 0));
-        assert_eq!((record.slope, record.r2), (None, None));
+        assert_eq!((record.alpha, record.line), (None, Line::default()));
         let one = RecyclingRecord::of(vec![recycling(0, 0, RecyclingKind::Migration, 4, 0)]);
-        assert_eq!((one.slope, one.r2), (Some(4.0), None));
+        assert_eq!((one.alpha, one.line), (Some(4.0), Line::default()));
     }
 }

@@ -17,7 +17,7 @@ impl Store {
         self.notes_can_be_read(nand);
         self.map_is_that_of_a_mount(nand, &scans);
         self.valid_bits_are_those_of_the_map();
-        for free in self.free.iter().filter(|free| free.erased) {
+        for free in self.free.iter().filter(|free| free.unerased.is_none()) {
             for place in 0..self.geometry.pages_per_block() {
                 let page = self.geometry.page(free.block, place);
                 assert_eq!(nand.read_spare(page), Ok(None), "page {page} of an erased block is programmed");

@@ -1,14 +1,14 @@
 //! Blocks that hold nothing, by die, and blocks that are out of use.
 
-use nandlab_nand::{BlockId, Geometry};
+use nandlab_nand::{BlockId, Cause, Geometry};
 use std::collections::{BTreeSet, VecDeque};
 
 /// A block that holds nothing that counts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FreeBlock {
     pub(crate) block: BlockId,
-    /// Whether it is known to be erased.
-    pub(crate) erased: bool,
+    /// What freed it, to which its erase is due; `None` where it is known to be erased.
+    pub(crate) unerased: Option<Cause>,
 }
 
 /// The free blocks of every die, first freed, first used.
@@ -43,8 +43,8 @@ impl FreeBlocks {
         self.good() - self.count
     }
 
-    pub(crate) fn add(&mut self, block: BlockId, erased: bool) {
-        self.dies[self.geometry.die_of(block) as usize].push_back(FreeBlock { block, erased });
+    pub(crate) fn add(&mut self, block: BlockId, unerased: Option<Cause>) {
+        self.dies[self.geometry.die_of(block) as usize].push_back(FreeBlock { block, unerased });
         self.count += 1;
     }
 
@@ -67,11 +67,11 @@ impl FreeBlocks {
     }
 
     /// Takes all that are not known to be erased.
-    pub(crate) fn take_unerased(&mut self) -> Vec<BlockId> {
+    pub(crate) fn take_unerased(&mut self) -> Vec<(BlockId, Cause)> {
         let mut unerased = Vec::new();
         for die in &mut self.dies {
-            unerased.extend(die.iter().filter(|free| !free.erased).map(|free| free.block));
-            die.retain(|free| free.erased);
+            unerased.extend(die.iter().filter_map(|free| Some((free.block, free.unerased?))));
+            die.retain(|free| free.unerased.is_none());
         }
         self.count -= unerased.len() as u32;
         unerased
@@ -107,16 +107,17 @@ mod tests {
             spare_bytes: 16,
         };
         let mut free = FreeBlocks::new(&Geometry::new(shape).unwrap());
-        (0..6).for_each(|block| free.add(BlockId(block), true));
+        (0..6).for_each(|block| free.add(BlockId(block), None));
         let mut take = |near| free.take(near).map(|free| free.block.0);
         assert_eq!([take(BlockId::NONE), take(BlockId::NONE)], [Some(0), Some(3)]);
         assert_eq!([take(BlockId(4)), take(BlockId(3))], [Some(4), Some(5)]);
         assert_eq!(take(BlockId(3)), Some(1), "another die helps out");
         assert_eq!([take(BlockId::NONE), take(BlockId::NONE)], [Some(2), None]);
-        free.add(BlockId(1), false);
-        free.add(BlockId(4), true);
-        free.add(BlockId(3), false);
-        assert_eq!((free.take_unerased(), free.count()), (vec![BlockId(1), BlockId(3)], 1));
+        free.add(BlockId(1), Some(Cause::Migration));
+        free.add(BlockId(4), None);
+        free.add(BlockId(3), Some(Cause::Trim));
+        let unerased = vec![(BlockId(1), Cause::Migration), (BlockId(3), Cause::Trim)];
+        assert_eq!((free.take_unerased(), free.count()), (unerased, 1));
         assert_eq!(free.take(BlockId::NONE).map(|free| free.block.0), Some(4));
         free.set_bad(BlockId(5));
         assert_eq!((free.good(), free.in_use(), free.count()), (5, 5, 0));

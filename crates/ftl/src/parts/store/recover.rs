@@ -4,7 +4,7 @@ use super::fill::Fill;
 use super::{Options, Store};
 use crate::parts::block_scan::{merge_span, refuse_foreign, scan, BlockScan, COMPLETE};
 use crate::FtlError;
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
+use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa};
 
 /// A block in use, as a scheme sees it at mount.
 #[derive(Debug)]
@@ -118,7 +118,8 @@ impl Store {
                     continue;
                 }
                 if self.valid.is_empty(block) {
-                    self.free.add(block, blank);
+                    // Who freed it is not on flash: that it is erased is the doing of the mount.
+                    self.free.add(block, (!blank).then_some(Cause::Mount));
                     continue;
                 }
                 resume(&mut self.fill, &self.geometry, block, scan);

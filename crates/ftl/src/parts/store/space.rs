@@ -34,7 +34,11 @@ impl Store {
             nand.ctx().fence_at(end);
         }
         while let Some(free) = self.free.take(near) {
-            if free.erased || scoped(nand, Cause::Gc, |nand| self.erase(nand, free.block))? {
+            let erased = match free.unerased {
+                None => true,
+                Some(cause) => scoped(nand, cause, |nand| self.erase(nand, free.block))?,
+            };
+            if erased {
                 return Ok(free.block);
             }
         }
@@ -66,7 +70,8 @@ impl Store {
         }
     }
 
-    /// Gives back a block that holds the newest copy of no mapped page.
+    /// Gives back a block that holds the newest copy of no mapped page. Its erase counts for the cause of now, however
+    /// late it comes.
     pub(crate) fn release<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
         if !self.valid.is_empty(block) {
             // Trimmed pages: an older copy elsewhere must not come back once this one is gone.
@@ -78,7 +83,8 @@ impl Store {
         }
         let at_once = self.forgets || self.options.erase_when == EraseWhen::OnFree;
         if !at_once || self.erase(nand, block)? {
-            self.free.add(block, at_once);
+            let freed_by = nand.ctx().cause();
+            self.free.add(block, (!at_once).then_some(freed_by));
         }
         Ok(())
     }

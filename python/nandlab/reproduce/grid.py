@@ -1,0 +1,73 @@
+"""Tables of a paper's file: a run for each row, a measure or a formula for each column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nandlab.reproduce.document import Table
+from nandlab.reproduce.formula import Formula, parse_formula
+from nandlab.reproduce.words import Why, parse_why
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: a row for each run, a column for each end of a name, such as `4k.cost`.
+
+    A column that holds `$` is a formula, in which `$` stands for the row.
+    """
+
+    name: str
+    title: str
+    caption: Why
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    labels: dict[str, str]
+    one_seed: bool
+    """Whether its figures are of the first seed alone, and no means."""
+    spread: bool = False
+    """Whether its cells tell the least and the most of the seeds, too."""
+    bars: tuple[str, ...] = ()
+    """Columns that are drawn, too: a bar each, side by side for every row."""
+    bars_title: str = ""
+
+    def names(self) -> list[str]:
+        """The figures in its cells."""
+        cells = [self.cell(row, column) for row in self.rows for column in self.columns]
+        return [name for cell in cells for name in cell.names]
+
+    def cell(self, row: str, column: str) -> Formula:
+        """What stands in a row and a column.
+
+        Raises:
+            FormulaError: The column is no formula.
+
+        """
+        return parse_formula(column.replace("$", row) if "$" in column else f"{row}.{column}")
+
+
+def parse_grid(table: Table) -> Grid:
+    """Reads an entry of `[[tables]]`.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    grid = Grid(
+        name=table.text("name"),
+        title=table.text("title"),
+        caption=table.read("caption", table.text("caption", ""), parse_why),
+        rows=tuple(table.texts("rows")),
+        columns=tuple(table.texts("columns")),
+        labels={key: str(value) for key, value in table.plain("labels").items()},
+        one_seed=table.truth("one_seed", False),
+        spread=table.truth("spread", False),
+        bars=tuple(table.texts("bars")),
+        bars_title=table.text("bars_title", ""),
+    )
+    table.end()
+    for column in grid.bars:
+        if column not in grid.columns:
+            raise table.error("bars", f"expected columns of the table, given {column!r}")
+    if grid.bars and not grid.name.replace("-", "").isalnum():
+        raise table.error("name", f"expected letters, digits and -, given {grid.name!r}")
+    return grid
