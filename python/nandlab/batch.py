@@ -59,6 +59,7 @@ def run_all(
     jobs: int | None = None,
     progress: Callable[[State], object] | None = None,
     op_log: str | None = None,
+    save_state: str | None = None,
 ) -> tuple[list[Outcome], bool]:
     """Runs every experiment; outcomes come in the order of `experiments`, whatever order they end in.
 
@@ -67,13 +68,14 @@ def run_all(
         jobs: How many run at once; one for each processor by default, and one in a real directory.
         progress: Called some times a second.
         op_log: A CSV file for the flash operations; for a single experiment only.
+        save_state: A file for the device after its preconditioning; for a single experiment only.
 
     Returns:
         The outcomes, and whether Ctrl-C stopped the batch: what ran then has a partial result.
 
     """
-    if op_log is not None and len(experiments) != 1:
-        raise ValueError("an operation log belongs to a single experiment")
+    if (op_log is not None or save_state is not None) and len(experiments) != 1:
+        raise ValueError("an operation log and a state belong to a single experiment")
     jobs = jobs or processors()
     outcomes = [Outcome() for _ in experiments]
     waiting = list(range(len(experiments)))
@@ -84,7 +86,7 @@ def run_all(
             while len(running) < jobs and (at := _startable(waiting, running, directories)) is not None:
                 waiting.remove(at)
                 try:
-                    running[at] = experiments[at].start(op_log)
+                    running[at] = experiments[at].start(op_log, save_state)
                 except NandlabError as error:
                     outcomes[at] = Outcome(error=error)
             _collect(running, outcomes, POLL_S)

@@ -90,6 +90,8 @@ class Precondition:
             differs by no more than this share.
         steady_windows: Most windows that it may take.
         warm_up: Requests of the workload, the first ones, that are carried out after that and not measured.
+        from_state: A file with a device that was written like this before (`save_state` of a run), in place
+            of the writes.
 
     >>> Precondition(fill="sequential", overwrites=1.0).to_dict()
     {'fill': 'sequential', 'overwrites': 1.0}
@@ -101,6 +103,7 @@ class Precondition:
     steady: float | None = None
     steady_windows: int | None = None
     warm_up: int | None = None
+    from_state: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The TOML table as a dictionary, without what was left out."""

@@ -182,23 +182,34 @@ class Experiment:
         """
         return json.loads(self._native_text().inspect())
 
-    def start(self, op_log: str | os.PathLike[str] | None = None) -> Run:
+    def start(
+        self, op_log: str | os.PathLike[str] | None = None, save_state: str | os.PathLike[str] | None = None
+    ) -> Run:
         """Starts it in a thread of its own and returns at once.
 
         Args:
             op_log: A .csv or .csv.gz file that gets a line for every flash operation.
+            save_state: A file that gets the device as it is after its preconditioning.
 
         """
         # The current folder may be another one when somebody asks.
         folder = os.path.abspath(self._base)  # noqa: PTH100 - `..` stays what it is
-        return Run(self._native_text(), None if op_log is None else os.fspath(op_log), folder)
+        log, state = (None if path is None else os.fspath(path) for path in (op_log, save_state))
+        return Run(self._native_text(), log, folder, state)
 
-    def run(self, progress: Progress | None = None, op_log: str | os.PathLike[str] | None = None) -> Result:
+    def run(
+        self,
+        progress: Progress | None = None,
+        op_log: str | os.PathLike[str] | None = None,
+        save_state: str | os.PathLike[str] | None = None,
+    ) -> Result:
         """Runs it to the end.
 
         Args:
             progress: Called some times a second with the phase, the requests done and the requests in all.
             op_log: A .csv, .csv.gz or .parquet file that gets a line for every flash operation.
+            save_state: A file that gets the device as it is after its preconditioning, for
+                `Precondition(from_state=...)` of other runs.
 
         Raises:
             ConfigError: The experiment cannot be run as it is written.
@@ -213,7 +224,7 @@ class Experiment:
         if target is not None and target.endswith(".parquet"):
             require_polars()
         with csv_beside(target) as log:
-            run = self.start(log)
+            run = self.start(log, save_state)
             try:
                 while not run.wait(POLL_S):
                     if progress is not None:
@@ -227,17 +238,18 @@ class Experiment:
         return _unless_it_failed(result)
 
     def inputs(self) -> list[Path]:
-        """The files that it reads: itself, a trace, a profile."""
+        """The files that it reads: itself, a trace, a profile, a state."""
         own = [Path(self._file)] if self._file else []
         return [*own, *self._read(self.resolve())]
 
     def _read(self, resolved: Mapping[str, Any]) -> list[Path]:
-        """The trace and the profile; bundled profiles, which have names and no paths, are no files."""
+        """The trace, the profile and the state; bundled profiles have names and no paths."""
         # Below a real directory there is no device.
         profile = resolved.get("device", {}).get("profile", "")
         is_path = "/" in profile or "\\" in profile or profile.endswith(".toml")
         named = [
             profile if is_path else None,
+            resolved.get("precondition", {}).get("from_state"),
             *(table.get("path") for table in resolved["workload"].values()),
         ]
         # A name with NUL is refused when the file is opened.
@@ -373,8 +385,14 @@ class Experiment:
 class Run:
     """An experiment under way; made by `Experiment.start()`."""
 
-    def __init__(self, text: _native.Text, op_log: str | None, folder: str | None = None) -> None:
-        self._job = _native.Job(text, op_log)
+    def __init__(
+        self,
+        text: _native.Text,
+        op_log: str | None,
+        folder: str | None = None,
+        save_state: str | None = None,
+    ) -> None:
+        self._job = _native.Job(text, op_log, save_state)
         self._folder = folder
         self._job.start()
 

@@ -32,7 +32,8 @@ def override(pair: Pair, file: str) -> str:
     key, value = pair
     if key in TAGGED and value != "none" and re.fullmatch(r"\w+", value):
         value = f"{{ {value} = {{}} }}"
-    if value and (key.endswith(".path") or value.endswith(".toml")) and Path(value).is_file():
+    is_path = key.endswith((".path", ".from_state")) or value.endswith(".toml")
+    if value and is_path and Path(value).is_file():
         value = os.path.relpath(value, Path(file).parent)
     if value and key == "fs.posix.directory" and Path(value).is_dir():
         # As a path from the folder of the file it would be another one than was typed, wherever it is shown.

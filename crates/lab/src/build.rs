@@ -18,7 +18,26 @@ use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, Nvram};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
-use nandlab_nand::{Counting, NandError};
+use nandlab_nand::{scoped, Cause, Counting, Nand, NandError};
+
+/// What a device begins as.
+pub(crate) enum Start {
+    /// Erased.
+    Erased,
+    /// Erased, and one that keeps whole spare areas: what it holds in the end is to be taken out.
+    Kept,
+    /// As one that was taken out.
+    At(Box<Counting>),
+}
+
+impl Start {
+    fn device(self) -> Option<Counting> {
+        match self {
+            Self::Erased | Self::Kept => None,
+            Self::At(device) => Some(*device),
+        }
+    }
+}
 
 /// Assembles what `experiment` asks for and hands it to `work`.
 ///
@@ -28,6 +47,7 @@ pub(crate) fn with_engine<R>(
     experiment: &Experiment,
     sizing: &Sizing,
     log: Option<&OpLog>,
+    start: Start,
     work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
 ) -> Result<R, LabError> {
     let Experiment { device, buffer, seed, .. } = experiment;
@@ -41,7 +61,7 @@ pub(crate) fn with_engine<R>(
     };
     let buffer = buffer.as_ref().map(|buffer| mount_buffer(buffer, device.model, sizing)).transpose()?;
     let mounts_again = experiment.fs.is_some();
-    ftl.dispatch(Assembly { device, buffer, mounts_again, seed: *seed, sizing, log, work })
+    ftl.dispatch(Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log, work })
 }
 
 /// A file system on the bare device. The one that counts keeps whole spare areas, from which it is mounted at the end.
@@ -55,7 +75,7 @@ fn on_flash<R>(
 ) -> Result<R, LabError> {
     let refuse = |error| unmountable(fs, error);
     if is_boxed(device, log) {
-        return work(&mut OnFlash::mount(fs, boxed_device::<Full>(device, seed, sizing, log)?).map_err(refuse)?);
+        return work(&mut OnFlash::mount(fs, boxed_device::<Full>(device, seed, sizing, log, None)?).map_err(refuse)?);
     }
     let counting = Counting::<Full>::new(sizing.geometry, device.profile.rules);
     if device.model == Model::Counting {
@@ -103,6 +123,7 @@ struct Assembly<'a, W> {
     buffer: Option<Mounted>,
     /// A file system asks what a mount costs, so whole spare areas are kept.
     mounts_again: bool,
+    start: Start,
     seed: u64,
     sizing: &'a Sizing,
     log: Option<&'a OpLog>,
@@ -113,17 +134,16 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
     type Out = Result<R, LabError>;
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let Self { device, buffer, mounts_again, seed, sizing, log, work } = self;
+        let Self { device, buffer, mounts_again, start, seed, sizing, log, work } = self;
         let mut config = config.clone();
         F::set_seed(&mut config, seed);
         let config = &config;
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
-        if mounts_again || is_boxed(device, log) {
-            let nand = if mounts_again {
-                boxed_device::<Full>(device, seed, sizing, log)?
-            } else {
-                boxed_device::<Lean>(device, seed, sizing, log)?
+        if mounts_again || is_boxed(device, log) || matches!(start, Start::Kept) {
+            let nand = match start {
+                Start::Erased if !mounts_again => boxed_device::<Lean>(device, seed, sizing, log, None)?,
+                start => boxed_device::<Full>(device, seed, sizing, log, start.device())?,
             };
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
             let again = mounts_again.then(|| config.clone());
@@ -131,6 +151,16 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
                 return work(&mut Stack::new(disk, buffer, Oracle::new(sizing.sectors())).mounting(again));
             }
             return work(&mut Stack::new(disk, buffer, Bare).mounting(again));
+        }
+        if let Some(mut kept) = start.device() {
+            // The lean form cannot be mounted, but goes on where the full one was.
+            if device.model == Model::Counting {
+                let ftl = mounted::<F, _>(&mut kept, pages, config)?;
+                return work(&mut Stack::new(Disk::assemble(ftl, kept.into_lean()), buffer, Bare));
+            }
+            let mut timed = Timed::new(kept, &device.profile.timing);
+            let ftl = mounted::<F, _>(&mut timed, pages, config)?;
+            return work(&mut Stack::new(Disk::assemble(ftl, timed.map(Counting::into_lean)), buffer, Bare));
         }
         let counting = Counting::<Lean>::new(geometry, rules);
         if device.model == Model::Counting {
@@ -143,6 +173,11 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
     }
 }
 
+/// The FTL, mounted on a device that may be given another form.
+fn mounted<F: Ftl, N: Nand>(nand: &mut N, pages: u32, config: &F::Config) -> Result<F, LabError> {
+    scoped(nand, Cause::Mount, |nand| F::mount(nand, pages, config)).map_err(mount_error)
+}
+
 /// The device of the boxed stack, from the inside out: counts or bytes, time, faults, operation log; `S` is what one
 /// without bytes keeps of spare areas.
 fn boxed_device<S: SpareStore + 'static>(
@@ -150,13 +185,15 @@ fn boxed_device<S: SpareStore + 'static>(
     seed: u64,
     sizing: &Sizing,
     log: Option<&OpLog>,
+    start: Option<Counting<S>>,
 ) -> Result<Box<dyn engine::Device>, LabError> {
     let (geometry, rules) = (sizing.geometry, device.profile.rules);
     let timing = &device.profile.timing;
+    let counting = || start.unwrap_or_else(|| Counting::new(geometry, rules));
     let mut nand: Box<dyn engine::Device> = match device.model {
         Model::Bytes => Box::new(Timed::new(Backed::ram(geometry, rules), timing)),
-        Model::Timed => Box::new(Timed::new(WithContent::new(Counting::<S>::new(geometry, rules)), timing)),
-        Model::Counting => Box::new(WithContent::new(Counting::<S>::new(geometry, rules))),
+        Model::Timed => Box::new(Timed::new(WithContent::new(counting()), timing)),
+        Model::Counting => Box::new(WithContent::new(counting())),
     };
     if let Some(faults) = &device.faults {
         let mut faults = faults.clone();

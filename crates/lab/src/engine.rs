@@ -1,5 +1,6 @@
 //! An FTL on a device, with or without a buffer over it, behind one object: crossed once a batch.
 
+use crate::state::Begun;
 use crate::verify::Oracle;
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request};
 use nandlab_buffer::{Buffer, Buffered, Counts, Placement};
@@ -15,6 +16,7 @@ use nandlab_nand::plain::WithContent;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
 use nandlab_nand::{Content, Counting, Matrix, Nand, Time, ERASE_SHARE};
+use std::any::Any;
 
 /// A buffer and its NVRAM.
 pub(crate) struct Mounted {
@@ -157,13 +159,20 @@ pub(crate) trait Chip {
     fn programmed_pages(&self) -> u64;
     /// Pages that were not programmed when their block was erased.
     fn unused_at_erase(&self) -> u64;
+    /// The plain device inside, where it keeps whole spare areas and nothing else.
+    fn full(&self) -> Option<&Counting> {
+        None
+    }
     /// What went wrong so far.
     fn faults(&self) -> Option<FaultCounts> {
         None
     }
 }
 
-impl<S: SpareStore> Chip for Counting<S> {
+impl<S: SpareStore + 'static> Chip for Counting<S> {
+    fn full(&self) -> Option<&Counting> {
+        (self as &dyn Any).downcast_ref()
+    }
     fn pe_cycles(&self) -> &[u32] {
         self.pe_cycles()
     }
@@ -177,24 +186,29 @@ impl<S: SpareStore> Chip for Counting<S> {
 
 /// A wrapper knows what the device inside knows.
 macro_rules! chip_of_inner {
-    ($(<$($param:ident: $bound:path),*> $shape:ty, $inner:ident $(, $faults:item)?;)*) => {$(
+    ($(<$($param:ident: $bound:path),*> $shape:ty, $inner:ident $(, $more:item)*;)*) => {$(
         impl<$($param: $bound + Chip),*> Chip for $shape {
             fn pe_cycles(&self) -> &[u32] { Chip::pe_cycles(self.$inner()) }
             fn programmed_pages(&self) -> u64 { Chip::programmed_pages(self.$inner()) }
             fn unused_at_erase(&self) -> u64 { Chip::unused_at_erase(self.$inner()) }
-            $($faults)?
+            $($more)*
         }
     )*};
 }
 
 chip_of_inner! {
     <> Backed, counting;
-    <N: Nand> Timed<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> Timed<N>, inner,
+        fn full(&self) -> Option<&Counting> { self.inner().full() },
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Faulty<N>, inner, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
     <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
 }
 
 impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
+    fn full(&self) -> Option<&Counting> {
+        self.inner().full()
+    }
     fn pe_cycles(&self) -> &[u32] {
         self.inner().pe_cycles()
     }
@@ -212,6 +226,9 @@ pub(crate) trait Device: Nand<Buf = Content> + Chip {}
 impl<N: Nand<Buf = Content> + Chip> Device for N {}
 
 impl Chip for Box<dyn Device> {
+    fn full(&self) -> Option<&Counting> {
+        (**self).full()
+    }
     fn pe_cycles(&self) -> &[u32] {
         (**self).pe_cycles()
     }
@@ -402,12 +419,14 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 /// Every program is in a page that was erased since, or is programmed now; every erase is a P/E cycle of one
 /// block; the counts by origin and cause are those of the operations. A run that broke this would report
 /// numbers that cannot be, so it stops.
-pub(crate) fn assert_conservation(engine: &mut dyn Engine, pages_per_block: u32) {
+pub(crate) fn assert_conservation(engine: &mut dyn Engine, pages_per_block: u32, begun: Begun) {
     let total = engine.matrix().total();
     let chip = engine.chip();
-    let erases: u64 = chip.pe_cycles().iter().map(|&cycles| u64::from(cycles)).sum();
+    let Begun { erases: before, programmed_pages, .. } = begun;
+    let erases: u64 = chip.pe_cycles().iter().map(|&cycles| u64::from(cycles)).sum::<u64>() - before;
     assert_eq!(total.erase_shares, erases * ERASE_SHARE, "the erases by origin and cause sum to those of the blocks");
-    let in_pages = (u64::from(pages_per_block) * erases + chip.programmed_pages()).checked_sub(chip.unused_at_erase());
+    let in_pages = u64::from(pages_per_block) * erases + chip.programmed_pages();
+    let in_pages = in_pages.checked_sub(chip.unused_at_erase() + programmed_pages);
     assert_eq!(
         Some(total.programs()),
         in_pages,

@@ -5,6 +5,7 @@ use crate::config::Experiment;
 use crate::error::LabError;
 use crate::record::{device_record, DeviceRecord};
 use crate::source::count;
+use crate::state;
 use nandlab_fs::Over;
 use nandlab_workload::trace::Summary;
 use nandlab_workload::{Kind, Setting, WorkloadConfig};
@@ -28,6 +29,9 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
     let sizing = experiment.sizing()?;
     if let Some(fs) = experiment.fs.as_ref().filter(|fs| fs.over() == Over::Directory) {
         fs.find(base).map_err(|error| experiment.located(unmountable(fs, error)))?;
+    }
+    if let Some(file) = &experiment.precondition.from_state {
+        state::open(&base.join(file), experiment, &sizing).map_err(|error| experiment.located(error))?;
     }
     let look = || {
         let trace = match &experiment.workload {

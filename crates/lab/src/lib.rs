@@ -29,10 +29,11 @@ pub mod record;
 mod run;
 mod series;
 mod source;
+mod state;
 pub mod traces;
 mod verify;
 
 pub use control::{Control, Phase};
 pub use error::{ConfigError, LabError, TraceError};
 pub use inspect::inspect;
-pub use run::run;
+pub use run::{run, Outputs};

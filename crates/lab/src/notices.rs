@@ -16,8 +16,8 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
         return None;
     }
     let way_out = match experiment.precondition.fill {
-        Fill::None => "; precondition.fill = \"sequential\" writes every page before the measurement",
-        Fill::Sequential | Fill::Random => "",
+        Fill::None if experiment.precondition.from_state.is_none() => "; precondition.fill = \"sequential\" writes every page before the measurement",
+        Fill::None | Fill::Sequential | Fill::Random => "",
     };
     Some(format!(
         "{nothing} of {page_reads} page reads were of pages that were never written, or trimmed since: they cost no \
@@ -32,7 +32,8 @@ pub(crate) fn nothing_erased(
     flash: &FlashCounts,
     flash_bytes: u64,
 ) -> Option<String> {
-    let is_new = experiment.precondition.fill == Fill::None && experiment.workload.name() == "trace";
+    let before = &experiment.precondition;
+    let is_new = before.fill == Fill::None && before.from_state.is_none() && experiment.workload.name() == "trace";
     if !is_new || flash.erases > 0 || host.written_sectors == 0 {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What comes before the measurement: page writes, as a workload of their own, and the start of the workload itself.
 
-use crate::config::{Fill, Precondition};
+use crate::config::{Experiment, Fill, Precondition, Sizing};
 use crate::control::Phase;
 use crate::error::LabError;
 use crate::record::{FlashCounts, PreconditionRecord, StopReason, Stopped};
@@ -28,6 +28,12 @@ const OVERWRITE_STREAM: u64 = 2;
 const ORDER_STREAM: u64 = 3;
 
 impl Preconditioning {
+    /// What `experiment` asks for.
+    pub(crate) fn of(experiment: &Experiment, sizing: &Sizing) -> Self {
+        let sectors = sizing.geometry.sectors_per_page();
+        Self::new(&experiment.precondition, experiment.seed, sizing.logical_pages, sectors)
+    }
+
     /// For a device of `pages` logical pages.
     pub(crate) fn new(options: &Precondition, seed: u64, pages: u32, sectors_per_page: u32) -> Self {
         let pages = u64::from(pages);
@@ -102,30 +108,30 @@ struct Before {
 }
 
 impl Run<'_> {
-    pub(crate) fn preconditioning(&self) -> Preconditioning {
-        let (pages, sectors) = (self.sizing.logical_pages, self.sizing.geometry.sectors_per_page());
-        Preconditioning::new(&self.experiment.precondition, self.experiment.seed, pages, sectors)
-    }
-
     /// Carries out what comes before the measurement: a fill, random page writes, more of them until the device is
     /// steady, and the first requests of `workload`.
     pub(crate) fn precondition(
         &mut self,
         workload: Option<&mut Box<dyn Workload>>,
     ) -> Result<Preconditioned, LabError> {
-        let options = self.experiment.precondition;
+        let options = self.experiment.precondition.clone();
         let sectors = self.sizing.geometry.sectors_per_page();
-        let mut writes = self.preconditioning();
-        let all = writes.requests() + options.warm_up;
-        if all == 0 && options.steady.is_none() {
-            return Ok(Preconditioned::default());
+        let mut writes = Preconditioning::of(self.experiment, self.sizing);
+        let is_written = self.begun.cost.is_some();
+        let (written, steady) = if is_written { (0, None) } else { (writes.requests(), options.steady) };
+        let all = written + options.warm_up;
+        if all == 0 && steady.is_none() {
+            return Ok(Preconditioned { record: self.begun.cost, ..Preconditioned::default() });
         }
         self.enter(Phase::Precondition, all, sectors.into());
         let start = self.mark();
         let clock = self.clock(true, start.time);
         let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, worn_out: None };
-        self.carry_out(&mut before, &mut writes, u64::MAX)?;
-        let (windows, steady) = match options.steady {
+        if !is_written {
+            self.carry_out(&mut before, &mut writes, u64::MAX)?;
+        }
+        let known = steady.is_none().then_some(all);
+        let (windows, steady) = match steady {
             Some(within) => self.settle(&mut before, &mut writes, within)?,
             None => (None, None),
         };
@@ -145,7 +151,11 @@ impl Run<'_> {
             steady,
             time_us: self.keeps_time().then(|| us(time)),
         };
-        Ok(Preconditioned { record: Some(record), stopped: self.stopped_before(before), played })
+        let all = self.begun.cost.map(|written| {
+            let sectors_of_state = written.requests * u64::from(sectors);
+            written.and(&record, sectors_of_state + before.written_sectors, sectors)
+        });
+        Ok(Preconditioned { record: all.or(Some(record)), stopped: self.stopped_before(before, known), played })
     }
 
     /// Carries out up to `most` requests, until the device is worn out or the run is to stop.
@@ -195,13 +205,10 @@ impl Run<'_> {
         Ok((Some(self.experiment.precondition.steady_windows), Some(false)))
     }
 
-    /// What stopped the preconditioning, if anything did.
-    fn stopped_before(&self, before: Before) -> Option<Stopped> {
+    /// What stopped the preconditioning, if anything did; `all` requests there would have been, where that is known.
+    fn stopped_before(&self, before: Before, all: Option<u64>) -> Option<Stopped> {
         let requests = before.requests;
-        // How many there would have been is known unless they end when the device is steady.
-        let options = self.experiment.precondition;
-        let all = self.preconditioning().requests() + options.warm_up;
-        let of = if options.steady.is_none() { format!(" of {all}") } else { String::new() };
+        let of = all.map_or(String::new(), |all| format!(" of {all}"));
         let after = format!("after {requests}{of} requests of the preconditioning");
         let nothing = "nothing of the workload was measured";
         match before.worn_out {

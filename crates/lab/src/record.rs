@@ -22,7 +22,8 @@ use crate::config::Experiment;
 use nandlab_ftl::Events;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cell, Matrix};
-use serde::Serialize;
+use crate::run::waf;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a run cost, and what would make it again.
@@ -155,7 +156,7 @@ pub struct HostCounts {
 
 /// What the flash did. Reads and programs include the halves of copies and metadata pages, and not operations
 /// on a spare area alone.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashCounts {
     /// Page reads.
     pub reads: u64,
@@ -186,6 +187,19 @@ impl FlashCounts {
             spare_programs: cell.spare_programs,
             meta_reads: cell.meta_reads,
             meta_programs: cell.meta_programs,
+        }
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            reads: self.reads + other.reads,
+            programs: self.programs + other.programs,
+            copies: self.copies + other.copies,
+            erases: self.erases + other.erases,
+            spare_reads: self.spare_reads + other.spare_reads,
+            spare_programs: self.spare_programs + other.spare_programs,
+            meta_reads: self.meta_reads + other.meta_reads,
+            meta_programs: self.meta_programs + other.meta_programs,
         }
     }
 }
@@ -279,7 +293,7 @@ impl MatrixRow {
 }
 
 /// What the preconditioning cost.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionRecord {
     /// Page writes, and requests of the workload that came before the measurement.
     pub requests: u64,
@@ -293,6 +307,21 @@ pub struct PreconditionRecord {
     pub steady: Option<bool>,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
+}
+
+impl PreconditionRecord {
+    /// This and what came after it: `written_sectors` in all.
+    pub(crate) fn and(&self, other: &Self, written_sectors: u64, sectors_per_page: u32) -> Self {
+        let flash = self.flash.and(&other.flash);
+        Self {
+            requests: self.requests + other.requests,
+            flash,
+            waf: waf(flash.programs, sectors_per_page, written_sectors),
+            windows: self.windows,
+            steady: self.steady,
+            time_us: self.time_us.zip(other.time_us).map(|(before, after)| before + after),
+        }
+    }
 }
 
 /// The NVRAM of a file system.

@@ -1,6 +1,6 @@
 //! Runs an experiment and measures it.
 
-use crate::build::with_engine;
+use crate::build::{with_engine, Start};
 use crate::config::{Arrival, Experiment, Model, Sizing};
 use crate::control::{Control, Phase};
 use crate::engine::{assert_conservation, BufferCounts, Engine, NvramState};
@@ -12,7 +12,7 @@ use crate::memory::refuse_too_large;
 use crate::meter::Meter;
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::oplog::OpLog;
-use crate::precondition::Preconditioned;
+use crate::precondition::{Preconditioned, Preconditioning};
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
     MatrixRow, Merges, MountRecord, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped,
@@ -20,6 +20,7 @@ use crate::record::{
 };
 use crate::series::sample;
 use crate::source::Source;
+use crate::state::{Begun, State};
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
@@ -34,7 +35,16 @@ pub(crate) const BATCH: u64 = 1024;
 /// Sectors that are issued at most between two such looks, but for a single longer request.
 const PIECE_SECTORS: u64 = 1 << 19;
 
-/// Runs `experiment`; relative paths start at `base`, `op_log` names a file for every operation of the device.
+/// Files that a run writes beside its record.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outputs<'a> {
+    /// Every operation of the device.
+    pub op_log: Option<&'a Path>,
+    /// The device after its preconditioning, for `precondition.from_state` of other runs.
+    pub save_state: Option<&'a Path>,
+}
+
+/// Runs `experiment`; relative paths start at `base`.
 ///
 /// A run that [`Control::cancel`] stops, or that wears the device out, gives a record all the same, marked partial.
 ///
@@ -43,15 +53,20 @@ const PIECE_SECTORS: u64 = 1 << 19;
 ///
 /// # Panics
 /// Where the FTL or the simulator is wrong: with the invariant that broke.
-pub fn run(experiment: &Experiment, base: &Path, control: &Control, op_log: Option<&Path>) -> Result<Record, LabError> {
-    carry_out(experiment, base, control, op_log).map_err(|error| experiment.located(error))
+pub fn run(
+    experiment: &Experiment,
+    base: &Path,
+    control: &Control,
+    outputs: Outputs<'_>,
+) -> Result<Record, LabError> {
+    carry_out(experiment, base, control, outputs).map_err(|error| experiment.located(error))
 }
 
 fn carry_out(
     experiment: &Experiment,
     base: &Path,
     control: &Control,
-    op_log: Option<&Path>,
+    Outputs { op_log, save_state }: Outputs<'_>,
 ) -> Result<Record, LabError> {
     control.enter(Phase::Opening, 0, 0);
     let sizing = experiment.sizing()?;
@@ -64,12 +79,42 @@ fn carry_out(
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut source = Source::open(experiment, &sizing, base, control)?;
     refuse_endless_warm_up(experiment, source.total())?;
+    let state = match (save_state, &experiment.precondition.from_state) {
+        (Some(file), _) => {
+            let state = State::make(experiment, &sizing, control, planned(experiment, &sizing, &source))?;
+            if let Some(state) = &state {
+                state.write(file)?;
+            }
+            state
+        }
+        (None, Some(file)) => Some(State::read(&base.join(file), experiment, &sizing)?),
+        (None, None) => None,
+    };
+    let begun = state.as_ref().map_or_else(Begun::default, State::begun);
+    let start = state.map_or(Start::Erased, State::start);
     control.enter(Phase::Opening, 0, 0);
-    let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
-        Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
+    let record = with_engine(experiment, &sizing, log.as_ref(), start, |engine| {
+        Run { log: log.as_ref(), begun, ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
     control.enter(Phase::Done, 0, 0);
     record
+}
+
+/// Sectors of a request, or what takes as long.
+fn sectors_each(source: &Source, sizing: &Sizing) -> u64 {
+    // What is shorter than a page costs as much as one.
+    let page = u64::from(sizing.geometry.sectors_per_page());
+    source.sectors().map_or(0, |sectors| sectors / source.total().max(1)).max(page)
+}
+
+/// Sectors that a run touches, with those that are written before it and not in a state.
+fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
+    let page = u64::from(sizing.geometry.sectors_per_page());
+    let before = match &experiment.precondition.from_state {
+        Some(_) => 0,
+        None => Preconditioning::of(experiment, sizing).requests(),
+    };
+    source.total().saturating_mul(sectors_each(source, sizing)).saturating_add(before.saturating_mul(page))
 }
 
 /// Refuses a warm-up that leaves none of `total` requests to be measured.
@@ -92,6 +137,8 @@ pub(crate) struct Run<'a> {
     pub(crate) control: &'a Control,
     pub(crate) log: Option<&'a OpLog>,
     engine: &'a mut dyn Engine,
+    /// What was done to the device before.
+    pub(crate) begun: Begun,
     /// Recorded time of the last request of the workload that came before the measurement.
     played: Time,
 }
@@ -136,7 +183,7 @@ impl<'a> Run<'a> {
         control: &'a Control,
         engine: &'a mut dyn Engine,
     ) -> Self {
-        Self { experiment, sizing, control, log: None, engine, played: 0 }
+        Self { experiment, sizing, control, log: None, engine, begun: Begun::default(), played: 0 }
     }
 
     pub(crate) fn engine(&mut self) -> &mut dyn Engine {
@@ -151,10 +198,8 @@ impl<'a> Run<'a> {
     fn measure(mut self, source: &mut Source) -> Result<Record, LabError> {
         let mount = self.mount_record();
         let total = source.total();
-        let (writes, page) = (self.preconditioning(), u64::from(self.sizing.geometry.sectors_per_page()));
-        // What is shorter than a page costs as much as one.
-        let each = source.sectors().map_or(0, |sectors| sectors / total.max(1)).max(page);
-        self.control.plan(total.saturating_mul(each).saturating_add(writes.requests().saturating_mul(page)));
+        let each = sectors_each(source, self.sizing);
+        self.control.plan(planned(self.experiment, self.sizing, source));
         let workload = match source {
             Source::Requests(workload) => Some(workload),
             Source::Keys(..) | Source::Files(..) => None,
@@ -192,7 +237,7 @@ impl<'a> Run<'a> {
             };
             wall_s = wall.elapsed().as_secs_f64();
         }
-        assert_conservation(self.engine, self.sizing.geometry.pages_per_block());
+        assert_conservation(self.engine, self.sizing.geometry.pages_per_block(), self.begun);
         let mut record = self.record(meter, &start, mount, precondition);
         let goes_on = |stopped: &Stopped| !matches!(stopped.why, StopReason::WornOut | StopReason::Unreadable);
         if stopped.as_ref().is_none_or(goes_on) {

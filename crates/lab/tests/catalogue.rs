@@ -7,7 +7,7 @@
 
 use nandlab_block::{Op, Request};
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::{run, Control};
+use nandlab_lab::{run, Control, Outputs};
 use nandlab_workload::trace::{Action, Config, FormatName};
 use std::path::{Path, PathBuf};
 
@@ -215,7 +215,7 @@ fn every_trace_runs_on_the_page_map() {
             "device": { "capacity": "2 GiB", "model": "counting" },
         });
         let experiment = Experiment::parse(&text.to_string(), Format::Json, "", &folder, &[]).unwrap();
-        let record = run(&experiment, &folder, &Control::default(), None).unwrap();
+        let record = run(&experiment, &folder, &Control::default(), Outputs::default()).unwrap();
         assert_eq!(record.host.requests, listed.requests, "{}", listed.file);
     }
 }

@@ -5,7 +5,7 @@
 mod support;
 
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::{ConfigError, LabError};
+use nandlab_lab::{ConfigError, LabError, Outputs};
 use std::path::Path;
 
 const SMALL: &str = r#"
@@ -272,7 +272,7 @@ fn a_trace_that_cannot_be_read_names_the_key_too() {
     let control = nandlab_lab::Control::default();
     let error = |sets: &[String]| {
         let experiment = Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), sets).unwrap();
-        let error = nandlab_lab::run(&experiment, Path::new("."), &control, None).unwrap_err();
+        let error = nandlab_lab::run(&experiment, Path::new("."), &control, Outputs::default()).unwrap_err();
         let inspected = nandlab_lab::inspect(&experiment, Path::new(".")).unwrap_err();
         assert_eq!(inspected, error);
         assert!(matches!(error, LabError::Trace(_)), "{error}");

@@ -4,7 +4,7 @@
 
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
-use nandlab_lab::{inspect, run, Control, LabError, Phase};
+use nandlab_lab::{inspect, run, Control, LabError, Outputs, Phase};
 use nandlab_workload::{Asks, LIST};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,7 @@ fn parse(text: &str, base: &Path, sets: &[&str]) -> Result<Experiment, LabError>
 }
 
 fn record(folder: &Folder, sets: &[&str]) -> Result<Record, LabError> {
-    run(&parse(POSTMARK, &folder.0, sets)?, &folder.0, &Control::default(), None)
+    run(&parse(POSTMARK, &folder.0, sets)?, &folder.0, &Control::default(), Outputs::default())
 }
 
 /// A record without what the clock on the wall says.
@@ -119,7 +119,7 @@ fn a_run_that_is_stopped_leaves_nothing_behind() {
     let experiment = parse(POSTMARK, &folder.0, &ENDLESS).unwrap();
     let control = Control::default();
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, &folder.0, &control, None));
+        let running = scope.spawn(|| run(&experiment, &folder.0, &control, Outputs::default()));
         wait_for(&control, 2000);
         assert!(folder.names().len() > 2, "it is under way");
         control.cancel();
@@ -139,7 +139,7 @@ fn what_somebody_else_puts_there_stays_and_stops_the_run() {
     let control = Control::default();
     let (mine, other) = (folder.0.join("in/60000"), folder.0.join("in/note"));
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, &folder.0, &control, None));
+        let running = scope.spawn(|| run(&experiment, &folder.0, &control, Outputs::default()));
         wait_for(&control, 0);
         fs::write(&mine, "mine").unwrap();
         fs::write(&other, "a note").unwrap();
@@ -162,7 +162,7 @@ fn a_subdirectory_with_a_file_of_somebody_else_is_told() {
     let experiment = parse(POSTMARK, &folder.0, &ENDLESS).unwrap();
     let control = Control::default();
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, &folder.0, &control, None));
+        let running = scope.spawn(|| run(&experiment, &folder.0, &control, Outputs::default()));
         wait_for(&control, 100);
         fs::write(folder.0.join("in/s1/note"), "a note").unwrap();
         control.cancel();
@@ -197,7 +197,7 @@ fn a_directory_that_cannot_be_used_is_refused() {
     assert!(look(POSTMARK).unwrap().contains("\"name\":\"none\""));
     let log = folder.0.join("log.csv");
     let experiment = parse(POSTMARK, &folder.0, &[]).unwrap();
-    let error = run(&experiment, &folder.0, &Control::default(), Some(&log)).unwrap_err().to_string();
+    let error = run(&experiment, &folder.0, &Control::default(), Outputs { op_log: Some(&log), ..Outputs::default() }).unwrap_err().to_string();
     assert!(error.starts_with("an operation log has the operations of a device"), "{error}");
     assert!(!log.exists());
 }
@@ -229,7 +229,7 @@ fn what_needs_a_device_is_refused_with_a_way_out() {
                 [device]\ncapacity = \"8 MiB\"\n";
     let without = ["fs={ posix={ directory=\"in\" } }", "ftl=none", "buffer=none", "device=none", "precondition=none"];
     let experiment = parse(text, &folder.0, &without).unwrap();
-    assert!(!run(&experiment, &folder.0, &Control::default(), None).unwrap().partial);
+    assert!(!run(&experiment, &folder.0, &Control::default(), Outputs::default()).unwrap().partial);
     let yaffs = ["fs=yaffs", "ftl=none", "buffer=none", "precondition=none"];
     assert!(parse(text, &folder.0, &yaffs).unwrap().ftl.is_none());
     for (set, sentence) in [

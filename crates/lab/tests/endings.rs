@@ -6,7 +6,7 @@ mod support;
 
 use nandlab_lab::config::Experiment;
 use nandlab_lab::record::{Record, StopReason};
-use nandlab_lab::{run, Control};
+use nandlab_lab::{run, Control, Outputs};
 use std::path::Path;
 
 const SMALL: &str = r#"
@@ -41,7 +41,8 @@ fn a_worn_out_device_gives_what_was_measured_until_then() {
     for ftl in nandlab_ftl::LIST {
         let ftl = format!("ftl={}", ftl.name);
         let sets = ["device.faults={ erase_failure_rate = 0.05 }", "workload.uniform.requests=1_000_000", &ftl];
-        let record = run(&experiment(&sets), Path::new("."), &Control::default(), Some(&log)).unwrap();
+        let outputs = Outputs { op_log: Some(&log), ..Outputs::default() };
+        let record = run(&experiment(&sets), Path::new("."), &Control::default(), outputs).unwrap();
         let stopped = record.stopped.as_ref().unwrap();
         assert!(record.partial && stopped.why == StopReason::WornOut, "{stopped:?}");
         let start = format!("after {} requests: the device is worn out: ", record.host.requests);
@@ -188,7 +189,7 @@ fn trims_that_compact_leaves_out_are_told() {
     std::fs::write(folder.join("t.csv"), lines).unwrap();
     let trace = |addresses: &str| {
         let set = format!("workload={{ trace = {{ path = 't.csv', repeat = 2, addresses = '{addresses}' }} }}");
-        run(&experiment(&[&set]), &folder, &Control::default(), None).unwrap()
+        run(&experiment(&[&set]), &folder, &Control::default(), Outputs::default()).unwrap()
     };
     let (compact, fold) = (trace("compact"), trace("fold"));
     std::fs::remove_dir_all(&folder).unwrap();

@@ -6,7 +6,7 @@ mod support;
 
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
-use nandlab_lab::{inspect, run, Control};
+use nandlab_lab::{inspect, run, Control, Outputs};
 use nandlab_workload::{Asks, LIST};
 use std::path::Path;
 use support::{parse, record};
@@ -140,7 +140,7 @@ fn a_full_volume_ends_the_run_with_what_was_measured() {
     assert!(record.partial && record.fs.unwrap().operations.create == 256);
     let control = Control::default();
     control.cancel();
-    let record = run(&parse(SMALL, &[]).unwrap(), Path::new("."), &control, None).unwrap();
+    let record = run(&parse(SMALL, &[]).unwrap(), Path::new("."), &control, Outputs::default()).unwrap();
     assert_eq!(record.stopped.unwrap().why, StopReason::Cancelled);
 }
 
@@ -403,7 +403,7 @@ fn a_full_flash_ends_the_run_with_what_was_measured() {
         assert!(record.flash.programs > 1000 && record.remount.is_some());
         let control = Control::default();
         control.cancel();
-        let record = run(&parse(BARE, &[fs]).unwrap(), Path::new("."), &control, None).unwrap();
+        let record = run(&parse(BARE, &[fs]).unwrap(), Path::new("."), &control, Outputs::default()).unwrap();
         assert_eq!(record.stopped.unwrap().why, StopReason::Cancelled);
     }
 }

@@ -6,7 +6,7 @@ mod support;
 
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
-use nandlab_lab::{run, ConfigError, Control, LabError};
+use nandlab_lab::{run, ConfigError, Control, LabError, Outputs};
 use std::path::{Path, PathBuf};
 use support::{parse, record};
 
@@ -198,7 +198,7 @@ fn a_wrong_key_trace_is_refused_before_the_run() {
     ] {
         let path = trace(&line.to_string(), text);
         let workload = format!("workload={{ keys = {{ path = \"{}\" }} }}", path.display());
-        let error = run(&parse(SMALL, &[&workload]).unwrap(), Path::new("."), &Control::default(), None).unwrap_err();
+        let error = run(&parse(SMALL, &[&workload]).unwrap(), Path::new("."), &Control::default(), Outputs::default()).unwrap_err();
         std::fs::remove_file(&path).unwrap();
         let LabError::Trace(error) = error else { panic!("{error}") };
         assert_eq!(error.line, Some(line));
@@ -243,14 +243,14 @@ fn a_device_that_fails_ends_the_run_with_what_was_measured() {
 fn a_run_can_be_stopped_anywhere() {
     let control = Control::default();
     control.cancel();
-    let before = run(&parse(SMALL, &[]).unwrap(), Path::new("."), &control, None).unwrap();
+    let before = run(&parse(SMALL, &[]).unwrap(), Path::new("."), &control, Outputs::default()).unwrap();
     assert!(before.partial && before.stopped.unwrap().message.starts_with("before the first operation"));
     for workload in ["inserts = { operations = 100_000_000, keys = 5_000 }", "load_update = { records = 20_000_000 }"] {
         let control = Control::default();
         let workload = format!("workload={{ {workload} }}");
         let experiment = parse(SMALL, &[&workload, "device.capacity=1GiB", "device.model=counting"]).unwrap();
         let record = std::thread::scope(|scope| {
-            let running = scope.spawn(|| run(&experiment, Path::new("."), &control, None).unwrap());
+            let running = scope.spawn(|| run(&experiment, Path::new("."), &control, Outputs::default()).unwrap());
             while control.progress().1 < 20_000 {
                 std::thread::yield_now();
             }
@@ -268,7 +268,7 @@ fn a_run_can_be_stopped_anywhere() {
 fn the_log_of_operations_is_that_of_the_index_too() {
     let log = std::env::temp_dir().join(format!("nandlab-index-{}.csv", std::process::id()));
     let experiment = parse(SMALL, &["precondition.fill=sequential"]).unwrap();
-    let record = run(&experiment, Path::new("."), &Control::default(), Some(&log)).unwrap();
+    let record = run(&experiment, Path::new("."), &Control::default(), Outputs { op_log: Some(&log), ..Outputs::default() }).unwrap();
     let text = std::fs::read_to_string(&log).unwrap();
     std::fs::remove_file(&log).unwrap();
     let leaves = text.lines().filter(|line| line.contains("index_leaf") && line.contains("program")).count() as u64;

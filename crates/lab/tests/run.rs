@@ -6,13 +6,17 @@ mod support;
 
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason, Stopped};
-use nandlab_lab::{run, Control, LabError, Phase};
+use nandlab_lab::{run, Control, LabError, Outputs, Phase};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use support::record;
 
 fn parse(text: &str, sets: &[&str]) -> Experiment {
     support::parse(text, sets).unwrap()
+}
+
+fn logging(log: &Path) -> Outputs<'_> {
+    Outputs { op_log: Some(log), ..Outputs::default() }
 }
 
 fn json(record: &Record) -> Value {
@@ -65,7 +69,7 @@ fn counts_alike(ftl: &str) {
     let timed = json(&record(MIXED, &[ftl]));
     let folder = Folder::new("stacks");
     let log = folder.0.join("ops.csv");
-    let logged = run(&parse(MIXED, &[ftl]), Path::new("."), &Control::default(), Some(&log)).unwrap();
+    let logged = run(&parse(MIXED, &[ftl]), Path::new("."), &Control::default(), logging(&log)).unwrap();
     let mut all = vec![json(&logged)];
     for sets in [
         &["device.model=counting"][..],
@@ -210,7 +214,7 @@ fn a_cancelled_run_gives_what_it_has() {
     let experiment = parse(STEADY, &["workload.uniform.requests=1_000_000_000_000"]);
     let control = Control::default();
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, None));
+        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, Outputs::default()));
         while !matches!(control.progress(), (Phase::Workload, 10_000.., _)) {
             std::thread::yield_now();
         }
@@ -230,7 +234,7 @@ fn long_requests_do_not_hold_up_a_cancel() {
     let experiment = parse(STEADY, &["workload.uniform.requests=1_000_000", "workload.uniform.size='128 MiB'"]);
     let control = Control::default();
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, None));
+        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, Outputs::default()));
         while control.progress().0 != Phase::Workload {
             std::thread::yield_now();
         }
@@ -244,7 +248,7 @@ fn long_requests_do_not_hold_up_a_cancel() {
 fn a_run_cancelled_before_it_starts_is_empty() {
     let control = Control::default();
     control.cancel();
-    let record = run(&parse(STEADY, &[]), Path::new("."), &control, None).unwrap();
+    let record = run(&parse(STEADY, &[]), Path::new("."), &control, Outputs::default()).unwrap();
     assert!(record.partial);
     assert_eq!((record.host.requests, record.waf), (0, None));
     let stopped = record.stopped.unwrap();
@@ -261,7 +265,7 @@ fn a_run_cancelled_while_it_preconditions_says_that_nothing_was_measured() {
     let experiment = parse(STEADY, &["precondition.overwrites=10_000"]);
     let control = Control::default();
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, None));
+        let running = scope.spawn(|| run(&experiment, Path::new("."), &control, Outputs::default()));
         while !matches!(control.progress(), (Phase::Precondition, 10_000.., _)) {
             std::thread::yield_now();
         }
@@ -329,7 +333,7 @@ fn too_small_a_device_names_its_keys() {
     std::fs::write(folder.0.join("t.csv"), "time_us,op,sector,sectors\n0,W,1000000,8\n").unwrap();
     let text = "[workload.trace]\npath = \"t.csv\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"";
     let error = |text: &str, sets: &[&str]| {
-        run(&parse(text, sets), &folder.0, &Control::default(), None).map(|_| ()).unwrap_err()
+        run(&parse(text, sets), &folder.0, &Control::default(), Outputs::default()).map(|_| ()).unwrap_err()
     };
     let LabError::Config(too_small) = error(text, &[]) else { panic!("a small device is a wrong configuration") };
     assert_eq!(too_small.key.as_deref(), Some("workload.trace.path"));
@@ -351,7 +355,7 @@ fn the_seed_reaches_the_random_choices_of_an_ftl() {
         "[workload.trace]\npath = \"t.csv\"\n[ftl.bast]\n[device]\nmodel = \"counting\"\ncapacity = \"64 MiB\"\n\
                 [device.shape]\npages_per_block = 32";
     let flash =
-        |sets: &[&str]| json(&run(&parse(text, sets), &folder.0, &Control::default(), None).unwrap())["flash"].clone();
+        |sets: &[&str]| json(&run(&parse(text, sets), &folder.0, &Control::default(), Outputs::default()).unwrap())["flash"].clone();
     assert_eq!(flash(&["seed=1"]), flash(&["seed=2"]), "nothing here is random");
     let random = "ftl.bast.victim=random";
     assert_eq!(flash(&[random, "seed=1"]), flash(&[random, "seed=1"]));
@@ -376,10 +380,10 @@ fn what_does_not_fit_the_device_is_refused_with_the_experiment() {
 fn an_operation_log_that_cannot_be_written_stops_the_run_before_it_starts() {
     let folder = Folder::new("log");
     let target = folder.0.join("missing/ops.csv");
-    let error = run(&parse(MIXED, &[]), Path::new("."), &Control::default(), Some(&target)).unwrap_err();
+    let error = run(&parse(MIXED, &[]), Path::new("."), &Control::default(), logging(&target)).unwrap_err();
     assert!(error.to_string().ends_with("cannot be written: the folder does not exist"), "{error}");
     let unusable = parse(MIXED, &["device.faults={ factory_bad_share = 0.9 }"]);
-    let error = run(&unusable, Path::new("."), &Control::default(), Some(&folder.0.join("ops.csv.gz"))).unwrap_err();
+    let error = run(&unusable, Path::new("."), &Control::default(), logging(&folder.0.join("ops.csv.gz"))).unwrap_err();
     assert!(matches!(error, LabError::DeviceFull(_)), "{error}");
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "a failed run leaves nothing behind");
 }

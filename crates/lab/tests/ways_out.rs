@@ -5,7 +5,7 @@
 mod support;
 
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::{ConfigError, LabError};
+use nandlab_lab::{ConfigError, LabError, Outputs};
 use std::path::Path;
 
 fn parse(text: &str) -> Result<Experiment, LabError> {
@@ -121,7 +121,7 @@ fn a_way_out_of_a_device_too_small_for_the_ftl_holds_the_workload_too() {
             let text = format!("{workload}\n[ftl.page]\n[device]\ncapacity = \"1 MiB\"\n{device}");
             let run = |sets: &[String]| {
                 let experiment = Experiment::parse(&text, Format::Toml, "x.toml", &folder, sets)?;
-                nandlab_lab::run(&experiment, &folder, &control, None)
+                nandlab_lab::run(&experiment, &folder, &control, Outputs::default())
             };
             let Err(LabError::Config(error)) = run(&[]) else { panic!("{text}") };
             // What is wrong with the footprint of a generator is told before.

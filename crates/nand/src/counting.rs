@@ -6,6 +6,7 @@
 //! Both count alike.
 
 mod spare;
+mod state;
 mod tails;
 
 pub use spare::{Full, Lean, SpareStore};

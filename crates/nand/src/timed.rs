@@ -89,6 +89,19 @@ impl<N: Nand> Timed<N> {
         }
     }
 
+    /// The same clock over another form of the device.
+    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M> {
+        Timed {
+            inner: form(self.inner),
+            geometry: self.geometry,
+            times: self.times,
+            copy_in_plane: self.copy_in_plane,
+            units_are_planes: self.units_are_planes,
+            units: self.units,
+            channels: self.channels,
+        }
+    }
+
     /// The device without its clock.
     pub fn into_inner(self) -> N {
         self.inner

@@ -3,7 +3,7 @@
 use crate::errors::{internal, raised, NandlabError};
 use crate::Text;
 use nandlab_lab::config::Experiment;
-use nandlab_lab::{run, Control, LabError};
+use nandlab_lab::{run, Control, LabError, Outputs};
 use pyo3::prelude::*;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -22,6 +22,7 @@ struct Task {
     experiment: Experiment,
     base: PathBuf,
     op_log: Option<PathBuf>,
+    save_state: Option<PathBuf>,
 }
 
 /// How a run ended, once it has.
@@ -38,7 +39,8 @@ enum Failure {
 
 impl Task {
     fn run(&self, control: &Control) -> Result<String, Failure> {
-        let work = AssertUnwindSafe(|| run(&self.experiment, &self.base, control, self.op_log.as_deref()));
+        let outputs = Outputs { op_log: self.op_log.as_deref(), save_state: self.save_state.as_deref() };
+        let work = AssertUnwindSafe(|| run(&self.experiment, &self.base, control, outputs));
         match panic::catch_unwind(work) {
             Ok(Ok(record)) => Ok(record.to_json()),
             Ok(Err(error)) => Err(Failure::Lab(error)),
@@ -49,13 +51,19 @@ impl Task {
 
 #[pymethods]
 impl Job {
-    /// Reads the experiment in `text`; `op_log` is a file that gets a line for every operation of the device.
+    /// Reads the experiment in `text`; `op_log` is a file that gets a line for every operation of the device,
+    /// `save_state` one for the device after its preconditioning.
     #[new]
-    #[pyo3(signature = (text, op_log=None))]
-    fn new(py: Python<'_>, text: &Text, op_log: Option<PathBuf>) -> PyResult<Self> {
+    #[pyo3(signature = (text, op_log=None, save_state=None))]
+    fn new(
+        py: Python<'_>,
+        text: &Text,
+        op_log: Option<PathBuf>,
+        save_state: Option<PathBuf>,
+    ) -> PyResult<Self> {
         let experiment = text.parse(py)?;
         Ok(Self {
-            task: Mutex::new(Some(Task { experiment, base: text.base.clone(), op_log })),
+            task: Mutex::new(Some(Task { experiment, base: text.base.clone(), op_log, save_state })),
             control: Arc::default(),
             outcome: Arc::default(),
         })

@@ -7,13 +7,14 @@ from typing import Any
 import click
 
 from nandlab.cli.background import interruptible
-from nandlab.cli.options import Pair, experiment_argument, json_option, override, sets_option
+from nandlab.cli.options import Pair, experiment_argument, json_option, override, sets_option, state_option
 from nandlab.cli.output import print_json
 
 
 @click.command("check")
 @experiment_argument()
 @sets_option
+@state_option
 @json_option
 def command(file: str, sets: list[Pair], as_json: bool) -> None:
     """Check FILE, its trace and whether they fit; print the experiment with every default written out.

@@ -20,6 +20,7 @@ from nandlab.cli.options import (
     refuse_overwriting,
     report_option,
     sets_option,
+    state_option,
     vary_option,
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=EXPERIMENT)
 @vary_option
 @sets_option
+@state_option
 @report_option
 @plots_options
 @click.option(

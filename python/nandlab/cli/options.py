@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,23 @@ sets_option = click.option(
     help="Override a key of the experiment, as in device.over_provisioning=0.28, or leave a table out, as in "
     "buffer=none. Can be repeated.",
 )
+
+
+def state_option(command: Callable[..., int]) -> Callable[..., int]:
+    """Adds `--from-state`, another name of an override, to a command with `sets_option`."""
+
+    @functools.wraps(command)
+    def with_state(*given: Any, sets: list[Pair], from_state: str | None, **options: Any) -> int:  # noqa: ANN401
+        own = [] if from_state is None else [("precondition.from_state", from_state)]
+        return command(*given, sets=[*sets, *own], **options)
+
+    return click.option(
+        "--from-state",
+        metavar="FILE",
+        help="Begin with the device that `nandlab run --save-state FILE` wrote after its preconditioning.",
+    )(with_state)
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
 report_option = click.option(
     "--report", metavar="FILE.html", callback=_report, help="Write a self-contained HTML report."

@@ -20,6 +20,7 @@ from nandlab.cli.options import (
     refuse_overwriting,
     report_option,
     sets_option,
+    state_option,
     writable,
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
@@ -44,6 +45,7 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 @click.command("run")
 @experiment_argument()
 @sets_option
+@state_option
 @report_option
 @plots_options
 @click.option(
@@ -52,12 +54,19 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     callback=_op_log,
     help="Write every flash operation with time, die, origin and cause: .csv, .csv.gz or .parquet.",
 )
+@click.option(
+    "--save-state",
+    metavar="FILE",
+    callback=lambda _ctx, _parameter, path: path if path is None else (writable(path), path)[1],
+    help="Write the device as it is after its preconditioning, for --from-state of other runs.",
+)
 @json_option
 def command(  # noqa: PLR0913 - one for each option
     file: str,
     sets: list[Pair],
     report: str | None,
     op_log: str | None,
+    save_state: str | None,
     as_json: bool,
     **drawn: Any,  # noqa: ANN401 - options
 ) -> int:
@@ -73,7 +82,8 @@ def command(  # noqa: PLR0913 - one for each option
 
     plots = plots_of(drawn)
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
-    refuse_overwriting({"--report": report, "--op-log": op_log}, experiment.inputs())
+    outputs = {"--report": report, "--op-log": op_log, "--save-state": save_state}
+    refuse_overwriting(outputs, experiment.inputs())
     log_error: OSError | None = None
     unit = _unit(experiment)
     with Waiting() as waiting, csv_beside(op_log) as log:
@@ -83,7 +93,10 @@ def command(  # noqa: PLR0913 - one for each option
             is_csv = not op_log.endswith(".parquet")
             unfinished.add(Path(f"{log}.{os.getpid()}.part") if is_csv else Path(log).parent)
         (outcome,), stopped = run_all(
-            [experiment], progress=lambda state: _show(waiting, state.running, unit), op_log=log
+            [experiment],
+            progress=lambda state: _show(waiting, state.running, unit),
+            op_log=log,
+            save_state=save_state,
         )
         if outcome.result is None and outcome.error is not None:
             raise outcome.error

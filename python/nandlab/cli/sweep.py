@@ -19,6 +19,7 @@ from nandlab.cli.options import (
     refuse_overwriting,
     report_option,
     sets_option,
+    state_option,
     writable,
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
@@ -81,6 +82,7 @@ def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None)
     "Several --vary make every combination.",
 )
 @sets_option
+@state_option
 @click.option(
     "--goal",
     "goals",

@@ -1,7 +1,7 @@
 //! The loops in which runs spend their time.
 
 use super::{million_per_s, repetitions, Measured, Scale};
-use crate::build::with_engine;
+use crate::build::{with_engine, Start};
 use crate::config::{Experiment, Format};
 use crate::control::Control;
 use crate::error::LabError;
@@ -67,7 +67,7 @@ impl Loop<'_> {
         let experiment = Experiment::parse(&text, Format::Toml, "bench", base, &[])?;
         let sizing = experiment.sizing()?;
         let control = Control::default();
-        with_engine(&experiment, &sizing, None, |engine| {
+        with_engine(&experiment, &sizing, None, Start::Erased, |engine| {
             let mut run = Run::new(&experiment, &sizing, &control, engine);
             run.precondition(None)?;
             let mut values = Vec::new();

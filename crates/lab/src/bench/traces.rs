@@ -4,7 +4,7 @@ use super::{million_per_s, repetitions, Measured};
 use crate::config::{Experiment, Format};
 use crate::control::Control;
 use crate::error::LabError;
-use crate::run::run;
+use crate::run::{run, Outputs};
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use nandlab_block::{Op, Request};
@@ -134,7 +134,7 @@ pub(super) fn replay(quick: bool) -> Result<Measured, LabError> {
          over_provisioning = 0.28\nmodel = \"counting\""
     );
     let experiment = Experiment::parse(&text, Format::Toml, "bench", Path::new("."), &[])?;
-    let once = || run(&experiment, &recorded.folder, &Control::default(), None).map(|record| record.host.requests);
+    let once = || run(&experiment, &recorded.folder, &Control::default(), Outputs::default()).map(|record| record.host.requests);
     let values = (0..repetitions(quick)).map(|_| million_per_s(once)).collect::<Result<_, _>>()?;
     let mut params = recorded.params();
     params.extend([("capacity", "64 MiB".to_owned()), ("over_provisioning", "0.28".to_owned())]);

@@ -123,7 +123,7 @@ pub enum Arrival {
 }
 
 /// What is written before the measurement; its counts are kept apart.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Precondition {
     /// Whether every logical page is written once, and in which order.
@@ -138,11 +138,14 @@ pub struct Precondition {
     pub steady_windows: u32,
     /// Requests of the workload, the first ones, that are carried out after that and not measured.
     pub warm_up: u64,
+    /// A file with a device that was written like this before (`nandlab run --save-state`), in place of the writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_state: Option<PathBuf>,
 }
 
 impl Default for Precondition {
     fn default() -> Self {
-        Self { fill: Fill::None, overwrites: 0.0, steady: None, steady_windows: 50, warm_up: 0 }
+        Self { fill: Fill::None, overwrites: 0.0, steady: None, steady_windows: 50, warm_up: 0, from_state: None }
     }
 }
 

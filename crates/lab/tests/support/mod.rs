@@ -4,7 +4,7 @@
 
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::Record;
-use nandlab_lab::{run, Control, LabError};
+use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::Path;
 
 /// The experiment `x.toml` with these keys set otherwise.
@@ -16,5 +16,5 @@ pub fn parse(text: &str, sets: &[&str]) -> Result<Experiment, LabError> {
 /// What it measures.
 #[allow(dead_code, reason = "some tests run nothing")]
 pub fn record(text: &str, sets: &[&str]) -> Record {
-    run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), None).unwrap()
+    run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), Outputs::default()).unwrap()
 }

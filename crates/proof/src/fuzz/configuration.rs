@@ -4,7 +4,7 @@
 
 use super::sentence;
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::{ConfigError, Control, LabError};
+use nandlab_lab::{ConfigError, Control, LabError, Outputs};
 use nandlab_workload::Kind;
 use serde_json::Value;
 use std::path::Path;
@@ -58,7 +58,7 @@ fn accepted(experiment: &Experiment) {
         sentence(notice, 0);
     }
     if sizing.geometry.pages() <= MAX_PAGES && is_short(experiment, &json) {
-        match nandlab_lab::run(experiment, Path::new("."), &Control::default(), None) {
+        match nandlab_lab::run(experiment, Path::new("."), &Control::default(), Outputs::default()) {
             Ok(record) => {
                 let record: Value = serde_json::from_str(&record.to_json()).expect("a record is JSON");
                 assert!(record["flash"]["programs"].is_u64(), "a record without counts");

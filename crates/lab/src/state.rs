@@ -1,0 +1,311 @@
+//! A preconditioned device in a file, which later runs begin with.
+//!
+//! A state is what a power cut leaves after a flush: whoever begins with it mounts it. So does the run that saves it, and both
+//! measure the same. The file: a line that names it, version of the form, length and CRC-32 of the text that follows, text in
+//! JSON of how it was made, then the device, with gzip, which ends in a CRC-32 of its own.
+
+use crate::build::{with_engine, Start};
+use crate::config::{Experiment, Model, Precondition, Sizing};
+use crate::control::Control;
+use crate::error::{ConfigError, LabError};
+use crate::record::{PreconditionRecord, StopReason};
+use crate::run::Run;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use flate2::{Compression, Crc};
+use nandlab_block::{HostClock, Op, Request};
+use nandlab_nand::{Counting, Rules, Shape};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+const MAGIC: &[u8] = b"nandlab state\n";
+/// Of the file, and of what the FTLs keep on flash.
+const VERSION: u32 = 1;
+/// No text that says how a state was made is longer.
+const MOST_TEXT: u32 = 1 << 20;
+
+const KEY: &str = "precondition.from_state";
+
+/// How a state was made.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Made {
+    /// The version of nandlab that made it.
+    version: String,
+    seed: u64,
+    precondition: Precondition,
+    /// The table of the FTL.
+    ftl: Value,
+    shape: Shape,
+    rules: Rules,
+    logical_pages: u32,
+    cost: PreconditionRecord,
+}
+
+/// A preconditioned device.
+pub(crate) struct State {
+    made: Made,
+    device: Counting,
+}
+
+/// What was done to a device before a run began with it; nothing to an erased one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Begun {
+    /// What the preconditioning cost.
+    pub(crate) cost: Option<PreconditionRecord>,
+    pub(crate) erases: u64,
+    pub(crate) programmed_pages: u64,
+}
+
+fn refused(message: String) -> LabError {
+    ConfigError { message, key: Some(KEY.into()), ..Default::default() }.into()
+}
+
+/// Those options of the precondition that a state stands for.
+fn writes(options: &Precondition) -> Precondition {
+    Precondition { warm_up: 0, from_state: None, ..options.clone() }
+}
+
+impl State {
+    /// Writes a device as `experiment` asks for; `None` where somebody stopped that. `sectors` are those that the whole run
+    /// touches.
+    ///
+    /// # Errors
+    /// Where nothing would be written, or the device wore out; those of the engine.
+    pub(crate) fn make(
+        experiment: &Experiment,
+        sizing: &Sizing,
+        control: &Control,
+        sectors: u64,
+    ) -> Result<Option<Self>, LabError> {
+        check_device(experiment, "a state cannot be saved", "--save-state")?;
+        if experiment.precondition.from_state.is_some() {
+            let message = "the experiment begins with a state of its own: there is nothing to save (--save-state)";
+            return Err(refused(message.to_owned()));
+        }
+        let mut only = experiment.clone();
+        only.precondition = writes(&experiment.precondition);
+        with_engine(&only, sizing, None, Start::Kept, |engine| {
+            control.plan(sectors);
+            let mut run = Run::new(&only, sizing, control, engine);
+            let done = run.precondition(None)?;
+            match done.stopped {
+                Some(stopped) if stopped.why == StopReason::Cancelled => return Ok(None),
+                Some(stopped) => return Err(LabError::DeviceFull(format!("no state was saved: {}", stopped.message))),
+                None => {}
+            }
+            let Some(cost) = done.record else {
+                let message = "there is nothing to save (--save-state): [precondition] writes nothing; set its fill, \
+                               overwrites or steady";
+                return Err(ConfigError { message: message.into(), ..Default::default() }.into());
+            };
+            let flush = Request::new(Op::Flush, 0, 0);
+            let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
+            flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
+            let device = engine.chip().full().expect("the engine was asked for one that can be kept").clone();
+            let made = Made {
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                seed: only.seed,
+                precondition: only.precondition.clone(),
+                ftl: ftl_of(&only),
+                shape: *sizing.geometry.shape(),
+                rules: only.device.profile.rules,
+                logical_pages: sizing.logical_pages,
+                cost,
+            };
+            Ok(Some(Self { made, device }))
+        })
+    }
+
+    /// What a run with it finds.
+    pub(crate) fn begun(&self) -> Begun {
+        let erases = self.device.pe_cycles().iter().map(|&cycles| u64::from(cycles)).sum();
+        Begun { cost: Some(self.made.cost), erases, programmed_pages: self.device.programmed_pages() }
+    }
+
+    /// Where a run with it starts.
+    pub(crate) fn start(self) -> Start {
+        Start::At(Box::new(self.device))
+    }
+
+    /// Writes the file as a whole or not at all.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub(crate) fn write(&self, path: &Path) -> Result<(), LabError> {
+        let cannot = |error: io::Error| LabError::Io(format!("cannot write {}: {error}", path.display()));
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.part", std::process::id()));
+        let part = path.with_file_name(name);
+        let write = || {
+            let mut out = BufWriter::new(File::create_new(&part)?);
+            let text = serde_json::to_vec(&self.made).expect("text keys and finite numbers only");
+            out.write_all(MAGIC)?;
+            for number in [VERSION, text.len() as u32, sum(&text)] {
+                out.write_all(&number.to_le_bytes())?;
+            }
+            out.write_all(&text)?;
+            let mut packed = GzEncoder::new(out, Compression::fast());
+            self.device.save(&mut packed)?;
+            packed.finish()?.into_inner()?.sync_all()?;
+            std::fs::rename(&part, path)
+        };
+        write().map_err(|error| {
+            // Where it was not made, there is nothing to remove.
+            let _ = std::fs::remove_file(&part);
+            cannot(error)
+        })
+    }
+
+    /// Reads the state that `experiment` begins with.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where the file is none, is damaged, or does not fit the experiment.
+    pub(crate) fn read(path: &Path, experiment: &Experiment, sizing: &Sizing) -> Result<Self, LabError> {
+        let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
+        let (made, input) = open(path, experiment, sizing)?;
+        let damaged = |error: io::Error| wrong(format!("the file is damaged or cut short: {error}"));
+        let mut packed = BufReader::new(GzDecoder::new(input));
+        let device = Counting::load(sizing.geometry, made.rules, &mut packed).map_err(damaged)?;
+        // The checksum stands at the end.
+        let rest = packed.read(&mut [0]).map_err(damaged)?;
+        if rest > 0 {
+            return Err(wrong("the file holds more than the device".into()));
+        }
+        Ok(Self { made, device })
+    }
+}
+
+/// How the state that `experiment` begins with was made, and the file from where its device is.
+///
+/// # Errors
+/// As [`State::read`], but of the device.
+pub(crate) fn open(
+    path: &Path,
+    experiment: &Experiment,
+    sizing: &Sizing,
+) -> Result<(Made, BufReader<File>), LabError> {
+    check_device(experiment, "a state cannot be begun with", KEY)?;
+    let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
+    let file = File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => wrong("there is no such file".into()),
+        _ => wrong(format!("it cannot be read: {error}")),
+    })?;
+    let mut input = BufReader::new(file);
+    let made = read_made(&mut input).map_err(wrong)?;
+    made.check(experiment, sizing).map_err(wrong)?;
+    Ok((made, input))
+}
+
+fn sum(text: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(text);
+    crc.sum()
+}
+
+fn read_made(input: &mut impl Read) -> Result<Made, String> {
+    let cut = |_| "this is no state, or it is cut short: nandlab run --save-state makes one".to_owned();
+    let mut magic = [0; MAGIC.len()];
+    input.read_exact(&mut magic).map_err(cut)?;
+    if magic != MAGIC {
+        return Err("this is no state: nandlab run --save-state makes one".into());
+    }
+    let mut number = || {
+        let mut bytes = [0; 4];
+        input.read_exact(&mut bytes).map(|()| u32::from_le_bytes(bytes)).map_err(cut)
+    };
+    let (version, length, expected) = (number()?, number()?, number()?);
+    if version != VERSION {
+        return Err(format!("it has version {version} of its form, and this program reads version {VERSION}: make it again"));
+    }
+    let damaged = || "the file is damaged: its first part does not match its checksum".to_owned();
+    if length > MOST_TEXT {
+        return Err(damaged());
+    }
+    let mut text = vec![0; length as usize];
+    input.read_exact(&mut text).map_err(cut)?;
+    let made = if sum(&text) == expected { serde_json::from_slice(&text).ok() } else { None };
+    made.ok_or_else(damaged)
+}
+
+fn ftl_of(experiment: &Experiment) -> Value {
+    serde_json::to_value(&experiment.ftl).expect("text keys and finite numbers only")
+}
+
+/// Refuses what a state does not hold.
+fn check_device(experiment: &Experiment, what: &str, option: &str) -> Result<(), LabError> {
+    let why = if experiment.ftl.is_none() {
+        "a state is of a device with an FTL"
+    } else if experiment.device.model == Model::Bytes {
+        "it holds no bytes; choose device.model = \"timed\" or \"counting\""
+    } else if experiment.device.faults.is_some() {
+        "it holds nothing of device.faults; leave them out"
+    } else {
+        return Ok(());
+    };
+    Err(refused(format!("{what} ({option}): {why}")))
+}
+
+impl Made {
+    /// Whether a run of `experiment` can begin with it: the same device below the same FTL.
+    fn check(&self, experiment: &Experiment, sizing: &Sizing) -> Result<(), String> {
+        let value = |json: Result<Value, _>| json.expect("text keys and finite numbers only");
+        let pairs = [
+            ("device.shape", value(serde_json::to_value(self.shape)), value(serde_json::to_value(sizing.geometry.shape()))),
+            (
+                "device.rules",
+                value(serde_json::to_value(self.rules)),
+                value(serde_json::to_value(experiment.device.profile.rules)),
+            ),
+            ("ftl", self.ftl.clone(), ftl_of(experiment)),
+        ];
+        for (key, made, asked) in pairs {
+            if let Some(said) = difference(key, &made, &asked) {
+                return Err(said);
+            }
+        }
+        if self.logical_pages != sizing.logical_pages {
+            return Err(format!(
+                "it was made for {} logical pages, and the experiment has {}: give device.capacity and \
+                 device.over_provisioning as they were",
+                self.logical_pages, sizing.logical_pages
+            ));
+        }
+        let (asked, nothing) = (writes(&experiment.precondition), Precondition::default());
+        if asked != nothing && (asked != self.precondition || experiment.seed != self.seed) {
+            let text = |options: &Precondition| serde_json::to_string(options).expect("finite numbers only");
+            return Err(format!(
+                "it was written by [precondition] {} with seed {}, and the experiment asks for {} with seed {}: make it \
+                 again, or leave these options out",
+                text(&self.precondition),
+                self.seed,
+                text(&asked),
+                experiment.seed
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The first key in which two tables differ.
+fn difference(key: &str, made: &Value, asked: &Value) -> Option<String> {
+    if made == asked {
+        return None;
+    }
+    if let (Value::Object(made), Value::Object(asked)) = (made, asked) {
+        let names = made.keys().chain(asked.keys());
+        let both = |name: &str| Some((made.get(name)?, asked.get(name)?));
+        let inner = names.clone().find_map(|name| {
+            let (made, asked) = both(name)?;
+            difference(&format!("{key}.{name}"), made, asked)
+        });
+        if inner.is_some() {
+            return inner;
+        }
+        let one = |table: &serde_json::Map<String, Value>| table.keys().next().cloned().unwrap_or_default();
+        return Some(format!("it was made with {key}.{}, and the experiment has {key}.{}", one(made), one(asked)));
+    }
+    Some(format!("it was made with {key} = {made}, and the experiment has {asked}"))
+}

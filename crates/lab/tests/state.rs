@@ -1,0 +1,209 @@
+//! Devices that were preconditioned once and are begun with again.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use nandlab_lab::record::Record;
+use nandlab_lab::{run, Control, LabError, Outputs};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use support::parse;
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("nandlab-state-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("state")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const SMALL: &str = r#"
+[workload.zipf]
+requests = 8_000
+read_share = 0.3
+trim_share = 0.05
+flush_every = 50
+size = { min = "512 B", max = "24 KiB", step = "512 B" }
+alignment = 512
+[host]
+queue_depth = 4
+[precondition]
+fill = "random"
+overwrites = 0.7
+[ftl.page]
+[device]
+capacity = "8 MiB"
+over_provisioning = 1.5 # MTBS keeps half of each block as its spare area
+[device.shape]
+pages_per_block = 32
+"#;
+
+fn outcome(text: &str, sets: &[&str], save: Option<&Path>) -> Result<Record, LabError> {
+    let outputs = Outputs { save_state: save, ..Outputs::default() };
+    run(&parse(text, sets)?, Path::new("."), &Control::default(), outputs)
+}
+
+/// What was measured: all but how fast, and the experiment.
+fn measured(record: &Record) -> Value {
+    let mut json: Value = serde_json::from_str(&record.to_json()).unwrap();
+    json.as_object_mut().unwrap().retain(|key, _| key != "speed" && key != "experiment");
+    json
+}
+
+fn from(file: &Path) -> String {
+    format!("precondition.from_state={:?}", file.display().to_string())
+}
+
+#[test]
+fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
+    let folder = Folder::new("equal");
+    for ftl in nandlab_ftl::LIST {
+        for model in ["timed", "counting"] {
+            let sets = [format!("ftl={}", ftl.name), format!("device.model={model}")];
+            let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+            let saved = outcome(SMALL, &sets, Some(&folder.file())).unwrap();
+            let state = from(&folder.file());
+            let begun = outcome(SMALL, &[&sets[..], &[&state]].concat(), None).unwrap();
+            assert_eq!(measured(&saved), measured(&begun), "{}, {model}", ftl.name);
+            // Its options need not be given again.
+            let bare = outcome(SMALL, &[&sets[..], &["precondition={}", &state]].concat(), None).unwrap();
+            assert_eq!(measured(&saved), measured(&bare), "{}, {model}", ftl.name);
+            let before = begun.precondition.unwrap();
+            assert_eq!(before.requests, 2048 + 1434);
+            // Also on a device that is asked for more than counts.
+            let log = folder.0.join("ops.csv");
+            let outputs = Outputs { op_log: Some(&log), ..Outputs::default() };
+            let logged = parse(SMALL, &[&sets[..], &[&state]].concat()).unwrap();
+            let logged = run(&logged, Path::new("."), &Control::default(), outputs).unwrap();
+            assert_eq!(measured(&saved), measured(&logged), "{}, {model}", ftl.name);
+        }
+    }
+}
+
+/// A mount closes no books: the device costs about what one costs that never lost its power.
+#[test]
+fn a_state_stands_for_what_was_written() {
+    let folder = Folder::new("stands");
+    let sets = ["workload.zipf.requests=30_000", "device.over_provisioning=0.25"];
+    let fresh = outcome(SMALL, &sets, None).unwrap();
+    let saved = outcome(SMALL, &sets, Some(&folder.file())).unwrap();
+    assert_eq!(fresh.precondition, saved.precondition);
+    let (fresh_waf, saved_waf) = (fresh.waf.unwrap(), saved.waf.unwrap());
+    assert!((saved_waf / fresh_waf - 1.0).abs() < 0.02, "{fresh_waf} and {saved_waf}");
+    assert!(saved.wear.mean > saved.flash.erases as f64 / saved.device.blocks as f64, "wear before it counts as wear");
+}
+
+#[test]
+fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
+    let folder = Folder::new("others");
+    outcome(SMALL, &[], Some(&folder.file())).unwrap();
+    let state = from(&folder.file());
+    let sets = [
+        "workload={ uniform = { requests = 3000 } }",
+        "host.queue_depth=1",
+        "device.model=counting",
+        "precondition={ warm_up = 1000 }",
+        "seed=9",
+        &state,
+    ];
+    let record = outcome(SMALL, &sets, None).unwrap();
+    assert_eq!(record.host.requests, 2000);
+    let before = record.precondition.unwrap();
+    assert_eq!(before.requests, 2048 + 1434 + 1000);
+    assert!((before.waf.unwrap() - before.flash.programs as f64 / before.requests as f64).abs() < 1e-9);
+    // A file system over it is mounted once more at the end.
+    let files = "[workload.postmark]\nnumber = 20\ntransactions = 50\n[fs.fat]\n[ftl.page]\n[device]\ncapacity = \"8 MiB\"\n\
+                 over_provisioning = 1.5\n[device.shape]\npages_per_block = 32\n";
+    let record = outcome(files, &[&state], None).unwrap();
+    assert!(record.remount.is_some() && record.precondition.is_some());
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_key() {
+    let folder = Folder::new("fit");
+    outcome(SMALL, &[], Some(&folder.file())).unwrap();
+    let state = from(&folder.file());
+    for (sets, says) in [
+        (&["ftl=block"][..], "it was made with ftl.page, and the experiment has ftl.block"),
+        (&["ftl.page.victim=fifo"], "it was made with ftl.page.victim = \"greedy\", and the experiment has \"fifo\""),
+        (&["device.shape.pages_per_block=64"], "it was made with device.shape.blocks_per_plane = "),
+        (&["device.shape.page_bytes=8192"], "it was made with device.shape."),
+        (&["device.capacity=4 MiB", "device.over_provisioning=4.0"], "it was made "),
+        (&["precondition.overwrites=2"], "it was written by [precondition] {\"fill\":\"random\",\"overwrites\":0.7"),
+        (&["seed=2"], "with seed 1, and the experiment asks for"),
+        (&["device.model=bytes"], "it holds no bytes"),
+        (&["device.faults={ erase_failure_rate = 0.1 }"], "it holds nothing of device.faults"),
+    ] {
+        let error = outcome(SMALL, &[sets, &[&state]].concat(), None).unwrap_err();
+        let LabError::Config(wrong) = &error else { panic!("{error}") };
+        assert!(wrong.message.contains(says), "{sets:?}: {error}");
+        assert_eq!(wrong.key.as_deref(), Some("precondition.from_state"), "{sets:?}: {error}");
+        // `nandlab check` says the same.
+        assert!(nandlab_lab::inspect(&parse(SMALL, &[sets, &[&state]].concat()).unwrap(), Path::new(".")).is_err());
+    }
+}
+
+#[test]
+fn a_file_that_is_no_whole_state_is_refused() {
+    let folder = Folder::new("damaged");
+    let file = folder.file();
+    outcome(SMALL, &[], Some(&file)).unwrap();
+    let whole = std::fs::read(&file).unwrap();
+    let state = from(&file);
+    let refused = |contents: &[u8]| {
+        std::fs::write(&file, contents).unwrap();
+        outcome(SMALL, &[&state], None).unwrap_err().to_string()
+    };
+    for length in [0, 5, 14, 20, 26, 100, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
+        let said = refused(&whole[..length]);
+        assert!(said.contains("cut short"), "{length}: {said}");
+    }
+    // No byte may change, wherever it stands.
+    for at in (0..whole.len()).step_by(whole.len() / 200) {
+        let mut other = whole.clone();
+        other[at] ^= 0x10;
+        let said = refused(&other);
+        // The time in the header of gzip means nothing.
+        assert!(said.contains("precondition.from_state = "), "{at}: {said}");
+    }
+    let mut newer = whole.clone();
+    newer[14] = 9;
+    assert!(refused(&newer).contains("it has version 9 of its form, and this program reads version 1"));
+    assert!(refused(b"time_us,op,sector,sectors\n0,W,0,8\n").contains("this is no state"));
+    std::fs::remove_file(&file).unwrap();
+    let missing = outcome(SMALL, &[&state], None).unwrap_err().to_string();
+    assert!(missing.contains("there is no such file"), "{missing}");
+}
+
+#[test]
+fn nothing_is_saved_where_there_is_nothing_to_save() {
+    let folder = Folder::new("nothing");
+    for (sets, says) in [
+        (&["precondition={}"][..], "there is nothing to save"),
+        (&["device.model=bytes"], "it holds no bytes"),
+        (&["precondition={ from_state = \"x\" }"], "begins with a state of its own"),
+    ] {
+        let error = outcome(SMALL, sets, Some(&folder.file())).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    let bare = "[workload.postmark]\n[fs.yaffs]\n[device]\ncapacity = \"8 MiB\"\n";
+    let error = outcome(bare, &[], Some(&folder.file())).unwrap_err().to_string();
+    assert!(error.contains("a state is of a device with an FTL"), "{error}");
+    let error = outcome(SMALL, &[], Some(&folder.0.join("absent/state"))).unwrap_err();
+    assert!(matches!(error, LabError::Io(_)), "{error}");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "nothing is left behind");
+}
