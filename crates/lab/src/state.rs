@@ -14,7 +14,7 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use flate2::{Compression, Crc};
 use nandlab_block::{HostClock, Op, Request};
-use nandlab_nand::{Counting, Rules, Shape};
+use nandlab_nand::{Counting, Nand as _, Rules, Shape};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::File;
@@ -104,7 +104,12 @@ impl State {
             let flush = Request::new(Op::Flush, 0, 0);
             let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
             flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
-            let device = engine.chip().full().expect("the engine was asked for one that can be kept").clone();
+            // By way of the file's bytes, so that this run begins with what others read, without a trace of its counters.
+            let mut bytes = Vec::new();
+            let kept = engine.chip().full().expect("the engine was asked for one that can be kept");
+            let copied = kept.save(&mut bytes);
+            let copied = copied.and_then(|()| Counting::load(sizing.geometry, *kept.rules(), &mut &bytes[..]));
+            let device = copied.expect("memory takes every byte and gives it back");
             let made = Made {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 seed: only.seed,

@@ -166,18 +166,19 @@ fn a_file_that_is_no_whole_state_is_refused() {
     let state = from(&file);
     let refused = |contents: &[u8]| {
         std::fs::write(&file, contents).unwrap();
-        outcome(SMALL, &[&state], None).unwrap_err().to_string()
+        outcome(SMALL, &[&state], None).map_or_else(|error| error.to_string(), |_| "nothing".to_owned())
     };
     for length in [0, 5, 14, 20, 26, 100, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
         let said = refused(&whole[..length]);
         assert!(said.contains("cut short"), "{length}: {said}");
     }
-    // No byte may change, wherever it stands.
-    for at in (0..whole.len()).step_by(whole.len() / 200) {
+    // No byte may change, wherever it stands, but for the date, the system and the flags in the header of gzip.
+    let gzip = 26 + u32::from_le_bytes(whole[18..22].try_into().unwrap()) as usize;
+    assert_eq!(whole[gzip..gzip + 2], [0x1F, 0x8B]);
+    for at in (0..gzip + 3).chain((gzip + 10..whole.len()).step_by(whole.len() / 200)) {
         let mut other = whole.clone();
         other[at] ^= 0x10;
         let said = refused(&other);
-        // The time in the header of gzip means nothing.
         assert!(said.contains("precondition.from_state = "), "{at}: {said}");
     }
     let mut newer = whole.clone();
