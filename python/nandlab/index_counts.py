@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from nandlab.latencies import Latencies
 from nandlab.view import View
 
 

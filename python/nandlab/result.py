@@ -14,6 +14,7 @@ from nandlab.block_figures import Blocks, Lifetime, Sample, Wear
 from nandlab.buffer_counts import BufferCounts
 from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.index_counts import IndexFigures
+from nandlab.latencies import Latencies
 from nandlab.recycling_figures import Recyclings
 from nandlab.speed_figures import Speed
 from nandlab.units import counted
@@ -200,27 +201,6 @@ class Mount(View):
     nvram_accesses: int | None
     time_us: float | None
     fs: MountShare | None
-
-
-class Latency(View):
-    """Time from arrival to completion, in microseconds of simulated time; 90 % took no longer than `p90`."""
-
-    mean: float
-    p50: float
-    p90: float
-    p99: float
-    p999: float
-    max: float
-    count: int
-
-
-class Latencies(View):
-    """Latency by kind of request."""
-
-    read: Latency | None
-    write: Latency | None
-    trim: Latency | None
-    flush: Latency | None
 
 
 class Throughput(View):
