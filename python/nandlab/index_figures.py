@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nandlab import units
-from nandlab.result import IndexFigures, PageKinds
+from nandlab.index_counts import IndexFigures, PageKinds
 
 Row = tuple[str, str, str]
 """Name, value and explanation."""

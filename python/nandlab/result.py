@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from nandlab.block_figures import Blocks, Lifetime, Sample, Wear
 from nandlab.buffer_counts import BufferCounts
 from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
+from nandlab.index_counts import IndexFigures
+from nandlab.latencies import Latencies
 from nandlab.recycling_figures import Recyclings
 from nandlab.speed_figures import Speed
 from nandlab.units import counted
@@ -113,67 +115,6 @@ class Gc(View):
     emptied: int | None
 
 
-class Operations(View):
-    """Operations of a key workload, by kind."""
-
-    total: int
-    load: int
-    insert: int
-    update: int
-    put: int
-    read: int
-    read_modify_write: int
-    scan: int
-    delete: int
-
-
-class Pool(View):
-    """The buffer pool of an index: its size, and what it did; `evictions` with and without `write_backs`."""
-
-    frames: int
-    bytes: int
-    hits: int
-    misses: int
-    evictions: int
-    write_backs: int
-    flushed: int
-
-
-class PageKinds(View):
-    """Pages of an index by what they are."""
-
-    leaf: int
-    inner: int
-    root: int
-    header: int
-    total: int
-
-
-class IndexFigures(View):
-    """What an index did; its requests to the device are those of `host`.
-
-    `absent` reads, updates and deletes were of keys that were not there, `present` inserts of keys that were.
-    Pages and fill are those at the end; None where an operation ended on the way.
-    """
-
-    operations: Operations
-    scanned_records: int
-    absent: int
-    present: int
-    flushes: int
-    records: int
-    height: int
-    leaves: int | None
-    inner_pages: int | None
-    free_pages: int | None
-    leaf_fill: float | None
-    inner_fill: float | None
-    pool: Pool
-    page_reads: PageKinds
-    page_writes: PageKinds
-    latency_us: Latencies | None
-
-
 class FsPhase(View):
     """What a part of the run of a file system cost; `requests` and sectors are those of the file system."""
 
@@ -260,27 +201,6 @@ class Mount(View):
     nvram_accesses: int | None
     time_us: float | None
     fs: MountShare | None
-
-
-class Latency(View):
-    """Time from arrival to completion, in microseconds of simulated time; 90 % took no longer than `p90`."""
-
-    mean: float
-    p50: float
-    p90: float
-    p99: float
-    p999: float
-    max: float
-    count: int
-
-
-class Latencies(View):
-    """Latency by kind of request."""
-
-    read: Latency | None
-    write: Latency | None
-    trim: Latency | None
-    flush: Latency | None
 
 
 class Throughput(View):

@@ -8,7 +8,8 @@ from typing import Any
 
 from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.buffer_counts import BufferCounts
-from nandlab.result import Faults, Latency, Result
+from nandlab.latencies import Latency
+from nandlab.result import Faults, Result
 
 
 def title(result: Result) -> str:

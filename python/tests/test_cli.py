@@ -315,3 +315,20 @@ def test_rows_of_one_experiment_are_told_apart_and_named(nandlab_command, small,
         )
         assert run["result"]["waf"] == runs[0]["result"]["waf"]
     assert nandlab_command("compare", small, "--vary", "seed=1,2").err == ""
+
+
+@pytest.mark.parametrize("columns", [80, 100, 200])
+def test_no_number_and_no_name_is_cut_on_a_terminal(small, columns):
+    """What is printed on a terminal holds every cell of what is printed into a pipe, whole."""
+    command = [sys.executable, "-m", "nandlab", "compare", str(small), "--vary", "ftl=page,fast,block"]
+    command += ["--vary", "device.over_provisioning=0.25,0.5", "--seeds", "2"]
+    piped = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    lines = on_a_terminal(*command[3:], columns=columns).splitlines()
+    end = next(at for at, line in enumerate(lines) if line.startswith("Times are simulated"))
+    assert all(len(line) <= columns for line in lines[:end])
+    table = piped[: piped.index("\n\n")] if "\n\n" in piped else piped
+    words = set(re.findall(r"[0-9][0-9.,]*", table))
+    assert words
+    missing = {word for word in words if not any(word in line for line in lines)}
+    assert missing == set()
+    assert all(any(name in line for line in lines) for name in ("page", "fast", "block"))

@@ -29,12 +29,12 @@ def test_info_counts_what_can_be_counted_by_hand(nandlab_command, spc):
     assert (found["format"], found["requests"], found["reads"], found["writes"]) == ("spc", 4, 1, 3)
     assert (found["written_sectors"], found["read_sectors"], found["span_s"]) == (40, 4, 3.0)
     assert found["footprint"] == {
-        "unit_bytes": 4096,
+        "one_in": 1,
         "touched_bytes": 4 * 4096,
         "read_bytes": 4096,
         "written_bytes": 3 * 4096,
     }
-    assert found["overwrites"] == {"page_writes": 5, "mean": pytest.approx(5 / 3), "most": 2.0}
+    assert found["overwrites"] == {"page_writes": 5, "mean": pytest.approx(5 / 3), "most": 2}
     assert found["sequential"] == {"reads": 0.0, "writes": pytest.approx(1 / 3), "all": 0.25}
     assert found["alignment"] == {"start": 0.75, "size": 0.75, "both": 0.75}
     # Of three written pages two are written twice.

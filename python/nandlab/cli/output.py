@@ -5,10 +5,14 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 UNLIMITED = 10_000
 COMFORTABLE = 110
@@ -21,16 +25,34 @@ def print_json(document: Any) -> None:  # noqa: ANN401 - JSON
 
 
 def print_table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), right: Sequence[int] = ()) -> None:
-    """A table; the columns whose numbers are in `right` are aligned to the right and never broken."""
-    from rich.box import SIMPLE_HEAD
+    """A table; the columns whose numbers are in `right` are aligned to the right and never broken.
+
+    On a terminal that is too narrow for them it is turned: a line for each of these columns.
+    """
     from rich.console import Console
+
+    if not sys.stdout.isatty():
+        # Lines are for programs, and are not wrapped.
+        text = io.StringIO()
+        console = Console(file=text, width=UNLIMITED, highlight=False)
+        console.print(_table(console, rows, titles, right))
+        click.echo("\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")))
+        return
+    console = Console(highlight=False)
+    if titles and len(right) > 1 and _narrowest(rows, titles, right) > console.width:
+        for part, heads in _turned(console.width, rows, titles, right):
+            console.print(_table(console, part, heads, range(1, len(heads))))
+        return
+    console.print(_table(console, rows, titles, right))
+
+
+def _table(
+    console: Console, rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequence[int]
+) -> Table:
+    from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    terminal = sys.stdout.isatty()
-    # Where stdout is no terminal, lines are for programs, and are not wrapped.
-    text = io.StringIO()
-    console = Console(highlight=False) if terminal else Console(file=text, width=UNLIMITED, highlight=False)
     box = SIMPLE_HEAD if titles else None
     # The box sets its columns apart by itself.
     gap = 2 if console.width >= COMFORTABLE or box is None else 0
@@ -46,9 +68,45 @@ def print_table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), right
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
-    if not terminal:
-        click.echo("\n".join(line.rstrip() for line in text.getvalue().rstrip("\n").split("\n")))
+    return table
+
+
+APART = 2
+"""Spaces between two columns, at least."""
+READABLE = 10
+"""Letters to which a column of words may shrink."""
+
+
+def _width(cells: Iterable[str]) -> int:
+    return max((len(cell) for cell in cells), default=0)
+
+
+def _narrowest(rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequence[int]) -> int:
+    """How wide a table is when its words are broken and its numbers are not."""
+    cells = [[*title.split("\n"), *(row[at] for row in rows)] for at, title in enumerate(titles)]
+    widths = [_width(column) for column in cells]
+    return sum((width if at in right else min(width, READABLE)) + APART for at, width in enumerate(widths))
+
+
+def _turned(
+    width: int, rows: Sequence[Sequence[str]], titles: Sequence[str], right: Sequence[int]
+) -> Iterator[tuple[list[list[str]], list[str]]]:
+    """Tables with a line for each column of numbers, and as many of the rows as columns as fit."""
+    words = [at for at in range(len(titles)) if at not in right]
+    named = [", ".join(row[at] for at in words if row[at]) for row in rows]
+    wide = [_width([name, *(row[at] for at in right)]) + APART for name, row in zip(named, rows, strict=True)]
+    # Titles of columns may have two lines.
+    lines = {at: titles[at].replace("\n", " ") for at in right}
+    left = _width(lines.values()) + APART
+    start = 0
+    while start < len(rows):
+        end, taken = start + 1, left + wide[start]
+        while end < len(rows) and taken + wide[end] <= width:
+            taken += wide[end]
+            end += 1
+        heads = [", ".join(titles[at] for at in words), *named[start:end]]
+        yield [[lines[at], *(row[at] for row in rows[start:end])] for at in right], heads
+        start = end
 
 
 def say_path(path: str, as_json: bool) -> None:

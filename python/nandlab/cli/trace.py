@@ -101,6 +101,11 @@ def _draw(found: dict[str, Any], plots: str) -> list[str]:
     return [str(path) for path in write_texts(pictures(found) if found["requests"] else {}, plots)]
 
 
+def _estimated(footprint: dict[str, Any]) -> str:
+    one_in = footprint["one_in"]
+    return "" if one_in == 1 else f" (estimated: one stretch of 256 pages in {one_in:,} was counted)"
+
+
 def _facts(found: dict[str, Any]) -> list[list[str]]:
     from nandlab import units
 
@@ -132,10 +137,9 @@ def _facts(found: dict[str, Any]) -> list[list[str]]:
         [
             "footprint",
             f"{units.size(footprint['touched_bytes'])} touched, {units.size(footprint['read_bytes'])} read, "
-            f"{units.size(footprint['written_bytes'])} written, "
-            f"in units of {units.size(footprint['unit_bytes'])}",
+            f"{units.size(footprint['written_bytes'])} written, in pages of {page}{_estimated(footprint)}",
         ],
-        ["writes of a page", f"{over['mean']:.2f} on average, {over['most']:,.0f} at most (pages of {page})"],
+        ["writes of a page", f"{over['mean']:.2f} on average, {over['most']:,} at most (pages of {page})"],
         [
             "sequential",
             f"{units.percent(found['sequential']['reads'])} of the reads, "

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Units of a chunk.
+/// Pages of a chunk.
 const CHUNK: u64 = 256;
 
 /// Chunks that are held at most: 96 MiB of cells.
@@ -11,15 +11,24 @@ const MOST_CHUNKS: usize = 96 * 1024;
 const WAS_READ: u32 = 1 << 31;
 const MOST_WRITES: u32 = WAS_READ - 1;
 
-/// Writes of each unit of address space. A unit is a page, until more are touched than fit: then two units become one,
-/// as often as it takes.
+/// Writes of each page. Where more chunks are touched than fit, half of them are forgotten, as often as it takes: which
+/// ones a hash of their numbers decides, so that those that stay are a fair sample of all and each is counted from the
+/// first request to the last.
 #[derive(Debug, Default)]
 pub(super) struct Heat {
     chunks: BTreeMap<u64, Box<[u32; CHUNK as usize]>>,
-    /// log2 of the pages of a unit.
-    shift: u32,
+    /// log2 of how many chunks one of the sample stands for.
+    halvings: u32,
     /// Another limit than the usual one, for tests.
     most_chunks: Option<usize>,
+}
+
+/// Numbers that follow each other have nothing in common in their last bits (the finalizer of SplitMix64).
+fn mixed(number: u64) -> u64 {
+    let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
 }
 
 impl Heat {
@@ -28,51 +37,42 @@ impl Heat {
         Self { most_chunks: Some(chunks), ..Self::default() }
     }
 
-    /// Pages of a unit.
-    pub(super) fn unit_pages(&self) -> u64 {
-        1 << self.shift
+    /// How many pages one of those that are held stands for: 1 where all are.
+    pub(super) fn one_in(&self) -> u64 {
+        1 << self.halvings
+    }
+
+    fn is_held(&self, chunk: u64) -> bool {
+        mixed(chunk) & (self.one_in() - 1) == 0
     }
 
     /// Adds a read or write of the pages from `first` to before `end`.
     pub(super) fn add(&mut self, first: u64, end: u64, is_write: bool) {
         let mut page = first;
         while page < end {
-            let unit = page >> self.shift;
-            let next = (unit + 1) << self.shift;
-            let pages = next.min(end) - page;
-            let cell = self.cell(unit);
-            if is_write {
-                let writes = u64::from(*cell & MOST_WRITES) + pages;
-                *cell = *cell & WAS_READ | writes.min(MOST_WRITES.into()) as u32;
-            } else {
-                *cell |= WAS_READ;
+            let chunk = page / CHUNK;
+            let next = end.min((chunk + 1) * CHUNK);
+            if self.is_held(chunk) {
+                let cells = self.chunks.entry(chunk).or_insert_with(|| Box::new([0; CHUNK as usize]));
+                for cell in &mut cells[(page % CHUNK) as usize..=((next - 1) % CHUNK) as usize] {
+                    *cell = match (is_write, *cell & MOST_WRITES == MOST_WRITES) {
+                        (true, false) => *cell + 1,
+                        (true, true) => *cell,
+                        (false, _) => *cell | WAS_READ,
+                    };
+                }
             }
             page = next;
         }
         while self.chunks.len() > self.most_chunks.unwrap_or(MOST_CHUNKS) {
-            self.coarsen();
+            self.halvings += 1;
+            let one_in = self.one_in();
+            self.chunks.retain(|&chunk, _| mixed(chunk) & (one_in - 1) == 0);
         }
     }
 
-    fn cell(&mut self, unit: u64) -> &mut u32 {
-        let chunk = self.chunks.entry(unit / CHUNK).or_insert_with(|| Box::new([0; CHUNK as usize]));
-        &mut chunk[(unit % CHUNK) as usize]
-    }
-
-    fn coarsen(&mut self) {
-        let fine = std::mem::take(&mut self.chunks);
-        self.shift += 1;
-        for (number, cells) in fine {
-            for (at, cell) in cells.iter().enumerate().filter(|(_, &cell)| cell > 0) {
-                let merged = self.cell((number * CHUNK + at as u64) / 2);
-                let writes = (*merged & MOST_WRITES).saturating_add(cell & MOST_WRITES).min(MOST_WRITES);
-                *merged = (*merged | cell) & WAS_READ | writes;
-            }
-        }
-    }
-
-    /// The touched units in the order of their addresses: number, writes, whether it was read.
-    pub(super) fn units(&self) -> impl Iterator<Item = (u64, u32, bool)> + '_ {
+    /// The pages of the sample in the order of their addresses: number, writes, whether it was read.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (u64, u32, bool)> + '_ {
         self.chunks.iter().flat_map(|(number, cells)| {
             let cells = cells.iter().enumerate().filter(|(_, &cell)| cell > 0);
             cells.map(move |(at, &cell)| (number * CHUNK + at as u64, cell & MOST_WRITES, cell & WAS_READ != 0))
@@ -85,23 +85,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coarser_units_keep_every_write() {
-        let mut fine = Heat::default();
-        let mut coarse = Heat::with_most(4);
+    fn a_sample_counts_each_of_its_pages_in_full() {
+        let (mut all, mut some) = (Heat::default(), Heat::with_most(300));
         let mut random = nandlab_nand::random::Random::new(3);
-        let mut writes = 0;
-        for _ in 0..5_000 {
-            let (first, length) = (random.below(1 << 14), 1 + random.below(30));
+        for _ in 0..60_000 {
+            let (first, length) = (random.below(1 << 20), 1 + random.below(300));
             let is_write = random.chance(0.7);
-            fine.add(first, first + length, is_write);
-            coarse.add(first, first + length, is_write);
-            writes += if is_write { length } else { 0 };
+            all.add(first, first + length, is_write);
+            some.add(first, first + length, is_write);
         }
-        assert_eq!(fine.unit_pages(), 1);
-        assert!(coarse.unit_pages() >= 16 && coarse.chunks.len() <= 4);
-        let sum = |heat: &Heat| heat.units().map(|(_, writes, _)| u64::from(writes)).sum::<u64>();
-        assert_eq!((sum(&fine), sum(&coarse)), (writes, writes));
-        let last = |heat: &Heat| heat.units().last().unwrap().0 * heat.unit_pages();
-        assert!(last(&coarse) <= last(&fine) && last(&fine) < last(&coarse) + coarse.unit_pages());
+        assert_eq!((all.one_in(), some.one_in()), (1, 16));
+        let held: Vec<_> = all.pages().filter(|&(page, ..)| some.is_held(page / CHUNK)).collect();
+        assert!(some.pages().eq(held.iter().copied()), "a page of the sample has all its writes");
+        let count = |heat: &Heat| heat.pages().count() as f64 * heat.one_in() as f64;
+        assert!((count(&some) / count(&all) - 1.0).abs() < 0.15, "{} for {}", count(&some), count(&all));
+        let sum = |heat: &Heat| heat.pages().map(|(_, writes, _)| u64::from(writes)).sum::<u64>() as f64;
+        let mean = |heat: &Heat| sum(heat) / heat.pages().filter(|page| page.1 > 0).count() as f64;
+        assert!((mean(&some) / mean(&all) - 1.0).abs() < 0.03, "{} for {}", mean(&some), mean(&all));
+    }
+
+    /// What coarser units cannot tell: every page is written three times, and few of a chunk are touched.
+    #[test]
+    fn pages_far_apart_are_counted_as_often_as_they_are_written() {
+        let mut heat = Heat::with_most(1000);
+        for _ in 0..3 {
+            for page in 0..20_000 {
+                heat.add(page * 997, page * 997 + 1, true);
+            }
+        }
+        assert!(heat.one_in() > 1 && heat.pages().all(|(_, writes, was_read)| writes == 3 && !was_read));
+        let pages = heat.pages().count() as f64 * heat.one_in() as f64;
+        assert!((pages / 20_000.0 - 1.0).abs() < 0.15, "{pages}");
     }
 }

@@ -53,8 +53,8 @@ struct Info {
 
 #[derive(Serialize)]
 struct Footprint {
-    /// The unit that was counted: a page, or more where the pages did not fit the memory.
-    unit_bytes: u64,
+    /// One stretch of 256 pages in so many was counted, and stands for the others: 1 where all were.
+    one_in: u64,
     touched_bytes: u64,
     read_bytes: u64,
     written_bytes: u64,
@@ -64,7 +64,7 @@ struct Footprint {
 struct Overwrites {
     page_writes: u64,
     mean: f64,
-    most: f64,
+    most: u32,
 }
 
 #[derive(Serialize)]
@@ -184,10 +184,10 @@ fn distribution(histogram: &Histogram<u64>, unit: f64) -> Option<Distribution> {
     })
 }
 
-/// Share of the writes that go to each of [`SHARES`] of the written units, the most written first.
+/// Share of the writes that go to each of [`SHARES`] of the written pages, the most written first.
 fn skew(heat: &Heat) -> Vec<(f64, f64)> {
     let mut by_writes: BTreeMap<u32, u64> = BTreeMap::new();
-    for (_, writes, _) in heat.units().filter(|unit| unit.1 > 0) {
+    for (_, writes, _) in heat.pages().filter(|page| page.1 > 0) {
         *by_writes.entry(writes).or_default() += 1;
     }
     let units: u64 = by_writes.values().sum();
@@ -229,16 +229,18 @@ pub fn info(config: &Config, base: &Path, options: InfoOptions, watch: Watch<'_>
 }
 
 fn described(config: &Config, base: &Path, summary: Summary, look: &Look, pictures: Option<Pictures>) -> Info {
-    let unit_bytes = look.heat.unit_pages() * look.page_sectors * SECTOR;
-    let mut footprint = Footprint { unit_bytes, touched_bytes: 0, read_bytes: 0, written_bytes: 0 };
-    let mut most = 0;
-    for (_, writes, was_read) in look.heat.units() {
-        footprint.touched_bytes += unit_bytes;
-        footprint.read_bytes += if was_read { unit_bytes } else { 0 };
-        footprint.written_bytes += if writes > 0 { unit_bytes } else { 0 };
+    let one_in = look.heat.one_in();
+    let stands_for = one_in * look.page_sectors * SECTOR;
+    let mut footprint = Footprint { one_in, touched_bytes: 0, read_bytes: 0, written_bytes: 0 };
+    let (mut most, mut writes_in_all, mut written_pages) = (0, 0, 0u64);
+    for (_, writes, was_read) in look.heat.pages() {
+        footprint.touched_bytes += stands_for;
+        footprint.read_bytes += if was_read { stands_for } else { 0 };
+        footprint.written_bytes += if writes > 0 { stands_for } else { 0 };
         most = most.max(writes);
+        writes_in_all += u64::from(writes);
+        written_pages += u64::from(writes > 0);
     }
-    let written_pages = footprint.written_bytes as f64 / (look.page_sectors * SECTOR) as f64;
     let part = |count: u64, all: u64| if all == 0 { 0.0 } else { count as f64 / all as f64 };
     let transfers = summary.reads + summary.writes;
     let names = ["read", "write"];
@@ -250,8 +252,8 @@ fn described(config: &Config, base: &Path, summary: Summary, look: &Look, pictur
         page_bytes: look.page_sectors * SECTOR,
         overwrites: Overwrites {
             page_writes: look.page_writes,
-            mean: if written_pages == 0.0 { 0.0 } else { look.page_writes as f64 / written_pages },
-            most: f64::from(most) / look.heat.unit_pages() as f64,
+            mean: part(writes_in_all, written_pages),
+            most,
         },
         footprint,
         sequential: BTreeMap::from([
@@ -301,14 +303,14 @@ fn pictures(
         }
     }
     let mut stretches: BTreeMap<u64, (f64, f64)> = BTreeMap::new();
-    let unit = look.heat.unit_pages() * look.page_sectors;
-    let stretch = (end / (2 * ROWS) + 1).max(unit);
-    for (number, writes, _) in look.heat.units().filter(|one| one.1 > 0) {
-        let sector = number * unit;
+    let page = look.page_sectors;
+    let stretch = (end / (2 * ROWS) + 1).max(page);
+    for (number, writes, _) in look.heat.pages().filter(|page| page.1 > 0) {
+        let sector = number * page;
         let device = (sector >> DEVICE_SECTORS) as usize;
         let at = (sector & ((1 << DEVICE_SECTORS) - 1)) + starts.get(device).copied().unwrap_or(0);
         let sum = stretches.entry(at / stretch).or_default();
-        *sum = (sum.0 + f64::from(writes) / look.heat.unit_pages() as f64, sum.1 + 1.0);
+        *sum = (sum.0 + f64::from(writes), sum.1 + 1.0);
     }
     let middle = |number: u64| (number as f64 + 0.5) * (stretch * SECTOR) as f64;
     Ok(Pictures {

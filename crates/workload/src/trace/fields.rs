@@ -135,10 +135,32 @@ impl<'a> Fields<'a> {
             }
             time = time.saturating_add(u64::from(round_up));
         }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            return self.with_exponent(start, name, unit);
+        }
         if time > MAX_TIME {
             return Err(too_late(start, name));
         }
         Ok(time)
+    }
+
+    /// A time such as `5e-05`, as programs write small and large floats, from `start` on.
+    #[cold]
+    fn with_exponent(&mut self, start: usize, name: &str, unit: TimeUnit) -> Result<Time, Malformed> {
+        self.at += 1;
+        self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
+        let first = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at == first {
+            return Err(self.unexpected("the digits of the exponent"));
+        }
+        let text = std::str::from_utf8(&self.line[start..self.at]).expect("digits, a point and an exponent are ASCII");
+        let number: f64 = text.parse().expect("digits, a point and an exponent make a float");
+        // Beyond the largest integer the cast stays there.
+        let time = (number * unit.ns() as f64).round() as u64;
+        if time > MAX_TIME { Err(too_late(start, name)) } else { Ok(time) }
     }
 
     #[cold]
@@ -365,6 +387,9 @@ mod tests {
         assert_eq!(time("7", TimeUnit::Ns), Ok(7));
         assert_eq!(time("7.4", TimeUnit::Ns), Ok(7));
         assert_eq!(time("7.5", TimeUnit::Ns), Ok(8));
+        assert_eq!(time("5e-05", TimeUnit::S), Ok(50_000));
+        assert_eq!(time("1.25e+3", TimeUnit::Ms), Ok(1_250_000_000));
+        assert_eq!(time("9.99E-07", TimeUnit::S), Ok(999));
         assert_eq!(time("159273.83748699998", TimeUnit::S), Ok(159_273_837_487_000));
     }
 
@@ -375,6 +400,10 @@ mod tests {
             ("", TimeUnit::Ns, "a number of nanoseconds, found the end of the line"),
             ("x", TimeUnit::Us, "a number of microseconds, found `x`"),
             ("1.", TimeUnit::Ms, "digits after the point"),
+            ("1e", TimeUnit::S, "the digits of the exponent"),
+            ("1e+x", TimeUnit::S, "the digits of the exponent"),
+            ("1e400", TimeUnit::S, "beyond the 292 years"),
+            ("9.9e11", TimeUnit::S, "beyond the 292 years"),
             ("10000000000", TimeUnit::S, "beyond the 292 years"),
             ("99999999999999999999", TimeUnit::Ns, "beyond the 292 years"),
             ("18446744073709551615", TimeUnit::Us, "beyond the 292 years"),

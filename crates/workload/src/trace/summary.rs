@@ -153,7 +153,7 @@ impl Summary {
         let file = config.file(base).display().to_string();
         let list = |devices: &mut dyn Iterator<Item = &DeviceSummary>| {
             let names: Vec<String> =
-                devices.map(|one| format!("\"{}\" ({} requests)", one.name, one.requests)).collect();
+                devices.map(|one| format!("{} ({} requests)", in_quotes(&one.name), one.requests)).collect();
             let more = names.len().saturating_sub(LISTED);
             let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{}{rest}", names[..names.len() - more].join(", "))
@@ -162,7 +162,7 @@ impl Summary {
             // Those of others were not counted.
             let names: Vec<&str> = self.devices.iter().map(|device| device.name.as_str()).collect();
             let known = if names.is_empty() { String::new() } else { format!(" (it has {})", quoted(&names)) };
-            let message = format!("the trace has no request of a device \"{wanted}\"{known}");
+            let message = format!("the trace has no request of a device {}{known}", in_quotes(wanted));
             return Err(WorkloadError::File { file, message });
         }
         let devices = self.devices.iter().filter(|device| device.requests > 0);
@@ -172,16 +172,22 @@ impl Summary {
         let count = devices.clone().count();
         let example = devices.clone().next().map_or("", |device| device.name.as_str());
         let message = format!(
-            "the trace has {count} devices: {}. Set workload.trace.device to one of them, such as \"{example}\", or \
+            "the trace has {count} devices: {}. Set workload.trace.device to one of them, such as {}, or \
              workload.trace.side_by_side = true to lay one behind the other",
             list(&mut devices.into_iter()),
+            in_quotes(example),
         );
         Err(WorkloadError::File { file, message })
     }
 }
 
+/// A name as a message has it: any byte may stand in a trace, and a terminal would obey some.
+fn in_quotes(name: &str) -> String {
+    format!("\"{}\"", name.escape_debug())
+}
+
 fn quoted(names: &[&str]) -> String {
-    let listed: Vec<String> = names.iter().take(LISTED).map(|name| format!("\"{name}\"")).collect();
+    let listed: Vec<String> = names.iter().take(LISTED).map(|name| in_quotes(name)).collect();
     let more = if names.len() > LISTED { format!(" and {} more", names.len() - LISTED) } else { String::new() };
     format!("{}{more}", listed.join(", "))
 }
