@@ -79,6 +79,13 @@ impl Control {
         self.sectors_in_all.store(sectors, Relaxed);
     }
 
+    /// Counts from here on alone, in another measure than before.
+    pub(crate) fn plan_anew(&self, sectors: u64) {
+        self.done.store(0, Relaxed);
+        self.sectors_before.store(0, Relaxed);
+        self.plan(sectors);
+    }
+
     /// Starts a phase of `total` requests of about `sectors_each`.
     pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
         self.sectors_before.store(self.sectors_done(), Relaxed);
@@ -96,6 +103,18 @@ impl Control {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_measure_of_its_own_begins_at_nothing() {
+        let control = Control::default();
+        control.enter(Phase::Precondition, 100, 8);
+        control.set_done(100);
+        assert_eq!(control.share(), None, "page writes tell nothing of transactions");
+        control.plan_anew(20);
+        control.enter(Phase::Workload, 20, 1);
+        control.set_done(5);
+        assert_eq!(control.share(), Some(0.25));
+    }
 
     #[test]
     fn the_share_goes_on_over_the_phases() {

@@ -16,7 +16,9 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
         return None;
     }
     let way_out = match experiment.precondition.fill {
-        Fill::None if experiment.precondition.from_state.is_none() => "; precondition.fill = \"sequential\" writes every page before the measurement",
+        Fill::None if experiment.precondition.from_state.is_none() => {
+            "; precondition.fill = \"sequential\" writes every page before the measurement"
+        }
         Fill::None | Fill::Sequential | Fill::Random => "",
     };
     Some(format!(

@@ -19,10 +19,10 @@ pub use recycling::RecyclingRecord;
 pub use speed::{Speed, SpeedPhases};
 
 use crate::config::Experiment;
+use crate::run::waf;
 use nandlab_ftl::Events;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cell, Matrix};
-use crate::run::waf;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -53,12 +53,7 @@ pub struct Outputs<'a> {
 ///
 /// # Panics
 /// Where the FTL or the simulator is wrong: with the invariant that broke.
-pub fn run(
-    experiment: &Experiment,
-    base: &Path,
-    control: &Control,
-    outputs: Outputs<'_>,
-) -> Result<Record, LabError> {
+pub fn run(experiment: &Experiment, base: &Path, control: &Control, outputs: Outputs<'_>) -> Result<Record, LabError> {
     carry_out(experiment, base, control, outputs).map_err(|error| experiment.located(error))
 }
 
@@ -107,13 +102,17 @@ fn sectors_each(source: &Source, sizing: &Sizing) -> u64 {
     source.sectors().map_or(0, |sectors| sectors / source.total().max(1)).max(page)
 }
 
-/// Sectors that a run touches, with those that are written before it and not in a state.
+/// Sectors that a run touches, with those that are written before it and not in a state; 0 where these tell nothing of how
+/// long the workload takes, since it asks an index or a file system.
 fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
     let page = u64::from(sizing.geometry.sectors_per_page());
     let before = match &experiment.precondition.from_state {
         Some(_) => 0,
         None => Preconditioning::of(experiment, sizing).requests(),
     };
+    if before > 0 && !matches!(source, Source::Requests(_)) {
+        return 0;
+    }
     source.total().saturating_mul(sectors_each(source, sizing)).saturating_add(before.saturating_mul(page))
 }
 
@@ -214,6 +213,9 @@ impl<'a> Run<'a> {
         let mut wall_s = 0.0;
         let (mut index, mut fs, mut phases, mut volume) = (None, None, None, None);
         if stopped.is_none() {
+            if !matches!(source, Source::Requests(_)) {
+                self.control.plan_anew(total.saturating_mul(each));
+            }
             self.enter(Phase::Workload, total, each);
             let wall = Instant::now();
             stopped = match source {

@@ -187,11 +187,7 @@ impl State {
 ///
 /// # Errors
 /// As [`State::read`], but of the device.
-pub(crate) fn open(
-    path: &Path,
-    experiment: &Experiment,
-    sizing: &Sizing,
-) -> Result<(Made, BufReader<File>), LabError> {
+pub(crate) fn open(path: &Path, experiment: &Experiment, sizing: &Sizing) -> Result<(Made, BufReader<File>), LabError> {
     check_device(experiment, "a state cannot be begun with", KEY)?;
     let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
     let file = File::open(path).map_err(|error| match error.kind() {
@@ -223,7 +219,9 @@ fn read_made(input: &mut impl Read) -> Result<Made, String> {
     };
     let (version, length, expected) = (number()?, number()?, number()?);
     if version != VERSION {
-        return Err(format!("it has version {version} of its form, and this program reads version {VERSION}: make it again"));
+        return Err(format!(
+            "it has version {version} of its form, and this program reads version {VERSION}: make it again"
+        ));
     }
     let damaged = || "the file is damaged: its first part does not match its checksum".to_owned();
     if length > MOST_TEXT {
@@ -258,7 +256,11 @@ impl Made {
     fn check(&self, experiment: &Experiment, sizing: &Sizing) -> Result<(), String> {
         let value = |json: Result<Value, _>| json.expect("text keys and finite numbers only");
         let pairs = [
-            ("device.shape", value(serde_json::to_value(self.shape)), value(serde_json::to_value(sizing.geometry.shape()))),
+            (
+                "device.shape",
+                value(serde_json::to_value(self.shape)),
+                value(serde_json::to_value(sizing.geometry.shape())),
+            ),
             (
                 "device.rules",
                 value(serde_json::to_value(self.rules)),

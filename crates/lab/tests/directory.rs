@@ -197,7 +197,9 @@ fn a_directory_that_cannot_be_used_is_refused() {
     assert!(look(POSTMARK).unwrap().contains("\"name\":\"none\""));
     let log = folder.0.join("log.csv");
     let experiment = parse(POSTMARK, &folder.0, &[]).unwrap();
-    let error = run(&experiment, &folder.0, &Control::default(), Outputs { op_log: Some(&log), ..Outputs::default() }).unwrap_err().to_string();
+    let error = run(&experiment, &folder.0, &Control::default(), Outputs { op_log: Some(&log), ..Outputs::default() })
+        .unwrap_err()
+        .to_string();
     assert!(error.starts_with("an operation log has the operations of a device"), "{error}");
     assert!(!log.exists());
 }

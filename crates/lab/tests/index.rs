@@ -198,7 +198,8 @@ fn a_wrong_key_trace_is_refused_before_the_run() {
     ] {
         let path = trace(&line.to_string(), text);
         let workload = format!("workload={{ keys = {{ path = \"{}\" }} }}", path.display());
-        let error = run(&parse(SMALL, &[&workload]).unwrap(), Path::new("."), &Control::default(), Outputs::default()).unwrap_err();
+        let error = run(&parse(SMALL, &[&workload]).unwrap(), Path::new("."), &Control::default(), Outputs::default())
+            .unwrap_err();
         std::fs::remove_file(&path).unwrap();
         let LabError::Trace(error) = error else { panic!("{error}") };
         assert_eq!(error.line, Some(line));
@@ -268,7 +269,9 @@ fn a_run_can_be_stopped_anywhere() {
 fn the_log_of_operations_is_that_of_the_index_too() {
     let log = std::env::temp_dir().join(format!("nandlab-index-{}.csv", std::process::id()));
     let experiment = parse(SMALL, &["precondition.fill=sequential"]).unwrap();
-    let record = run(&experiment, Path::new("."), &Control::default(), Outputs { op_log: Some(&log), ..Outputs::default() }).unwrap();
+    let record =
+        run(&experiment, Path::new("."), &Control::default(), Outputs { op_log: Some(&log), ..Outputs::default() })
+            .unwrap();
     let text = std::fs::read_to_string(&log).unwrap();
     std::fs::remove_file(&log).unwrap();
     let leaves = text.lines().filter(|line| line.contains("index_leaf") && line.contains("program")).count() as u64;

@@ -354,8 +354,9 @@ fn the_seed_reaches_the_random_choices_of_an_ftl() {
     let text =
         "[workload.trace]\npath = \"t.csv\"\n[ftl.bast]\n[device]\nmodel = \"counting\"\ncapacity = \"64 MiB\"\n\
                 [device.shape]\npages_per_block = 32";
-    let flash =
-        |sets: &[&str]| json(&run(&parse(text, sets), &folder.0, &Control::default(), Outputs::default()).unwrap())["flash"].clone();
+    let flash = |sets: &[&str]| {
+        json(&run(&parse(text, sets), &folder.0, &Control::default(), Outputs::default()).unwrap())["flash"].clone()
+    };
     assert_eq!(flash(&["seed=1"]), flash(&["seed=2"]), "nothing here is random");
     let random = "ftl.bast.victim=random";
     assert_eq!(flash(&[random, "seed=1"]), flash(&[random, "seed=1"]));

@@ -126,7 +126,8 @@ fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
     assert_eq!(before.requests, 2048 + 1434 + 1000);
     assert!((before.waf.unwrap() - before.flash.programs as f64 / before.requests as f64).abs() < 1e-9);
     // A file system over it is mounted once more at the end.
-    let files = "[workload.postmark]\nnumber = 20\ntransactions = 50\n[fs.fat]\n[ftl.page]\n[device]\ncapacity = \"8 MiB\"\n\
+    let files =
+        "[workload.postmark]\nnumber = 20\ntransactions = 50\n[fs.fat]\n[ftl.page]\n[device]\ncapacity = \"8 MiB\"\n\
                  over_provisioning = 1.5\n[device.shape]\npages_per_block = 32\n";
     let record = outcome(files, &[&state], None).unwrap();
     assert!(record.remount.is_some() && record.precondition.is_some());

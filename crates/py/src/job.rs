@@ -55,12 +55,7 @@ impl Job {
     /// `save_state` one for the device after its preconditioning.
     #[new]
     #[pyo3(signature = (text, op_log=None, save_state=None))]
-    fn new(
-        py: Python<'_>,
-        text: &Text,
-        op_log: Option<PathBuf>,
-        save_state: Option<PathBuf>,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, text: &Text, op_log: Option<PathBuf>, save_state: Option<PathBuf>) -> PyResult<Self> {
         let experiment = text.parse(py)?;
         Ok(Self {
             task: Mutex::new(Some(Task { experiment, base: text.base.clone(), op_log, save_state })),

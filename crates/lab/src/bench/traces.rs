@@ -134,7 +134,9 @@ pub(super) fn replay(quick: bool) -> Result<Measured, LabError> {
          over_provisioning = 0.28\nmodel = \"counting\""
     );
     let experiment = Experiment::parse(&text, Format::Toml, "bench", Path::new("."), &[])?;
-    let once = || run(&experiment, &recorded.folder, &Control::default(), Outputs::default()).map(|record| record.host.requests);
+    let once = || {
+        run(&experiment, &recorded.folder, &Control::default(), Outputs::default()).map(|record| record.host.requests)
+    };
     let values = (0..repetitions(quick)).map(|_| million_per_s(once)).collect::<Result<_, _>>()?;
     let mut params = recorded.params();
     params.extend([("capacity", "64 MiB".to_owned()), ("over_provisioning", "0.28".to_owned())]);
