@@ -250,11 +250,7 @@ fn described(config: &Config, base: &Path, summary: Summary, look: &Look, pictur
         span_s: (summary.last_ns - summary.first_ns) as f64 / 1e9,
         lowest_sector: if transfers == 0 { 0 } else { look.lowest },
         page_bytes: look.page_sectors * SECTOR,
-        overwrites: Overwrites {
-            page_writes: look.page_writes,
-            mean: part(writes_in_all, written_pages),
-            most,
-        },
+        overwrites: Overwrites { page_writes: look.page_writes, mean: part(writes_in_all, written_pages), most },
         footprint,
         sequential: BTreeMap::from([
             ("reads", part(look.follows[0], summary.reads)),

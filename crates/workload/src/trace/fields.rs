@@ -160,7 +160,11 @@ impl<'a> Fields<'a> {
         let number: f64 = text.parse().expect("digits, a point and an exponent make a float");
         // Beyond the largest integer the cast stays there.
         let time = (number * unit.ns() as f64).round() as u64;
-        if time > MAX_TIME { Err(too_late(start, name)) } else { Ok(time) }
+        if time > MAX_TIME {
+            Err(too_late(start, name))
+        } else {
+            Ok(time)
+        }
     }
 
     #[cold]
