@@ -149,13 +149,17 @@ fn plain(line: &[u8], columns: usize) -> Option<Request> {
     };
     let name = fields.get(4).copied().unwrap_or_default();
     let origin = if name.is_empty() { Origin::HOST } else { Origin::from_name(name)? };
-    let (whole, part) = fields[0].split_once('.').unwrap_or((fields[0], "0"));
-    if !is_number(part) {
+    let (mantissa, exponent) = fields[0].split_once(['e', 'E']).unwrap_or((fields[0], "0"));
+    let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    if !is_number(part) || !is_number(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)) {
         return None;
     }
     let rounded_up = u64::from(part.len() > 3 && part.as_bytes()[3] >= b'5');
     let thousandths: u64 = format!("{part}00")[..3].parse().ok()?;
-    let time = number(whole, u64::MAX / 1000)? * 1000 + thousandths + rounded_up;
+    let mut time = number(whole, u64::MAX / 1000)? * 1000 + thousandths + rounded_up;
+    if mantissa != fields[0] {
+        time = (fields[0].parse::<f64>().ok()? * 1000.0).round() as u64;
+    }
     if time > u64::MAX / 2 {
         return None;
     }

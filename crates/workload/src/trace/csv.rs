@@ -1,8 +1,8 @@
 //! Csv: the project's own text format.
 //!
 //! Comma-separated, one request a line. The first line is the header `time_us,op,sector,sectors,origin,device`, whose
-//! last columns may be missing: `device`, or `origin` and `device`. `time_us` is a number of microseconds, with at most
-//! three decimals, that never decreases; `op` is `R` read, `W` write, `T` trim or `F` flush, or one of these words, in
+//! last columns may be missing: `device`, or `origin` and `device`. `time_us` is a number of microseconds, with
+//! three decimals or an exponent, that never decreases; `op` is `R` read, `W` write, `T` trim or `F` flush, or one of these words, in
 //! capitals or not; `sector` and `sectors` count
 //! 512-byte sectors and are 0 for a flush; `origin` names the part of the host that asks (`database`, `journal`, `wal`,
 //! ...; `host` where the column is missing or empty); `device` is any text up to the end of the line.
