@@ -256,9 +256,44 @@ fn wap_lru_places_by_size_and_then_by_kind() {
     assert_eq!(player.memory(24), Some(Memory::Nvram));
     player.access(Op::Write, 28, 2);
     assert_eq!((player.memory(28), player.memory(29)), (Some(Memory::Dram), Some(Memory::Dram)));
-    let expected =
-        Placement { balanced_intervals: 2, write_intensive_intervals: 0, dram_requests: 6, nvram_requests: 4 };
+    let expected = Placement {
+        balanced_intervals: 2,
+        dram_requests: 6,
+        nvram_requests: 4,
+        t_state: 3.0,
+        t_read: 2.0,
+        t_write: 2.0,
+        ..Default::default()
+    };
     assert_eq!(player.0.buffer.placement(), Some(expected));
+}
+
+#[test]
+fn wap_lru_learns_thresholds_from_the_last_intervals() {
+    let config = wap_lru::Config {
+        dram: pages(8),
+        nvram: pages(8),
+        interval: 2,
+        window: 2,
+        thresholds: wap_lru::Source::Online,
+        ..Default::default()
+    };
+    let mut player = Player::new(&BufferConfig::WapLru(config));
+    let thresholds = |player: &Player| {
+        let placement = player.0.buffer.placement().unwrap();
+        [placement.t_state, placement.t_read, placement.t_write]
+    };
+    assert_eq!(thresholds(&player), [125.0, 512.0, 600.0], "before anything was seen");
+    player.access(Op::Write, 0, 3);
+    player.access(Op::Write, 4, 1);
+    assert_eq!(thresholds(&player), [4.0, 512.0, 3.0], "4 pages in one run, 3 in the longest write");
+    player.read(0);
+    player.access(Op::Write, 5, 2);
+    // Runs of 4 and 2, longest writes of 3 and 2: 75th percentiles 3.5 and 2.75, median 2.5.
+    assert_eq!(thresholds(&player), [3.5, 1.0, 2.625]);
+    player.read(0);
+    player.read(1);
+    assert_eq!(thresholds(&player), [2.0, 1.0, 2.0], "of the last two intervals, one has writes");
 }
 
 #[test]

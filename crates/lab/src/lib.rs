@@ -15,6 +15,7 @@ mod inspect;
 mod keys;
 mod latency;
 pub mod lists;
+pub mod memories;
 mod memory;
 mod meter;
 mod mounts;

@@ -15,12 +15,13 @@ use crate::oplog::OpLog;
 use crate::precondition::Preconditioning;
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
-    MatrixRow, Merges, MountRecord, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped,
-    Throughput, Wear,
+    MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason,
+    Stopped, Throughput, Wear, WholeEnergyRecord,
 };
 use crate::series::sample;
 use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
+use nandlab_buffer::wap_lru::profile::Thresholds;
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
@@ -64,11 +65,43 @@ fn carry_out(
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut source = Source::open(experiment, &sizing, base, control)?;
     control.enter(Phase::Opening, 0, 0);
-    let record = with_engine(experiment, &sizing, log.as_ref(), |engine| {
+    let fitted = fitted(experiment, &sizing, base, control)?;
+    control.enter(Phase::Opening, 0, 0);
+    let record = with_engine(fitted.as_ref().unwrap_or(experiment), &sizing, log.as_ref(), |engine| {
         Run { log: log.as_ref(), ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
     control.enter(Phase::Done, 0, 0);
     record
+}
+
+/// The experiment with the thresholds of its buffer, where they follow from a look at the whole workload.
+fn fitted(
+    experiment: &Experiment,
+    sizing: &Sizing,
+    base: &Path,
+    control: &Control,
+) -> Result<Option<Experiment>, LabError> {
+    let Some(buffer) = &experiment.buffer else { return Ok(None) };
+    let Some(mut profiler) = buffer.profiler(&sizing.geometry) else { return Ok(None) };
+    let Source::Requests(mut workload) = Source::open(experiment, sizing, base, control)? else {
+        unreachable!("only a workload of requests was let pass");
+    };
+    let (mut batch, mut seen) = (Vec::new(), 0);
+    control.enter(Phase::Opening, 0, 0);
+    while !control.is_cancelled() {
+        batch.clear();
+        if workload.fill(&mut batch, BATCH as usize).map_err(|error| experiment.explain(error))? == 0 {
+            break;
+        }
+        batch.iter().for_each(|request| profiler.add(request));
+        seen += batch.len() as u64;
+        control.set_done(seen);
+    }
+    let nothing = Thresholds { t_state: 0.0, t_read: 0.0, t_write: 0.0 };
+    let found = Thresholds::of(&profiler.finish().intervals, nothing);
+    let mut fitted = experiment.clone();
+    fitted.buffer = Some(buffer.with_thresholds(found));
+    Ok(Some(fitted))
 }
 
 /// An experiment on its engine.
@@ -231,6 +264,7 @@ impl<'a> Run<'a> {
         }
         self.enter(Phase::Precondition, all, sectors.into());
         let start = self.mark();
+        self.engine.requests().bypass_buffer(true);
         let mut clock = self.clock(true, start.time);
         let (mut batch, mut done, mut requests) = (Vec::new(), Vec::new(), 0);
         let mut worn_out = None;
@@ -239,6 +273,7 @@ impl<'a> Run<'a> {
             requests += done.len() as u64;
             self.control.set_done(requests);
         }
+        self.engine.requests().bypass_buffer(false);
         let nothing = "nothing of the workload was measured";
         let stopped = match worn_out {
             Some(why) => Some(Stopped {
@@ -329,7 +364,7 @@ impl<'a> Run<'a> {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
-                if recorded && self.keeps_time() {
+                if recorded {
                     meter.add_pace(&done);
                 }
                 left = rest;
@@ -370,17 +405,23 @@ impl<'a> Run<'a> {
         let device = &self.experiment.device;
         let endurance = device.profile.rules.endurance;
         let buffers = end.buffer.zip(start.buffer);
-        let buffer =
-            buffers.map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, &device.profile));
+        let chip = (&self.sizing.geometry, &device.profile);
+        let powers = self.powers(time, &meter);
+        let buffer = buffers.map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
+        let energy_j = EnergyRecord::of(&device.profile, &total);
+        let nvram = end.nvram_since(start);
         let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads
             + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
+        let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
+        let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
         notices.extend(nothing_erased(self.experiment, &host, &flash, facts.physical_bytes));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
         notices.extend(buffer.as_ref().and_then(degenerate_placement));
-        notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
+        let pace = meter.pace.filter(|_| self.keeps_time());
+        notices.extend(pace.and_then(|pace| fell_behind(&pace, host.requests)));
         Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -400,7 +441,7 @@ impl<'a> Run<'a> {
             buffer,
             index: None,
             fs: None,
-            nvram: end.nvram_since(start),
+            nvram,
             precondition,
             mount,
             remount: None,
@@ -408,7 +449,8 @@ impl<'a> Run<'a> {
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
             throughput: time.map(|time| throughput(&host, time)),
-            energy_j: EnergyRecord::of(&device.profile, &total),
+            energy_j,
+            energy_all_j,
             ram: ram_record(ram),
             wear,
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
@@ -419,6 +461,15 @@ impl<'a> Run<'a> {
             speed: Speed::default(),
             notices,
         }
+    }
+
+    /// How large the memories of the buffer are, and how long they are powered, where the experiment says what they take.
+    fn powers(&self, run: Option<Time>, meter: &Meter) -> Option<Powers<'_>> {
+        let bytes = self.experiment.buffer.as_ref()?.nominal_bytes();
+        let memory = self.experiment.memory.as_ref()?;
+        let trace_us = meter.pace.map(|pace| us(pace.last - pace.first));
+        let page_bytes = self.sizing.geometry.page_bytes().into();
+        Some(Powers { memory, bytes, page_bytes, run_us: run.map(us), trace_us })
     }
 
     /// What became of log blocks since `start`, where the FTL keeps that.
