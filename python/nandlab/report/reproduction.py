@@ -11,7 +11,7 @@ from nandlab.report.bars import grouped_bars
 from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
-from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid
+from nandlab.reproduce.paper import TRUE_UNITS, Figure, Grid, Paper
 from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short
@@ -49,7 +49,7 @@ def _paper(found: Reproduction) -> list[str]:
         "there are too few seeds. The table says which."
     )
     return [
-        html.section(paper.title, html.paragraph(paper.source), _tiles(found)),
+        html.section(paper.title, html.paragraph(paper.source), *_played(paper), _tiles(found)),
         html.paragraph(words, "warning") if missing else "",
         html.section("Claims", _claims(found), note=_readings(found)),
         html.section("What the verdicts rest on", _reasons(found), note="Of all but reproduced numbers."),
@@ -63,6 +63,11 @@ def _paper(found: Reproduction) -> list[str]:
         ),
         html.section("The experiments", *_experiments(found), note="Each runs alone with `nandlab run`."),
     ]
+
+
+def _played(paper: Paper) -> list[str]:
+    """Which recorded traces took the place of generators."""
+    return [html.paragraph(f"{part}: {path.rsplit('/', 1)[-1]}") for part, path in paper.played]
 
 
 def _tiles(found: Reproduction) -> str:
