@@ -1,7 +1,7 @@
-"""Thresholds of WAP-LRU learnt while it runs, beside prior profiling and the best fixed ones that a search finds.
+"""Thresholds of WAP-LRU learnt while it runs, beside prior profiling and the best fixed ones of a search.
 
-`.venv/bin/python docs/images/wap_online.py` prints the table of docs/wap-lru.md. Five workloads change in their middle or
-every few thousand requests, a sixth is SQLite with its log and then without; none was used to choose interval or window.
+`.venv/bin/python docs/images/wap_online.py` prints the table of docs/profile.md. Five workloads change in
+their middle or every few thousand requests, a sixth is SQLite with its log and then without.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ class Zipf:
         return bisect.bisect(self.sums, self.draw.random() * self.sums[-1])
 
 
-def mixed(draw: random.Random, at: Zipf, reads: float, sizes: tuple[tuple[int, float], ...]) -> Iterator[Request]:
+def mixed(
+    draw: random.Random, at: Zipf, reads: float, sizes: tuple[tuple[int, float], ...]
+) -> Iterator[Request]:
     """Requests that do not depend on one another, without end."""
     lengths, weights = zip(*sizes, strict=True)
     while True:
@@ -130,10 +132,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for name, requests in {**workloads(seed=1), "SQLite: log, then journal": sqlite()}.items():
             path = Path(folder) / "trace.csv"
-            lines = [f"{at * 1000},{op},{page * PAGE},{pages * PAGE}" for at, (op, page, pages) in enumerate(requests)]
+            lines = [
+                f"{at * 1000},{op},{page * PAGE},{pages * PAGE}"
+                for at, (op, page, pages) in enumerate(requests)
+            ]
             path.write_text("\n".join(["time_us,op,sector,sectors", *lines]), encoding="utf-8")
             found = measured(path)
-            cells = [f"{found[kind][0]:,}" + (f" ({found[kind][1]})" if found[kind][1] else "") for kind in kinds]
+            cells = [
+                f"{found[kind][0]:,}" + (f" ({found[kind][1]})" if found[kind][1] else "") for kind in kinds
+            ]
             ratios = [found["online"][0] / max(1, found[kind][0]) for kind in ("best fixed", "profiled")]
             print("|", name, "|", " | ".join(cells), "|", " | ".join(f"{ratio:.2f}" for ratio in ratios), "|")
             sys.stdout.flush()

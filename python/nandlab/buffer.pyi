@@ -240,7 +240,8 @@ def wap_lru(
         interval: Requests of an interval. Default 1000.
         thresholds: Where thresholds come from that are not given: Table 4 of the paper (`financial`,
             `fiu_online`, `web_vm`, `webmail`), the paper's recipe over the whole workload before the
-            run (`auto`), or over its last intervals while it runs (`online`). Default "financial".
+            run (`auto`), or over its last intervals while it runs (`online`), as far as that lowers
+            what is flushed. Default "financial".
         window: Intervals from which `online` learns. Default 16.
         t_state: Pages written in a row, on the mean, from which an interval is write-intensive; that of
             `thresholds` where it is not given.

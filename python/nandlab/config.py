@@ -108,8 +108,8 @@ class Memory:
         dram: The DRAM: `profile`, the name of a bundled memory (`nandlab list memories`) or a path to a TOML
             file, and what differs from it; "wap-dram" where no profile is named.
         nvram: The NVRAM likewise; "wap-stt-mram" where no profile is named.
-        powered: The time for which static power is taken: "trace" from the first recorded request to the last,
-            "run" the simulated time. The former is the default with `host.arrival = "recorded"`.
+        powered: The time for which static power is taken: "trace" from the first recorded request to the
+            last, "run" the simulated time. The former is the default with `host.arrival = "recorded"`.
 
     >>> Memory(nvram={"profile": "wap-cell-pcm"}).to_dict()
     {'nvram': {'profile': 'wap-cell-pcm'}}

@@ -122,7 +122,11 @@ def energy(result: Result) -> polars.DataFrame:
     buffered = None if result.buffer is None else result.buffer.energy_j
     if buffered is not None:
         for memory, used in (("DRAM of the buffer", buffered.dram), ("NVRAM of the buffer", buffered.nvram)):
-            kinds = ("read", "write", "header", "static") if memory.startswith("N") else ("read", "write", "static")
+            kinds = (
+                ("read", "write", "header", "static")
+                if memory.startswith("N")
+                else ("read", "write", "static")
+            )
             rows += [(memory, kind, getattr(used, kind) or 0.0) for kind in kinds if used is not None]
     if result.nvram is not None and result.nvram.energy_j:
         rows.append(("NVRAM of the file system", "access", result.nvram.energy_j))

@@ -56,8 +56,8 @@ def profile(  # noqa: PLR0913 - what is read, and how it is looked at
 def chosen(found: Found, interval: int | None = None) -> Found:
     """The entry of `intervals` of that length.
 
-    Without one the longest of those that are not degenerate and of which there are `ENOUGH`; where there is none,
-    that which sends most to NVRAM.
+    Without one the longest of those that are not degenerate and of which there are `ENOUGH`; where there is
+    none, that which sends most to NVRAM.
     """
     of = found["intervals"]
     if interval is not None:
@@ -70,8 +70,14 @@ def snippet(found: Found, one: Found) -> str:
     """The table `[buffer.wap_lru]` with the thresholds of an entry of `intervals`, TOML."""
     lines = ["[buffer.wap_lru]", f"interval = {one['interval']}"]
     # A kind of request that the trace has not needs no threshold.
-    lines += [f"{key} = {round(one[key], 3)!r}" for key in ("t_state", "t_read", "t_write") if one[key] is not None]
-    lines += [f'{key} = "{found[key]}"' for key, usual in (("fw", "runs"), ("size_unit", "page")) if found[key] != usual]
+    lines += [
+        f"{key} = {round(one[key], 3)!r}" for key in ("t_state", "t_read", "t_write") if one[key] is not None
+    ]
+    lines += [
+        f'{key} = "{found[key]}"'
+        for key, usual in (("fw", "runs"), ("size_unit", "page"))
+        if found[key] != usual
+    ]
     return "\n".join(lines)
 
 

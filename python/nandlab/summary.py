@@ -295,7 +295,11 @@ def _percent(share: float | None) -> str:
 def _joules_per_gb(result: Result) -> float | None:
     """Energy of a gigabyte written, where a buffer has one, too."""
     buffer = result.buffer
-    return None if buffer is None or buffer.energy_j is None or result.energy_all_j is None else result.energy_all_j.per_gb_written
+    return (
+        None
+        if buffer is None or buffer.energy_j is None or result.energy_all_j is None
+        else result.energy_all_j.per_gb_written
+    )
 
 
 _COLUMNS = (

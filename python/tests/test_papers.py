@@ -29,6 +29,11 @@ LISTED = {
         "e964692ace37e59f5c1a02f67b3abeb6d9c78394049ede8479752ecab93b4f44",
         ("fig", "abstract.", "sec"),
     ),
+    "wap-lru": (
+        16,
+        "e027a7e8758042b7b5443c1b5fbe238791cf882e055ba1a574261a1be55803e0",
+        ("fig", "model.", "sec2."),
+    ),
     "theory": (
         36,
         "54d8e2a6ff7a980ff867ed739b22e4c23909dbe488f5ef7e8fb6bfba813ab773",

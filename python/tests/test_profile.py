@@ -1,16 +1,15 @@
 """`nandlab profile`: what WAP-LRU learns from a trace, against percentiles that another program computes."""
 
 import csv
-import json
 import random
 import statistics
 from itertools import groupby
 
 import pytest
+from conftest import call as command
 
 import nandlab
 from nandlab import profiling
-from conftest import call as command
 
 PAGE = 8
 
@@ -39,7 +38,8 @@ def test_thresholds_are_the_recipe_of_the_paper(trace):
     (one,) = profiling.profile(path, [100])["intervals"]
     intervals = [requests[at : at + 100] for at in range(0, 3000, 100)]
     w_eval = [
-        sum(size for op, size in part if op == "W") / sum(op == "W" for op, _ in groupby(part, lambda r: r[0]))
+        sum(size for op, size in part if op == "W")
+        / sum(op == "W" for op, _ in groupby(part, lambda r: r[0]))
         for part in intervals
     ]
     assert one["count"] == 30
@@ -88,7 +88,9 @@ def test_the_snippet_can_be_pasted(trace, tmp_path):
     document = done.document
     assert document["chosen"] == 100
     file = tmp_path / "e.toml"
-    file.write_text(f"{document['snippet']}\n[workload.trace]\npath = '{path}'\n[ftl.page]\n", encoding="utf-8")
+    file.write_text(
+        f"{document['snippet']}\n[workload.trace]\npath = '{path}'\n[ftl.page]\n", encoding="utf-8"
+    )
     options = nandlab.Experiment.from_toml(file).resolve()["buffer"]["wap_lru"]
     assert options["t_state"] == pytest.approx(
         next(one for one in document["intervals"] if one["interval"] == 100)["t_state"], abs=1e-3

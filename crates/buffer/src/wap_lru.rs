@@ -65,7 +65,8 @@ pub struct Config {
     /// Requests of an interval.
     pub interval: u32,
     /// Where thresholds come from that are not given: Table 4 of the paper (`financial`, `fiu_online`, `web_vm`, `webmail`),
-    /// the paper's recipe over the whole workload before the run (`auto`), or over its last intervals while it runs (`online`).
+    /// the paper's recipe over the whole workload before the run (`auto`), or over its last intervals while it runs (`online`), as far as that
+    /// lowers what is flushed.
     pub thresholds: Source,
     /// Intervals from which `online` learns.
     pub window: u32,
@@ -142,6 +143,7 @@ impl Config {
             nodes: List::default(),
             pattern: Pattern::new(self, geometry)?,
             target: Memory::Dram,
+            flushed: 0,
             flushes_complete: self.flush_when_complete,
             dram_pages,
             nvram_pages: nvram_pages.into(),
@@ -164,6 +166,8 @@ pub(crate) struct WapLru {
     pattern: Pattern,
     /// Where pages of the request go that are not here.
     target: Memory,
+    /// Blocks flushed so far.
+    flushed: u64,
     flushes_complete: bool,
     dram_pages: u32,
     nvram_pages: u64,
@@ -204,6 +208,7 @@ impl WapLru {
     fn flush_block(&mut self, io: &mut Io<'_>, node: Node) -> Result<(), Error> {
         self.nvram.flush(io, node, false, |_, _| {})?;
         self.nodes.remove(&mut self.node_links, node);
+        self.flushed += 1;
         Ok(())
     }
 
@@ -229,7 +234,7 @@ impl WapLru {
 impl Policy for WapLru {
     #[inline]
     fn begin(&mut self, request: &Request) {
-        self.target = self.pattern.place(request);
+        self.target = self.pattern.place(request, self.flushed);
     }
 
     fn caches_reads(&self) -> bool {

@@ -283,17 +283,22 @@ fn wap_lru_learns_thresholds_from_the_last_intervals() {
         let placement = player.0.buffer.placement().unwrap();
         [placement.t_state, placement.t_read, placement.t_write]
     };
-    assert_eq!(thresholds(&player), [125.0, 512.0, 600.0], "before anything was seen");
+    let never = f64::from(u32::MAX);
+    assert_eq!(thresholds(&player), [never; 3], "at first all goes to DRAM");
     player.access(Op::Write, 0, 3);
     player.access(Op::Write, 4, 1);
-    assert_eq!(thresholds(&player), [4.0, 512.0, 3.0], "4 pages in one run, 3 in the longest write");
     player.read(0);
+    assert_eq!(thresholds(&player), [never; 3]);
     player.access(Op::Write, 5, 2);
-    // Runs of 4 and 2, longest writes of 3 and 2: 75th percentiles 3.5 and 2.75, median 2.5.
-    assert_eq!(thresholds(&player), [3.5, 1.0, 2.625]);
+    // Two intervals are a trial. The next is of the sizes: longest writes of 3 and 2, 75th percentile 2.75, median 2.5.
+    assert_eq!(thresholds(&player), [never, 1.0, 2.625]);
     player.read(0);
     player.read(1);
-    assert_eq!(thresholds(&player), [2.0, 1.0, 2.0], "of the last two intervals, one has writes");
+    assert_eq!(thresholds(&player), [never, 1.0, 2.0], "of the last two intervals, one has writes");
+    player.access(Op::Write, 4, 1);
+    player.access(Op::Write, 5, 1);
+    // Then all of the recipe: a run of 2 pages, writes of 1.
+    assert_eq!(thresholds(&player), [2.0, 1.0, 1.0]);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod control;
 mod engine;
 mod error;
 mod files;
+mod fitted;
 mod inspect;
 mod keys;
 mod latency;

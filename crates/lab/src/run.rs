@@ -6,6 +6,7 @@ use crate::control::{Control, Phase};
 use crate::engine::{assert_conservation, BufferCounts, Engine, NvramState};
 use crate::error::{ConfigError, LabError};
 use crate::files;
+use crate::fitted::fitted;
 use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
@@ -21,7 +22,6 @@ use crate::record::{
 use crate::series::sample;
 use crate::source::Source;
 use nandlab_block::{Completion, Error, HostClock, RamUse, Request};
-use nandlab_buffer::wap_lru::profile::Thresholds;
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
 use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
@@ -72,36 +72,6 @@ fn carry_out(
     });
     control.enter(Phase::Done, 0, 0);
     record
-}
-
-/// The experiment with the thresholds of its buffer, where they follow from a look at the whole workload.
-fn fitted(
-    experiment: &Experiment,
-    sizing: &Sizing,
-    base: &Path,
-    control: &Control,
-) -> Result<Option<Experiment>, LabError> {
-    let Some(buffer) = &experiment.buffer else { return Ok(None) };
-    let Some(mut profiler) = buffer.profiler(&sizing.geometry) else { return Ok(None) };
-    let Source::Requests(mut workload) = Source::open(experiment, sizing, base, control)? else {
-        unreachable!("only a workload of requests was let pass");
-    };
-    let (mut batch, mut seen) = (Vec::new(), 0);
-    control.enter(Phase::Opening, 0, 0);
-    while !control.is_cancelled() {
-        batch.clear();
-        if workload.fill(&mut batch, BATCH as usize).map_err(|error| experiment.explain(error))? == 0 {
-            break;
-        }
-        batch.iter().for_each(|request| profiler.add(request));
-        seen += batch.len() as u64;
-        control.set_done(seen);
-    }
-    let nothing = Thresholds { t_state: 0.0, t_read: 0.0, t_write: 0.0 };
-    let found = Thresholds::of(&profiler.finish().intervals, nothing);
-    let mut fitted = experiment.clone();
-    fitted.buffer = Some(buffer.with_thresholds(found));
-    Ok(Some(fitted))
 }
 
 /// An experiment on its engine.

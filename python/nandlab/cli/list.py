@@ -10,7 +10,17 @@ import click
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, print_table
 
-KINDS = ("ftls", "indexes", "buffers", "file-systems", "workloads", "traces", "devices", "memories", "victims")
+KINDS = (
+    "ftls",
+    "indexes",
+    "buffers",
+    "file-systems",
+    "workloads",
+    "traces",
+    "devices",
+    "memories",
+    "victims",
+)
 
 
 def _kind(_ctx: click.Context, _parameter: click.Parameter, kind: str | None) -> str | None:

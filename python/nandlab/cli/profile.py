@@ -36,7 +36,7 @@ def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> lis
 @click.option(
     "--interval",
     type=click.IntRange(1),
-    help="The interval of the snippet; without it the longest that is not degenerate and of which there are 30.",
+    help="The interval of the snippet; without it the longest that is not degenerate, of 30 or more.",
 )
 @click.option("--page-bytes", metavar="SIZE", default="4096", show_default=True, callback=page_bytes_of)
 @click.option(
@@ -69,9 +69,9 @@ def command(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Say what the buffer wap_lru learns from FILE: runs of writes, sizes, and thresholds for an interval.
 
-    The thresholds are those of the paper: the 75th percentile of the pages written in a row in an interval, and the
-    mean of median and 75th percentile of the longest read and the longest write of each interval. Ends with a table
-    [buffer.wap_lru] to paste into an experiment.
+    The thresholds are those of the paper: the 75th percentile of the pages written in a row in an interval,
+    and the mean of median and 75th percentile of the longest read and the longest write of each interval.
+    Ends with a table [buffer.wap_lru] to paste into an experiment.
     """
     from nandlab import profiling
 
@@ -111,8 +111,8 @@ def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
     unit = {"page": "pages", "sector": "sectors", "run": "pages of a sequential run"}[found["size_unit"]]
     requests = found["reads"] + found["writes"]
     click.echo(
-        f"{found['format']}: {requests:,} reads and writes, {units.percent(found['writes'] / requests)} of them "
-        f"writes; pages of {units.size(found['page_bytes'])}\n"
+        f"{found['format']}: {requests:,} reads and writes, {units.percent(found['writes'] / requests)} "
+        f"of them writes; pages of {units.size(found['page_bytes'])}\n"
     )
     spreads = [
         ("written in a row, without a read between (pages)", found["runs"]),
@@ -141,7 +141,9 @@ def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
     ]
     titles = ["interval", "intervals", "t_state", "t_read", "t_write", "write-intensive", "to NVRAM", ""]
     print_table(rows, titles, right=range(7))
-    click.echo("write-intensive: share of the intervals; to NVRAM: of the requests; degenerate: one below 1 %")
+    click.echo(
+        "write-intensive: share of the intervals; to NVRAM: of the requests; degenerate: one below 1 %"
+    )
     click.echo(f"\n{found['snippet']}")
     if chosen["placement"]["degenerate"]:
         click.echo("note: with these thresholds one state or one place is as good as never taken")

@@ -53,7 +53,7 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
 @json_option
-def command(  # noqa: PLR0913 - one for each option
+def command(  # noqa: C901, PLR0913 - one for each option
     paper: str | None,
     full: bool,
     seeds: int | None,
@@ -109,8 +109,11 @@ def command(  # noqa: PLR0913 - one for each option
 
 
 def _with_traces(paper: Paper, folder: Path) -> Paper:
-    """The paper with the traces of a folder; one that plays none stays as it is, and so does each where it is the
-    environment that names a folder which has none of them."""
+    """The paper with the traces of a folder.
+
+    One that plays none stays as it is, and so does each where it is the environment that names the folder,
+    and that has none of them.
+    """
     named = click.get_current_context().get_parameter_source("traces")
     if not paper.traces:
         return paper

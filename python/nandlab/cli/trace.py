@@ -60,6 +60,7 @@ def reads_a_trace(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def page_bytes_of(_ctx: click.Context, _parameter: click.Parameter, text: str) -> int:
+    """A size such as 16KiB in bytes."""
     found = SIZE.fullmatch(text.strip())
     if found is None:
         raise click.BadParameter(f"{text!r} is no size such as 4096 or 16KiB")

@@ -80,7 +80,8 @@ def reproduce(
 def _there(paper: Paper) -> Paper:
     """The paper without rows of tables that play a trace which there is not, and without empty tables."""
     grids = [
-        replace(grid, rows=tuple(row for row in grid.rows if not paper.is_absent(row))) for grid in paper.grids
+        replace(grid, rows=tuple(row for row in grid.rows if not paper.is_absent(row)))
+        for grid in paper.grids
     ]
     return replace(paper, grids=tuple(grid for grid in grids if grid.rows))
 

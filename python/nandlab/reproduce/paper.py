@@ -16,8 +16,8 @@ from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
 from nandlab.reproduce.timeline import Timeline, parse_timeline
-from nandlab.reproduce.traces import Recorded, parse_traces
 from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
+from nandlab.reproduce.traces import Recorded, parse_traces
 from nandlab.reproduce.verdict import Kind
 from nandlab.reproduce.words import Why, parse_why
 
@@ -200,23 +200,27 @@ class Paper:
             ConfigError: It has none of them.
 
         """
-        found = {each: path for each in self.traces if (path := each.found(folder)) is not None}
+        found = [(each, path) for each in self.traces if (path := each.found(folder)) is not None]
         if not found:
             wanted = ", ".join(name for each in self.traces for name in each.files)
-            raise ConfigError(f"{folder}: there is none of the traces of {self.name}: {wanted or 'it has none'}")
+            raise ConfigError(
+                f"{folder}: there is none of the traces of {self.name}: {wanted or 'it has none'}"
+            )
         # The addresses of a recorded trace are those of a whole device.
-        devices = {key: {"device": tree["device"]} for key, tree in self.full_parts.items() if "device" in tree}
+        devices = {
+            key: {"device": tree["device"]} for key, tree in self.full_parts.items() if "device" in tree
+        }
         parts = merged(self.parts, devices)
-        for each, path in found.items():
+        for each, path in found:
             parts[each.part] = {**parts[each.part], "workload": each.workload(path)}
-        there = tuple(each.part for each in found)
+        there = tuple(each.part for each, _ in found)
         return replace(
             self,
             parts=parts,
             full_parts={key: tree for key, tree in self.full_parts.items() if key not in there},
             absent=tuple(part for part in self.absent if part not in there),
             same_for_all_seeds=(*self.same_for_all_seeds, *there),
-            played=tuple((each.part, path) for each, path in found.items()),
+            played=tuple((each.part, path) for each, path in found),
         )
 
     def is_absent(self, run: str) -> bool:
@@ -431,9 +435,6 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
         raise table.error("measured", f"a model claim is a formula, and {claim.names[0]} is a measurement")
     if kind == "value" and claim.measured is not None and not claim.measured.names:
         raise table.error("measured", "a formula without a measurement is a claim of kind model")
-    for name in claim.names:
-        if paper.is_absent(paper.split(name)[0]):
-            raise table.error("measured", f"{name} plays a trace that few have: no claim can rest on it alone")
     for key, names in (
         ("measured", claim.measured.names if claim.measured is not None else ()),
         ("why", claim.why.names),
@@ -441,6 +442,16 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
     ):
         for name in names:
             table.read(key, name, paper.split)
+    _check_given(table, claim, paper)
+
+
+def _check_given(table: Table, claim: Claim, paper: Paper) -> None:
+    """Refuses a claim that rests on a trace which few have."""
+    for name in claim.names:
+        if paper.is_absent(paper.split(name)[0]):
+            raise table.error(
+                "measured", f"{name} plays a trace that few have: no claim can rest on it alone"
+            )
 
 
 def _refuse_twice(tables: list[Table], claims: tuple[Claim, ...]) -> None:

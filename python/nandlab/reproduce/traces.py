@@ -42,9 +42,7 @@ def parse_traces(table: Table) -> tuple[Recorded, ...]:
     found = []
     for part in table.keys():  # noqa: SIM118 - a Table is no dictionary
         one = table.table(part)
-        found.append(
-            Recorded(part, tuple(one.texts("files")), one.plain("options"), one.text("words", ""))
-        )
+        found.append(Recorded(part, tuple(one.texts("files")), one.plain("options"), one.text("words", "")))
         if not found[-1].files:
             raise one.error("files", "expected names of files, relative to the folder of traces")
         one.end()

@@ -21,7 +21,7 @@ pub enum Source {
     Webmail,
     /// The paper's recipe over the whole workload, looked at before the run.
     Auto,
-    /// The same recipe over the last intervals, while the workload runs.
+    /// The same recipe over the last intervals, in whole, for sizes alone, or not at all: whichever flushes least.
     Online,
 }
 
@@ -147,7 +147,91 @@ impl Tally {
             w_eval: (whole.written > 0).then(|| whole.written as f64 / f64::from(frequency)),
             longest_read: (read > 0).then_some(read),
             longest_write: (write > 0).then_some(write),
+            written: whole.written,
         })
+    }
+}
+
+/// A size that no request has, and a run that no interval has: with it all goes to DRAM first.
+const NEVER: f64 = u32::MAX as f64;
+
+/// What of the recipe is in force.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rule {
+    Nothing,
+    Sizes,
+    Whole,
+}
+
+const RULES: [Rule; 3] = [Rule::Nothing, Rule::Sizes, Rule::Whole];
+
+/// Intervals of a trial: what a buffer flushes in the first one is in part what came before.
+const TRIAL: u32 = 2;
+/// One trial of so many is of another rule than the best.
+const TRIALS_FOR_ANOTHER: usize = 8;
+
+/// Tries the rules in turn, and stays with the one under which least is flushed for what is written.
+#[derive(Clone, Debug)]
+struct Learner {
+    /// The last intervals, and how many are kept.
+    seen: VecDeque<Interval>,
+    window: usize,
+    rule: usize,
+    /// Blocks flushed for each page written, halved in weight with each trial; `None` before the first.
+    costs: [Option<f64>; RULES.len()],
+    /// Of this trial: intervals left, pages written, and blocks flushed before it.
+    left: u32,
+    written: u64,
+    flushed_before: u64,
+    trials: usize,
+}
+
+impl Learner {
+    fn new(window: u32) -> Self {
+        Self {
+            seen: VecDeque::new(),
+            window: window as usize,
+            rule: 0,
+            costs: [None; RULES.len()],
+            left: TRIAL,
+            written: 0,
+            flushed_before: 0,
+            trials: 0,
+        }
+    }
+
+    /// The thresholds after an interval; `flushed` are the blocks flushed so far.
+    fn learn(&mut self, interval: Interval, flushed: u64, before: Thresholds) -> Thresholds {
+        if self.seen.len() == self.window {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(interval);
+        self.written += interval.written;
+        self.left -= 1;
+        if self.left == 0 {
+            self.end_trial(flushed);
+        }
+        let found = Thresholds::of(self.seen.make_contiguous(), before);
+        match RULES[self.rule] {
+            Rule::Nothing => Thresholds { t_state: NEVER, t_read: NEVER, t_write: NEVER },
+            Rule::Sizes => Thresholds { t_state: NEVER, ..found },
+            Rule::Whole => found,
+        }
+    }
+
+    fn end_trial(&mut self, flushed: u64) {
+        if self.written > 0 {
+            let cost = (flushed - self.flushed_before) as f64 / self.written as f64;
+            let known = &mut self.costs[self.rule];
+            *known = Some(known.map_or(cost, |old| f64::midpoint(old, cost)));
+        }
+        self.trials += 1;
+        (self.left, self.written, self.flushed_before) = (TRIAL, 0, flushed);
+        let cost = |rule: &usize| self.costs[*rule].unwrap_or(-1.0);
+        let best = (0..RULES.len()).min_by(|a, b| cost(a).total_cmp(&cost(b))).expect("there are rules");
+        let turn = self.trials / TRIALS_FOR_ANOTHER;
+        let is_another = self.trials % TRIALS_FOR_ANOTHER == 0;
+        self.rule = if is_another { (best + 1 + turn % (RULES.len() - 1)) % RULES.len() } else { best };
     }
 }
 
@@ -157,9 +241,8 @@ pub(super) struct Pattern {
     sizes: Sizes,
     tally: Tally,
     thresholds: Thresholds,
-    /// The last intervals, and how many are kept; none where thresholds stay as they are.
-    learned: VecDeque<Interval>,
-    window: usize,
+    /// Where they are learnt.
+    learner: Option<Learner>,
     is_write_intensive: bool,
     placement: Placement,
 }
@@ -171,7 +254,7 @@ pub struct Decider(Pattern);
 impl Decider {
     /// Takes the next read or write.
     pub fn take(&mut self, request: &Request) {
-        self.0.place(request);
+        self.0.place(request, 0);
     }
 
     /// What was decided so far.
@@ -190,7 +273,7 @@ impl Config {
 
     /// What would be decided with fixed thresholds, without a buffer.
     pub fn decider(&self, thresholds: Thresholds, sectors_per_page: u32) -> Decider {
-        Decider(Pattern::with(self.look(sectors_per_page), thresholds, 0))
+        Decider(Pattern::with(self.look(sectors_per_page), thresholds))
     }
 
     fn look(&self, sectors_per_page: u32) -> Look {
@@ -240,17 +323,20 @@ impl Pattern {
             t_read: given("t_read", config.t_read, first.t_read)?,
             t_write: given("t_write", config.t_write, first.t_write)?,
         };
-        let window = if is_online { config.window as usize } else { 0 };
-        Ok(Self::with(config.look(geometry.sectors_per_page()), thresholds, window))
+        let learner = is_online.then(|| Learner::new(config.window));
+        let thresholds = match is_online {
+            true => Thresholds { t_state: NEVER, t_read: NEVER, t_write: NEVER },
+            false => thresholds,
+        };
+        Ok(Self { learner, ..Self::with(config.look(geometry.sectors_per_page()), thresholds) })
     }
 
-    fn with(look: Look, thresholds: Thresholds, window: usize) -> Self {
+    fn with(look: Look, thresholds: Thresholds) -> Self {
         Self {
             sizes: Sizes::new(look.size_unit, look.sectors_per_page.into()),
             tally: Tally::new(look.interval, look.fw),
             thresholds,
-            learned: VecDeque::new(),
-            window,
+            learner: None,
             is_write_intensive: false,
             placement: Placement::default(),
         }
@@ -261,9 +347,9 @@ impl Pattern {
         Placement { t_state, t_read, t_write, ..self.placement }
     }
 
-    /// Takes the next request into the table; where its pages go.
+    /// Takes the next request into the table; where its pages go. `flushed` are the blocks flushed so far.
     #[inline]
-    pub(super) fn place(&mut self, request: &Request) -> Memory {
+    pub(super) fn place(&mut self, request: &Request, flushed: u64) -> Memory {
         let is_write = request.op == Op::Write;
         let (size, pages) = self.sizes.of(request, is_write);
         let memory = self.decide(is_write, size);
@@ -272,7 +358,7 @@ impl Pattern {
             Memory::Nvram => self.placement.nvram_requests += 1,
         }
         if let Some(interval) = self.tally.note(is_write, size, pages) {
-            self.end(interval);
+            self.end(interval, flushed);
         }
         memory
     }
@@ -290,17 +376,13 @@ impl Pattern {
         }
     }
 
-    fn end(&mut self, interval: Interval) {
+    fn end(&mut self, interval: Interval, flushed: u64) {
         match self.is_write_intensive {
             false => self.placement.balanced_intervals += 1,
             true => self.placement.write_intensive_intervals += 1,
         }
-        if self.window > 0 {
-            if self.learned.len() == self.window {
-                self.learned.pop_front();
-            }
-            self.learned.push_back(interval);
-            self.thresholds = Thresholds::of(self.learned.make_contiguous(), self.thresholds);
+        if let Some(learner) = &mut self.learner {
+            self.thresholds = learner.learn(interval, flushed, self.thresholds);
         }
         self.is_write_intensive = interval.w_eval.is_some_and(|pages| pages >= self.thresholds.t_state);
     }

@@ -14,6 +14,8 @@ pub struct Interval {
     pub longest_read: Option<u64>,
     /// The longest write; `None` without writes.
     pub longest_write: Option<u64>,
+    /// Sizes of its writes together.
+    pub written: u64,
 }
 
 /// How requests are looked at: the interval, and the readings of the paper.
@@ -192,8 +194,8 @@ mod tests {
             profiler.add(&request(op, 0, pages));
         }
         let profiled = profiler.finish();
-        let first = Interval { w_eval: Some(3.0), longest_read: Some(5), longest_write: Some(3) };
-        let second = Interval { w_eval: None, longest_read: Some(9), longest_write: None };
+        let first = Interval { w_eval: Some(3.0), longest_read: Some(5), longest_write: Some(3), written: 6 };
+        let second = Interval { w_eval: None, longest_read: Some(9), longest_write: None, written: 0 };
         assert_eq!(profiled.intervals, [first, second]);
         assert_eq!(profiled.runs, BTreeMap::from([(2, 1), (4, 1), (100, 1)]));
         assert_eq!((profiled.reads[1], profiled.reads[9], profiled.writes[2]), (2, 1, 1));
@@ -208,7 +210,7 @@ mod tests {
     fn a_workload_shorter_than_an_interval_is_one() {
         let mut profiler = Profiler::new(look(1000));
         profiler.add(&request(Op::Write, 0, 6));
-        let expected = Interval { w_eval: Some(6.0), longest_read: None, longest_write: Some(6) };
+        let expected = Interval { w_eval: Some(6.0), longest_read: None, longest_write: Some(6), written: 6 };
         assert_eq!(profiler.finish().intervals, [expected]);
         assert_eq!(Profiler::new(look(1000)).finish().intervals, []);
     }
