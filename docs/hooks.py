@@ -38,6 +38,11 @@ LISTS = {
         "`workload.trace.format` forces one; otherwise it is told from the contents.",
     ),
     "devices": ("Device profiles", "", "`device.profile` names one, or a file of the same form."),
+    "memories": (
+        "Memories",
+        "",
+        "`memory.dram.profile` and `memory.nvram.profile` name one, or a file of the same form.",
+    ),
     "victims": ("Victim policies", "", "Options of FTLs name one."),
 }
 
@@ -171,7 +176,7 @@ def _experiment() -> str:
         "An unknown key is refused with file, line and column. A number of bytes may have a unit, as in "
         '`"128 MiB"`. Relative paths start from the folder of the file. `--set a.b=c` changes any key.\n',
     ]
-    for table in (nandlab.Device, nandlab.Host, nandlab.Precondition):
+    for table in (nandlab.Device, nandlab.Memory, nandlab.Host, nandlab.Precondition):
         name = table.__name__.lower()
         summary, _, rest = (table.__doc__ or "").partition("\n\n")
         arguments = re.findall(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from nandlab import buffer, fs, ftl, index, workload
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
-    from nandlab.config import Device, Host, Precondition
+    from nandlab.config import Device, Host, Memory, Precondition
     from nandlab.experiment import Experiment, Run
     from nandlab.explaining import Explanation, explain
     from nandlab.listing import lists
@@ -44,6 +44,7 @@ __all__ = [
     "Host",
     "NandlabError",
     "PowerLost",
+    "Memory",
     "Precondition",
     "Result",
     "Run",
@@ -70,6 +71,7 @@ _HOME = {
     "TraceError": "_native",
     "Device": "config",
     "Host": "config",
+    "Memory": "config",
     "Precondition": "config",
     "Experiment": "experiment",
     "Run": "experiment",

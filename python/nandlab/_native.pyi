@@ -49,6 +49,9 @@ def trace_info(
     pictures: bool,
     callback: Callable[[int], object] | None = None,
 ) -> str: ...
+def trace_profile(
+    path: str, sets: list[str], how: str, callback: Callable[[int], object] | None = None
+) -> str: ...
 def trace_head(path: str, sets: list[str], which: str) -> str: ...
 def trace_convert(
     path: str,

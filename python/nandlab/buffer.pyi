@@ -220,7 +220,8 @@ def wap_lru(
     dram: int | str | None = None,
     nvram: int | str | None = None,
     interval: int | None = None,
-    thresholds: Literal['financial', 'online', 'web_vm', 'webmail'] | None = None,
+    thresholds: Literal['financial', 'fiu_online', 'web_vm', 'webmail', 'auto', 'online'] | None = None,
+    window: int | None = None,
     t_state: float | None = None,
     t_read: float | None = None,
     t_write: float | None = None,
@@ -237,12 +238,17 @@ def wap_lru(
         dram: Size of the DRAM; rounded down to whole pages. Default "6710886 B".
         nvram: Size of the NVRAM; rounded down to whole blocks. Default "26843546 B".
         interval: Requests of an interval. Default 1000.
-        thresholds: Thresholds of Table 4 of the paper: `financial`, `online`, `web_vm` or `webmail`.
-            Default "financial".
-        t_state: Pages written in a row, on the mean, from which an interval is write-intensive; the
-            preset's where it is not given.
-        t_read: Size from which reads go to NVRAM while balanced; the preset's where it is not given.
-        t_write: Size from which writes go to NVRAM while balanced; the preset's where it is not given.
+        thresholds: Where thresholds come from that are not given: Table 4 of the paper (`financial`,
+            `fiu_online`, `web_vm`, `webmail`), the paper's recipe over the whole workload before the
+            run (`auto`), or over its last intervals while it runs (`online`), as far as that lowers
+            what is flushed. Default "financial".
+        window: Intervals from which `online` learns. Default 16.
+        t_state: Pages written in a row, on the mean, from which an interval is write-intensive; that of
+            `thresholds` where it is not given.
+        t_read: Size from which reads go to NVRAM while balanced; that of `thresholds` where it is not
+            given.
+        t_write: Size from which writes go to NVRAM while balanced; that of `thresholds` where it is not
+            given.
         fw: What the pages written are divided by: the `runs` of writes of the interval, or 1 and its
             `switches` between reads and writes. Default "runs".
         size_unit: What sizes are counted in: `page`s or `sector`s of a request, or pages of the

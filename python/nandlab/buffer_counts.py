@@ -22,6 +22,31 @@ class NvramAccesses(View):
     energy_j: float
 
 
+class MemoryEnergy(View):
+    """Energy of a memory of a buffer in joules: of reads, writes, headers, and of the time it is powered.
+
+    `static` and `total` are None where no time is kept.
+    """
+
+    bytes: int
+    read: float
+    write: float
+    header: float
+    static: float | None
+    total: float | None
+
+
+class BufferEnergy(View):
+    """Energy of the memories of a buffer in joules, and how long they are powered."""
+
+    dram: MemoryEnergy
+    nvram: MemoryEnergy | None
+    dynamic: float
+    static: float | None
+    total: float | None
+    powered_us: float | None
+
+
 class Saving(View):
     """What a capacitor must cover to save the DRAM: dirty bytes, and the time to program them."""
 
@@ -38,6 +63,9 @@ class Placement(View):
     nvram_requests: int
     write_intensive_share: float | None
     nvram_share: float | None
+    t_state: float
+    t_read: float
+    t_write: float
     degenerate: bool
 
 
@@ -64,4 +92,5 @@ class BufferCounts(View):
     nvram: NvramAccesses | None
     saving_max: Saving
     saving_at_end: Saving
+    energy_j: BufferEnergy | None
     placement: Placement | None

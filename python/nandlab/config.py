@@ -110,7 +110,32 @@ class Precondition:
         return _given(self)
 
 
-def _given(table: Device | Host | Precondition) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """What the memories of a write buffer cost: times, energies and static power.
+
+    Args:
+        dram: The DRAM: `profile`, the name of a bundled memory (`nandlab list memories`) or a path to a TOML
+            file, and what differs from it; "wap-dram" where no profile is named.
+        nvram: The NVRAM likewise; "wap-stt-mram" where no profile is named.
+        powered: The time for which static power is taken: "trace" from the first recorded request to the
+            last, "run" the simulated time. The former is the default with `host.arrival = "recorded"`.
+
+    >>> Memory(nvram={"profile": "wap-cell-pcm"}).to_dict()
+    {'nvram': {'profile': 'wap-cell-pcm'}}
+
+    """
+
+    dram: Table | None = None
+    nvram: Table | None = None
+    powered: Literal["trace", "run"] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The TOML table as a dictionary, without what was left out."""
+        return _given(self)
+
+
+def _given(table: Device | Host | Precondition | Memory) -> dict[str, Any]:
     values = {field.name: getattr(table, field.name) for field in fields(table)}
     return {
         name: dict(value) if isinstance(value, Mapping) else value

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nandlab import _native
-from nandlab.config import Device, Host, Precondition
+from nandlab.config import Device, Host, Memory, Precondition
 from nandlab.new_file import readable
 from nandlab.parquet import csv_beside, require_polars, to_parquet
 from nandlab.plain import plain, refused
@@ -36,6 +36,7 @@ _EXAMPLES = {
     "workload": "nandlab.workload.uniform()",
     "ftl": "nandlab.ftl.page()",
     "buffer": "nandlab.buffer.pass_through()",
+    "memory": "nandlab.Memory()",
     "device": "nandlab.Device()",
     "host": "nandlab.Host()",
     "precondition": "nandlab.Precondition()",
@@ -57,6 +58,7 @@ class Experiment:
         index: The index that a workload of keys asks.
         fs: The file system that a workload of files uses.
         buffer: At most one write buffer over the FTL.
+        memory: What the memories of that buffer cost; without it they have no energy.
         device: The NAND device; none below a real directory.
         host: How requests arrive.
         precondition: What is written before the workload.
@@ -94,6 +96,7 @@ class Experiment:
         index: Mapping[str, Any] | None = None,
         fs: Mapping[str, Any] | None = None,
         buffer: Mapping[str, Any] | None = None,
+        memory: Memory | Mapping[str, Any] | None = None,
         device: Device | Mapping[str, Any] | None = None,
         host: Host | Mapping[str, Any] | None = None,
         precondition: Precondition | Mapping[str, Any] | None = None,
@@ -109,6 +112,7 @@ class Experiment:
             "index": index,
             "fs": fs,
             "buffer": buffer,
+            "memory": memory,
             "ftl": ftl,
             "device": device,
             **tables,

@@ -119,10 +119,17 @@ def energy(result: Result) -> polars.DataFrame:
     rows: Rows = []
     if result.energy_j is not None:
         rows += [("flash", kind, getattr(result.energy_j, kind)) for kind in ("read", "program", "erase")]
-    buffered = None if result.buffer is None else result.buffer.nvram
-    for memory, nvram in (("NVRAM of the buffer", buffered), ("NVRAM of the file system", result.nvram)):
-        if nvram is not None and nvram.energy_j:
-            rows.append((memory, "access", nvram.energy_j))
+    buffered = None if result.buffer is None else result.buffer.energy_j
+    if buffered is not None:
+        for memory, used in (("DRAM of the buffer", buffered.dram), ("NVRAM of the buffer", buffered.nvram)):
+            kinds = (
+                ("read", "write", "header", "static")
+                if memory.startswith("N")
+                else ("read", "write", "static")
+            )
+            rows += [(memory, kind, getattr(used, kind) or 0.0) for kind in kinds if used is not None]
+    if result.nvram is not None and result.nvram.energy_j:
+        rows.append(("NVRAM of the file system", "access", result.nvram.energy_j))
     return _frame(rows, memory=str, kind=str, energy_j=float)
 
 

@@ -220,6 +220,18 @@ class Energy(View):
     total: float
 
 
+class WholeEnergy(View):
+    """Energy of flash, buffer and NVRAM together, in joules.
+
+    `static`, `total` and `per_gb_written` (10^9 bytes) are None where no time is kept.
+    """
+
+    dynamic: float
+    static: float | None
+    total: float | None
+    per_gb_written: float | None
+
+
 class Ram(View):
     """Memory that the FTL's firmware would need, in bytes by structure; SRAM and DRAM apart."""
 
@@ -276,6 +288,8 @@ class Result(View):
         mount: What opening the device cost.
         remount: What mounting a file system again cost after the run, its FTL included; None without one.
         time_us: Simulated time; None when the model keeps no time.
+        energy_j: Energy of the flash; None where its profile states none.
+        energy_all_j: That of the buffer and of NVRAM added; None where nothing states one.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
         series: Up to 200 samples over the run.
         notices: What was rounded or left out, in sentences.
@@ -308,6 +322,7 @@ class Result(View):
     latency_histogram: dict[str, list[list[float]]] | None
     throughput: Throughput | None
     energy_j: Energy | None
+    energy_all_j: WholeEnergy | None
     ram: Ram
     wear: Wear
     blocks: Blocks

@@ -73,9 +73,12 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         parts = ", ".join(
             f"{kind} {units.energy_j(getattr(energy, kind))}" for kind in ("read", "program", "erase")
         )
-        rows.append(("energy", units.energy_j(energy.total), parts))
+        named = "energy" if result.buffer is None or result.buffer.energy_j is None else "energy of the flash"
+        rows.append((named, units.energy_j(energy.total), parts))
     if result.buffer is not None:
+        rows += _energy_with_buffer(result, result.buffer)
         rows.append(("write buffer", _share_of_hits(result.buffer), _buffer_parts(result.buffer)))
+        rows += _saving(result.buffer)
     rows.append(("RAM", units.size(result.ram.total_bytes), _ram_parts(result)))
     faults = result.faults
     if faults is not None:
@@ -177,6 +180,37 @@ def _buffer_parts(buffer: BufferCounts) -> str:
     return ", ".join(parts)
 
 
+def _energy_with_buffer(result: Result, buffer: BufferCounts) -> list[tuple[str, str, str]]:
+    """What the memories of the buffer take, and everything together; nothing where no energy is stated."""
+    used = buffer.energy_j
+    if used is None:
+        return []
+    rows = []
+    for name, memory in (("DRAM", used.dram), ("NVRAM", used.nvram)):
+        if memory is not None:
+            dynamic = memory.read + memory.write + memory.header
+            static = "no time" if memory.static is None else f"static {units.energy_j(memory.static)}"
+            words = f"accesses {units.energy_j(dynamic)}, {static}; {units.size(memory.bytes)}"
+            total = dynamic if memory.total is None else memory.total
+            rows.append((f"energy of {name}", units.energy_j(total), words))
+    whole = result.energy_all_j
+    if whole is not None and whole.total is not None:
+        words = f"static {units.percent((whole.static or 0.0) / whole.total)}" if whole.total else ""
+        if whole.per_gb_written is not None:
+            words += f"; {units.energy_j(whole.per_gb_written)} for each GB written"
+        rows.append(("energy", units.energy_j(whole.total), words))
+    return rows
+
+
+def _saving(buffer: BufferCounts) -> list[tuple[str, str, str]]:
+    """What a capacitor must cover; nothing where the DRAM never held what a cut would take."""
+    most, end = buffer.saving_max, buffer.saving_at_end
+    if not most.bytes:
+        return []
+    words = f"{units.time_us(most.ms * 1000)} to program them; {units.size(end.bytes)} at the end"
+    return [("lost with the power", units.size(most.bytes), f"dirty in DRAM at most, {words}")]
+
+
 def _failures(result: Result, faults: Faults) -> str:
     counts = {name: number for name, number in faults.to_dict().items() if number}
     if result.host.unreadable:
@@ -267,6 +301,16 @@ def _percent(share: float | None) -> str:
     return units.NO_VALUE if share is None else units.percent(share)
 
 
+def _joules_per_gb(result: Result) -> float | None:
+    """Energy of a gigabyte written, where a buffer has one, too."""
+    buffer = result.buffer
+    return (
+        None
+        if buffer is None or buffer.energy_j is None or result.energy_all_j is None
+        else result.energy_all_j.per_gb_written
+    )
+
+
 _COLUMNS = (
     Column("WAF", lambda result: result.waf, units.ratio),
     Column("erases", lambda result: _of_device(result, result.flash.erases), units.count),
@@ -276,8 +320,11 @@ _COLUMNS = (
     Column("write p99", _latency("write", "p99"), units.time_us),
     Column("read p99", _latency("read", "p99"), units.time_us),
     Column(
-        "energy", lambda result: None if result.energy_j is None else result.energy_j.total, units.energy_j
+        "energy",
+        lambda result: None if result.energy_all_j is None else result.energy_all_j.total,
+        units.energy_j,
     ),
+    Column("J/GB written", _joules_per_gb, units.energy_j),
     Column("buffer hits", lambda result: _hits(result.buffer), _percent, high=True),
     Column(
         "index writes",

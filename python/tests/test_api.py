@@ -49,19 +49,24 @@ def test_every_table_can_be_a_dictionary(small):
 
 
 def test_typed_tables_name_their_keys(small):
-    """`Device`, `Host` and `Precondition` have every key that the resolved experiment has, and no other."""
+    """The typed tables have every key that the resolved experiment has, and no other."""
     experiment = as_python(
-        host=nandlab.Host(queue_depth=4), precondition=nandlab.Precondition(fill="sequential")
+        host=nandlab.Host(queue_depth=4),
+        precondition=nandlab.Precondition(fill="sequential"),
+        buffer=nandlab.buffer.lru(size="1 MiB"),
+        memory=nandlab.Memory(dram={"read_ns": 20}),
     )
     resolved = experiment.resolve()
     for name, kind in (
         ("device", nandlab.Device),
         ("host", nandlab.Host),
+        ("memory", nandlab.Memory),
         ("precondition", nandlab.Precondition),
     ):
         assert set(resolved[name]) <= set(inspect.signature(kind).parameters)
     assert resolved["host"]["queue_depth"] == 4
     assert resolved["precondition"]["fill"] == "sequential"
+    assert resolved["memory"]["dram"]["profile"] == "wap-dram" and resolved["memory"]["dram"]["read_ns"] == 20
 
 
 @pytest.mark.parametrize("field", ["profile", "shape", "rules", "timing", "energy", "faults"])

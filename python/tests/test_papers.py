@@ -29,6 +29,11 @@ LISTED = {
         "e964692ace37e59f5c1a02f67b3abeb6d9c78394049ede8479752ecab93b4f44",
         ("fig", "abstract.", "sec"),
     ),
+    "wap-lru": (
+        16,
+        "e027a7e8758042b7b5443c1b5fbe238791cf882e055ba1a574261a1be55803e0",
+        ("fig", "model.", "sec2."),
+    ),
     "theory": (
         57,
         "3fca34cb96ef7c469f1b406889061ff7a3b683ef6ce30cab3c5e772cc4b741fb",

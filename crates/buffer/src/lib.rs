@@ -28,6 +28,7 @@ use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, PowerLost};
 use nandlab_nand::Geometry;
 use parts::places::Places;
 use parts::sizes::Size;
+use wap_lru::profile::{Profiler, Thresholds};
 
 /// The devices under a buffer, lent to it for each request: what survives when it is dropped.
 pub struct Devices<'a> {
@@ -56,6 +57,9 @@ pub trait Buffer {
 
     /// What it did since it was mounted.
     fn counts(&self) -> Counts;
+
+    /// How long a read and a write of a page in DRAM take from now on, in ns; 0 at first.
+    fn set_dram_times(&mut self, _read_ns: f64, _write_ns: f64) {}
 
     /// Memory that it needs, the cached pages and what firmware keeps about them. NVRAM is not part of it.
     fn ram(&self) -> RamUse;
@@ -120,6 +124,8 @@ pub struct Counts {
     pub dram: Accesses,
     /// Accesses to NVRAM, in pages.
     pub nvram: Accesses,
+    /// Words of 8 bytes stored in the headers of pages in NVRAM.
+    pub header_words: u64,
     /// Pages in DRAM that a power cut would take now.
     pub dirty_dram_pages: u64,
     /// The most that there were of them.
@@ -148,7 +154,7 @@ pub struct Accesses {
 }
 
 /// What a policy that looks at patterns decided by them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Placement {
     /// Intervals in the balanced state, the first one included.
     pub balanced_intervals: u64,
@@ -158,6 +164,12 @@ pub struct Placement {
     pub dram_requests: u64,
     /// Requests whose pages go to NVRAM where they are not here.
     pub nvram_requests: u64,
+    /// Pages written in a row from which an interval is write-intensive, as it stands now.
+    pub t_state: f64,
+    /// Size from which reads go to NVRAM while balanced, as it stands now.
+    pub t_read: f64,
+    /// Size from which writes do.
+    pub t_write: f64,
 }
 
 /// A buffer over the devices below, as one device.
@@ -210,6 +222,19 @@ pub(crate) trait Options: Sized {
     /// The same options with about so many bytes in all.
     fn sized(&self, bytes: u64, geometry: &Geometry) -> Self;
 
+    /// What looks at the requests before they are played, where the options follow from them.
+    fn profiler(&self, _: &Geometry) -> Option<Profiler> {
+        None
+    }
+
+    /// The same options with the thresholds that were found.
+    fn with_thresholds(&self, _: Thresholds) -> Self
+    where
+        Self: Clone,
+    {
+        self.clone()
+    }
+
     /// Other options that the proofs run, each with a name.
     fn variants(&self) -> Vec<(&'static str, Self)> {
         Vec::new()
@@ -254,13 +279,26 @@ macro_rules! buffers {
                 Places::bytes(pages, geometry.page_bytes().into())
             }
 
+            /// What looks at the requests before they are played, where the options follow from them.
+            pub fn profiler(&self, geometry: &Geometry) -> Option<Profiler> {
+                match self { $(Self::$variant(config) => config.profiler(geometry),)* }
+            }
+
+            /// The same buffer with the thresholds that a [`Self::profiler`] has found.
+            #[must_use]
+            pub fn with_thresholds(&self, found: Thresholds) -> Self {
+                match self { $(Self::$variant(config) => Self::$variant(config.with_thresholds(found)),)* }
+            }
+
             /// Whether the options fit flash of the shape `geometry`.
             ///
             /// # Errors
             /// A sentence that names the option.
             pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
                 let mut nvram = CountedNvram::new(self.nvram_bytes(geometry), NvmCost::default());
-                self.mount(geometry, &mut nvram).map(drop).map_err(|error| error.to_string())
+                let known = self.with_thresholds(Thresholds { t_state: 0.0, t_read: 0.0, t_write: 0.0 });
+                let buffer = if self.profiler(geometry).is_some() { &known } else { self };
+                buffer.mount(geometry, &mut nvram).map(drop).map_err(|error| error.to_string())
             }
 
             /// What of its sizes is not used, in sentences.

@@ -35,6 +35,7 @@
 //! systems", IEMEK Journal of Embedded Systems and Applications 13(3), 2018.
 
 mod pattern;
+pub mod profile;
 
 use crate::parts::blocks::{Blocks, Node};
 use crate::parts::cache::{Access, Cached, Policy};
@@ -50,7 +51,8 @@ use nandlab_block::{ByteCount, Error, RamUse, Request};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 use pattern::Pattern;
-pub use pattern::{Frequency, Preset, SizeUnit};
+pub use pattern::{Decider, Frequency, SizeUnit, Source};
+use profile::{Profiler, Thresholds};
 
 /// Options of `[buffer.wap_lru]`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -62,15 +64,19 @@ pub struct Config {
     pub nvram: ByteCount,
     /// Requests of an interval.
     pub interval: u32,
-    /// Thresholds of Table 4 of the paper: `financial`, `online`, `web_vm` or `webmail`.
-    pub thresholds: Preset,
-    /// Pages written in a row, on the mean, from which an interval is write-intensive; the preset's where it is not given.
+    /// Where thresholds come from that are not given: Table 4 of the paper (`financial`, `fiu_online`, `web_vm`, `webmail`),
+    /// the paper's recipe over the whole workload before the run (`auto`), or over its last intervals while it runs (`online`), as far as that
+    /// lowers what is flushed.
+    pub thresholds: Source,
+    /// Intervals from which `online` learns.
+    pub window: u32,
+    /// Pages written in a row, on the mean, from which an interval is write-intensive; that of `thresholds` where it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_state: Option<f64>,
-    /// Size from which reads go to NVRAM while balanced; the preset's where it is not given.
+    /// Size from which reads go to NVRAM while balanced; that of `thresholds` where it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_read: Option<f64>,
-    /// Size from which writes go to NVRAM while balanced; the preset's where it is not given.
+    /// Size from which writes go to NVRAM while balanced; that of `thresholds` where it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_write: Option<f64>,
     /// What the pages written are divided by: the `runs` of writes of the interval, or 1 and its `switches` between reads and
@@ -90,7 +96,8 @@ impl Default for Config {
             dram: crate::DEFAULT_DRAM,
             nvram: crate::DEFAULT_NVRAM,
             interval: 1000,
-            thresholds: Preset::Financial,
+            thresholds: Source::Financial,
+            window: 16,
             t_state: None,
             t_read: None,
             t_write: None,
@@ -105,6 +112,14 @@ impl Default for Config {
 impl Options for Config {
     two_memories!("wap_lru", Block);
 
+    fn profiler(&self, geometry: &Geometry) -> Option<Profiler> {
+        self.profiler_of(geometry)
+    }
+
+    fn with_thresholds(&self, found: Thresholds) -> Self {
+        self.fixed_at(found)
+    }
+
     fn variants(&self) -> Vec<(&'static str, Self)> {
         let low = Self { t_state: Some(2.0), t_read: Some(2.0), t_write: Some(2.0), interval: 7, ..self.clone() };
         vec![
@@ -112,6 +127,7 @@ impl Options for Config {
             ("sectors", Self { size_unit: SizeUnit::Sector, fw: Frequency::Switches, ..low.clone() }),
             ("by_page", Self { allocation: Allocation::Page, size_unit: SizeUnit::Run, ..low.clone() }),
             ("complete", Self { flush_when_complete: true, ..low }),
+            ("online", Self { thresholds: Source::Online, interval: 7, window: 3, ..self.clone() }),
         ]
     }
 }
@@ -127,6 +143,7 @@ impl Config {
             nodes: List::default(),
             pattern: Pattern::new(self, geometry)?,
             target: Memory::Dram,
+            flushed: 0,
             flushes_complete: self.flush_when_complete,
             dram_pages,
             nvram_pages: nvram_pages.into(),
@@ -149,6 +166,8 @@ pub(crate) struct WapLru {
     pattern: Pattern,
     /// Where pages of the request go that are not here.
     target: Memory,
+    /// Blocks flushed so far.
+    flushed: u64,
     flushes_complete: bool,
     dram_pages: u32,
     nvram_pages: u64,
@@ -189,6 +208,7 @@ impl WapLru {
     fn flush_block(&mut self, io: &mut Io<'_>, node: Node) -> Result<(), Error> {
         self.nvram.flush(io, node, false, |_, _| {})?;
         self.nodes.remove(&mut self.node_links, node);
+        self.flushed += 1;
         Ok(())
     }
 
@@ -214,7 +234,7 @@ impl WapLru {
 impl Policy for WapLru {
     #[inline]
     fn begin(&mut self, request: &Request) {
-        self.target = self.pattern.place(request);
+        self.target = self.pattern.place(request, self.flushed);
     }
 
     fn caches_reads(&self) -> bool {

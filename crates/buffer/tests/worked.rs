@@ -256,9 +256,49 @@ fn wap_lru_places_by_size_and_then_by_kind() {
     assert_eq!(player.memory(24), Some(Memory::Nvram));
     player.access(Op::Write, 28, 2);
     assert_eq!((player.memory(28), player.memory(29)), (Some(Memory::Dram), Some(Memory::Dram)));
-    let expected =
-        Placement { balanced_intervals: 2, write_intensive_intervals: 0, dram_requests: 6, nvram_requests: 4 };
+    let expected = Placement {
+        balanced_intervals: 2,
+        dram_requests: 6,
+        nvram_requests: 4,
+        t_state: 3.0,
+        t_read: 2.0,
+        t_write: 2.0,
+        ..Default::default()
+    };
     assert_eq!(player.0.buffer.placement(), Some(expected));
+}
+
+#[test]
+fn wap_lru_learns_thresholds_from_the_last_intervals() {
+    let config = wap_lru::Config {
+        dram: pages(8),
+        nvram: pages(8),
+        interval: 2,
+        window: 2,
+        thresholds: wap_lru::Source::Online,
+        ..Default::default()
+    };
+    let mut player = Player::new(&BufferConfig::WapLru(config));
+    let thresholds = |player: &Player| {
+        let placement = player.0.buffer.placement().unwrap();
+        [placement.t_state, placement.t_read, placement.t_write]
+    };
+    let never = f64::from(u32::MAX);
+    assert_eq!(thresholds(&player), [never; 3], "at first all goes to DRAM");
+    player.access(Op::Write, 0, 3);
+    player.access(Op::Write, 4, 1);
+    player.read(0);
+    assert_eq!(thresholds(&player), [never; 3]);
+    player.access(Op::Write, 5, 2);
+    // Two intervals are a trial. The next is of the sizes: longest writes of 3 and 2, 75th percentile 2.75, median 2.5.
+    assert_eq!(thresholds(&player), [never, 1.0, 2.625]);
+    player.read(0);
+    player.read(1);
+    assert_eq!(thresholds(&player), [never, 1.0, 2.0], "of the last two intervals, one has writes");
+    player.access(Op::Write, 4, 1);
+    player.access(Op::Write, 5, 1);
+    // Then all of the recipe: a run of 2 pages, writes of 1.
+    assert_eq!(thresholds(&player), [2.0, 1.0, 1.0]);
 }
 
 #[test]

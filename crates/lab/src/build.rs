@@ -1,6 +1,6 @@
 //! From an experiment to an FTL on a device.
 
-use crate::config::{key_and_message, Device, Experiment, Model, Sizing};
+use crate::config::{key_and_message, Device, Experiment, Memory, Model, Sizing};
 use crate::engine::{self, Bare, Engine, Mounted, Stack};
 use crate::error::{ConfigError, LabError};
 use crate::on_directory::OnDirectory;
@@ -50,7 +50,7 @@ pub(crate) fn with_engine<R>(
     start: Start,
     work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
 ) -> Result<R, LabError> {
-    let Experiment { device, buffer, seed, .. } = experiment;
+    let Experiment { device, buffer, memory, seed, .. } = experiment;
     let Some(ftl) = &experiment.ftl else {
         let fs = experiment.fs.as_ref().expect("an experiment without an FTL was checked to have a file system");
         if fs.over() == Over::Directory {
@@ -59,7 +59,8 @@ pub(crate) fn with_engine<R>(
         }
         return on_flash(fs, device, *seed, sizing, log, work);
     };
-    let buffer = buffer.as_ref().map(|buffer| mount_buffer(buffer, device.model, sizing)).transpose()?;
+    let buffer =
+        buffer.as_ref().map(|buffer| mount_buffer(buffer, memory.as_ref(), device.model, sizing)).transpose()?;
     let mounts_again = experiment.fs.is_some();
     ftl.dispatch(Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log, work })
 }
@@ -102,19 +103,29 @@ fn is_boxed(device: &Device, log: Option<&OpLog>) -> bool {
 }
 
 /// A buffer over NVRAM of its own, which has contents where the device has.
-fn mount_buffer(config: &BufferConfig, model: Model, sizing: &Sizing) -> Result<Mounted, LabError> {
+fn mount_buffer(
+    config: &BufferConfig,
+    memory: Option<&Memory>,
+    model: Model,
+    sizing: &Sizing,
+) -> Result<Mounted, LabError> {
     let bytes = config.nvram_bytes(&sizing.geometry);
+    let cost = memory.map_or(NvmCost::default(), |memory| memory.nvram.costs.by_words());
     let mut nvram: Box<dyn Nvm> = match model {
-        Model::Bytes => Box::new(Nvram::new(bytes, NvmCost::default())),
-        Model::Timed | Model::Counting => Box::new(CountedNvram::new(bytes, NvmCost::default())),
+        Model::Bytes => Box::new(Nvram::new(bytes, cost)),
+        Model::Timed | Model::Counting => Box::new(CountedNvram::new(bytes, cost)),
     };
-    let buffer = config.mount(&sizing.geometry, &mut *nvram).map_err(|error| match error {
+    let mut buffer = config.mount(&sizing.geometry, &mut *nvram).map_err(|error| match error {
         MountError::Config(message) => {
             let key = Some(format!("buffer.{}", config.name()));
             ConfigError { message, key, ..Default::default() }.into()
         }
         MountError::PowerLost => LabError::PowerLost,
     })?;
+    if let Some(memory) = memory {
+        let (read_ns, write_ns) = memory.dram.costs.times_ns(sizing.geometry.page_bytes().into());
+        buffer.set_dram_times(read_ns, write_ns);
+    }
     Ok(Mounted { buffer, nvram })
 }
 

@@ -39,6 +39,9 @@ pub(crate) trait Requests {
     /// are counted and passed over; [`Engine::failed`] names them.
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error>;
 
+    /// Whether requests go past the buffer from now on; it is empty, or they touch nothing that it holds.
+    fn bypass_buffer(&mut self, bypass: bool);
+
     /// Carries out one request with its bytes, if the device keeps any, at its own time.
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 
@@ -292,6 +295,8 @@ impl Carry for Oracle {
 pub(crate) struct Stack<F: Ftl, N: Nand, C> {
     disk: Disk<F, N>,
     buffer: Option<Mounted>,
+    /// Requests go past the buffer.
+    bypass: bool,
     carry: C,
     /// The options of the FTL, where it can be mounted again.
     again: Option<F::Config>,
@@ -301,7 +306,7 @@ pub(crate) struct Stack<F: Ftl, N: Nand, C> {
 
 impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
     pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Mounted>, carry: C) -> Self {
-        Self { disk, buffer, carry, again: None, unreadable: 0, failed: Vec::new() }
+        Self { disk, buffer, bypass: false, carry, again: None, unreadable: 0, failed: Vec::new() }
     }
 
     /// The same stack, with the options of the FTL where its device keeps what a mount needs.
@@ -316,7 +321,7 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Requests for Stack<F, N, C> {
         self.failed.clear();
         while done.len() - first < requests.len() {
             let left = &requests[done.len() - first..];
-            let carried = match &mut self.buffer {
+            let carried = match self.buffer.as_mut().filter(|_| !self.bypass) {
                 // The whole batch in one loop that the compiler has made for this FTL and device.
                 None => self.carry.carry(&mut self.disk, left, clock, done),
                 Some(Mounted { buffer, nvram }) => {
@@ -338,6 +343,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Requests for Stack<F, N, C> {
             }
         }
         Ok(())
+    }
+
+    fn bypass_buffer(&mut self, bypass: bool) {
+        self.bypass = bypass;
     }
 
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {

@@ -1,5 +1,6 @@
 //! What there is to choose from: everything on the lists of the crates below, as JSON.
 
+use crate::memories::{self, MemoryCosts, MemoryProfile};
 use crate::profiles;
 use nandlab_fs::Over;
 use nandlab_ftl::bast;
@@ -25,6 +26,8 @@ pub struct Lists {
     pub traces: Vec<Choice>,
     /// Device profiles.
     pub devices: Vec<DeviceChoice>,
+    /// Memories of buffers.
+    pub memories: Vec<MemoryChoice>,
     /// Victim policies.
     pub victims: Vec<Choice>,
 }
@@ -85,6 +88,22 @@ pub struct DeviceChoice {
     pub doc: &'static str,
 }
 
+/// A memory of a buffer.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryChoice {
+    /// The name in `memory.dram.profile` and `memory.nvram.profile`.
+    pub name: &'static str,
+    /// One line.
+    pub summary: String,
+    /// Where the figures come from.
+    pub source: String,
+    /// What it costs.
+    #[serde(flatten)]
+    pub costs: MemoryCosts,
+    /// The profile itself, TOML.
+    pub doc: &'static str,
+}
+
 /// Everything there is to choose from.
 pub fn lists() -> Lists {
     let ftls = nandlab_ftl::LIST.iter();
@@ -101,6 +120,7 @@ pub fn lists() -> Lists {
         workloads: workloads.map(workload).collect(),
         traces: trace::FORMATS.iter().map(|format| choice(format.name, format.source, None, None)).collect(),
         devices: profiles::LIST.iter().map(device).collect(),
+        memories: memories::LIST.iter().map(memory).collect(),
         victims: Victim::LIST.iter().chain(bast::Victim::LIST).map(|&(name, doc)| plain(name, doc)).collect(),
     }
 }
@@ -168,6 +188,12 @@ fn device(bundled: &crate::bundled::Bundled) -> DeviceChoice {
         endurance: profile.rules.endurance,
         doc: bundled.text,
     }
+}
+
+fn memory(bundled: &crate::bundled::Bundled) -> MemoryChoice {
+    let profile: MemoryProfile = toml::from_str(bundled.text).expect("a test reads every bundled memory");
+    let MemoryProfile { description: summary, source, costs, .. } = profile;
+    MemoryChoice { name: bundled.name, summary, source, costs, doc: bundled.text }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
     "migration",
     "minv",
     "theory",
+    "wap-lru",
 };
 
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.

@@ -127,6 +127,8 @@ impl Run<'_> {
         let start = self.mark();
         let clock = self.clock(true, start.time);
         let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, worn_out: None };
+        // The writes are no part of what a buffer is asked for; the warm-up is.
+        self.engine().requests().bypass_buffer(true);
         if !is_written {
             self.carry_out(&mut before, &mut writes, u64::MAX)?;
         }
@@ -135,6 +137,7 @@ impl Run<'_> {
             Some(within) => self.settle(&mut before, &mut writes, within)?,
             None => (None, None),
         };
+        self.engine().requests().bypass_buffer(false);
         let mut played = 0;
         if let Some(workload) = workload.filter(|_| options.warm_up > 0) {
             before.last = 0;

@@ -3,6 +3,7 @@
 mod blocks;
 mod buffer;
 mod device;
+mod energy;
 mod fs;
 mod index;
 mod mount;
@@ -12,6 +13,8 @@ mod speed;
 pub use blocks::{BlockGroup, BlocksRecord, LifeRecord, LifetimeRecord, Sample, Wear};
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
 pub use device::{device_record, DeviceRecord};
+pub(crate) use energy::Powers;
+pub use energy::{BufferEnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use mount::{MountRecord, MountShare};
@@ -84,6 +87,8 @@ pub struct Record {
     pub throughput: Option<Throughput>,
     /// Energy of the flash, J; null where the profile states none.
     pub energy_j: Option<EnergyRecord>,
+    /// Energy of flash, buffer and NVRAM together, J; null where none of them states one.
+    pub energy_all_j: Option<WholeEnergyRecord>,
     /// Memory that firmware would need, bytes.
     pub ram: RamRecord,
     /// P/E cycles of the blocks at the end, preconditioning included.

@@ -6,6 +6,7 @@ use crate::control::{Control, Phase};
 use crate::engine::{assert_conservation, BufferCounts, Engine, NvramState};
 use crate::error::{ConfigError, LabError};
 use crate::files;
+use crate::fitted::fitted;
 use crate::keys;
 use crate::latency::LatencyMeter;
 use crate::memory::refuse_too_large;
@@ -15,8 +16,8 @@ use crate::oplog::OpLog;
 use crate::precondition::{Preconditioned, Preconditioning};
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
-    MatrixRow, Merges, MountRecord, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason, Stopped,
-    Throughput, Wear,
+    MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, StopReason,
+    Stopped, Throughput, Wear, WholeEnergyRecord,
 };
 use crate::series::sample;
 use crate::source::Source;
@@ -88,7 +89,9 @@ fn carry_out(
     let begun = state.as_ref().map_or_else(Begun::default, State::begun);
     let start = state.map_or(Start::Erased, State::start);
     control.enter(Phase::Opening, 0, 0);
-    let record = with_engine(experiment, &sizing, log.as_ref(), start, |engine| {
+    let fitted = fitted(experiment, &sizing, base, control)?;
+    control.enter(Phase::Opening, 0, 0);
+    let record = with_engine(fitted.as_ref().unwrap_or(experiment), &sizing, log.as_ref(), start, |engine| {
         Run { log: log.as_ref(), begun, ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
     control.enter(Phase::Done, 0, 0);
@@ -353,7 +356,7 @@ impl<'a> Run<'a> {
                 let (piece, rest) = left.split_at(piece_length(left));
                 worn_out = self.submit(piece, &mut clock, &mut done)?;
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
-                if recorded && self.keeps_time() {
+                if recorded {
                     meter.add_pace(&done);
                 }
                 left = rest;
@@ -394,17 +397,23 @@ impl<'a> Run<'a> {
         let device = &self.experiment.device;
         let endurance = device.profile.rules.endurance;
         let buffers = end.buffer.zip(start.buffer);
-        let buffer =
-            buffers.map(|(end, start)| BufferRecord::between(&start, &end, &self.sizing.geometry, &device.profile));
+        let chip = (&self.sizing.geometry, &device.profile);
+        let powers = self.powers(time, &meter);
+        let buffer = buffers.map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
+        let energy_j = EnergyRecord::of(&device.profile, &total);
+        let nvram = end.nvram_since(start);
         let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads
             + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let mut notices = self.experiment.notices.clone();
         notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
+        let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
+        let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
         notices.extend(nothing_erased(self.experiment, &host, &flash, facts.physical_bytes));
         notices.extend(endurance_without_effect(self.experiment, wear.max));
         notices.extend(buffer.as_ref().and_then(degenerate_placement));
-        notices.extend(meter.pace.and_then(|pace| fell_behind(&pace, host.requests)));
+        let pace = meter.pace.filter(|_| self.keeps_time());
+        notices.extend(pace.and_then(|pace| fell_behind(&pace, host.requests)));
         Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -424,7 +433,7 @@ impl<'a> Run<'a> {
             buffer,
             index: None,
             fs: None,
-            nvram: end.nvram_since(start),
+            nvram,
             precondition,
             mount,
             remount: None,
@@ -432,7 +441,8 @@ impl<'a> Run<'a> {
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
             throughput: time.map(|time| throughput(&host, time)),
-            energy_j: EnergyRecord::of(&device.profile, &total),
+            energy_j,
+            energy_all_j,
             ram: ram_record(ram),
             wear,
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
@@ -443,6 +453,15 @@ impl<'a> Run<'a> {
             speed: Speed::default(),
             notices,
         }
+    }
+
+    /// How large the memories of the buffer are, and how long they are powered, where the experiment says what they take.
+    fn powers(&self, run: Option<Time>, meter: &Meter) -> Option<Powers<'_>> {
+        let bytes = self.experiment.buffer.as_ref()?.nominal_bytes();
+        let memory = self.experiment.memory.as_ref()?;
+        let trace_us = meter.pace.map(|pace| us(pace.last - pace.first));
+        let page_bytes = self.sizing.geometry.page_bytes().into();
+        Some(Powers { memory, bytes, page_bytes, run_us: run.map(us), trace_us })
     }
 
     /// What became of log blocks since `start`, where the FTL keeps that.

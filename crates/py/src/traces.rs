@@ -1,7 +1,7 @@
 //! What can be done with a trace besides playing it.
 
 use crate::errors::{caught, raised};
-use nandlab_lab::traces::{self, InfoOptions, Part};
+use nandlab_lab::traces::{self, InfoOptions, Part, ProfileOptions};
 use nandlab_lab::LabError;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -32,6 +32,26 @@ pub(crate) fn trace_info(
         let config = traces::options(path, &sets)?;
         let watch = |records| tell(callback.as_ref(), records);
         traces::info(&config, Path::new(""), InfoOptions { page_bytes, pictures }, &watch)
+    };
+    let result = py.detach(|| caught(work));
+    done(py, result)
+}
+
+/// How WAP-LRU would see the trace at `path`, as JSON; `how` is a JSON object of options.
+#[pyfunction]
+#[pyo3(signature = (path, sets, how, callback=None))]
+#[allow(clippy::needless_pass_by_value)] // what Python hands over
+pub(crate) fn trace_profile(
+    py: Python<'_>,
+    path: &str,
+    sets: Vec<String>,
+    how: &str,
+    callback: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let work = || {
+        let config = traces::options(path, &sets)?;
+        let watch = |records| tell(callback.as_ref(), records);
+        traces::profile(&config, Path::new(""), &ProfileOptions::from_json(how)?, &watch)
     };
     let result = py.detach(|| caught(work));
     done(py, result)

@@ -28,6 +28,7 @@ COMMANDS = (
     "reproduce",
     "choose",
     "trace",
+    "profile",
     "list",
     "check",
     "bench",

@@ -10,7 +10,17 @@ import click
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, print_table
 
-KINDS = ("ftls", "indexes", "buffers", "file-systems", "workloads", "traces", "devices", "victims")
+KINDS = (
+    "ftls",
+    "indexes",
+    "buffers",
+    "file-systems",
+    "workloads",
+    "traces",
+    "devices",
+    "memories",
+    "victims",
+)
 
 
 def _kind(_ctx: click.Context, _parameter: click.Parameter, kind: str | None) -> str | None:
@@ -30,7 +40,7 @@ def _kind(_ctx: click.Context, _parameter: click.Parameter, kind: str | None) ->
 def command(kind: str | None, name: str | None, as_json: bool) -> None:
     """List what there is of a KIND, or of all; with NAME, all there is to say about one of them.
 
-    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices or victims.
+    KIND is ftls, indexes, buffers, file-systems, workloads, traces, devices, memories or victims.
     """
     from nandlab.listing import lists
 

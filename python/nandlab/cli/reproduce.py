@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
+from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
@@ -42,14 +44,22 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     callback=_bundle,
     help="Keep everything: the paper's file, experiments, records, figures and the report.",
 )
+@click.option(
+    "--traces",
+    metavar="DIR",
+    envvar="NANDLAB_TRACES",
+    type=click.Path(exists=True, file_okay=False),
+    help="Play recorded traces in place of generators where DIR has them; docs/reproduce.md names the files.",
+)
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
 @json_option
-def command(  # noqa: PLR0913 - one for each option
+def command(  # noqa: C901, PLR0913 - one for each option
     paper: str | None,
     full: bool,
     seeds: int | None,
     report: str | None,
     bundle: str | None,
+    traces: str | None,
     jobs: int | None,
     as_json: bool,
 ) -> int:
@@ -69,6 +79,8 @@ def command(  # noqa: PLR0913 - one for each option
     own = [Path(paper)] if paper is not None and paper.endswith(".toml") else []
     refuse_overwriting({"--report": report, "--bundle": bundle}, own)
     papers = [load(name) for name in ([paper] if paper is not None else bundled())]
+    if traces is not None:
+        papers = [_with_traces(one, Path(traces)) for one in papers]
     found = _measured(papers, seeds, full, jobs)
     if as_json:
         documents = [each.to_dict() for each in found]
@@ -94,6 +106,23 @@ def command(  # noqa: PLR0913 - one for each option
     if mistakes:
         return WRONG_INPUT
     return DONE if len(found) == len(papers) and all(one.complete for one in found) else FAILED
+
+
+def _with_traces(paper: Paper, folder: Path) -> Paper:
+    """The paper with the traces of a folder.
+
+    One that plays none stays as it is, and so does each where it is the environment that names the folder,
+    and that has none of them.
+    """
+    named = click.get_current_context().get_parameter_source("traces")
+    if not paper.traces:
+        return paper
+    try:
+        return paper.with_traces(folder)
+    except NandlabError:
+        if named is ParameterSource.COMMANDLINE:
+            raise
+        return paper
 
 
 def _measured(papers: list[Paper], seeds: int | None, full: bool, jobs: int | None) -> list[Reproduction]:
@@ -125,6 +154,10 @@ def _print(found: Reproduction) -> None:
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
+    for part, path in paper.played:
+        click.echo(f"{part}: {path}")
+    if paper.played:
+        click.echo()
     print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
     for claim in found.claims:
         if claim.is_explained:

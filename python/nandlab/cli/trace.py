@@ -26,7 +26,7 @@ def command() -> None:
     """
 
 
-def _options(given: dict[str, Any]) -> list[str]:
+def options_of(given: dict[str, Any]) -> list[str]:
     """The options of a trace among those of a command, as overrides."""
     options = [
         f"{name}={given[name]}" for name in ("format", "action", "on_error") if given[name] is not None
@@ -38,7 +38,7 @@ def _options(given: dict[str, Any]) -> list[str]:
     return options + list(given["sets"])
 
 
-def _reads_a_trace(function: Callable[..., None]) -> Callable[..., None]:
+def reads_a_trace(function: Callable[..., None]) -> Callable[..., None]:
     """The argument and the options of every command that reads a trace."""
     for option in (
         json_option,
@@ -59,7 +59,8 @@ def _reads_a_trace(function: Callable[..., None]) -> Callable[..., None]:
     return function
 
 
-def _page_bytes(_ctx: click.Context, _parameter: click.Parameter, text: str) -> int:
+def page_bytes_of(_ctx: click.Context, _parameter: click.Parameter, text: str) -> int:
+    """A size such as 16KiB in bytes."""
     found = SIZE.fullmatch(text.strip())
     if found is None:
         raise click.BadParameter(f"{text!r} is no size such as 4096 or 16KiB")
@@ -67,8 +68,8 @@ def _page_bytes(_ctx: click.Context, _parameter: click.Parameter, text: str) -> 
 
 
 @command.command("info")
-@_reads_a_trace
-@click.option("--page-bytes", metavar="SIZE", default="4096", show_default=True, callback=_page_bytes)
+@reads_a_trace
+@click.option("--page-bytes", metavar="SIZE", default="4096", show_default=True, callback=page_bytes_of)
 @click.option(
     "--plots", metavar="DIR", type=click.Path(file_okay=False), help="Draw pictures (SVG) into DIR."
 )
@@ -80,7 +81,7 @@ def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: 
         from nandlab.report.theme import require_vl_convert
 
         require_vl_convert()
-    options = _options(given)
+    options = options_of(given)
     found = interruptible(lambda: trace_file.info(file, options, page_bytes, pictures=plots is not None))
     drawn = _draw(found, plots) if plots is not None else []
     if as_json:
@@ -178,13 +179,13 @@ QUANTILES = ("mean", "min", "p10", "p50", "p90", "p99", "max")
 
 
 @command.command("head")
-@_reads_a_trace
+@reads_a_trace
 @click.option("-n", "--count", type=click.IntRange(1, 100_000), default=10, show_default=True)
 def head(as_json: bool, count: int, file: str, **given: Any) -> None:  # noqa: ANN401 - options
     """Print the first requests of FILE as they were read."""
     from nandlab import trace_file
 
-    found = trace_file.head(file, _options(given), {"count": count})
+    found = trace_file.head(file, options_of(given), {"count": count})
     if as_json:
         print_json(found)
         return
@@ -212,7 +213,7 @@ def _write(
 ) -> None:  # noqa: PLR0913 - what two commands share
     from nandlab import trace_file, units
 
-    options = _options(given)
+    options = options_of(given)
     done = interruptible(
         lambda: trace_file.convert(file, output, to, options, part, beside=lambda path: unfinished.add(path))
     )
@@ -227,7 +228,7 @@ def _write(
 
 
 @command.command("convert")
-@_reads_a_trace
+@reads_a_trace
 @_writes_a_trace
 def convert(as_json: bool, output: str, to: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
     """Write FILE as OUTPUT: .nltr (native), .csv or .iolog (fio version 3), packed with .gz after it."""
@@ -235,7 +236,7 @@ def convert(as_json: bool, output: str, to: str | None, file: str, **given: Any)
 
 
 @command.command("slice")
-@_reads_a_trace
+@reads_a_trace
 @_writes_a_trace
 @click.option("--skip", type=click.IntRange(0), default=0, help="Requests left out at the start.")
 @click.option("-n", "--count", type=click.IntRange(1), help="Requests at most.")

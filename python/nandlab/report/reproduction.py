@@ -13,7 +13,7 @@ from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.op_figures import OpFigure
-from nandlab.reproduce.paper import TRUE_UNITS, Figure
+from nandlab.reproduce.paper import TRUE_UNITS, Figure, Paper
 from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows, texts
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short
@@ -51,7 +51,7 @@ def _paper(found: Reproduction) -> list[str]:
         "there are too few seeds. The table says which."
     )
     return [
-        html.section(paper.title, html.paragraph(paper.source), _tiles(found)),
+        html.section(paper.title, html.paragraph(paper.source), *_played(paper), _tiles(found)),
         html.paragraph(words, "warning") if missing else "",
         html.section("Claims", _claims(found), note=_readings(found)),
         html.section(
@@ -73,6 +73,11 @@ def _paper(found: Reproduction) -> list[str]:
         ),
         html.section("The experiments", *_experiments(found), note="Each runs alone with `nandlab run`."),
     ]
+
+
+def _played(paper: Paper) -> list[str]:
+    """Which recorded traces took the place of generators."""
+    return [html.paragraph(f"{part}: {path.rsplit('/', 1)[-1]}") for part, path in paper.played]
 
 
 def _tiles(found: Reproduction) -> str:

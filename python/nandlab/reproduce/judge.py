@@ -97,6 +97,15 @@ def _read(claim: Claim, key: str, read: Callable[[], T]) -> T:
         raise claim.table.error(key, str(error)) from None
 
 
+def _has_value(formula: Formula, records: Records) -> bool:
+    """Whether a formula has a value with what was measured."""
+    try:
+        records.mean(formula)
+    except FormulaError:
+        return False
+    return True
+
+
 def _judge(claim: Claim, records: Records) -> Judged:
     def mean(key: str, formula: Formula | None) -> float | None:
         return None if formula is None else _read(claim, key, lambda: records.mean(formula))
@@ -104,10 +113,14 @@ def _judge(claim: Claim, records: Records) -> Judged:
     def held_by(key: str, conditions: Sequence[Condition], judge: Judge = check) -> list[Held]:
         return _read(claim, key, lambda: [judge(each, records.sides(each)) for each in conditions])
 
+    idle = [each for each in held_by("exercised", claim.exercised, check_every) if not each.holds]
+    if idle and claim.measured is not None and not _has_value(claim.measured, records):
+        # A ratio of nothing to nothing, since the mechanism did not run.
+        words = f"{_said(idle)}: it takes {claim.to_exercise}"
+        return Judged(claim, None, [], None, [], "not_exercised", words)
     measured, true_units = mean("measured", claim.measured), mean("true_units", claim.true_units)
     held, true_held = held_by("holds", claim.holds), held_by("true_units", claim.true_holds)
     also = held_by("also", claim.also, check_every)
-    idle = [each for each in held_by("exercised", claim.exercised, check_every) if not each.holds]
     verdict: Word | None
     if claim.kind == "not_reproducible":
         verdict, parts = "not_reproducible", [_words(claim, records, True)]

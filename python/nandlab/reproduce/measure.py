@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab._native import ConfigError
@@ -60,7 +60,7 @@ def reproduce(
         ConfigError: An experiment cannot be run as it is written.
 
     """
-    paper = paper.in_full() if full else paper
+    paper = _there(paper.in_full() if full else paper)
     records = Records(paper, seeds or (paper.full_seeds if full else paper.seeds), full)
     wanted = list(_wanted(records))
     for key, (_, run) in wanted:
@@ -120,6 +120,15 @@ def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) ->
         named.file, named.line, named.key = paper.file, line, error.key
         raise named from None
     return experiment
+
+
+def _there(paper: Paper) -> Paper:
+    """The paper without rows of tables that play a trace which there is not, and without empty tables."""
+    grids = [
+        replace(grid, rows=tuple(row for row in grid.rows if not paper.is_absent(row)))
+        for grid in paper.grids
+    ]
+    return replace(paper, grids=tuple(grid for grid in grids if grid.rows))
 
 
 def _named(error: ConfigError, place: str) -> ConfigError:

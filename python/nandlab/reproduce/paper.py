@@ -19,6 +19,7 @@ from nandlab.reproduce.grid import Grid, parse_grid
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
+from nandlab.reproduce.traces import Recorded, parse_traces
 from nandlab.reproduce.verdict import Kind
 from nandlab.reproduce.words import Why, parse_why
 
@@ -156,6 +157,15 @@ class Paper:
     top: Table | None = field(default=None, repr=False, compare=False)
     """The file."""
 
+    traces: tuple[Recorded, ...] = ()
+    """Recorded traces that parts play where a folder has them."""
+
+    absent: tuple[str, ...] = ()
+    """Parts that are a trace alone, which nobody has given: tables leave out their rows."""
+
+    played: tuple[tuple[str, str], ...] = ()
+    """Parts that play a recorded trace, and its path."""
+
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
         """The figures of single runs."""
@@ -164,6 +174,40 @@ class Paper:
     def has_one_course(self, run: str) -> bool:
         """Whether no seed changes a run."""
         return any(part in self.same_for_all_seeds for part in run.split("."))
+
+    def with_traces(self, folder: Path) -> Paper:
+        """The paper with every recorded trace that `folder` has, on the devices of a full run.
+
+        Raises:
+            ConfigError: It has none of them.
+
+        """
+        found = [(each, path) for each in self.traces if (path := each.found(folder)) is not None]
+        if not found:
+            wanted = ", ".join(name for each in self.traces for name in each.files)
+            raise ConfigError(
+                f"{folder}: there is none of the traces of {self.name}: {wanted or 'it has none'}"
+            )
+        # The addresses of a recorded trace are those of a whole device.
+        devices = {
+            key: {"device": tree["device"]} for key, tree in self.full_parts.items() if "device" in tree
+        }
+        parts = merged(self.parts, devices)
+        for each, path in found:
+            parts[each.part] = {**parts[each.part], "workload": each.workload(path)}
+        there = tuple(each.part for each, _ in found)
+        return replace(
+            self,
+            parts=parts,
+            full_parts={key: tree for key, tree in self.full_parts.items() if key not in there},
+            absent=tuple(part for part in self.absent if part not in there),
+            same_for_all_seeds=(*self.same_for_all_seeds, *there),
+            played=tuple((each.part, path) for each, path in found),
+        )
+
+    def is_absent(self, run: str) -> bool:
+        """Whether a run plays a trace that there is not."""
+        return any(part in self.absent for part in run.split("."))
 
     def in_full(self) -> Paper:
         """The paper as a full run takes it."""
@@ -271,6 +315,8 @@ def parse(text: str, name: str, source: str) -> Paper:
     full, measures, readings = top.table("full"), top.table("measures"), top.table("readings")
     parts = top.table("parts")
     full_parts = _full_parts(full.table("parts"), parts)
+    traces = parse_traces(top.table("traces"))
+    alone = tuple(each.part for each in traces if not parts.has(each.part))
     seeds = top.whole("seeds", 5)
     paper = Paper(
         name=name,
@@ -281,7 +327,10 @@ def parse(text: str, name: str, source: str) -> Paper:
         seeds=seeds,
         full_seeds=full.whole("seeds", seeds),
         template=top.plain("template"),
-        parts={key: parts.plain(key) for key in parts.keys()},  # noqa: SIM118 - a Table is no dictionary
+        parts={
+            **{part: {} for part in alone},
+            **{key: parts.plain(key) for key in parts.keys()},  # noqa: SIM118 - a Table is no dictionary
+        },
         measures={
             key: measures.read(key, measures.text(key), parse_formula)
             for key in measures.keys()  # noqa: SIM118
@@ -296,6 +345,8 @@ def parse(text: str, name: str, source: str) -> Paper:
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
         full_parts=full_parts,
         top=top,
+        traces=traces,
+        absent=alone,
     )
     tables = top.tables("claims")
     claims = tuple(_claim(table, paper) for table in tables)
@@ -398,6 +449,16 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
     ):
         for name in names:
             table.read(key, name, paper.split)
+    _check_given(table, claim, paper)
+
+
+def _check_given(table: Table, claim: Claim, paper: Paper) -> None:
+    """Refuses a claim that rests on a trace which few have."""
+    for name in claim.names:
+        if paper.is_absent(paper.split(name)[0]):
+            raise table.error(
+                "measured", f"{name} plays a trace that few have: no claim can rest on it alone"
+            )
 
 
 def _check_comparisons(table: Table, claim: Claim) -> None:

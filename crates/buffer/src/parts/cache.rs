@@ -258,7 +258,7 @@ impl<P: Policy> Buffer for Cached<P> {
         }
         pages.has_bytes |= !matches!(data, Payload::None);
         let mut io = Io::new(pages, devices.below, devices.nvram, request.time);
-        let before = io.nvram_ns();
+        let before = io.memory_ns();
         match (request.op, data) {
             (Op::Write, Payload::Write(bytes)) => Self::write(policy, &mut io, request, Some(bytes)),
             (Op::Write, _) => Self::write(policy, &mut io, request, None),
@@ -271,7 +271,11 @@ impl<P: Policy> Buffer for Cached<P> {
     }
 
     fn counts(&self) -> Counts {
-        self.pages.counts
+        Counts { header_words: self.pages.places.stored_words, ..self.pages.counts }
+    }
+
+    fn set_dram_times(&mut self, read_ns: f64, write_ns: f64) {
+        self.pages.dram_ns = (read_ns, write_ns);
     }
 
     fn ram(&self) -> RamUse {

@@ -44,17 +44,19 @@ impl<'a> Io<'a> {
         Self { pages, below, nvram, ready: time, done: time }
     }
 
-    /// When everything has ended that was asked of the device below and, from `nvram_ns` on, of NVRAM.
-    pub(super) fn done(&self, nvram_ns: Time) -> Time {
-        self.done + self.nvram_ns() - nvram_ns
+    /// When everything has ended that was asked of the device below and, from `memory_ns` on, of DRAM and NVRAM.
+    pub(super) fn done(&self, memory_ns: Time) -> Time {
+        self.done + self.memory_ns() - memory_ns
     }
 
-    /// Time of all accesses to NVRAM.
-    pub(super) fn nvram_ns(&self) -> Time {
+    /// Time of all accesses to DRAM and NVRAM.
+    pub(super) fn memory_ns(&self) -> Time {
+        let (dram, (read_ns, write_ns)) = (&self.pages.counts.dram, self.pages.dram_ns);
+        let dram_ns = (dram.reads as f64 * read_ns + dram.writes as f64 * write_ns).round() as Time;
         if self.nvram.bytes() == 0 {
-            return 0;
+            return dram_ns;
         }
-        self.nvram.usage().time_ns
+        dram_ns + self.nvram.usage().time_ns
     }
 
     /// The pages that the device below has.

@@ -58,6 +58,8 @@ pub(crate) struct Pages {
     pub(super) unflushed: Vec<Slot>,
     pub(super) places: Places,
     pub(crate) counts: Counts,
+    /// Time of a read and of a write of a page in DRAM, in ns.
+    pub(super) dram_ns: (f64, f64),
 }
 
 impl Pages {
@@ -85,6 +87,7 @@ impl Pages {
             unflushed: Vec::new(),
             places,
             counts: Counts::default(),
+            dram_ns: (0.0, 0.0),
         };
         let mut slots = Vec::new();
         for (Header { lpn, origin, dirty, .. }, place) in found {

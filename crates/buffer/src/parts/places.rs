@@ -54,6 +54,8 @@ pub(crate) struct Places {
     /// Places from this one on were never used.
     unused: u32,
     next_sequence: u64,
+    /// Words of headers that were stored since the mount.
+    pub(super) stored_words: u64,
 }
 
 impl Places {
@@ -79,7 +81,7 @@ impl Places {
         found: &mut Vec<(Header, u32)>,
     ) -> Result<Self, MountError> {
         let places = if pages == 0 { 0 } else { pages + SPARE };
-        let mut this = Self { page_bytes, places, free: Vec::new(), unused: 0, next_sequence: 1 };
+        let mut this = Self { page_bytes, places, free: Vec::new(), unused: 0, next_sequence: 1, stored_words: 0 };
         if pages == 0 {
             return Ok(this);
         }
@@ -184,6 +186,7 @@ impl Places {
         for (bytes, word) in bytes.chunks_exact_mut(8).zip(words) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
+        self.stored_words += HEADER_BYTES / WORD_BYTES;
         let at = self.header(place);
         nvram.write(at, &bytes)?;
         nvram.store(at + VALID, checksum(words).to_le_bytes())
@@ -192,6 +195,7 @@ impl Places {
     /// Says that `place` holds nothing that must survive.
     #[inline]
     pub(crate) fn clear(&mut self, nvram: &mut dyn Nvm, place: u32) -> Result<(), PowerLost> {
+        self.stored_words += 1;
         nvram.store(self.header(place) + VALID, [0; 8])
     }
 }

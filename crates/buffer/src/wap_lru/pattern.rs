@@ -1,32 +1,40 @@
 //! The 2OS table of WAP-LRU: what the requests of an interval were, and where the next ones go.
 
+use super::profile::{Interval, Look, Profiler, Thresholds};
 use super::Config;
 use crate::{Memory, MountError, Placement};
 use nandlab_block::{Op, Request};
 use nandlab_nand::Geometry;
+use std::collections::VecDeque;
 
-/// Thresholds of Table 4 of the paper: those of the state, of reads and of writes.
+/// Where thresholds come from: Table 4 of the paper (those of the state, of reads and of writes), or the requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Preset {
-    /// 125, 512 and 600.
+pub enum Source {
+    /// Table 4: 125, 512 and 600.
     Financial,
-    /// 160, 271 and 38.
-    Online,
-    /// 211, 700 and 2500.
+    /// Table 4, the trace `online`: 160, 271 and 38.
+    FiuOnline,
+    /// Table 4: 211, 700 and 2500.
     WebVm,
-    /// 230, 2500 and 3500.
+    /// Table 4: 230, 2500 and 3500.
     Webmail,
+    /// The paper's recipe over the whole workload, looked at before the run.
+    Auto,
+    /// The same recipe over the last intervals, in whole, for sizes alone, or not at all: whichever flushes least.
+    Online,
 }
 
-impl Preset {
-    fn thresholds(self) -> [f64; 3] {
-        match self {
-            Self::Financial => [125.0, 512.0, 600.0],
-            Self::Online => [160.0, 271.0, 38.0],
+impl Source {
+    /// What stands before anything was seen.
+    fn first(self) -> Thresholds {
+        let [t_state, t_read, t_write] = match self {
+            Self::Financial | Self::Auto | Self::Online => [125.0, 512.0, 600.0],
+            Self::FiuOnline => [160.0, 271.0, 38.0],
             Self::WebVm => [211.0, 700.0, 2500.0],
             Self::Webmail => [230.0, 2500.0, 3500.0],
-        }
+        };
+        Thresholds { t_state, t_read, t_write }
     }
 }
 
@@ -52,80 +60,29 @@ pub enum SizeUnit {
     Run,
 }
 
-/// The table, and the state that follows from the last one.
+/// Sizes of requests, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Pattern {
-    interval: u32,
-    t_state: f64,
-    t_read: f64,
-    t_write: f64,
-    frequency: Frequency,
+pub(super) struct Sizes {
     unit: SizeUnit,
     sectors_per_page: u64,
-    is_write_intensive: bool,
-    /// Requests of the interval so far.
-    requests: u32,
-    /// Sizes of its writes.
-    written: u64,
-    runs: u32,
-    switches: u32,
-    /// Whether the request before was a write; `None` at the start of an interval.
-    last: Option<bool>,
     /// The sequential run that the request before ended: its kind, the sector behind it, and its pages.
     run: (bool, u64, u64),
-    placement: Placement,
 }
 
-impl Pattern {
-    pub(super) fn new(config: &Config, geometry: &Geometry) -> Result<Self, MountError> {
-        let [state, read, write] = config.thresholds.thresholds();
-        let given = |key: &str, number: Option<f64>, preset: f64| match number.unwrap_or(preset) {
-            number if number >= 0.0 => Ok(number),
-            wrong => Err(MountError::Config(format!("buffer.wap_lru.{key} = {wrong} is not a number from 0 on"))),
-        };
-        if config.interval == 0 {
-            return Err(MountError::Config("buffer.wap_lru.interval = 0: an interval has 1 request at least".into()));
-        }
-        Ok(Self {
-            interval: config.interval,
-            t_state: given("t_state", config.t_state, state)?,
-            t_read: given("t_read", config.t_read, read)?,
-            t_write: given("t_write", config.t_write, write)?,
-            frequency: config.fw,
-            unit: config.size_unit,
-            sectors_per_page: geometry.sectors_per_page().into(),
-            is_write_intensive: false,
-            requests: 0,
-            written: 0,
-            runs: 0,
-            switches: 0,
-            last: None,
-            run: (false, u64::MAX, 0),
-            placement: Placement::default(),
-        })
+impl Sizes {
+    pub(super) fn new(unit: SizeUnit, sectors_per_page: u64) -> Self {
+        Self { unit, sectors_per_page, run: (false, u64::MAX, 0) }
     }
 
-    pub(super) fn placement(&self) -> Placement {
-        self.placement
-    }
-
-    /// Takes the next request into the table; where its pages go.
+    /// The size by which a request is placed, and what it adds to what is written in the interval.
     #[inline]
-    pub(super) fn place(&mut self, request: &Request) -> Memory {
-        let is_write = request.op == Op::Write;
+    pub(super) fn of(&mut self, request: &Request, is_write: bool) -> (u64, u64) {
         let pages = request.end().div_ceil(self.sectors_per_page) - request.sector / self.sectors_per_page;
-        let size = match self.unit {
-            SizeUnit::Page => pages,
-            SizeUnit::Sector => request.sectors.into(),
-            SizeUnit::Run => self.length_of_run(request, is_write, pages),
-        };
-        let memory = self.decide(is_write, size);
-        match memory {
-            Memory::Dram => self.placement.dram_requests += 1,
-            Memory::Nvram => self.placement.nvram_requests += 1,
+        match self.unit {
+            SizeUnit::Page => (pages, pages),
+            SizeUnit::Sector => (request.sectors.into(), request.sectors.into()),
+            SizeUnit::Run => (self.length_of_run(request, is_write, pages), pages),
         }
-        self.note(is_write, if self.unit == SizeUnit::Run { pages } else { size });
-        memory
     }
 
     fn length_of_run(&mut self, request: &Request, is_write: bool, pages: u64) -> u64 {
@@ -134,12 +91,283 @@ impl Pattern {
         self.run = (is_write, request.end(), if continues { before + pages } else { pages });
         self.run.2
     }
+}
+
+/// The requests of an interval so far.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    interval: u32,
+    frequency: Frequency,
+    requests: u32,
+    /// Sizes of its writes.
+    written: u64,
+    runs: u32,
+    switches: u32,
+    /// Whether the request before was a write; `None` at the start of an interval.
+    last: Option<bool>,
+    longest: [u64; 2],
+}
+
+impl Tally {
+    pub(super) fn new(interval: u32, frequency: Frequency) -> Self {
+        Self { interval, frequency, requests: 0, written: 0, runs: 0, switches: 0, last: None, longest: [0; 2] }
+    }
+
+    /// Takes a request of a size that adds `pages` to what is written; the interval, where that was its last one.
+    #[inline]
+    pub(super) fn note(&mut self, is_write: bool, size: u64, pages: u64) -> Option<Interval> {
+        if is_write {
+            self.written += pages;
+            self.runs += u32::from(self.last != Some(true));
+        }
+        let longest = &mut self.longest[usize::from(is_write)];
+        *longest = size.max(*longest);
+        self.switches += u32::from(self.last.is_some_and(|last| last != is_write));
+        self.last = Some(is_write);
+        self.requests += 1;
+        if self.requests < self.interval {
+            return None;
+        }
+        self.end()
+    }
+
+    /// Ends the interval, unless it has no request.
+    pub(super) fn end(&mut self) -> Option<Interval> {
+        let whole = std::mem::replace(self, Self::new(self.interval, self.frequency));
+        if whole.requests == 0 {
+            return None;
+        }
+        let frequency = match self.frequency {
+            Frequency::Runs => whole.runs.max(1),
+            Frequency::Switches => 1 + whole.switches,
+        };
+        let [read, write] = whole.longest;
+        Some(Interval {
+            // An interval without writes is balanced, whatever the threshold.
+            w_eval: (whole.written > 0).then(|| whole.written as f64 / f64::from(frequency)),
+            longest_read: (read > 0).then_some(read),
+            longest_write: (write > 0).then_some(write),
+            written: whole.written,
+        })
+    }
+}
+
+/// A size that no request has, and a run that no interval has: with it all goes to DRAM first.
+const NEVER: f64 = u32::MAX as f64;
+
+/// What of the recipe is in force.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rule {
+    Nothing,
+    Sizes,
+    Whole,
+}
+
+const RULES: [Rule; 3] = [Rule::Nothing, Rule::Sizes, Rule::Whole];
+
+/// Intervals of a trial: what a buffer flushes in the first one is in part what came before.
+const TRIAL: u32 = 2;
+/// One trial of so many is of another rule than the best.
+const TRIALS_FOR_ANOTHER: usize = 8;
+
+/// Tries the rules in turn, and stays with the one under which least is flushed for what is written.
+#[derive(Clone, Debug)]
+struct Learner {
+    /// The last intervals, and how many are kept.
+    seen: VecDeque<Interval>,
+    window: usize,
+    rule: usize,
+    /// Blocks flushed for each page written, halved in weight with each trial; `None` before the first.
+    costs: [Option<f64>; RULES.len()],
+    /// Of this trial: intervals left, pages written, and blocks flushed before it.
+    left: u32,
+    written: u64,
+    flushed_before: u64,
+    trials: usize,
+}
+
+impl Learner {
+    fn new(window: u32) -> Self {
+        Self {
+            seen: VecDeque::new(),
+            window: window as usize,
+            rule: 0,
+            costs: [None; RULES.len()],
+            left: TRIAL,
+            written: 0,
+            flushed_before: 0,
+            trials: 0,
+        }
+    }
+
+    /// The thresholds after an interval; `flushed` are the blocks flushed so far.
+    fn learn(&mut self, interval: Interval, flushed: u64, before: Thresholds) -> Thresholds {
+        if self.seen.len() == self.window {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(interval);
+        self.written += interval.written;
+        self.left -= 1;
+        if self.left == 0 {
+            self.end_trial(flushed);
+        }
+        let found = Thresholds::of(self.seen.make_contiguous(), before);
+        match RULES[self.rule] {
+            Rule::Nothing => Thresholds { t_state: NEVER, t_read: NEVER, t_write: NEVER },
+            Rule::Sizes => Thresholds { t_state: NEVER, ..found },
+            Rule::Whole => found,
+        }
+    }
+
+    fn end_trial(&mut self, flushed: u64) {
+        if self.written > 0 {
+            let cost = (flushed - self.flushed_before) as f64 / self.written as f64;
+            let known = &mut self.costs[self.rule];
+            *known = Some(known.map_or(cost, |old| f64::midpoint(old, cost)));
+        }
+        self.trials += 1;
+        (self.left, self.written, self.flushed_before) = (TRIAL, 0, flushed);
+        let cost = |rule: &usize| self.costs[*rule].unwrap_or(-1.0);
+        let best = (0..RULES.len()).min_by(|a, b| cost(a).total_cmp(&cost(b))).expect("there are rules");
+        let turn = self.trials / TRIALS_FOR_ANOTHER;
+        let is_another = self.trials % TRIALS_FOR_ANOTHER == 0;
+        self.rule = if is_another { (best + 1 + turn % (RULES.len() - 1)) % RULES.len() } else { best };
+    }
+}
+
+/// The table, the state that follows from the last one, and the thresholds.
+#[derive(Clone, Debug)]
+pub(super) struct Pattern {
+    sizes: Sizes,
+    tally: Tally,
+    thresholds: Thresholds,
+    /// Where they are learnt.
+    learner: Option<Learner>,
+    is_write_intensive: bool,
+    placement: Placement,
+}
+
+/// Decides where requests go, and counts that.
+#[derive(Clone, Debug)]
+pub struct Decider(Pattern);
+
+impl Decider {
+    /// Takes the next read or write.
+    pub fn take(&mut self, request: &Request) {
+        self.0.place(request, 0);
+    }
+
+    /// What was decided so far.
+    pub fn placement(&self) -> Placement {
+        self.0.placement()
+    }
+}
+
+impl Config {
+    /// What looks at a workload before it is played, where the thresholds are to come from there.
+    pub(super) fn profiler_of(&self, geometry: &Geometry) -> Option<Profiler> {
+        let given = self.t_state.and(self.t_read).and(self.t_write);
+        (self.thresholds == Source::Auto && given.is_none())
+            .then(|| Profiler::new(self.look(geometry.sectors_per_page())))
+    }
+
+    /// What would be decided with fixed thresholds, without a buffer.
+    pub fn decider(&self, thresholds: Thresholds, sectors_per_page: u32) -> Decider {
+        Decider(Pattern::with(self.look(sectors_per_page), thresholds))
+    }
+
+    fn look(&self, sectors_per_page: u32) -> Look {
+        Look { interval: self.interval.max(1), fw: self.fw, size_unit: self.size_unit, sectors_per_page }
+    }
+
+    /// The same options with those thresholds that are not given.
+    pub(super) fn fixed_at(&self, found: Thresholds) -> Self {
+        Self {
+            t_state: self.t_state.or(Some(found.t_state)),
+            t_read: self.t_read.or(Some(found.t_read)),
+            t_write: self.t_write.or(Some(found.t_write)),
+            ..self.clone()
+        }
+    }
+}
+
+impl Pattern {
+    pub(super) fn new(config: &Config, geometry: &Geometry) -> Result<Self, MountError> {
+        let first = config.thresholds.first();
+        let given = |key: &str, number: Option<f64>, preset: f64| match number.unwrap_or(preset) {
+            number if number >= 0.0 => Ok(number),
+            wrong => Err(MountError::Config(format!("buffer.wap_lru.{key} = {wrong} is not a number from 0 on"))),
+        };
+        for (key, number, unit) in [("interval", config.interval, "request"), ("window", config.window, "interval")] {
+            if number == 0 {
+                let message = format!("buffer.wap_lru.{key} = 0: it has 1 {unit} at least");
+                return Err(MountError::Config(message));
+            }
+        }
+        let is_online = config.thresholds == Source::Online;
+        for (key, number) in [("t_state", config.t_state), ("t_read", config.t_read), ("t_write", config.t_write)] {
+            if is_online && number.is_some() {
+                let message =
+                    format!("buffer.wap_lru.{key} goes with fixed thresholds, and thresholds = \"online\" learns them");
+                return Err(MountError::Config(message));
+            }
+        }
+        if config.profiler_of(geometry).is_some() {
+            let message =
+                "buffer.wap_lru.thresholds = \"auto\" takes a look at the requests of the workload before they are \
+                           played: set t_state, t_read and t_write, or thresholds = \"online\"";
+            return Err(MountError::Config(message.to_owned()));
+        }
+        let thresholds = Thresholds {
+            t_state: given("t_state", config.t_state, first.t_state)?,
+            t_read: given("t_read", config.t_read, first.t_read)?,
+            t_write: given("t_write", config.t_write, first.t_write)?,
+        };
+        let learner = is_online.then(|| Learner::new(config.window));
+        let thresholds = match is_online {
+            true => Thresholds { t_state: NEVER, t_read: NEVER, t_write: NEVER },
+            false => thresholds,
+        };
+        Ok(Self { learner, ..Self::with(config.look(geometry.sectors_per_page()), thresholds) })
+    }
+
+    fn with(look: Look, thresholds: Thresholds) -> Self {
+        Self {
+            sizes: Sizes::new(look.size_unit, look.sectors_per_page.into()),
+            tally: Tally::new(look.interval, look.fw),
+            thresholds,
+            learner: None,
+            is_write_intensive: false,
+            placement: Placement::default(),
+        }
+    }
+
+    pub(super) fn placement(&self) -> Placement {
+        let Thresholds { t_state, t_read, t_write } = self.thresholds;
+        Placement { t_state, t_read, t_write, ..self.placement }
+    }
+
+    /// Takes the next request into the table; where its pages go. `flushed` are the blocks flushed so far.
+    #[inline]
+    pub(super) fn place(&mut self, request: &Request, flushed: u64) -> Memory {
+        let is_write = request.op == Op::Write;
+        let (size, pages) = self.sizes.of(request, is_write);
+        let memory = self.decide(is_write, size);
+        match memory {
+            Memory::Dram => self.placement.dram_requests += 1,
+            Memory::Nvram => self.placement.nvram_requests += 1,
+        }
+        if let Some(interval) = self.tally.note(is_write, size, pages) {
+            self.end(interval, flushed);
+        }
+        memory
+    }
 
     fn decide(&self, is_write: bool, size: u64) -> Memory {
         let to_dram = match (self.is_write_intensive, is_write) {
             (true, is_write) => is_write,
-            (false, true) => (size as f64) < self.t_write,
-            (false, false) => (size as f64) < self.t_read,
+            (false, true) => (size as f64) < self.thresholds.t_write,
+            (false, false) => (size as f64) < self.thresholds.t_read,
         };
         if to_dram {
             Memory::Dram
@@ -148,27 +376,14 @@ impl Pattern {
         }
     }
 
-    fn note(&mut self, is_write: bool, size: u64) {
-        if is_write {
-            self.written += size;
-            self.runs += u32::from(self.last != Some(true));
-        }
-        self.switches += u32::from(self.last.is_some_and(|last| last != is_write));
-        self.last = Some(is_write);
-        self.requests += 1;
-        if self.requests < self.interval {
-            return;
-        }
+    fn end(&mut self, interval: Interval, flushed: u64) {
         match self.is_write_intensive {
             false => self.placement.balanced_intervals += 1,
             true => self.placement.write_intensive_intervals += 1,
         }
-        let frequency = match self.frequency {
-            Frequency::Runs => self.runs.max(1),
-            Frequency::Switches => 1 + self.switches,
-        };
-        // An interval without writes is balanced, whatever the threshold.
-        self.is_write_intensive = self.written > 0 && self.written as f64 / f64::from(frequency) >= self.t_state;
-        (self.requests, self.written, self.runs, self.switches, self.last) = (0, 0, 0, 0, None);
+        if let Some(learner) = &mut self.learner {
+            self.thresholds = learner.learn(interval, flushed, self.thresholds);
+        }
+        self.is_write_intensive = interval.w_eval.is_some_and(|pages| pages >= self.thresholds.t_state);
     }
 }

@@ -4,6 +4,7 @@ use super::advice::Advice;
 use super::tree::{Format, Part, Tree};
 use super::typed::typed;
 use super::Experiment;
+use crate::bundled::Bundled;
 use crate::error::ConfigError;
 use crate::notices::{counts_endurance, ENDURANCE_COUNTS};
 use crate::profiles;
@@ -201,7 +202,8 @@ pub(super) fn serialize<S: Serializer>(device: &Device, serializer: S) -> Result
 
 /// The profile that `table` names, and the same with the overrides of `table`.
 fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<(Profile, Profile), ConfigError> {
-    let (text, source) = find(tree, &table.profile, base)?;
+    let named = Named { key: "device.profile", what: "profile", list: profiles::LIST };
+    let (text, source) = find(tree, &named, &table.profile, base)?;
     let own = Tree::parse(&text, Format::Toml, &source)?;
     // By itself first: what is wrong in the profile is an error of that file.
     let profile: Profile = typed(&own, "", &own.root)?;
@@ -227,24 +229,32 @@ fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<(Profile, Profi
     Ok((profile, typed(tree, "device", &merged)?))
 }
 
-/// The text of the profile `named` and the name for its errors.
-fn find(tree: &Tree, named: &str, base: &Path) -> Result<(String, String), ConfigError> {
-    let refuse = |message: String| Err(tree.error("device.profile", Part::Value, message));
-    if named.contains('/') || named.contains('\\') || named.ends_with(".toml") {
-        let path = base.join(named);
+/// Where profiles of a kind stand: the key that names one, what it is, and those that come with the program.
+pub(super) struct Named<'a> {
+    pub key: &'a str,
+    pub what: &'a str,
+    pub list: &'static [Bundled],
+}
+
+/// The text of the profile `name` and the name for its errors.
+pub(super) fn find(tree: &Tree, named: &Named<'_>, name: &str, base: &Path) -> Result<(String, String), ConfigError> {
+    let Named { key, what, list } = named;
+    let refuse = |message: String| Err(tree.error(key, Part::Value, message));
+    if name.contains('/') || name.contains('\\') || name.ends_with(".toml") {
+        let path = base.join(name);
         return match std::fs::read_to_string(&path) {
             Ok(text) => Ok((text, path.display().to_string())),
-            Err(error) => refuse(format!("device.profile: {}: {}", path.display(), unreadable(&error))),
+            Err(error) => refuse(format!("{key}: {}: {}", path.display(), unreadable(&error))),
         };
     }
-    if let Some(profile) = profiles::LIST.iter().find(|profile| profile.name == named) {
-        return Ok((profile.text.to_owned(), format!("profile {named}")));
+    if let Some(profile) = list.iter().find(|profile| profile.name == name) {
+        return Ok((profile.text.to_owned(), format!("{what} {name}")));
     }
-    let names: Vec<&str> = profiles::LIST.iter().map(|profile| profile.name).collect();
-    let hint = nearest(named, names.iter().copied());
+    let names: Vec<&str> = list.iter().map(|profile| profile.name).collect();
+    let hint = nearest(name, names.iter().copied());
     let hint = hint.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     let names = names.join(", ");
-    refuse(format!("device.profile: there is no profile `{named}`{hint} (known: {names}; or the path of a .toml file)"))
+    refuse(format!("{key}: there is no {what} `{name}`{hint} (known: {names}; or the path of a .toml file)"))
 }
 
 /// Why a file cannot be read, as a sentence.

@@ -8,11 +8,13 @@ mod advice;
 mod device;
 mod fs;
 mod index;
+mod memory;
 pub(crate) mod tree;
 mod typed;
 
 pub use device::{Device, Model, Sizing};
 pub(crate) use fs::key_and_message;
+pub use memory::{Memory, OneMemory, Powered};
 pub use tree::Format;
 
 use crate::error::{ConfigError, LabError};
@@ -48,6 +50,9 @@ pub struct Experiment {
     /// The write buffer over the FTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferConfig>,
+    /// What the memories of the buffer cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
     /// The flash translation layer; none below a file system on bare flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ftl: Option<FtlConfig>,
@@ -77,6 +82,7 @@ struct Table {
     index: Option<IndexConfig>,
     fs: Option<FsConfig>,
     buffer: Option<BufferConfig>,
+    memory: Option<memory::MemoryTable>,
     ftl: Option<FtlConfig>,
     device: Option<DeviceTable>,
 }
@@ -194,14 +200,20 @@ impl Experiment {
             (Over::Directory, None) => (Device::stand_in(&tree)?, Vec::new()),
             (_, device) => Device::from_table(&tree, device.unwrap_or_default(), base, over == Over::Flash)?,
         };
+        let host = table.host.unwrap_or_default();
+        let memory = table.memory.map(|memory| Memory::from_table(&tree, &memory, host.arrival, base)).transpose()?;
+        if memory.is_some() && table.buffer.is_none() {
+            notices.push("[memory] has no effect: there is no buffer whose memories it could describe".to_owned());
+        }
         let mut experiment = Self {
             seed: table.seed,
             workload: table.workload,
-            host: table.host.unwrap_or_default(),
+            host,
             precondition: table.precondition.unwrap_or_default(),
             index: table.index,
             fs: table.fs,
             buffer: table.buffer,
+            memory,
             ftl: table.ftl,
             device,
             notices: Vec::new(),
@@ -229,6 +241,14 @@ impl Experiment {
         }
         if let Some(buffer) = &experiment.buffer {
             let key = format!("buffer.{}", buffer.name());
+            if buffer.profiler(&sizing.geometry).is_some() && !matches!(experiment.workload.kind(), Kind::Requests(_)) {
+                let key = format!("{key}.thresholds");
+                let message = format!(
+                    "{key} = \"auto\" takes a look at the requests before they are played, and those of an index or a file \
+                     system are not known then: set t_state, t_read and t_write, or thresholds = \"online\""
+                );
+                return Err(tree.error(&key, Part::Value, message));
+            }
             buffer.check(&sizing.geometry).map_err(|message| tree.error(&key, Part::Key, message))?;
             notices.extend(buffer.notices(&sizing.geometry));
         }

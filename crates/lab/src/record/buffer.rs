@@ -1,5 +1,6 @@
 //! What a buffer did.
 
+use super::energy::{BufferEnergyRecord, Powers};
 use crate::engine::BufferCounts;
 use nandlab_buffer::{Accesses, Counts, Placement};
 use nandlab_nand::nvm::NvmUsage;
@@ -40,6 +41,8 @@ pub struct BufferRecord {
     pub saving_max: SavingRecord,
     /// The same at the end.
     pub saving_at_end: SavingRecord,
+    /// Energy of its memories, J; null where `[memory]` states none.
+    pub energy_j: Option<BufferEnergyRecord>,
     /// What a policy that looks at patterns decided; null for the others.
     pub placement: Option<PlacementRecord>,
 }
@@ -105,6 +108,12 @@ pub struct PlacementRecord {
     pub write_intensive_share: Option<f64>,
     /// Share of the requests placed in NVRAM; null where there is none.
     pub nvram_share: Option<f64>,
+    /// Pages written in a row, on the mean, from which an interval is write-intensive; at the end, where it is learned.
+    pub t_state: f64,
+    /// Size from which reads go to NVRAM while balanced.
+    pub t_read: f64,
+    /// Size from which writes do.
+    pub t_write: f64,
     /// Whether one state, or one place, has less than 1 %: the thresholds do not fit the workload.
     pub degenerate: bool,
 }
@@ -113,8 +122,8 @@ pub struct PlacementRecord {
 const DEGENERATE: f64 = 0.01;
 
 impl PlacementRecord {
-    fn of(placement: &Placement) -> Self {
-        let Placement { balanced_intervals, write_intensive_intervals, dram_requests, nvram_requests } = *placement;
+    pub(crate) fn of(placement: &Placement) -> Self {
+        let Placement { balanced_intervals, write_intensive_intervals, dram_requests, nvram_requests, .. } = *placement;
         let share = |part: u64, other: u64| (part + other > 0).then(|| part as f64 / (part + other) as f64);
         let write_intensive_share = share(write_intensive_intervals, balanced_intervals);
         let nvram_share = share(nvram_requests, dram_requests);
@@ -127,6 +136,9 @@ impl PlacementRecord {
             nvram_requests,
             write_intensive_share,
             nvram_share,
+            t_state: placement.t_state,
+            t_read: placement.t_read,
+            t_write: placement.t_write,
             degenerate: is_degenerate(write_intensive_share) || is_degenerate(nvram_share),
         }
     }
@@ -140,7 +152,13 @@ impl MemoryRecord {
 
 impl BufferRecord {
     /// What was done from `start` to `end`; `saving_us` is the time to program a number of pages.
-    pub(crate) fn between(start: &BufferCounts, end: &BufferCounts, geometry: &Geometry, profile: &Profile) -> Self {
+    pub(crate) fn between(
+        start: &BufferCounts,
+        end: &BufferCounts,
+        (geometry, profile): (&Geometry, &Profile),
+        powers: Option<&Powers<'_>>,
+    ) -> Self {
+        let energy_j = powers.map(|powers| BufferEnergyRecord::between(&start.counts, &end.counts, powers));
         let count = |of: fn(&Counts) -> u64| of(&end.counts) - of(&start.counts);
         let saving = |pages: u64| SavingRecord {
             bytes: pages * u64::from(geometry.page_bytes()),
@@ -153,6 +171,7 @@ impl BufferRecord {
                 write_intensive_intervals: end.write_intensive_intervals - start.write_intensive_intervals,
                 dram_requests: end.dram_requests - start.dram_requests,
                 nvram_requests: end.nvram_requests - start.nvram_requests,
+                ..end
             })
         });
         Self {
@@ -171,10 +190,12 @@ impl BufferRecord {
             nvram: end.nvram.zip(start.nvram).map(|(end, start)| NvramRecord {
                 reads: accesses.reads,
                 writes: accesses.writes,
+                energy_j: energy_j.and_then(|used| used.nvram).map_or(0.0, |nvram| nvram.dynamic()),
                 ..NvramRecord::between(&start, &end)
             }),
             saving_max: saving(end.counts.dirty_dram_pages_max),
             saving_at_end: saving(end.counts.dirty_dram_pages),
+            energy_j,
             placement,
         }
     }
@@ -203,6 +224,7 @@ mod tests {
                 write_intensive_intervals: states[1],
                 dram_requests: places[0],
                 nvram_requests: places[1],
+                ..Placement::default()
             })
             .degenerate
         };

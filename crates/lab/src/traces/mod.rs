@@ -2,8 +2,10 @@
 
 mod heat;
 mod info;
+mod profile;
 
 pub use info::{info, InfoOptions};
+pub use profile::{profile, ProfileOptions};
 
 use crate::config::{Experiment, Format};
 use crate::error::{ConfigError, LabError};

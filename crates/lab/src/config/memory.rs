@@ -1,0 +1,125 @@
+//! The `[memory]` table: what the DRAM and the NVRAM of a buffer cost.
+
+use super::device::{find, Named};
+use super::tree::{Format, Part, Tree};
+use super::typed::typed;
+use super::Arrival;
+use crate::error::ConfigError;
+use crate::memories::{self, MemoryCosts, MemoryProfile};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+use std::path::Path;
+
+/// Which time static power is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Powered {
+    /// The elapsed time of the trace: from its first request to its last, as recorded.
+    Trace,
+    /// The simulated time of the run.
+    Run,
+}
+
+/// The `[memory]` table as it is written; of the tables in it, `profile` names one, and the other keys take the place of
+/// what stands there.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct MemoryTable {
+    #[serde(default)]
+    dram: Map<String, Value>,
+    #[serde(default)]
+    nvram: Map<String, Value>,
+    powered: Option<Powered>,
+}
+
+/// The memories of a buffer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Memory {
+    /// Its DRAM.
+    pub dram: OneMemory,
+    /// Its NVRAM.
+    pub nvram: OneMemory,
+    /// Which time static power is taken for: that of the trace, where requests come as recorded.
+    pub powered: Powered,
+}
+
+/// A memory, and the name of the profile that it was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneMemory {
+    profile: String,
+    /// What it costs.
+    pub costs: MemoryCosts,
+}
+
+impl Serialize for OneMemory {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            profile: &'a str,
+            #[serde(flatten)]
+            costs: MemoryCosts,
+        }
+        Written { profile: &self.profile, costs: self.costs }.serialize(serializer)
+    }
+}
+
+impl Memory {
+    pub(super) fn from_table(
+        tree: &Tree,
+        table: &MemoryTable,
+        arrival: Arrival,
+        base: &Path,
+    ) -> Result<Self, ConfigError> {
+        let powered = match (table.powered, arrival) {
+            (Some(Powered::Trace), Arrival::Closed) => {
+                let message =
+                    "memory.powered = \"trace\" has no time to go by: only host.arrival = \"recorded\" keeps \
+                               the times of a trace";
+                return Err(tree.error("memory.powered", Part::Value, message.to_owned()));
+            }
+            (Some(powered), _) => powered,
+            (None, Arrival::Recorded) => Powered::Trace,
+            (None, Arrival::Closed) => Powered::Run,
+        };
+        Ok(Self {
+            dram: one(tree, "memory.dram", "wap-dram", &table.dram, base)?,
+            nvram: one(tree, "memory.nvram", "wap-stt-mram", &table.nvram, base)?,
+            powered,
+        })
+    }
+}
+
+fn one(tree: &Tree, at: &str, usual: &str, table: &Map<String, Value>, base: &Path) -> Result<OneMemory, ConfigError> {
+    let key = format!("{at}.profile");
+    let profile = match table.get("profile") {
+        None => usual,
+        Some(Value::String(name)) => name,
+        Some(other) => {
+            return Err(tree.error(&key, Part::Value, format!("{key}: expected a string, given {other}")));
+        }
+    };
+    let named = Named { key: &key, what: "memory", list: memories::LIST };
+    let (text, source) = find(tree, &named, profile, base)?;
+    let own = Tree::parse(&text, Format::Toml, &source)?;
+    let whole: MemoryProfile = typed(&own, "", &own.root)?;
+    if let Some((key, message)) = whole.costs.wrong() {
+        return Err(own.error(key, Part::Value, format!("{key}: {message}")));
+    }
+    let costs = serde_json::to_value(whole.costs).expect("costs are finite numbers");
+    let mut merged = costs.as_object().expect("costs are a table").clone();
+    for (name, value) in table.iter().filter(|(name, _)| *name != "profile") {
+        if !merged.contains_key(name) {
+            let known: Vec<&str> = merged.keys().map(String::as_str).collect();
+            let key = format!("{at}.{name}");
+            let message = format!("{key} is no key of a memory: it has profile, {}", known.join(", "));
+            return Err(tree.error(&key, Part::Key, message));
+        }
+        merged.insert(name.clone(), value.clone());
+    }
+    let costs: MemoryCosts = typed(tree, at, &Value::Object(merged))?;
+    if let Some((key, message)) = costs.wrong() {
+        let key = format!("{at}.{key}");
+        return Err(tree.error(&key, Part::Value, format!("{key}: {message}")));
+    }
+    Ok(OneMemory { profile: profile.to_owned(), costs })
+}

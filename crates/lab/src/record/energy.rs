@@ -1,0 +1,130 @@
+//! What the memories of a buffer take, and everything together.
+
+use super::{EnergyRecord, FsNvramRecord};
+use crate::config::{Memory, Powered};
+use crate::memories::MemoryCosts;
+use nandlab_buffer::Counts;
+use nandlab_nand::nvm::WORD_BYTES;
+use nandlab_nand::SECTOR_BYTES;
+use serde::Serialize;
+
+/// Energy of a buffer, J.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BufferEnergyRecord {
+    /// Its DRAM.
+    pub dram: MemoryEnergyRecord,
+    /// Its NVRAM; null without.
+    pub nvram: Option<MemoryEnergyRecord>,
+    /// Of accesses to both.
+    pub dynamic: f64,
+    /// Of both as long as they are powered; null where no time is kept.
+    #[serde(rename = "static")]
+    pub standing: Option<f64>,
+    /// Both together.
+    pub total: Option<f64>,
+    /// How long they are powered, us; null where no time is kept.
+    pub powered_us: Option<f64>,
+}
+
+/// Energy of a memory, J.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MemoryEnergyRecord {
+    /// Bytes that the experiment gives it, before they are rounded to pages or blocks.
+    pub bytes: u64,
+    /// Of reads of pages or parts of one, each as one of a page.
+    pub read: f64,
+    /// Of writes likewise.
+    pub write: f64,
+    /// Of the headers that a mount reads, by their words; 0 for DRAM.
+    pub header: f64,
+    /// Of the time in which it is powered.
+    #[serde(rename = "static")]
+    pub standing: Option<f64>,
+    /// The sum.
+    pub total: Option<f64>,
+}
+
+impl MemoryEnergyRecord {
+    fn of(costs: &MemoryCosts, bytes: u64, page: u64, (reads, writes, words): (u64, u64, u64), s: Option<f64>) -> Self {
+        let (read, write) = costs.energy_j(page, reads, writes);
+        let (_, header) = costs.energy_j(WORD_BYTES, 0, words);
+        let standing = s.map(|seconds| costs.static_j(bytes, seconds));
+        Self { bytes, read, write, header, standing, total: standing.map(|held| held + read + write + header) }
+    }
+
+    /// Energy of its accesses, J.
+    pub(crate) fn dynamic(&self) -> f64 {
+        self.read + self.write + self.header
+    }
+}
+
+/// How large the memories of a buffer are, and how long they are powered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Powers<'a> {
+    pub memory: &'a Memory,
+    /// Bytes of DRAM and of NVRAM.
+    pub bytes: (u64, u64),
+    pub page_bytes: u64,
+    /// Simulated time of the run, us.
+    pub run_us: Option<f64>,
+    /// From the first request of the trace to the last, us.
+    pub trace_us: Option<f64>,
+}
+
+impl BufferEnergyRecord {
+    /// What the accesses from `start` to `end` took, and the time.
+    pub(crate) fn between(start: &Counts, end: &Counts, powers: &Powers<'_>) -> Self {
+        let Powers { memory, bytes: (dram_bytes, nvram_bytes), page_bytes, .. } = *powers;
+        let powered_us = match memory.powered {
+            Powered::Run => powers.run_us,
+            Powered::Trace => powers.trace_us,
+        };
+        let seconds = powered_us.map(|us| us / 1e6);
+        let count = |of: fn(&Counts) -> u64| of(end) - of(start);
+        let in_dram = (count(|all| all.dram.reads), count(|all| all.dram.writes), 0);
+        let in_nvram = (count(|all| all.nvram.reads), count(|all| all.nvram.writes), count(|all| all.header_words));
+        let dram = MemoryEnergyRecord::of(&memory.dram.costs, dram_bytes, page_bytes, in_dram, seconds);
+        let nvram = (nvram_bytes > 0)
+            .then(|| MemoryEnergyRecord::of(&memory.nvram.costs, nvram_bytes, page_bytes, in_nvram, seconds));
+        let dynamic = dram.dynamic() + nvram.map_or(0.0, |nvram| nvram.dynamic());
+        let of_nvram = nvram.and_then(|nvram| nvram.standing).unwrap_or(0.0);
+        let standing = dram.standing.map(|held| held + of_nvram);
+        Self { dram, nvram, dynamic, standing, total: standing.map(|held| held + dynamic), powered_us }
+    }
+}
+
+/// Energy of all that states one, J: flash, buffer, NVRAM of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WholeEnergyRecord {
+    /// Of operations.
+    pub dynamic: f64,
+    /// Of the memories of the buffer as long as they are powered; null where no time is kept.
+    #[serde(rename = "static")]
+    pub standing: Option<f64>,
+    /// Both together.
+    pub total: Option<f64>,
+    /// Of both for each 10^9 bytes that the host wrote; null where it wrote nothing.
+    pub per_gb_written: Option<f64>,
+}
+
+impl WholeEnergyRecord {
+    /// The sum; `None` where nothing states an energy.
+    pub(crate) fn of(
+        flash: Option<&EnergyRecord>,
+        buffer: Option<&BufferEnergyRecord>,
+        fs: Option<&FsNvramRecord>,
+        written_sectors: u64,
+    ) -> Option<Self> {
+        if flash.is_none() && buffer.is_none() {
+            return None;
+        }
+        let of_flash = flash.map_or(0.0, |flash| flash.total);
+        let of_fs = fs.map_or(0.0, |nvram| nvram.used.energy_j);
+        let dynamic = of_flash + of_fs + buffer.map_or(0.0, |buffer| buffer.dynamic);
+        let standing = buffer.map_or(Some(0.0), |buffer| buffer.standing);
+        let total = standing.map(|held| held + dynamic);
+        let gigabytes = (written_sectors * u64::from(SECTOR_BYTES)) as f64 / 1e9;
+        let per_gb_written = total.filter(|_| written_sectors > 0).map(|joules| joules / gigabytes);
+        Some(Self { dynamic, standing, total, per_gb_written })
+    }
+}

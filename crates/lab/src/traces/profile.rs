@@ -1,0 +1,251 @@
+//! The prior profiling of WAP-LRU over a trace: runs of writes, sizes, and the thresholds for an interval.
+
+use super::{explained, wrong, Watch};
+use crate::error::LabError;
+use crate::record::PlacementRecord;
+use nandlab_block::{Op, Request};
+use nandlab_buffer::wap_lru::profile::{percentile, Interval, Look, Profiled, Profiler, Thresholds};
+use nandlab_buffer::wap_lru::{Config as WapLru, Frequency, SizeUnit};
+use nandlab_nand::SECTOR_BYTES;
+use nandlab_workload::trace::Config;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// How a trace is profiled.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileOptions {
+    /// Requests of an interval; the thresholds are told for each.
+    pub intervals: Vec<u32>,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// What the pages written are divided by.
+    pub fw: Frequency,
+    /// What sizes are counted in.
+    pub size_unit: SizeUnit,
+}
+
+/// Lengths of an interval at most in one look.
+const MOST_INTERVALS: usize = 32;
+
+impl ProfileOptions {
+    /// The options that a JSON object names.
+    ///
+    /// # Errors
+    /// [`LabError::Config`].
+    pub fn from_json(text: &str) -> Result<Self, LabError> {
+        let options: Self = serde_json::from_str(text).map_err(|error| wrong(format!("no way to profile: {error}")))?;
+        let page = options.page_bytes;
+        if page < SECTOR_BYTES || !page.is_power_of_two() || page > 64 * SECTOR_BYTES {
+            return Err(wrong(format!(
+                "a page of {page} bytes is none of a device with a buffer: 512, 1024, 2048 and so on up to 32768"
+            )));
+        }
+        if options.intervals.is_empty() || options.intervals.len() > MOST_INTERVALS || options.intervals.contains(&0) {
+            return Err(wrong(format!("intervals are 1 to {MOST_INTERVALS} numbers of requests, each 1 or more")));
+        }
+        Ok(options)
+    }
+
+    fn look(&self, interval: u32) -> Look {
+        let sectors_per_page = self.page_bytes / SECTOR_BYTES;
+        Look { interval, fw: self.fw, size_unit: self.size_unit, sectors_per_page }
+    }
+}
+
+#[derive(Serialize)]
+struct Told {
+    file: String,
+    format: &'static str,
+    reads: u64,
+    writes: u64,
+    page_bytes: u32,
+    fw: Frequency,
+    size_unit: SizeUnit,
+    /// Pages of a run of writes without a read between them.
+    runs: Option<Spread>,
+    read_sizes: Option<Spread>,
+    write_sizes: Option<Spread>,
+    intervals: Vec<OfInterval>,
+    notices: Vec<String>,
+}
+
+/// Values, and how many there are of each.
+#[derive(Serialize)]
+struct Spread {
+    count: u64,
+    mean: f64,
+    p25: f64,
+    p50: f64,
+    p75: f64,
+    p99: f64,
+    max: f64,
+    /// Upper ends that are powers of two, and the values up to each.
+    buckets: Vec<(f64, u64)>,
+}
+
+impl Spread {
+    /// Of values in ascending order, each with how often it stands.
+    fn of(values: impl Iterator<Item = (u64, u64)> + Clone) -> Option<Self> {
+        let count: u64 = values.clone().map(|(_, count)| count).sum();
+        if count == 0 {
+            return None;
+        }
+        let at = |share: f64| {
+            let wanted = (share * count as f64).ceil().max(1.0) as u64;
+            let mut seen = 0;
+            let found = values.clone().find(|(_, count)| {
+                seen += count;
+                seen >= wanted
+            });
+            found.map_or(0.0, |(value, _)| value as f64)
+        };
+        let mut buckets: Vec<(f64, u64)> = Vec::new();
+        for (value, count) in values.clone().filter(|(_, count)| *count > 0) {
+            let end = value.next_power_of_two() as f64;
+            match buckets.last_mut() {
+                Some((last, sum)) if *last == end => *sum += count,
+                _ => buckets.push((end, count)),
+            }
+        }
+        let sum: f64 = values.clone().map(|(value, count)| value as f64 * count as f64).sum();
+        let mean = sum / count as f64;
+        Some(Self { count, mean, p25: at(0.25), p50: at(0.5), p75: at(0.75), p99: at(0.99), max: at(1.0), buckets })
+    }
+}
+
+/// What an interval of so many requests comes to.
+#[derive(Serialize)]
+struct OfInterval {
+    interval: u32,
+    /// Intervals that there were.
+    count: usize,
+    t_state: Option<f64>,
+    t_read: Option<f64>,
+    t_write: Option<f64>,
+    /// Values of the intervals from the least to the largest, at most 200 of them.
+    w_eval: Vec<f64>,
+    longest_read: Vec<f64>,
+    longest_write: Vec<f64>,
+    /// What the buffer would decide with these thresholds.
+    placement: Option<PlacementRecord>,
+}
+
+/// Points of a curve at most.
+const POINTS: usize = 200;
+
+/// Values in ascending order, at evenly spaced shares of them.
+fn curve(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut all: Vec<f64> = values.collect();
+    all.sort_unstable_by(f64::total_cmp);
+    if all.len() <= POINTS {
+        return all;
+    }
+    (0..POINTS).map(|at| percentile(&all, at as f64 / (POINTS - 1) as f64)).collect()
+}
+
+/// What WAP-LRU would learn from a trace before it runs, as JSON; its keys are described in `docs/profile.md`.
+///
+/// # Errors
+/// [`LabError`]: the options, the file, a record, or a trace without reads and writes.
+pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Watch<'_>) -> Result<String, LabError> {
+    let mut profilers: Vec<Profiler> =
+        options.intervals.iter().map(|&interval| Profiler::new(options.look(interval))).collect();
+    let mut counts = [0_u64; 2];
+    let (format, notices) = each_request(config, base, watch, |request| {
+        counts[usize::from(request.op == Op::Write)] += 1;
+        profilers.iter_mut().for_each(|profiler| profiler.add(request));
+    })?;
+    let [reads, writes] = counts;
+    if reads + writes == 0 {
+        return Err(wrong(format!("{}: there are no reads and writes to learn from", config.path)));
+    }
+    let profiled: Vec<Profiled> = profilers.into_iter().map(Profiler::finish).collect();
+    let placements = placements(config, base, options, &profiled, watch)?;
+    let first = &profiled[0];
+    let sizes = |counts: &[u64]| Spread::of(counts.iter().enumerate().map(|(size, &count)| (size as u64, count)));
+    let told = Told {
+        file: base.join(&config.path).display().to_string(),
+        format,
+        reads,
+        writes,
+        page_bytes: options.page_bytes,
+        fw: options.fw,
+        size_unit: options.size_unit,
+        runs: Spread::of(first.runs.iter().map(|(&pages, &count)| (pages, count))),
+        read_sizes: sizes(&first.reads),
+        write_sizes: sizes(&first.writes),
+        intervals: options
+            .intervals
+            .iter()
+            .zip(&profiled)
+            .zip(placements)
+            .map(|((&interval, profiled), placement)| of_interval(interval, profiled, placement))
+            .collect(),
+        notices,
+    };
+    Ok(serde_json::to_string(&told).expect("a profile has text keys and finite numbers only"))
+}
+
+/// Goes through the reads and writes of a trace; its format, and what was set aside.
+fn each_request(
+    config: &Config,
+    base: &Path,
+    watch: Watch<'_>,
+    mut take: impl FnMut(&Request),
+) -> Result<(&'static str, Vec<String>), LabError> {
+    let mut records = config.records(base).map_err(explained)?;
+    let mut seen = 0_u64;
+    while let Some((request, _)) = records.next_request().map_err(explained)? {
+        seen += 1;
+        if seen % (1 << 16) == 1 && !watch(seen) {
+            return Err(explained(nandlab_workload::WorkloadError::Stopped));
+        }
+        if matches!(request.op, Op::Read | Op::Write) {
+            take(&request);
+        }
+    }
+    Ok((records.format().name(), records.notices()))
+}
+
+/// What the buffer would decide with the thresholds of each interval.
+fn placements(
+    config: &Config,
+    base: &Path,
+    options: &ProfileOptions,
+    profiled: &[Profiled],
+    watch: Watch<'_>,
+) -> Result<Vec<PlacementRecord>, LabError> {
+    let none = Thresholds { t_state: 0.0, t_read: 0.0, t_write: 0.0 };
+    let mut deciders: Vec<_> = options
+        .intervals
+        .iter()
+        .zip(profiled)
+        .map(|(&interval, profiled)| {
+            let found = Thresholds::of(&profiled.intervals, none);
+            let sizes = WapLru { interval, fw: options.fw, size_unit: options.size_unit, ..WapLru::default() };
+            sizes.decider(found, options.page_bytes / SECTOR_BYTES)
+        })
+        .collect();
+    each_request(config, base, watch, |request| deciders.iter_mut().for_each(|decider| decider.take(request)))?;
+    Ok(deciders.iter().map(|decider| PlacementRecord::of(&decider.placement())).collect())
+}
+
+fn of_interval(interval: u32, profiled: &Profiled, placement: PlacementRecord) -> OfInterval {
+    let all = &profiled.intervals;
+    let none = Thresholds { t_state: f64::NAN, t_read: f64::NAN, t_write: f64::NAN };
+    let found = Thresholds::of(all, none);
+    let known = |threshold: f64| Some(threshold).filter(|threshold| !threshold.is_nan());
+    let longest = |of: fn(&Interval) -> Option<u64>| curve(all.iter().filter_map(of).map(|size| size as f64));
+    OfInterval {
+        interval,
+        count: all.len(),
+        t_state: known(found.t_state),
+        t_read: known(found.t_read),
+        t_write: known(found.t_write),
+        w_eval: curve(all.iter().filter_map(|one| one.w_eval)),
+        longest_read: longest(|one| one.longest_read),
+        longest_write: longest(|one| one.longest_write),
+        placement: Some(placement),
+    }
+}

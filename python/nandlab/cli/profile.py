@@ -1,0 +1,154 @@
+"""`nandlab profile TRACE`: what a hybrid buffer learns from a trace before it runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from nandlab.cli.background import interruptible
+from nandlab.cli.output import print_json, print_table, say
+from nandlab.cli.trace import options_of, page_bytes_of, reads_a_trace
+
+INTERVALS = "10,30,100,300,1000,3000,10000"
+
+
+def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.replace("_", "").split(",")]
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is no list of numbers such as {INTERVALS}") from None
+    if any(number < 1 for number in found):
+        raise click.BadParameter(f"{text!r}: an interval has 1 request at least")
+    return sorted(set(found))
+
+
+@click.command("profile")
+@reads_a_trace
+@click.option(
+    "--intervals",
+    metavar="N,N,...",
+    default=INTERVALS,
+    show_default=True,
+    callback=_numbers,
+    help="Requests of an interval; thresholds are told for each.",
+)
+@click.option(
+    "--interval",
+    type=click.IntRange(1),
+    help="The interval of the snippet; without it the longest that is not degenerate, of 30 or more.",
+)
+@click.option("--page-bytes", metavar="SIZE", default="4096", show_default=True, callback=page_bytes_of)
+@click.option(
+    "--fw",
+    type=click.Choice(["runs", "switches"]),
+    default="runs",
+    show_default=True,
+    help="What the pages written in an interval are divided by.",
+)
+@click.option(
+    "--size-unit",
+    type=click.Choice(["page", "sector", "run"]),
+    default="page",
+    show_default=True,
+    help="What sizes of requests are counted in.",
+)
+@click.option(
+    "--plots", metavar="DIR", type=click.Path(file_okay=False), help="Draw the picture (SVG) into DIR."
+)
+def command(  # noqa: PLR0913 - one for each option
+    as_json: bool,
+    intervals: list[int],
+    interval: int | None,
+    page_bytes: int,
+    fw: str,
+    size_unit: str,
+    plots: str | None,
+    file: str,
+    **given: Any,  # noqa: ANN401 - options
+) -> None:
+    """Say what the buffer wap_lru learns from FILE: runs of writes, sizes, and thresholds for an interval.
+
+    The thresholds are those of the paper: the 75th percentile of the pages written in a row in an interval,
+    and the mean of median and 75th percentile of the longest read and the longest write of each interval.
+    Ends with a table [buffer.wap_lru] to paste into an experiment.
+    """
+    from nandlab import profiling
+
+    if plots is not None:
+        from nandlab.report.theme import require_vl_convert
+
+        require_vl_convert()
+    options = options_of(given)
+    wanted = sorted({*intervals, *([] if interval is None else [interval])})
+    found = interruptible(
+        lambda: profiling.profile(
+            file, wanted, options=options, page_bytes=page_bytes, fw=fw, size_unit=size_unit
+        )
+    )
+    chosen = profiling.chosen(found, interval)
+    found["chosen"] = chosen["interval"]
+    found["snippet"] = profiling.snippet(found, chosen)
+    drawn = _draw(found, plots) if plots is not None else []
+    if as_json:
+        print_json({**found, "plots": drawn} if plots is not None else found)
+        return
+    _print(found, chosen)
+    for path in drawn:
+        say(f"picture: {path}")
+
+
+def _draw(found: dict[str, Any], plots: str) -> list[str]:
+    from nandlab.report.plots import write_texts
+    from nandlab.report.profile import pictures
+
+    return [str(path) for path in write_texts(pictures(found), plots)]
+
+
+def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
+    from nandlab import profiling, units
+
+    unit = {"page": "pages", "sector": "sectors", "run": "pages of a sequential run"}[found["size_unit"]]
+    requests = found["reads"] + found["writes"]
+    click.echo(
+        f"{found['format']}: {requests:,} reads and writes, {units.percent(found['writes'] / requests)} "
+        f"of them writes; pages of {units.size(found['page_bytes'])}\n"
+    )
+    spreads = [
+        ("written in a row, without a read between (pages)", found["runs"]),
+        (f"size of a read ({unit})", found["read_sizes"]),
+        (f"size of a write ({unit})", found["write_sizes"]),
+    ]
+    rows = [
+        [name, f"{one['count']:,}", *(profiling.short(one[key]) for key in SPREAD)]
+        for name, one in spreads
+        if one is not None
+    ]
+    print_table(rows, ["", "count", *SPREAD], right=range(1, len(SPREAD) + 2))
+    click.echo()
+    rows = [
+        [
+            f"{one['interval']:,}",
+            f"{one['count']:,}",
+            *(profiling.short(one[key]) for key in ("t_state", "t_read", "t_write")),
+            *(
+                units.NO_VALUE if share is None else units.percent(share)
+                for share in (one["placement"]["write_intensive_share"], one["placement"]["nvram_share"])
+            ),
+            "degenerate" if one["placement"]["degenerate"] else "",
+        ]
+        for one in found["intervals"]
+    ]
+    titles = ["interval", "intervals", "t_state", "t_read", "t_write", "write-intensive", "to NVRAM", ""]
+    print_table(rows, titles, right=range(7))
+    click.echo(
+        "write-intensive: share of the intervals; to NVRAM: of the requests; degenerate: one below 1 %"
+    )
+    click.echo(f"\n{found['snippet']}")
+    if chosen["placement"]["degenerate"]:
+        click.echo("note: with these thresholds one state or one place is as good as never taken")
+    for notice in found["notices"]:
+        click.echo(f"note: {notice}")
+
+
+SPREAD = ("mean", "p25", "p50", "p75", "p99", "max")

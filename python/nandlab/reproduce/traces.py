@@ -1,0 +1,49 @@
+"""Recorded traces that take the place of a paper's generators, where somebody has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nandlab.reproduce.document import Table
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A trace that a part plays where a folder has it."""
+
+    part: str
+    files: tuple[str, ...]
+    """Where it may be in the folder; the first that is there counts."""
+    options: dict[str, Any]
+    """Options of `[workload.trace]`."""
+    words: str
+    """What it is."""
+
+    def found(self, folder: Path) -> str | None:
+        """Its path as an experiment names it; None where no file of it is there."""
+        paths = (folder / name for name in self.files)
+        there = next((path for path in paths if path.is_file()), None)
+        return None if there is None else str(there.resolve())
+
+    def workload(self, path: str) -> dict[str, Any]:
+        """The `[workload]` table that plays it."""
+        return {"trace": {"path": path, **self.options}}
+
+
+def parse_traces(table: Table) -> tuple[Recorded, ...]:
+    """The tables `[traces.<part>]` of a paper.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    found = []
+    for part in table.keys():  # noqa: SIM118 - a Table is no dictionary
+        one = table.table(part)
+        found.append(Recorded(part, tuple(one.texts("files")), one.plain("options"), one.text("words", "")))
+        if not found[-1].files:
+            raise one.error("files", "expected names of files, relative to the folder of traces")
+        one.end()
+    return tuple(found)

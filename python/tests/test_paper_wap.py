@@ -1,0 +1,141 @@
+"""The paper about WAP-LRU: the bar of its claims, each of its assumptions matters, and recorded traces."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+import nandlab
+from nandlab.reproduce import load, parse, reproduce
+from nandlab.reproduce.records import cells
+from nandlab.reproduce.words import Why
+
+TEXT = load("wap-lru").text
+
+
+def reproduced(text, ids, seeds=1, **kept):
+    """Some claims, the paper's file being `text`."""
+    paper = parse(text, "wap-lru", "wap-lru.toml")
+    claims = tuple(claim for claim in paper.claims if claim.id in ids)
+    assert len(claims) == len(ids)
+    # Reasons and notes take runs of their own.
+    bare = tuple(dataclasses.replace(claim, note=Why("", ()), why=Why("", ())) for claim in claims)
+    none = {"figures": (), "grids": (), "timelines": (), "block_maps": ()}
+    return reproduce(dataclasses.replace(paper, claims=bare, **{**none, **kept}), seeds)
+
+
+def verdicts(text, ids):
+    """Their verdicts."""
+    return {each.claim.id: each.verdict for each in reproduced(text, ids).claims}
+
+
+MUTATIONS = {
+    "whole blocks in NVRAM": (
+        'allocation = "page"',
+        'allocation = "block"',
+        {"fig3.mean": "differs", "fig4.mean": "differs", "fig4.clock_dnv": "differs"},
+    ),
+    "a footprint near the buffer": (
+        'footprint = "1536 MiB"',
+        'footprint = "40 MiB"',
+        {"fig3.mean": "differs", "fig4.mean": "differs"},
+    ),
+    "more requests a second": (
+        "requests_per_s = 15.5",
+        "requests_per_s = 155.0",
+        {"fig7.step": "differs", "fig7.dynamic_share": "differs", "fig7.dynamic_flat": "differs"},
+    ),
+    "NVRAM that takes half of what DRAM takes": (
+        'memory = { powered = "trace" }',
+        'memory = { powered = "trace", nvram = { static_w_per_gib = 0.5 } }',
+        {"fig7.step": "differs", "fig5.max": "differs", "beyond.static": "differs"},
+    ),
+    "a blank device": (
+        'precondition.fill = "sequential"',
+        'precondition.fill = "none"',
+        {"fig7.dynamic_share": "differs"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def unchanged():
+    """Verdicts of every claim that a mutation names."""
+    return verdicts(TEXT, {name for _, _, named in MUTATIONS.values() for name in named})
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation):
+    old, new, named = MUTATIONS[mutation]
+    assert old in TEXT
+    assert {unchanged[name] for name in named} == {"reproduced"}
+    assert verdicts(TEXT.replace(old, new), named) == named
+
+
+def test_the_bar():
+    """Fig. 7's step within 1 point of 21.8, and 28 % exactly."""
+    found = {each.claim.id: each for each in reproduced(TEXT, {"fig7.step", "model.static"}).claims}
+    assert abs(found["fig7.step"].measured - 21.8) <= 1
+    assert found["model.static"].measured == 28
+
+
+def test_claims_about_collection_say_so_where_none_ran():
+    """A page map of 64 GiB never collects under these workloads: no ratio is a finding there."""
+    text = TEXT.replace(
+        '[parts.block]\nftl.block = {}\ndevice.capacity = "4 GiB"',
+        '[parts.block]\nftl.page = {}\ndevice.capacity = "8 GiB"',
+    )
+    assert text != TEXT
+    assert verdicts(text, {"fig3.mean"}) == {"fig3.mean": "not_exercised"}
+
+
+def test_a_device_that_is_full_is_as_good_as_one_of_64_gib():
+    paper = load("wap-lru")
+    (devices,) = (grid for grid in paper.grids if grid.name == "devices")
+    rows = tuple(f"financial.wap.{size}" for size in ("gib4", "gib64"))
+    grid = dataclasses.replace(devices, rows=rows, columns=("on_block.gc", "on_block.programs"))
+    found = reproduced(TEXT, {"model.static"}, grids=(grid,))
+    small, large = cells(found.records, grid)
+    assert small == large
+
+
+def recorded(folder: Path, name: str) -> Path:
+    """A trace under a name that the paper's file knows."""
+    path = folder / name
+    path.parent.mkdir(parents=True)
+    path.write_bytes((Path(__file__).parents[2] / "workloads" / "sqlite" / "wal.csv.gz").read_bytes())
+    return path
+
+
+def test_recorded_traces_take_the_place_of_generators(tmp_path):
+    path = recorded(tmp_path, "biotracer/log106_Messaging.txt")
+    paper = load("wap-lru")
+    assert paper.is_absent("messaging.lru.block64")
+    there = paper.with_traces(tmp_path)
+    assert there.played == (("messaging", str(path)),)
+    assert not there.is_absent("messaging.lru.block64") and there.is_absent("email.lru.block64")
+    assert there.tree("messaging")["workload"]["trace"]["path"] == str(path)
+    assert there.tree("financial.block")["device"]["capacity"] == "64 GiB"
+    grid = dataclasses.replace(
+        next(grid for grid in there.grids if grid.name == "traces-gc"), columns=("lru.block.programs",)
+    )
+    parts = {**there.parts, "block": {"ftl": {"block": {}}, "device": {"capacity": "1 GiB"}}}
+    claims = tuple(claim for claim in there.claims if claim.id == "model.static")
+    there = dataclasses.replace(there, parts=parts, claims=claims, grids=(grid,))
+    found = reproduce(there, seeds=1)
+    assert [each.rows for each in found.paper.grids] == [("messaging",)], "the others are not there"
+    assert cells(found.records, found.paper.grids[0])[0][0] > 0
+
+
+def test_a_folder_without_any_of_them_is_refused(tmp_path, nandlab_command):
+    with pytest.raises(nandlab.ConfigError, match="there is none of the traces of wap-lru: Financial1.spc"):
+        load("wap-lru").with_traces(tmp_path)
+    done = nandlab_command("reproduce", "wap-lru", "--traces", tmp_path)
+    assert done.status == 2 and "there is none of the traces" in done.err
+
+
+def test_no_claim_may_rest_on_a_trace_that_few_have():
+    text = TEXT.replace('measured = "100 * (1 * 1 + 4 * 0.1) / (5 * 1)"', 'measured = "email.lru.block.gc"')
+    text = text.replace('kind = "model"', 'kind = "value"')
+    with pytest.raises(nandlab.ConfigError, match="email.lru.block.gc plays a trace that few have"):
+        parse(text, "wap-lru", "wap-lru.toml")
