@@ -101,7 +101,7 @@ fn what_is_measured_after_a_warm_up_arrives_when_it_did() {
 #[test]
 fn a_warm_up_that_leaves_nothing_is_refused() {
     let experiment = parse(WARMED_UP, &["precondition.warm_up=20_000"]).unwrap();
-    let error = nandlab_lab::run(&experiment, Path::new("."), &nandlab_lab::Control::default(), None).unwrap_err();
+    let error = nandlab_lab::run(&experiment, Path::new("."), &nandlab_lab::Control::default(), nandlab_lab::Outputs::default()).unwrap_err();
     let message = error.to_string();
     assert!(message.contains("precondition.warm_up = 20000 leaves nothing to be measured"), "{message}");
     assert!(message.contains("the workload has 20000 requests"), "{message}");
