@@ -16,6 +16,7 @@ from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
 from nandlab.reproduce.grid import Grid, parse_grid
+from nandlab.reproduce.heading import Headed, parse_heading
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
@@ -90,15 +91,11 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Headed):
     """Lines over a key of the experiments: panels side by side, a line for each value of `colours`."""
 
-    name: str
-    title: str
-    caption: Why
     panels: tuple[str, ...]
     colours: tuple[str, ...]
-    labels: dict[str, str]
     x_key: str
     x_title: str
     x_log: bool
@@ -422,14 +419,10 @@ def _refuse_twice(tables: list[Table], claims: tuple[Claim, ...]) -> None:
 def _figure(table: Table) -> Figure:
     x, y = table.table("x"), table.table("y")
     values = x.values("values")
-    labels = table.plain("labels")
     figure = Figure(
-        name=table.text("name"),
-        title=table.text("title"),
-        caption=table.read("caption", table.text("caption", ""), parse_why),
+        **parse_heading(table),
         panels=tuple(table.texts("panels")),
         colours=tuple(table.texts("colours")),
-        labels={key: str(value) for key, value in labels.items()},
         x_key=x.text("key"),
         x_title=x.text("title"),
         x_log=x.truth("log", False),
@@ -450,8 +443,6 @@ def _figure(table: Table) -> Figure:
 
 
 def _check_figure(table: Table, figure: Figure, paper: Paper) -> None:
-    if not figure.name.replace("-", "").isalnum():
-        raise table.error("name", f"expected letters, digits and -, given {figure.name!r}")
     for name in (*(f"{run}.{figure.measure}" for _, _, run in figure.runs()), *figure.caption.names):
         table.read("panels", name, paper.split)
 
