@@ -55,9 +55,9 @@ fn the_search_for_a_steady_device_ends() {
 #[test]
 fn a_warm_up_and_what_is_measured_after_it_sum_to_the_whole() {
     let whole = record(MIXED, &[NO_FILL]);
-    let parted = record(MIXED, &[NO_FILL, "precondition.warm_up=7_001"]);
+    let parted = record(MIXED, &[NO_FILL, "precondition.warm_up=25_001"]);
     let before = parted.precondition.unwrap();
-    assert_eq!((before.requests, parted.host.requests), (7_001, whole.host.requests - 7_001));
+    assert_eq!((before.requests, parted.host.requests), (25_001, whole.host.requests - 25_001));
     assert_eq!(before.flash.programs + parted.flash.programs, whole.flash.programs);
     assert_eq!(before.flash.reads + parted.flash.reads, whole.flash.reads);
     assert_eq!(before.flash.erases + parted.flash.erases, whole.flash.erases);
@@ -70,7 +70,13 @@ fn a_warm_up_and_what_is_measured_after_it_sum_to_the_whole() {
 
 #[test]
 fn what_is_measured_after_a_warm_up_arrives_when_it_did() {
-    let sets = [NO_FILL, "host.arrival=recorded", "workload.zipf.requests_per_s=100", "precondition.warm_up=35_000"];
+    let sets = [
+        NO_FILL,
+        "host.queue_depth=1",
+        "host.arrival=recorded",
+        "workload.zipf.requests_per_s=100",
+        "precondition.warm_up=35_000",
+    ];
     let record = record(MIXED, &sets);
     let seconds = record.time_us.unwrap() / 1e6;
     assert!((48.0..52.0).contains(&seconds), "5,000 requests at 100 a second: {seconds} s");
