@@ -22,10 +22,7 @@ WIDTH, HEIGHT = 1010, 1620
 
 def main() -> None:
     """Draws them."""
-    program = browser.find()
-    if program is None:
-        sys.exit(f"none of {', '.join(browser.NAMES)} is installed")
-    page = browser.Browser(program)
+    page = browser.Browser(browser.find())
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.html"
         experiment = nandlab.Experiment.from_toml(ROOT / "experiments" / "page-op7.toml")

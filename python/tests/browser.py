@@ -14,8 +14,10 @@ TIMEOUT_S = 60
 
 
 def find():
-    """The path of a browser, or None."""
-    return next((path for path in map(shutil.which, NAMES) if path is not None), None)
+    """The path of a browser."""
+    found = next((path for path in map(shutil.which, NAMES) if path is not None), None)
+    assert found is not None, f"install a Chromium to run this test: there is none of {', '.join(NAMES)}"
+    return found
 
 
 def _in_child(read, write):

@@ -31,11 +31,18 @@ over_provisioning = 0.25
 IS_LONG = bool(os.environ.get("NANDLAB_LONG"))
 
 
-def pytest_collection_modifyitems(items):
-    if not IS_LONG:
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="long: NANDLAB_LONG=1 runs it"))
+TRACES = os.environ.get("NANDLAB_TRACES")
+"""The folder of published traces; they are not ours to distribute, so it is no part of the project."""
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what was not asked for: long tests, and those of published traces."""
+    asked = {"long": IS_LONG, "traces": TRACES is not None}
+    missing = [marker for marker, is_asked in asked.items() if not is_asked]
+    left_out = [item for item in items if any(map(item.get_closest_marker, missing))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def without_privilege():

@@ -1,7 +1,6 @@
 """Reports in a real browser: nothing is loaded, nothing complained of, and every chart is there.
 
-Long. A browser cannot be installed as a package of Python, and reports are checked without one as well
-(test_report.py), so these run where a Chromium is found.
+Long: a browser is no package of Python that make could install. Without one, test_report.py checks reports.
 """
 
 import browser
@@ -10,13 +9,7 @@ from conftest import write
 
 import nandlab
 
-PROGRAM = browser.find()
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        PROGRAM is None, reason=f"no browser: none of {', '.join(browser.NAMES)} is installed"
-    ),
-]
+pytestmark = pytest.mark.long
 
 # The size of each chart in the page, how many shapes and words have a size, and words that are cut off.
 CHARTS = """
@@ -68,7 +61,7 @@ def reports(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def page():
-    opened = browser.Browser(PROGRAM)
+    opened = browser.Browser(browser.find())
     yield opened
     opened.close()
 

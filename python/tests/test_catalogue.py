@@ -5,19 +5,17 @@ are those of the catalogue, listed once, in `crates/lab/tests/catalogue.rs`. The
 traces, NANDLAB_LONG=1 all of them, with time kept and a report written.
 """
 
-import os
 import re
 from pathlib import Path
 
 import pytest
-from conftest import IS_LONG, write
+from conftest import IS_LONG, TRACES, write
 
-FOLDER = os.environ.get("NANDLAB_TRACES")
 SOURCE = Path(__file__).parents[2] / "crates" / "lab" / "tests" / "catalogue.rs"
 SHORT = 11_000
 """Requests of a trace that the short form runs."""
 
-pytestmark = pytest.mark.skipif(FOLDER is None, reason="NANDLAB_TRACES names no folder of published traces")
+pytestmark = pytest.mark.traces
 
 
 def listed():
@@ -48,7 +46,7 @@ def test_a_trace_runs_end_to_end_on_the_page_map(nandlab_command, tmp_path, file
     requests = listed()[file]
     path = write(
         tmp_path / "trace.toml",
-        f'[workload.trace]\npath = "{FOLDER}/{file}"\naddresses = "fold"\nside_by_side = true\n'
+        f'[workload.trace]\npath = "{TRACES}/{file}"\naddresses = "fold"\nside_by_side = true\n'
         '[ftl.page]\n[device]\ncapacity = "2 GiB"\n',
     )
     own = ("--set", "workload.trace.action=D") if file.endswith("wiscsee/blkparse-output.txt") else ()

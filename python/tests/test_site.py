@@ -1,10 +1,9 @@
 """The documentation site is built strictly, and its pages load nothing from elsewhere.
 
 Long. Neither mkdocs nor a browser is needed to use or to change the project, so `make test` asks for neither;
-`make test-long` installs mkdocs.
+`make test-long` installs mkdocs, and says where it finds no browser.
 """
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -14,12 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        importlib.util.find_spec("mkdocs") is None, reason="mkdocs is not installed: make docs"
-    ),
-]
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +42,6 @@ def test_every_ftl_option_and_command_has_its_place(site):
     assert all(f"Usage: nandlab {name} " in commands for name in COMMANDS)
 
 
-@pytest.mark.skipif(browser.find() is None, reason="no browser is installed")
 def test_pages_load_nothing_from_elsewhere(site):
     page = browser.Browser(browser.find())
     try:

@@ -1,21 +1,15 @@
 //! Energy of buffers: operations x energy + static power x time, by memory and kind.
 
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
 use nandlab_lab::config::{Experiment, Format};
-use nandlab_lab::record::Record;
-use nandlab_lab::{run, Control};
 use std::path::Path;
+use support::{parse, record};
 
 /// Ten writes of a page each, a second apart, and again the same ten.
 const TRACE: &str = "time_us,op,sector,sectors\n";
-
-fn parsed(text: &str, sets: &[&str]) -> Result<Experiment, String> {
-    let sets: Vec<String> = sets.iter().map(|set| (*set).to_owned()).collect();
-    Experiment::parse(text, Format::Toml, "t.toml", Path::new(""), &sets).map_err(|error| error.to_string())
-}
-
-fn record(text: &str, sets: &[&str]) -> Record {
-    run(&parsed(text, sets).unwrap(), Path::new(""), &Control::default(), None).unwrap()
-}
 
 fn text(trace: &str) -> String {
     format!(
@@ -110,9 +104,9 @@ fn mistakes_name_their_key() {
         ("memory.powered=trace", "memory.powered = \"trace\" has no time to go by"),
         ("memory.flash=1", "memory.flash"),
     ] {
-        let error = parsed(UNIFORM, &[set]).unwrap_err();
+        let error = parse(UNIFORM, &[set]).unwrap_err().to_string();
         assert!(error.contains(sentence), "{set}: {error}");
     }
-    let notices = parsed(UNIFORM, &["buffer=none"]).unwrap().notices;
+    let notices = parse(UNIFORM, &["buffer=none"]).unwrap().notices;
     assert!(notices.iter().any(|notice| notice.contains("[memory] has no effect")), "{notices:?}");
 }

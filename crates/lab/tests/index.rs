@@ -6,9 +6,9 @@ mod support;
 
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
-use nandlab_lab::{run, ConfigError, Control, LabError, Outputs};
+use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::{Path, PathBuf};
-use support::{parse, record};
+use support::{parse, record, refused};
 
 /// The setting of the paper on page sizes: random inserts over about 150 KB of pool.
 const PAPER: &str = r#"
@@ -298,24 +298,17 @@ fn victims_with_nothing_valid_are_counted() {
     assert_eq!(several.flash.erases, several.merges.full + several.gc.runs);
 }
 
-fn error(text: &str, sets: &[&str]) -> ConfigError {
-    match parse(text, sets) {
-        Err(LabError::Config(error)) => *error,
-        other => panic!("{sets:?}: {:?}", other.map(|experiment| experiment.to_json())),
-    }
-}
-
 #[test]
 fn keys_without_an_index_and_an_index_without_keys_are_refused() {
     let text = "[workload.ycsb]\n[ftl.page]\n";
-    let lonely = error(text, &[]);
+    let lonely = refused(text, &[]);
     assert_eq!((lonely.key.as_deref(), lonely.line, lonely.column), (Some("workload.ycsb"), Some(1), Some(11)));
     assert_eq!(
         lonely.message,
         "workload.ycsb asks for keys, and there is no index that has any: add a table [index.btree], or choose a \
          workload that asks for sectors (sequential, uniform, zipf, hot_cold, trace)"
     );
-    let idle = error("[workload.zipf]\n[index.btree]\n[ftl.page]\n", &[]);
+    let idle = refused("[workload.zipf]\n[index.btree]\n[ftl.page]\n", &[]);
     assert_eq!((idle.key.as_deref(), idle.line, idle.column), (Some("index.btree"), Some(2), Some(8)));
     assert_eq!(
         idle.message,
@@ -327,7 +320,7 @@ fn keys_without_an_index_and_an_index_without_keys_are_refused() {
 #[test]
 fn files_are_refused_without_a_file_system_whether_there_is_an_index_or_not() {
     for index in ["", "[index.btree]\n"] {
-        let refused = error(&format!("[workload.phone]\n{index}[ftl.page]\n"), &[]);
+        let refused = refused(&format!("[workload.phone]\n{index}[ftl.page]\n"), &[]);
         let place = (refused.key.as_deref(), refused.line, refused.column);
         assert_eq!(place, (Some("workload.phone"), Some(1), Some(11)));
         assert_eq!(
@@ -365,12 +358,12 @@ fn every_mistake_in_an_index_gets_a_sentence() {
         ("layout=heap", "layout", "expected one of fixed, slotted, deltas"),
         ("shadow=3", "shadow", "expected true or false"),
     ] {
-        let error = error(SMALL, &[&format!("index.btree.{set}")]);
+        let error = refused(SMALL, &[&format!("index.btree.{set}")]);
         assert_eq!(error.key.unwrap(), format!("index.btree.{key}"), "{set}: {}", error.message);
         assert!(error.message.contains(message), "{set}: {}", error.message);
     }
     let both = |set: &str, layout: &str| {
-        error(SMALL, &[&format!("index.btree.{set}"), &format!("index.btree.layout={layout}")])
+        refused(SMALL, &[&format!("index.btree.{set}"), &format!("index.btree.layout={layout}")])
     };
     assert!(both("header_bytes=16", "slotted").message.contains("counts only with layout = \"fixed\""));
     assert!(both("shortest_value_bytes=9", "deltas").message.contains("value_bytes, the longest, is 4"));
@@ -382,14 +375,14 @@ fn every_mistake_in_an_index_gets_a_sentence() {
         ("workload.inserts.operations=0", "workload.inserts.operations = 0 cannot work"),
         ("workload.inserts.order=sorted", "expected one of random, sequential, skewed"),
     ] {
-        let error = error(SMALL, &[set]);
+        let error = refused(SMALL, &[set]);
         assert!(
             error.message.contains(message) && error.key.unwrap() == set.split('=').next().unwrap(),
             "{set}: {}",
             error.message
         );
     }
-    let tiny = error(SMALL, &["index.btree.page_bytes=65536", "device.capacity=128KiB", "index.btree.pool_frames=1"]);
+    let tiny = refused(SMALL, &["index.btree.page_bytes=65536", "device.capacity=128KiB", "index.btree.pool_frames=1"]);
     assert!(
         tiny.message.contains("the device has room for 2 pages of that size, an index needs 4"),
         "{}",

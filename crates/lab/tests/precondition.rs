@@ -4,9 +4,9 @@
 
 mod support;
 
-use nandlab_lab::{ConfigError, LabError};
+use nandlab_lab::{run, Control, Outputs};
 use std::path::Path;
-use support::{parse, record};
+use support::{parse, record, refused, MIXED};
 
 const UNIFORM: &str = r#"
 [workload.uniform]
@@ -22,27 +22,8 @@ over_provisioning = 0.25
 pages_per_block = 64
 "#;
 
-/// Without a fill, so that the writes of the warm-up are all that comes before the measurement.
-const WARMED_UP: &str = r#"
-[workload.zipf]
-requests = 20_000
-read_share = 0.3
-trim_share = 0.05
-flush_every = 50
-size = { min = "512 B", max = "24 KiB", step = "512 B" }
-alignment = 512
-[ftl.page]
-[device]
-capacity = "16 MiB"
-over_provisioning = 0.2
-"#;
-
-fn refused(text: &str, sets: &[&str]) -> ConfigError {
-    match parse(text, sets) {
-        Err(LabError::Config(error)) => *error,
-        other => panic!("{sets:?}: {:?}", other.map(|experiment| experiment.to_json())),
-    }
-}
+/// Without a fill, the writes of the warm-up are all that comes before the measurement.
+const NO_FILL: &str = "precondition.fill=none";
 
 #[test]
 fn a_steady_device_writes_as_much_on_as_it_did_before() {
@@ -74,10 +55,10 @@ fn the_search_for_a_steady_device_ends() {
 
 #[test]
 fn a_warm_up_and_what_is_measured_after_it_sum_to_the_whole() {
-    let whole = record(WARMED_UP, &[]);
-    let parted = record(WARMED_UP, &["precondition.warm_up=7_001"]);
+    let whole = record(MIXED, &[NO_FILL]);
+    let parted = record(MIXED, &[NO_FILL, "precondition.warm_up=25_001"]);
     let before = parted.precondition.unwrap();
-    assert_eq!((before.requests, parted.host.requests), (7_001, whole.host.requests - 7_001));
+    assert_eq!((before.requests, parted.host.requests), (25_001, whole.host.requests - 25_001));
     assert_eq!(before.flash.programs + parted.flash.programs, whole.flash.programs);
     assert_eq!(before.flash.reads + parted.flash.reads, whole.flash.reads);
     assert_eq!(before.flash.erases + parted.flash.erases, whole.flash.erases);
@@ -90,8 +71,14 @@ fn a_warm_up_and_what_is_measured_after_it_sum_to_the_whole() {
 
 #[test]
 fn what_is_measured_after_a_warm_up_arrives_when_it_did() {
-    let sets = ["host.arrival=recorded", "workload.zipf.requests_per_s=100", "precondition.warm_up=15_000"];
-    let record = record(WARMED_UP, &sets);
+    let sets = [
+        NO_FILL,
+        "host.queue_depth=1",
+        "host.arrival=recorded",
+        "workload.zipf.requests_per_s=100",
+        "precondition.warm_up=35_000",
+    ];
+    let record = record(MIXED, &sets);
     let seconds = record.time_us.unwrap() / 1e6;
     assert!((48.0..52.0).contains(&seconds), "5,000 requests at 100 a second: {seconds} s");
     let latency = record.latency_us.unwrap().read.unwrap();
@@ -100,11 +87,11 @@ fn what_is_measured_after_a_warm_up_arrives_when_it_did() {
 
 #[test]
 fn a_warm_up_that_leaves_nothing_is_refused() {
-    let experiment = parse(WARMED_UP, &["precondition.warm_up=20_000"]).unwrap();
-    let error = nandlab_lab::run(&experiment, Path::new("."), &nandlab_lab::Control::default(), nandlab_lab::Outputs::default()).unwrap_err();
+    let experiment = parse(MIXED, &["precondition.warm_up=40_000"]).unwrap();
+    let error = run(&experiment, Path::new("."), &Control::default(), Outputs::default()).unwrap_err();
     let message = error.to_string();
-    assert!(message.contains("precondition.warm_up = 20000 leaves nothing to be measured"), "{message}");
-    assert!(message.contains("the workload has 20000 requests"), "{message}");
+    assert!(message.contains("precondition.warm_up = 40000 leaves nothing to be measured"), "{message}");
+    assert!(message.contains("the workload has 40000 requests"), "{message}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use nandlab_lab::record::{Record, StopReason, Stopped};
 use nandlab_lab::{run, Control, LabError, Outputs, Phase};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::record;
+use support::{record, MIXED};
 
 fn parse(text: &str, sets: &[&str]) -> Experiment {
     support::parse(text, sets).unwrap()
@@ -24,29 +24,6 @@ fn json(record: &Record) -> Value {
     json.as_object_mut().unwrap().remove("speed");
     json
 }
-
-const MIXED: &str = r#"
-[workload.zipf]
-requests = 40_000
-read_share = 0.3
-trim_share = 0.05
-flush_every = 50
-size = { min = "512 B", max = "24 KiB", step = "512 B" }
-alignment = 512
-[host]
-queue_depth = 8
-[precondition]
-fill = "random"
-[ftl.page]
-[device]
-profile = "generic-8x4"
-capacity = "64 MiB"
-over_provisioning = 1.2 # MTBS keeps half of each block as its spare area
-[device.shape]
-channels = 2
-dies_per_channel = 2
-pages_per_block = 32
-"#;
 
 #[test]
 fn equal_seeds_give_equal_records() {

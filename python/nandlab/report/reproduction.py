@@ -13,7 +13,9 @@ from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.op_figures import OpFigure
-from nandlab.reproduce.paper import TRUE_UNITS, Figure, Paper
+from nandlab.reproduce.claim import TRUE_UNITS
+from nandlab.reproduce.figure import Figure
+from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows, texts
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short

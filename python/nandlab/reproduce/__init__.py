@@ -12,7 +12,8 @@ from __future__ import annotations
 from nandlab.reproduce.bundle import write_bundle
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction, reproduce
-from nandlab.reproduce.paper import Claim, Paper, bundled, load, parse
+from nandlab.reproduce.claim import Claim
+from nandlab.reproduce.paper import Paper, bundled, load, parse
 
 __all__ = [
     "Claim",

@@ -7,19 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab.reproduce.document import Table
+from nandlab.reproduce.heading import Headed, parse_heading
 from nandlab.reproduce.timeline import at_path
-from nandlab.reproduce.words import Why, parse_why
 
 
 @dataclass(frozen=True)
-class BlockMap:
+class BlockMap(Headed):
     """Numbers of each block by address: a column for each run, a row for each moment; of the first seed."""
 
-    name: str
-    title: str
-    caption: Why
     runs: tuple[str, ...]
-    labels: dict[str, str]
     path: str
     """The list of moments: a key of the record, names joined by full stops."""
     moments: tuple[Any, ...]
@@ -62,19 +58,14 @@ def parse_block_map(table: Table) -> BlockMap:
 
     """
     drawn = BlockMap(
-        name=table.text("name"),
-        title=table.text("title"),
-        caption=table.read("caption", table.text("caption", ""), parse_why),
+        **parse_heading(table),
         runs=tuple(table.texts("runs")),
-        labels={key: str(value) for key, value in table.plain("labels").items()},
         path=table.text("list"),
         moments=tuple(table.values("moments")),
         values=table.text("values"),
         moment_title=table.text("moment_title"),
         y_title=table.text("y_title"),
     )
-    if not drawn.name.replace("-", "").isalnum():
-        raise table.error("name", f"expected letters, digits and -, given {drawn.name!r}")
     for moment in drawn.moments:
         if not isinstance(moment, int):
             raise table.error("moments", f"expected whole numbers, given {moment!r}")

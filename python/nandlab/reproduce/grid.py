@@ -6,22 +6,18 @@ from dataclasses import dataclass
 
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Formula, parse_formula
-from nandlab.reproduce.words import Why, parse_why
+from nandlab.reproduce.heading import Headed, parse_heading
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Headed):
     """A table: a row for each run, a column for each end of a name, such as `4k.cost`.
 
     A column that holds `$` is a formula, in which `$` stands for the row.
     """
 
-    name: str
-    title: str
-    caption: Why
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    labels: dict[str, str]
     one_seed: bool
     """Whether its figures are of the first seed alone, and no means."""
     spread: bool = False
@@ -53,12 +49,9 @@ def parse_grid(table: Table) -> Grid:
 
     """
     grid = Grid(
-        name=table.text("name"),
-        title=table.text("title"),
-        caption=table.read("caption", table.text("caption", ""), parse_why),
+        **parse_heading(table),
         rows=tuple(table.texts("rows")),
         columns=tuple(table.texts("columns")),
-        labels={key: str(value) for key, value in table.plain("labels").items()},
         one_seed=table.truth("one_seed", False),
         spread=table.truth("spread", False),
         bars=tuple(table.texts("bars")),
@@ -68,6 +61,4 @@ def parse_grid(table: Table) -> Grid:
     for column in grid.bars:
         if column not in grid.columns:
             raise table.error("bars", f"expected columns of the table, given {column!r}")
-    if grid.bars and not grid.name.replace("-", "").isalnum():
-        raise table.error("name", f"expected letters, digits and -, given {grid.name!r}")
     return grid

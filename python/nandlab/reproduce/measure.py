@@ -13,7 +13,8 @@ from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.op_figures import measured
-from nandlab.reproduce.paper import Figure, Paper, Tree
+from nandlab.reproduce.figure import Figure
+from nandlab.reproduce.paper import Paper, Tree
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points
 from nandlab.reproduce.timeline import Timeline
 

@@ -13,7 +13,7 @@ from nandlab._native import NandlabError
 from nandlab.batch import run_all
 from nandlab.experiment import Experiment
 from nandlab.reproduce.document import Table
-from nandlab.reproduce.words import Why, parse_why
+from nandlab.reproduce.heading import Headed, parse_heading
 from nandlab.result import Result
 
 SHOWN = ("blocks", "writes")
@@ -25,24 +25,19 @@ Cells = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class OpFigure:
+class OpFigure(Headed):
     """A figure of one run, of the first seed.
 
     `blocks`: every page of data block, log block and erased block, before and after a recycling. `writes`:
     the address of each page that the host wrote, one after the other.
     """
 
-    name: str
-    title: str
-    caption: Why
     run: str
     shows: str
     cause: str
     """The recycling: the cause of its copies, as in the matrix of a record."""
     number: int
     """Which of them, counted from 1."""
-    labels: dict[str, str]
-    """What the origins of pages are called."""
 
     def named(self, origin: str) -> str:
         """The name of an origin."""
@@ -164,17 +159,12 @@ def parse_op_figure(table: Table) -> OpFigure:
     """
     shows = table.chosen("shows", SHOWN)
     figure = OpFigure(
-        name=table.text("name"),
-        title=table.text("title"),
-        caption=table.read("caption", table.text("caption", ""), parse_why),
+        **parse_heading(table),
         run=table.text("run"),
         shows=shows,
         cause=table.text("cause") if shows == "blocks" else "",
         number=table.whole("number", 1) if shows == "blocks" else 1,
-        labels={key: str(value) for key, value in table.plain("labels").items()},
     )
-    if not figure.name.replace("-", "").isalnum():
-        raise table.error("name", f"expected letters, digits and -, given {figure.name!r}")
     table.end()
     return figure
 

@@ -8,18 +8,14 @@ from typing import Any
 
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Formula, FormulaError, parse_formula
-from nandlab.reproduce.words import Why, parse_why
+from nandlab.reproduce.heading import Headed, parse_heading
 
 
 @dataclass(frozen=True)
-class Timeline:
+class Timeline(Headed):
     """Lines through the entries of a list, a panel for each run; of the first seed."""
 
-    name: str
-    title: str
-    caption: Why
     runs: tuple[str, ...]
-    labels: dict[str, str]
     path: str
     """The list: a key of the record, names joined by full stops."""
     first: int
@@ -103,11 +99,8 @@ def parse_timeline(table: Table) -> Timeline:
     """
     x, lines = table.table("x"), table.table("lines")
     timeline = Timeline(
-        name=table.text("name"),
-        title=table.text("title"),
-        caption=table.read("caption", table.text("caption", ""), parse_why),
+        **parse_heading(table),
         runs=tuple(table.texts("runs")),
-        labels={key: str(value) for key, value in table.plain("labels").items()},
         path=table.text("list"),
         first=table.whole("first", 1),
         entries=table.whole("entries"),
@@ -118,8 +111,6 @@ def parse_timeline(table: Table) -> Timeline:
         y_log=table.truth("y_log", False),
         compares=table.truth("compares", False),
     )
-    if not timeline.name.replace("-", "").isalnum():
-        raise table.error("name", f"expected letters, digits and -, given {timeline.name!r}")
     for each in (x, table):
         each.end()
     return timeline

@@ -1,11 +1,35 @@
 //! Experiments as text, and what they measure.
 
-#![allow(clippy::unwrap_used)]
+#![allow(dead_code, clippy::unwrap_used, reason = "no test uses all of it")]
 
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::Record;
-use nandlab_lab::{run, Control, LabError, Outputs};
+use nandlab_lab::{run, ConfigError, Control, LabError, Outputs};
 use std::path::Path;
+
+/// Reads, writes and trims of every size, on a filled device of four dies.
+pub const MIXED: &str = r#"
+[workload.zipf]
+requests = 40_000
+read_share = 0.3
+trim_share = 0.05
+flush_every = 50
+size = { min = "512 B", max = "24 KiB", step = "512 B" }
+alignment = 512
+[host]
+queue_depth = 8
+[precondition]
+fill = "random"
+[ftl.page]
+[device]
+profile = "generic-8x4"
+capacity = "64 MiB"
+over_provisioning = 1.2 # MTBS keeps half of each block as its spare area
+[device.shape]
+channels = 2
+dies_per_channel = 2
+pages_per_block = 32
+"#;
 
 /// The experiment `x.toml` with these keys set otherwise.
 pub fn parse(text: &str, sets: &[&str]) -> Result<Experiment, LabError> {
@@ -14,7 +38,14 @@ pub fn parse(text: &str, sets: &[&str]) -> Result<Experiment, LabError> {
 }
 
 /// What it measures.
-#[allow(dead_code, reason = "some tests run nothing")]
 pub fn record(text: &str, sets: &[&str]) -> Record {
     run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), Outputs::default()).unwrap()
+}
+
+/// Why it is refused.
+pub fn refused(text: &str, sets: &[&str]) -> ConfigError {
+    match parse(text, sets) {
+        Err(LabError::Config(error)) => *error,
+        other => panic!("{text}, {sets:?}: {:?}", other.map(|experiment| experiment.to_json())),
+    }
 }

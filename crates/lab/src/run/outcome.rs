@@ -1,0 +1,149 @@
+//! What a run measured, as a record.
+
+use super::{Mark, Run};
+use crate::latency::LatencyMeter;
+use crate::meter::Meter;
+use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
+use crate::record::{
+    device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
+    MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, Throughput,
+    Wear, WholeEnergyRecord,
+};
+use nandlab_block::RamUse;
+use nandlab_ftl::Events;
+use nandlab_nand::{Cause, Time, SECTOR_BYTES};
+
+impl Run<'_> {
+    pub(super) fn record(
+        &mut self,
+        meter: Meter,
+        start: &Mark,
+        mount: MountRecord,
+        precondition: Option<PreconditionRecord>,
+    ) -> Record {
+        let end = self.mark();
+        let matrix = end.matrix.since(&start.matrix);
+        let total = matrix.total();
+        let events = |count: fn(&Events) -> u64| count(&end.events) - count(&start.events);
+        let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
+        let time = self.keeps_time().then(|| end.time - start.time);
+        let ram = self.engine.ram();
+        let wear = Wear::of(&end.pe_cycles);
+        let device = &self.experiment.device;
+        let endurance = device.profile.rules.endurance;
+        let buffers = end.buffer.zip(start.buffer);
+        let chip = (&self.sizing.geometry, &device.profile);
+        let powers = self.powers(time, &meter);
+        let buffer = buffers.map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
+        let energy_j = EnergyRecord::of(&device.profile, &total);
+        let nvram = end.nvram_since(start);
+        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads
+            + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
+        let mut notices = self.experiment.notices.clone();
+        notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
+        let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
+        let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
+        let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
+        notices.extend(nothing_erased(self.experiment, &host, &flash, facts.physical_bytes));
+        notices.extend(endurance_without_effect(self.experiment, wear.max));
+        notices.extend(buffer.as_ref().and_then(degenerate_placement));
+        let pace = meter.pace.filter(|_| self.keeps_time());
+        notices.extend(pace.and_then(|pace| fell_behind(&pace, host.requests)));
+        Record {
+            version: env!("CARGO_PKG_VERSION"),
+            seed: self.experiment.seed,
+            experiment: self.experiment.clone(),
+            partial: false,
+            stopped: None,
+            host,
+            flash,
+            busy_us: us(device.profile.busy_ns(&total)),
+            waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors)
+                .filter(|_| !self.experiment.is_in_directory()),
+            merges: Merges::between(&start.events, &end.events),
+            migrations: events(|e| e.migrations),
+            recyclings: self.recyclings(start),
+            gc: end.gc_since(start),
+            matrix: MatrixRow::all(&matrix, &device.profile),
+            buffer,
+            index: None,
+            fs: None,
+            nvram,
+            precondition,
+            mount,
+            remount: None,
+            time_us: time.map(us),
+            latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
+            latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
+            throughput: time.map(|time| throughput(&host, time)),
+            energy_j,
+            energy_all_j,
+            ram: ram_record(ram),
+            wear,
+            blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
+            lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, time.map(us)),
+            faults: self.faults(&end.events),
+            series: meter.series.into_samples(),
+            device: facts,
+            speed: Speed::default(),
+            notices,
+        }
+    }
+
+    /// How large the memories of the buffer are, and how long they are powered, where the experiment says what they take.
+    fn powers(&self, run: Option<Time>, meter: &Meter) -> Option<Powers<'_>> {
+        let bytes = self.experiment.buffer.as_ref()?.nominal_bytes();
+        let memory = self.experiment.memory.as_ref()?;
+        let trace_us = meter.pace.map(|pace| us(pace.last - pace.first));
+        let page_bytes = self.sizing.geometry.page_bytes().into();
+        Some(Powers { memory, bytes, page_bytes, run_us: run.map(us), trace_us })
+    }
+
+    /// What became of log blocks since `start`, where the FTL keeps that.
+    fn recyclings(&self, start: &Mark) -> Option<RecyclingRecord> {
+        let since: Vec<_> = self.engine.recyclings().into_iter().filter(|one| one.number >= start.recyclings).collect();
+        (!since.is_empty()).then(|| RecyclingRecord::of(since))
+    }
+
+    fn faults(&self, events: &Events) -> Option<FaultRecord> {
+        self.engine.chip().faults().map(|counts| FaultRecord {
+            failed_programs: counts.failed_programs,
+            failed_erases: counts.failed_erases,
+            corrected_bits: counts.corrected_bits,
+            uncorrectable_reads: counts.uncorrectable_reads,
+            retired_blocks: events.retired_blocks,
+            lost_pages: events.lost_pages,
+        })
+    }
+}
+
+pub(super) fn ram_record(ram: RamUse) -> RamRecord {
+    RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram }
+}
+
+pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {
+    (written_sectors > 0).then(|| programs as f64 * f64::from(sectors_per_page) / written_sectors as f64)
+}
+
+fn throughput(host: &HostCounts, time: Time) -> Throughput {
+    let seconds = time as f64 / 1e9;
+    let megabytes = |sectors: u64| sectors as f64 * f64::from(SECTOR_BYTES) / 1e6;
+    Throughput {
+        requests_per_s: rate(host.requests as f64, seconds),
+        read_mb_per_s: rate(megabytes(host.read_sectors), seconds),
+        written_mb_per_s: rate(megabytes(host.written_sectors), seconds),
+    }
+}
+
+/// `amount` a second; 0 in no time.
+pub(super) fn rate(amount: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        amount / seconds
+    } else {
+        0.0
+    }
+}
+
+pub(crate) fn us(time: Time) -> f64 {
+    time as f64 / 1000.0
+}

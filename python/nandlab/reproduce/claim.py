@@ -1,0 +1,183 @@
+"""A claim of a paper: what it says, and how that is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
+
+from nandlab.reproduce.document import Table
+from nandlab.reproduce.formula import Condition, Formula, parse_condition, parse_formula
+from nandlab.reproduce.tolerance import Tolerance, parse_tolerance
+from nandlab.reproduce.verdict import Kind
+from nandlab.reproduce.words import Why, parse_why
+
+if TYPE_CHECKING:
+    from nandlab.reproduce.paper import Paper
+
+TRUE_UNITS = "true_units"
+"""The reading in which a figure is what the flash did."""
+
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Something that the paper says."""
+
+    id: str
+    where: str
+    kind: Kind
+    statement: str
+    published: float | None
+    unit: str
+    tolerance: str
+    limits: Tolerance | None
+    """The interval of `tolerance`."""
+    loose: Tolerance | None
+    reading: str
+    measured: Formula | None
+    holds: tuple[Condition, ...]
+    also: tuple[Condition, ...]
+    """What the statement says beside the number, for every seed."""
+    true_units: Formula | None
+    """The same figure in true units, where `reading` is another one."""
+    true_holds: tuple[Condition, ...]
+    exercised: tuple[Condition, ...]
+    """What shows that the mechanism ran that the claim is about."""
+    to_exercise: str
+    """What would make it run."""
+    note: Why
+    """What is worth knowing whatever the verdict is."""
+    why: Why
+    """Why it differs, if it does."""
+    table: Table = field(repr=False, compare=False)
+    """Where it stands in the file."""
+
+    @property
+    def read_from(self) -> str:
+        """The formula or the conditions over runs and measures."""
+        return "; ".join(
+            [
+                *([self.measured.text] if self.measured else []),
+                *(each.text for each in (*self.holds, *self.also)),
+            ]
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The figures that it is read from: each a run and a measure."""
+        read = [each for each in (self.measured, self.true_units) if each is not None]
+        sources: list[Formula | Condition] = [
+            *read,
+            *self.holds,
+            *self.also,
+            *self.true_holds,
+            *self.exercised,
+        ]
+        found = [name for source in sources for name in source.names]
+        return tuple(dict.fromkeys([*found, *self.note.names, *self.why.names]))
+
+
+def parse_claim(table: Table, paper: Paper) -> Claim:
+    """Reads a claim over the runs and measures of `paper`.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    kind: Any = table.chosen("kind", KINDS)
+    reading = table.chosen("reading", (TRUE_UNITS, *paper.readings), TRUE_UNITS)
+    published = table.number("published") if kind in ("value", "model") else None
+    tolerance, loose = table.text("tolerance", ""), table.text("loose", "")
+    limits = None if published is None else table.read("tolerance", tolerance, _within(published))
+    wide = table.read("loose", loose, _within(published)) if loose and published is not None else None
+    if limits is not None and wide is not None and not wide.contains(limits):
+        raise table.error("loose", f"expected a wider tolerance than {tolerance!r}, given {loose!r}")
+    has_formula = kind not in ("order", "sign")
+    true_units = table.texts("true_units")
+    claim = Claim(
+        id=table.text("id"),
+        where=table.text("where"),
+        kind=kind,
+        statement=table.text("statement"),
+        published=published,
+        unit=table.text("unit", ""),
+        tolerance=tolerance,
+        limits=limits,
+        loose=wide,
+        reading=reading,
+        measured=_formula(table, "measured"),
+        holds=_conditions(table, "holds", table.texts("holds")),
+        also=_conditions(table, "also", table.texts("also")),
+        true_units=_formula(table, "true_units") if has_formula and true_units else None,
+        true_holds=() if has_formula else _conditions(table, "true_units", true_units),
+        exercised=_conditions(table, "exercised", table.texts("exercised")),
+        to_exercise=table.text("to_exercise", ""),
+        note=table.read("note", table.text("note", ""), parse_why),
+        why=table.read("why", table.text("why", ""), parse_why),
+        table=table,
+    )
+    table.end()
+    _check_claim(table, claim, paper)
+    return claim
+
+
+def _within(published: float) -> Callable[[str], Tolerance]:
+    return lambda text: parse_tolerance(text, published)
+
+
+def _formula(table: Table, key: str) -> Formula | None:
+    return table.read(key, table.text(key), parse_formula) if table.has(key) else None
+
+
+def _conditions(table: Table, key: str, texts: Iterable[str]) -> tuple[Condition, ...]:
+    return tuple(table.read(key, text, parse_condition) for text in texts)
+
+
+def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
+    """Refuses claims that could not be measured as they are written."""
+    kind = claim.kind
+    if kind in ("value", "model", "not_printed") and claim.measured is None:
+        raise table.error("measured", f"a claim of kind {kind} is read from a formula")
+    _check_comparisons(table, claim)
+    if kind == "not_reproducible" and not claim.why.text:
+        raise table.error("why", "expected what it would take that nobody has")
+    if claim.reading != TRUE_UNITS and claim.true_units is None and not claim.true_holds:
+        raise table.error(
+            "true_units", f"a claim that is read in {claim.reading} is shown in true units, too"
+        )
+    if claim.exercised and not claim.to_exercise:
+        raise table.error("to_exercise", "expected what would make the mechanism run")
+    if kind == "model" and claim.names:
+        raise table.error("measured", f"a model claim is a formula, and {claim.names[0]} is a measurement")
+    if kind == "value" and claim.measured is not None and not claim.measured.names:
+        raise table.error("measured", "a formula without a measurement is a claim of kind model")
+    for key, names in (
+        ("measured", claim.measured.names if claim.measured is not None else ()),
+        ("why", claim.why.names),
+        ("holds", claim.names),
+    ):
+        for name in names:
+            table.read(key, name, paper.split)
+    _check_given(table, claim, paper)
+
+
+def _check_given(table: Table, claim: Claim, paper: Paper) -> None:
+    """Refuses a claim that rests on a trace which few have."""
+    for name in claim.names:
+        if paper.is_absent(paper.split(name)[0]):
+            raise table.error(
+                "measured", f"{name} plays a trace that few have: no claim can rest on it alone"
+            )
+
+
+def _check_comparisons(table: Table, claim: Claim) -> None:
+    """Refuses an order without comparisons, and comparisons beside a number where there is none."""
+    has_order = claim.kind in ("order", "sign")
+    if has_order and not claim.holds:
+        raise table.error("holds", f"a claim of kind {claim.kind} holds or does not: expected a comparison")
+    if claim.also and claim.kind != "value":
+        raise table.error(
+            "also", f"it stands beside a number; a claim of kind {claim.kind} has its comparisons in holds"
+        )
