@@ -9,12 +9,12 @@ from nandlab import units
 from nandlab.report import charts, device_charts, html
 from nandlab.report.bars import grouped_bars
 from nandlab.reproduce.block_map import BlockMap
+from nandlab.reproduce.claim import TRUE_UNITS
+from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.op_figures import OpFigure
-from nandlab.reproduce.claim import TRUE_UNITS
-from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows, texts
 from nandlab.reproduce.timeline import Timeline

@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from nandlab.reproduce.bundle import write_bundle
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction, reproduce
-from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.paper import Paper, bundled, load, parse
 
 __all__ = [

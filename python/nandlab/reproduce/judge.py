@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from nandlab._native import ConfigError
-from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.claim import Claim
+from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.records import Missing, Records
 from nandlab.reproduce.verdict import (
     SEEDS_FOR_DIRECTION,

@@ -10,10 +10,10 @@ from nandlab._native import ConfigError
 from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
 from nandlab.reproduce.block_map import BlockMap
+from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.op_figures import measured
-from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.paper import Paper, Tree
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points
 from nandlab.reproduce.timeline import Timeline

@@ -17,11 +17,12 @@ from nandlab.reproduce.document import Table
 from nandlab.reproduce.figure import Figure, parse_figure
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.grid import Grid, parse_grid
-from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
+from nandlab.reproduce.op_figures import OpFigure
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.traces import Recorded, parse_traces
 
 Tree = dict[str, Any]
+
 
 @dataclass(frozen=True)
 class Paper:
@@ -237,7 +238,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         grids=tuple(parse_grid(table) for table in top.tables("tables")),
         timelines=tuple(parse_timeline(table) for table in top.tables("timelines")),
         block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
-        op_figures=tuple(parse_opparse_figure(table) for table in top.tables("op_figures")),
+        op_figures=tuple(parse_op_figure(table) for table in top.tables("op_figures")),
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
         full_parts=full_parts,
         top=top,

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nandlab.reproduce.block_map import BlockMap
+from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.grid import Grid
-from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.paper import Paper, Tree
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import short
