@@ -7,12 +7,14 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from nandlab.new_file import check_writable, readable
 from nandlab.varied import Pair, label, override, split_commas, titles_of
+
+T = TypeVar("T")
 
 
 class ExperimentFile(click.Path):
@@ -87,11 +89,11 @@ sets_option = click.option(
 )
 
 
-def state_option(command: Callable[..., int]) -> Callable[..., int]:
+def state_option(command: Callable[..., T]) -> Callable[..., T]:
     """Adds `--from-state`, another name of an override, to a command with `sets_option`."""
 
     @functools.wraps(command)
-    def with_state(*given: Any, sets: list[Pair], from_state: str | None, **options: Any) -> int:  # noqa: ANN401
+    def with_state(*given: Any, sets: list[Pair], from_state: str | None, **options: Any) -> T:  # noqa: ANN401
         own = [] if from_state is None else [("precondition.from_state", from_state)]
         return command(*given, sets=[*sets, *own], **options)
 

@@ -42,6 +42,12 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     return path
 
 
+def _state(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
+    if path is not None:
+        writable(path)
+    return path
+
+
 @click.command("run")
 @experiment_argument()
 @sets_option
@@ -57,7 +63,7 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
 @click.option(
     "--save-state",
     metavar="FILE",
-    callback=lambda _ctx, _parameter, path: path if path is None else (writable(path), path)[1],
+    callback=_state,
     help="Write the device as it is after its preconditioning, for --from-state of other runs.",
 )
 @json_option

@@ -17,7 +17,7 @@ from nandlab.reproduce.document import Table
 from nandlab.reproduce.figure import Figure, parse_figure
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.grid import Grid, parse_grid
-from nandlab.reproduce.op_figures import OpFigure
+from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.traces import Recorded, parse_traces
 
