@@ -1,40 +1,22 @@
-"""Which file system to take for a flash: every candidate runs the workload on it, and the figures decide.
-
->>> from nandlab.choose import Wish, candidates
->>> found = candidates(Wish({"phone": {"transactions": 10}}, flash_bytes=4 << 20))
->>> {"yaffs", "minv", "fat over page"} <= {candidate.name for candidate in found}
-True
-"""
+"""Which file system to take for a flash: every candidate runs the workload on it, and the figures decide."""
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab import units
-from nandlab._native import ConfigError, toml_to_json
 from nandlab.batch import Outcome, State, run_all
+from nandlab.candidates import Candidate, candidates
 from nandlab.experiment import Experiment
-from nandlab.listing import lists
 from nandlab.result import Result
 from nandlab.wish import Wish as Wish
-
-Tree = dict[str, Any]
-
-OVER_PROVISIONING = (0.07, 0.14, 0.28, 0.5, 1.1)
-"""Shares of spare blocks that an FTL is tried with: it gets the first that it can work with."""
 
 INFINITE = float("inf")
 
 DAYS = 365.25
 """Days of a year."""
-
-FRAM = {"unit_bytes": 2, "read_ns": 110.0, "write_ns": 110.0, "read_nj": 6.5, "write_nj": 6.5}
-"""What an access to NVRAM costs unless `sets` say so: a Ramtron FM22L16 of 2007, 16 bits in a cycle of 110 ns
-and 18 mA at 3.3 V."""
 
 SECTORS = "fat_sectors"
 """The part of the RAM that is a cache of sectors, which may be smaller."""
@@ -43,20 +25,10 @@ LEAST_CACHE = 2048
 """Bytes that are left to it at least."""
 
 COARSE = 5
-"""P/E cycles of the most worn block below which a life is told from too few erases."""
+"""P/E cycles of the most worn block below which a life is told from too few erases: one is a fifth of it."""
 
 LONGER = (4, 16, 64)
-"""How many times as long a workload becomes, one after the other, where no block was erased."""
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A file system with what is below it."""
-
-    name: str
-    experiment: Experiment | None
-    """None where it cannot work on this flash."""
-    why_not: str = ""
+"""How many times as long a workload becomes, one after the other, where blocks were erased too seldom."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +43,7 @@ class Measured:
     missing_ram: int = 0
     """Bytes of RAM that it takes beyond those that there are."""
     longer: Result | None = None
-    """A longer run, where this one erased no block: its wear tells the life."""
+    """A longer run, where this one erased too seldom: its wear tells the life."""
 
     @property
     def name(self) -> str:
@@ -101,7 +73,7 @@ class Measured:
             "life_bytes": life,
             "life_years": None if life is None else life / wish.daily_bytes / DAYS,
             "even_life_years": None if even is None else even / wish.daily_bytes / DAYS,
-            "life_pe_cycles": 0 if aged is None else aged.wear.max,
+            "life_pe_cycles": self.pe_cycles,
             "life_transactions": None if aged is None or aged.fs is None else aged.fs.transactions,
             "volume_bytes": fs.volume.units * fs.volume.unit_bytes,
             "ram_bytes": result.ram.total_bytes,
@@ -112,8 +84,18 @@ class Measured:
 
     @property
     def is_young(self) -> bool:
-        """Whether it ran, and no block was erased."""
-        return self._aged is not None and not self._aged.wear.max
+        """Whether it ran, and its life is told from few erases or none."""
+        return self._aged is not None and self._aged.wear.max < COARSE
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether its life is told from few erases."""
+        return 0 < self.pe_cycles < COARSE
+
+    @property
+    def pe_cycles(self) -> int:
+        """Of the most worn block, in the run that tells the life."""
+        return 0 if self._aged is None else self._aged.wear.max
 
     @property
     def _aged(self) -> Result | None:
@@ -188,23 +170,26 @@ def choose(
 def _aged(
     wish: Wish, measured: list[Measured], jobs: int | None, progress: Callable[[State], object] | None
 ) -> list[Measured] | None:
-    """Candidates with a longer run where they fit and no block was erased: from no erase no life can be told.
+    """Candidates with a longer run where they fit and a life would be told from few erases.
 
-    One that outgrows the volume, or erases nothing in the longest run either, has a life that is not known.
+    One that outgrows the volume, or erases no more in the longest run either, keeps the life that it has.
     """
+    ended: set[str] = set()
     for times in LONGER:
-        young = [each for each in measured if each.fits and each.is_young]
-        found = [_longer(each, times) for each in young]
+        found = [
+            _longer(each, times)
+            for each in measured
+            if each.fits and each.is_young and each.name not in ended
+        ]
         if not found:
             break
         again = _measure(wish, found, jobs, progress)
         if again is None:
             return None
         runs = {each.name: each.result for each in again if each.result is not None}
-        measured = [
-            replace(each, longer=runs[each.name]) if each.is_young and each.name in runs else each
-            for each in measured
-        ]
+        # What a run has no room for, a longer one has not either.
+        ended |= {each.name for each in found} - runs.keys()
+        measured = [replace(each, longer=runs.get(each.name, each.longer)) for each in measured]
     return measured
 
 
@@ -244,126 +229,6 @@ def _with_less_cache(measured: Measured) -> Candidate | None:
     return Candidate(measured.name, Experiment(**{**result.experiment, "fs": cut}))
 
 
-def candidates(wish: Wish) -> list[Candidate]:
-    """Every file system on the list but a real directory, those for a device over every FTL.
-
-    Raises:
-        ConfigError: The flash, the device or the workload is none that any candidate could have.
-
-    """
-    base = _base(wish)
-    found: list[Candidate] = []
-    used: set[str] = set()
-    for fs in lists()["file_systems"]:
-        if fs["over"] == "directory":
-            continue
-        ftls = lists()["ftls"] if fs["over"] == "device" else [None]
-        for ftl in ftls:
-            own = {"nvram": FRAM} if "nvram" in fs["options"]["properties"] else {}
-            tree = {**base, "fs": {fs["name"]: own}}
-            name = fs["name"]
-            if ftl is not None:
-                tree["ftl"], name = {ftl["name"]: {}}, f"{name} over {ftl['name']}"
-            tree, applied = _with(tree, wish.sets)
-            used |= applied
-            found.append(_candidate(name, tree, sorted(applied)))
-    for key, _ in wish.sets:
-        if key not in used:
-            raise ConfigError(_no_table(wish, key))
-    if all(each.experiment is None for each in found):
-        raise ConfigError(found[0].why_not)
-    return found
-
-
-def _no_table(wish: Wish, key: str) -> str:
-    """A sentence on a key whose table no candidate has."""
-    names = {kind: [each["name"] for each in lists()[kind]] for kind in ("file_systems", "ftls")}
-    tables = ["device", *(f"workload.{name}" for name in wish.workload)]
-    tables += [f"fs.{name}" for name in names["file_systems"] if name != "posix"]
-    tables += [f"ftl.{name}" for name in names["ftls"]]
-    near = difflib.get_close_matches(".".join(key.split(".")[:2]), tables, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(tables)}"
-    return f"--set {key}: no candidate has such a table; {hint}"
-
-
-def _refuse_misspelt(error: ConfigError, applied: Sequence[str]) -> None:
-    """Ends it where a key or the kind of a value is wrong, which no other flash would mend."""
-    text = str(error)
-    for key in applied:
-        table, _, name = key.rpartition(".")
-        if f"[{table}] has no key `{name}`" in text or text.startswith(f"{key}: expected "):
-            raise ConfigError(f"--set {text}" if text.startswith(key) else f"--set {key}: {text}") from None
-
-
-def _candidate(name: str, tree: Tree, applied: Sequence[str]) -> Candidate:
-    shares: Sequence[float | None] = OVER_PROVISIONING if "ftl" in tree else (None,)
-    if "over_provisioning" in tree["device"]:
-        shares = (None,)
-    why = ""
-    for share in shares:
-        device = tree["device"] if share is None else {**tree["device"], "over_provisioning": share}
-        experiment = Experiment(**{**tree, "device": device})
-        try:
-            experiment.resolve()
-        except ConfigError as error:
-            _refuse_misspelt(error, applied)
-            why = why or str(error)
-            continue
-        return Candidate(name, experiment)
-    return Candidate(name, None, why)
-
-
-def _base(wish: Wish) -> Tree:
-    devices = {each["name"]: each for each in lists()["devices"]}
-    if wish.device not in devices:
-        raise ConfigError(f"there is no device {wish.device!r}; there are {', '.join(devices)}")
-    profile = devices[wish.device]
-    block = profile["pages_per_block"] * profile["page_bytes"]
-    planes = profile["blocks"] // _blocks_per_plane(profile)
-    blocks, rest = divmod(wish.flash_bytes, block * planes)
-    if rest or not blocks:
-        words = f"{units.size(block)}" + (f" on each of {planes} planes" if planes > 1 else "")
-        raise ConfigError(f"a flash of {units.size(wish.flash_bytes)} is no number of blocks of {words}")
-    return {
-        "workload": {name: dict(options) for name, options in wish.workload.items()},
-        "device": {"profile": wish.device, "shape": {"blocks_per_plane": blocks}},
-    }
-
-
-def _blocks_per_plane(profile: Mapping[str, Any]) -> int:
-    shape = json.loads(toml_to_json(profile["doc"], profile["name"]))["tree"]["shape"]
-    return int(shape["blocks_per_plane"])
-
-
-def _with(tree: Tree, sets: Sequence[tuple[str, str]]) -> tuple[Tree, set[str]]:
-    """A tree under those keys whose table it has, and these keys.
-
-    >>> _with({"fs": {"yaffs": {}}}, [("fs.yaffs.cache_pages", "10"), ("fs.minv.objects", "9")])
-    ({'fs': {'yaffs': {'cache_pages': 10}}}, {'fs.yaffs.cache_pages'})
-    """
-    used = set()
-    for key, text in sets:
-        first, *rest = path = key.split(".")
-        is_named = first in ("workload", "fs", "ftl")
-        if len(path) < 2 or first not in tree or (is_named and rest[0] not in tree[first]):
-            continue
-        used.add(key)
-        try:
-            value = json.loads(toml_to_json(f"value = {text}", f"--set {key}"))["tree"]["value"]
-        except ConfigError:
-            # A bare word, as everywhere on the command line.
-            value = text
-        tree = _put(tree, path, value)
-    return tree, used
-
-
-def _put(tree: Mapping[str, Any], path: Sequence[str], value: Any) -> Tree:  # noqa: ANN401 - a TOML value
-    first, *rest = path
-    below = tree.get(first)
-    inner = _put(below if isinstance(below, dict) else {}, rest, value) if rest else value
-    return {**tree, first: inner}
-
-
 def _measured(wish: Wish, candidate: Candidate, outcome: Outcome | None) -> Measured:
     if outcome is None:
         return Measured(candidate, None, candidate.why_not)
@@ -375,9 +240,9 @@ def _measured(wish: Wish, candidate: Candidate, outcome: Outcome | None) -> Meas
     needs = []
     missing = 0 if wish.ram_bytes is None else max(0, result.ram.total_bytes - wish.ram_bytes)
     if missing:
-        needs.append(
-            f"{units.size(result.ram.total_bytes)} of RAM, and there are {units.size(wish.ram_bytes)}"
-        )
+        # The cache of sectors would be cut first.
+        least = result.ram.total_bytes - max(0, result.ram.sram.get(SECTORS, 0) - LEAST_CACHE)
+        needs.append(f"{units.size(least)} of RAM, and there are {units.size(wish.ram_bytes)}")
     if result.nvram is not None and result.nvram.bytes > wish.nvram_bytes:
         there = units.size(wish.nvram_bytes) if wish.nvram_bytes else "none"
         needs.append(f"{units.size(result.nvram.bytes)} of NVRAM, and there is {there}")
@@ -420,12 +285,7 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
             f"Take {take.name}, or more flash: none that fits lasts {years}, and it lasts longest, {longest}."
         ]
     why += _others(take, fitting, figures)
-    most = _number(figures[take.name], "life_pe_cycles", 0.0)
-    if 0 < most < COARSE:
-        why.append(
-            f"The life of {take.name} is told from few erases ({most:.0f} of its most worn block): a run "
-            "of more transactions (--transactions) tells it better."
-        )
+    why += _told_from_few(fitting)
     if unknown:
         names = _listed([each.name for each in unknown])
         run = max(_number(figures[each.name], "life_transactions", 0.0) for each in unknown)
@@ -434,6 +294,19 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
             "transactions; a run of more (--transactions) or a smaller flash tells it."
         )
     return Advice(wish, measured, take, why)
+
+
+def _told_from_few(fitting: Sequence[Measured]) -> list[str]:
+    """A warning where a life could be another one as well."""
+    few = [each for each in fitting if each.is_coarse]
+    if not few:
+        return []
+    most = [each.pe_cycles for each in few]
+    cycles = f"{min(most)} to {max(most)}" if min(most) < max(most) else f"{most[0]}"
+    return [
+        f"{_listed([each.name for each in few])}: life is told from few erases ({cycles} of the most worn block), "
+        "and one more or less changes it; a run of more transactions (--transactions) tells it better."
+    ]
 
 
 def _others(

@@ -52,6 +52,12 @@ pub enum FsError {
         /// What did not fit.
         what: String,
     },
+    /// The memory that a file system keeps its metadata in has no room, whatever the flash has.
+    #[error("the file system is full: {what}")]
+    NvramFull {
+        /// What did not fit.
+        what: String,
+    },
     /// A root directory that cannot grow has no room for another name.
     #[error("the file system is full: the root directory of {entries} entries has no {needed} in a row for '{name}'")]
     RootFull {

@@ -409,6 +409,19 @@ fn a_full_flash_ends_the_run_with_what_was_measured() {
 }
 
 #[test]
+fn a_full_nvram_names_what_makes_it_larger() {
+    let few = "fs={ minv={ objects=20 } }";
+    let stopped = record(BARE, &[few]).stopped.unwrap();
+    assert_eq!(stopped.why, StopReason::FsFull);
+    assert!(
+        stopped.message.ends_with("more fs.minv.objects have more NVRAM, or the workload needs less"),
+        "{}",
+        stopped.message
+    );
+    assert!(!record(BARE, &[MINV]).partial, "there is room on the flash");
+}
+
+#[test]
 fn what_needs_an_ftl_is_refused_on_bare_flash() {
     let refused = |sets: &[&str]| parse(BARE, sets).unwrap_err().to_string();
     let cases = [

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from nandlab import units
-from nandlab.choose import Advice, Measured
+from nandlab.choose import COARSE, Advice, Measured
 from nandlab.new_file import write_whole
 from nandlab.report import device_charts, html
 from nandlab.report.charts import Rows
@@ -33,7 +33,8 @@ COLUMNS: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
 
 MEANS = (
     "Life: until the most worn block has the P/E cycles that the chip is made for, at the wear of this run, "
-    "or of a longer one where this one erases no block.",
+    f"or of a longer one where no block of this one has {COARSE}; about (≈) where the longer "
+    "one has none either.",
     "RAM: tables, and FAT's cache of sectors. Not counted is what YAFFS and MiNV remember of each page, "
     "which they could read from its tags instead.",
     "Mount: power on after the run, with the FTL.",
@@ -64,7 +65,11 @@ def _line(advice: Advice, each: Measured) -> list[str]:
 
 def _cells(advice: Advice, each: Measured) -> list[str]:
     figures = each.figures(advice.wish)
-    return [write(figures[key]) if figures else "" for key, _, write in COLUMNS]
+    cells = [write(figures[key]) if figures else "" for key, _, write in COLUMNS]
+    if each.is_coarse:
+        life = [key for key, _, _ in COLUMNS].index("life_years")
+        cells[life] = f"≈ {cells[life]}"
+    return cells
 
 
 def _state(advice: Advice, each: Measured) -> str:

@@ -44,7 +44,7 @@ impl<N: Nand, V: Nvm> Chunked for Minv<N, V> {
     fn promised(&mut self, file: u32, first: u32, last: u32) -> Result<u64, FsError> {
         let nodes = self.most_new_nodes(file, first, last)?;
         if nodes > 0 && !self.has_nodes(nodes)? {
-            return Err(FsError::Full { what: "the NVRAM has no room for the map of the file".into() });
+            return Err(FsError::NvramFull { what: "the NVRAM has no room for the map of the file".into() });
         }
         Ok(0)
     }

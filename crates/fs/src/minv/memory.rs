@@ -197,7 +197,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             change.put(NODES, u64::from(fresh + 1) << 32);
             fresh
         } else {
-            return Err(FsError::Full { what: "the NVRAM has no room for another piece of a map".into() });
+            return Err(FsError::NvramFull { what: "the NVRAM has no room for another piece of a map".into() });
         };
         let at = self.layout.node(node);
         (0..u64::from(FANOUT) / 2).for_each(|word| change.put(at + word * 8, 0));

@@ -113,7 +113,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
                 return Ok(object);
             }
         }
-        Err(FsError::Full { what: format!("the NVRAM has room for {} names", objects - 1) })
+        Err(FsError::NvramFull { what: format!("the NVRAM has room for {} names", objects - 1) })
     }
 
     /// Whether so many nodes are in no map.

@@ -162,7 +162,13 @@ fn work(fs: &mut dyn FileSystem, random: &mut Random) -> Result<(), FsError> {
             }),
         };
         match done {
-            Ok(()) | Err(FsError::NotFound { .. } | FsError::Exists { .. } | FsError::Full { .. }) => {}
+            Ok(())
+            | Err(
+                FsError::NotFound { .. }
+                | FsError::Exists { .. }
+                | FsError::Full { .. }
+                | FsError::NvramFull { .. },
+            ) => {}
             Err(error) => return Err(error),
         }
     }

@@ -324,7 +324,10 @@ impl<'a, 'd> Player<'a, 'd> {
                 let what = format!("{error}; the file system cannot go on without it");
                 Ok(self.stopped(StopReason::Unreadable, &what))
             }
-            FsError::Full { .. } | FsError::RootFull { .. } | FsError::TooLong { .. } => {
+            FsError::Full { .. }
+            | FsError::NvramFull { .. }
+            | FsError::RootFull { .. }
+            | FsError::TooLong { .. } => {
                 Ok(self.stopped(StopReason::FsFull, &format!("{error}; {}", way_out(fs, &error))))
             }
             FsError::Option { .. } => {
@@ -377,7 +380,7 @@ fn way_out(fs: &FsConfig, error: &FsError) -> String {
         (FsConfig::Fat(fat), _) if fat.volume_bytes.is_some() => {
             format!("a larger fs.fat.volume_bytes has more, or {less}")
         }
-        (FsConfig::Minv(_), _) => format!("a larger device.capacity or fs.minv.objects has more, or {less}"),
+        (_, FsError::NvramFull { .. }) => format!("more fs.minv.objects have more NVRAM, or {less}"),
         (FsConfig::Posix(_), _) => format!("a directory on a larger disk has more, or {less}"),
         _ => format!("a larger device.capacity has more, or {less}"),
     }
