@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ from nandlab.wish import Wish
 
 Tree = dict[str, Any]
 
-OVER_PROVISIONING = (0.07, 0.14, 0.28, 0.5, 1.1)
+OVER_PROVISIONING = (0.07, 0.14, 0.28, 0.5, 1.1, 1.3)
 """Shares of spare blocks that an FTL is tried with: it gets the first that it can work with."""
 
 FRAM = {"unit_bytes": 2, "read_ns": 110.0, "write_ns": 110.0, "read_nj": 6.5, "write_nj": 6.5}
@@ -67,7 +68,7 @@ def candidates(wish: Wish) -> list[Candidate]:
                 tree["ftl"], name = {ftl["name"]: {}}, f"{name} over {ftl['name']}"
             tree, applied = _with(tree, wish.sets)
             used |= applied
-            found.append(_candidate(name, tree, sorted(applied)))
+            found.append(_candidate(wish, name, tree, sorted(applied)))
     for key, _ in wish.sets:
         if key not in used:
             raise ConfigError(_no_table(wish, key))
@@ -96,7 +97,7 @@ def _refuse_misspelt(error: ConfigError, applied: Sequence[str]) -> None:
             raise ConfigError(f"--set {text}" if text.startswith(key) else f"--set {key}: {text}") from None
 
 
-def _candidate(name: str, tree: Tree, applied: Sequence[str]) -> Candidate:
+def _candidate(wish: Wish, name: str, tree: Tree, applied: Sequence[str]) -> Candidate:
     shares: Sequence[float | None] = OVER_PROVISIONING if "ftl" in tree else (None,)
     if "over_provisioning" in tree["device"]:
         shares = (None,)
@@ -108,7 +109,7 @@ def _candidate(name: str, tree: Tree, applied: Sequence[str]) -> Candidate:
             experiment.resolve()
         except ConfigError as error:
             _refuse_misspelt(error, applied)
-            why = why or str(error)
+            why = why or _in_bytes(str(error), wish)
             continue
         return Candidate(name, experiment)
     return Candidate(name, None, why)
@@ -118,9 +119,7 @@ def _base(wish: Wish) -> Tree:
     devices = {each["name"]: each for each in lists()["devices"]}
     if wish.device not in devices:
         raise ConfigError(f"there is no device {wish.device!r}; there are {', '.join(devices)}")
-    profile = devices[wish.device]
-    block = profile["pages_per_block"] * profile["page_bytes"]
-    planes = profile["blocks"] // _blocks_per_plane(profile)
+    block, planes = _block(devices[wish.device])
     blocks, rest = divmod(wish.flash_bytes, block * planes)
     if rest or not blocks:
         words = f"{units.size(block)}" + (f" on each of {planes} planes" if planes > 1 else "")
@@ -131,9 +130,21 @@ def _base(wish: Wish) -> Tree:
     }
 
 
-def _blocks_per_plane(profile: Mapping[str, Any]) -> int:
+def _block(profile: Mapping[str, Any]) -> tuple[int, int]:
+    """Bytes of a block, and how many planes there are."""
     shape = json.loads(toml_to_json(profile["doc"], profile["name"]))["tree"]["shape"]
-    return int(shape["blocks_per_plane"])
+    planes = profile["blocks"] // int(shape["blocks_per_plane"])
+    return profile["pages_per_block"] * profile["page_bytes"], planes
+
+
+def _in_bytes(error: str, wish: Wish) -> str:
+    """A sentence with the size of the flash in place of a number of blocks, which follows from it."""
+    block, planes = _block(next(each for each in lists()["devices"] if each["name"] == wish.device))
+
+    def flash(found: re.Match[str]) -> str:
+        return f"take a flash of {int(found[1]) * block * planes // 1024} KiB"
+
+    return re.sub(r"set device\.shape\.blocks_per_plane = (\d+)", flash, error)
 
 
 def _with(tree: Tree, sets: Sequence[tuple[str, str]]) -> tuple[Tree, set[str]]:

@@ -285,7 +285,7 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
             f"Take {take.name}, or more flash: none that fits lasts {years}, and it lasts longest, {longest}."
         ]
     why += _others(take, fitting, figures)
-    why += _told_from_few(fitting)
+    why += _told_from_few(fitting, figures)
     if unknown:
         names = _listed([each.name for each in unknown])
         run = max(_number(figures[each.name], "life_transactions", 0.0) for each in unknown)
@@ -296,16 +296,19 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
     return Advice(wish, measured, take, why)
 
 
-def _told_from_few(fitting: Sequence[Measured]) -> list[str]:
+def _told_from_few(
+    fitting: Sequence[Measured], figures: Mapping[str, Mapping[str, float | None]]
+) -> list[str]:
     """A warning where a life could be another one as well."""
-    few = [each for each in fitting if each.is_coarse]
+    cycles = {each.name: int(_number(figures[each.name], "life_pe_cycles", 0)) for each in fitting}
+    few = {name: most for name, most in cycles.items() if 0 < most < COARSE}
     if not few:
         return []
-    most = [each.pe_cycles for each in few]
-    cycles = f"{min(most)} to {max(most)}" if min(most) < max(most) else f"{most[0]}"
+    least, most = min(few.values()), max(few.values())
+    between = f"{least} to {most}" if least < most else f"{most}"
     return [
-        f"{_listed([each.name for each in few])}: life is told from few erases ({cycles} of the most worn block), "
-        "and one more or less changes it; a run of more transactions (--transactions) tells it better."
+        f"{_listed(list(few))}: life is told from few erases ({between} of the most worn block), and one "
+        "more or less changes it; a run of more transactions (--transactions) tells it better."
     ]
 
 

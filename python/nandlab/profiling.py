@@ -44,7 +44,7 @@ def profile(  # noqa: PLR0913 - what is read, and how it is looked at
 
     >>> found = profile("workloads/sqlite/wal.csv.gz", [1000])
     >>> chosen(found)["t_write"]
-    1.0
+    32.5
 
     """
     how = {"intervals": list(intervals), "page_bytes": page_bytes, "fw": fw, "size_unit": size_unit}

@@ -178,7 +178,14 @@ def test_what_another_one_is_better_in_is_said():
     ]
     coarse = advised(given("one", 1.0, 6.0, 64, cycles=2))
     assert coarse.why[0] == "Take one: of the one that fits and lasts 5 years it is fastest."
-    assert "life of one is told from few erases (2 of its most worn block)" in coarse.why[-1]
+    assert coarse.why[-1].startswith("one: life is told from few erases (2 of the most worn block)")
+
+
+def test_lives_of_few_erases_are_named_whoever_is_taken():
+    found = advised(
+        given("fast", 1.0, 6.0, 64), given("a", 2.0, 4.9, 64, cycles=1), given("b", 2.0, 9.0, 64, cycles=4)
+    )
+    assert found.why[-1].startswith("a and b: life is told from few erases (1 to 4 of the most worn block)")
 
 
 def test_a_life_that_is_not_known_is_none_that_is_long_enough():
@@ -203,11 +210,12 @@ def test_a_run_is_longer_where_no_block_was_erased():
     assert (figures["erases"], figures["most_pe_cycles"], young.result.fs.transactions) == (0, 0, 10)
     assert figures["life_transactions"] in (40, 160, 640)
     assert figures["life_pe_cycles"] > 0
+    assert all(each.pe_cycles >= 5 or each.longer is not None or each.why_not for each in by_name.values())
     tree = young.result.experiment
     longer = {"phone": {**tree["workload"]["phone"], "transactions": figures["life_transactions"]}}
     aged = nandlab.Experiment(**{**tree, "workload": longer}).run()
     assert figures["life_bytes"] == aged.fs.written_bytes * 100_000 / aged.wear.max
-    # What erased a block is left as it is.
+    # What erased a block often is left as it is.
     block = by_name["fat over block"].figures(wish)
     assert (block["life_transactions"], block["life_pe_cycles"]) == (10, block["most_pe_cycles"])
 
@@ -220,6 +228,37 @@ def test_a_life_that_no_run_tells_is_not_known(nandlab_command):
     assert document["take"] != "minv", "it is the fastest, and nobody knows how long it lasts"
     assert any("not known" in sentence and "minv" in sentence for sentence in document["why"])
     assert "not known" in nandlab_command(*small).out
+
+
+def test_what_does_not_fit_is_told_what_would(nandlab_command):
+    few = nandlab_command("choose", "--flash", "64K", *PHONE)
+    assert few.status == 2
+    assert "take a flash of 1008 KiB" in few.err
+    assert "blocks_per_plane" not in few.err
+
+    def candidates(ram):
+        document = nandlab_command("choose", "--flash", "8M", "--ram", ram, *PHONE, "--json").document
+        return {each["name"]: each for each in document["candidates"]}
+
+    # 2 KiB of sectors are left to it at least.
+    needed = candidates("8K")["fat over page"]["why_not"]
+    size, unit = needed.removeprefix("it needs ").split(" of RAM")[0].split()
+    assert unit == "KiB", needed
+    enough = candidates(f"{float(size) + 0.1:.1f}K")["fat over page"]
+    assert enough["fits"], enough["why_not"]
+    assert enough["experiment"]["fs"]["fat"]["cache_bytes"] == "2 KiB"
+
+
+def test_postmark_does_not_fill_the_root_directory_of_fat(nandlab_command):
+    document = nandlab_command(
+        "choose", "--flash", "16M", "--workload", "postmark", "--transactions", "50", "--json"
+    ).document
+    assert all(each["fits"] for each in document["candidates"] if each["name"].startswith("fat"))
+    found = nandlab_command(
+        "choose", "--flash", "16M", "--workload", "postmark", "--transactions", "50",
+        "--set", "workload.postmark.subdirectories=0", "--json",
+    ).document  # fmt: skip
+    assert any("the root directory" in each["why_not"] for each in found["candidates"])
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ fn every_way_out_of_a_trace_too_large_works_when_it_is_followed() {
         let text = format!("[workload.trace]\npath = \"t.csv\"\n[ftl.page]\n[device]\nmodel = \"counting\"\n{device}");
         let run = |sets: &[String]| {
             let experiment = Experiment::parse(&text, Format::Toml, "x.toml", &folder, sets).unwrap();
-            nandlab_lab::run(&experiment, &folder, &nandlab_lab::Control::default(), None)
+            nandlab_lab::run(&experiment, &folder, &nandlab_lab::Control::default(), nandlab_lab::Outputs::default())
         };
         let Err(LabError::Config(error)) = run(&[]) else { panic!("{device}: the trace fits") };
         let place = (error.file.as_deref(), error.line, error.column, error.key.as_deref());

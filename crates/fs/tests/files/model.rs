@@ -112,7 +112,7 @@ impl Model {
     fn agree<T>(&mut self, what: &str, must: &Result<(), FsError>, got: &Result<T, FsError>) -> bool {
         match (must, got) {
             (Ok(()), Ok(_)) => true,
-            (Ok(()), Err(FsError::Full { .. } | FsError::RootFull { .. })) => {
+            (Ok(()), Err(FsError::Full { .. } | FsError::NvramFull { .. } | FsError::RootFull { .. })) => {
                 self.full += 1;
                 false
             }

@@ -164,10 +164,7 @@ fn work(fs: &mut dyn FileSystem, random: &mut Random) -> Result<(), FsError> {
         match done {
             Ok(())
             | Err(
-                FsError::NotFound { .. }
-                | FsError::Exists { .. }
-                | FsError::Full { .. }
-                | FsError::NvramFull { .. },
+                FsError::NotFound { .. } | FsError::Exists { .. } | FsError::Full { .. } | FsError::NvramFull { .. },
             ) => {}
             Err(error) => return Err(error),
         }

@@ -108,7 +108,7 @@ fn a_map_without_room_in_the_nvram_is_refused() {
     let mut fs = Minv::mount(Backed::ram(geometry, rules()), &mut nvm, &config).expect("the device is good");
     let handle = begun(&mut fs, "a", Some(0), 512);
     let refused = fs.write(handle, MOST * 512 - 1, &[9]);
-    assert!(matches!(refused, Err(FsError::Full { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(FsError::NvramFull { .. })), "{refused:?}");
     fs.check();
     assert_eq!(fs.len(handle), Ok(10));
     // A map that is empty takes a node of each height alone.

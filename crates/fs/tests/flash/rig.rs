@@ -226,7 +226,7 @@ impl Session<'_> {
         let done = carry_out(self.fs, &mut self.open, op);
         match &done {
             Err(error @ FsError::Device(Error::PowerLost)) => return Err(error.clone()),
-            Err(FsError::Full { .. }) if expected.is_ok() => {
+            Err(FsError::Full { .. } | FsError::NvramFull { .. }) if expected.is_ok() => {
                 *self.model = before;
                 self.compare()?;
             }

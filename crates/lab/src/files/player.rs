@@ -324,10 +324,7 @@ impl<'a, 'd> Player<'a, 'd> {
                 let what = format!("{error}; the file system cannot go on without it");
                 Ok(self.stopped(StopReason::Unreadable, &what))
             }
-            FsError::Full { .. }
-            | FsError::NvramFull { .. }
-            | FsError::RootFull { .. }
-            | FsError::TooLong { .. } => {
+            FsError::Full { .. } | FsError::NvramFull { .. } | FsError::RootFull { .. } | FsError::TooLong { .. } => {
                 Ok(self.stopped(StopReason::FsFull, &format!("{error}; {}", way_out(fs, &error))))
             }
             FsError::Option { .. } => {
