@@ -113,7 +113,7 @@ def test_a_wrong_unit_names_the_key_and_what_is_allowed(nandlab_command, small):
         (["list", "ftl"], "did you mean ftls? `"),
         (["list", "ftls", "pag"], "did you mean page?"),
         (["compare"], "Missing argument"),
-        (["run", "--rport", "a"], "Did you mean '--report'? `nandlab run --help`"),
+        (["run", "--sedt", "a=b"], "Did you mean '--set'? `nandlab run --help`"),
         (["run", __file__, "--report", ""], "--report: expected the name of a file, given an empty one"),
         (["run", __file__, "--report", "/proc/report.html"], "no file can be made in /proc"),
         (
