@@ -90,7 +90,7 @@ pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
     match error {
         FsError::Option { .. } => {
             let (key, message) = key_and_message(fs.name(), &error);
-            ConfigError { message, key: Some(key), ..Default::default() }.into()
+            ConfigError::of_key((key, message)).into()
         }
         FsError::Device(Error::PowerLost) => LabError::PowerLost,
         other => LabError::DeviceFull(format!("the device cannot be used: {other}")),

@@ -36,6 +36,13 @@ pub struct ConfigError {
     pub key: Option<String>,
 }
 
+impl ConfigError {
+    /// What is wrong with a key.
+    pub(crate) fn of_key((key, message): (String, String)) -> Self {
+        Self { message, key: Some(key), ..Self::default() }
+    }
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // What was given is quoted, and may hold anything.

@@ -2,7 +2,7 @@
 
 use crate::build::unmountable;
 use crate::config::Experiment;
-use crate::error::LabError;
+use crate::error::{ConfigError, LabError};
 use crate::record::{device_record, DeviceRecord};
 use crate::source::count;
 use crate::state;
@@ -33,7 +33,8 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
     if let Some(file) = &experiment.precondition.from_state {
         state::open(&base.join(file), experiment, &sizing).map_err(|error| experiment.located(error))?;
     }
-    let look = || {
+    let mut total = 0;
+    let mut look = || {
         let trace = match &experiment.workload {
             WorkloadConfig::Trace(trace) => Some(trace.summary(base, &|_| true)?),
             _ => None,
@@ -44,6 +45,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         match experiment.workload.kind() {
             Kind::Requests(options) => {
                 let opened = options.open(&setting)?;
+                total = opened.len_hint().unwrap_or(0);
                 Ok((trace, None, opened.notices()))
             }
             Kind::Keys(options) => {
@@ -54,6 +56,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         }
     };
     let (trace, operations, said) = look().map_err(|error| experiment.located(experiment.explain(error)))?;
+    experiment.refuse_endless_warm_up(total).map_err(|wrong| experiment.located(ConfigError::of_key(wrong).into()))?;
     let device = device_record(&experiment.device, &sizing);
     let notices = [experiment.notices.clone(), said].concat();
     let inspection = Inspection { device, trace, operations, notices };

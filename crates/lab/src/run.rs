@@ -73,7 +73,7 @@ fn carry_out(
     // Who stops a run before it began removes its files without waiting for it.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut source = Source::open(experiment, &sizing, base, control)?;
-    refuse_endless_warm_up(experiment, source.total())?;
+    experiment.refuse_endless_warm_up(source.total()).map_err(ConfigError::of_key)?;
     let state = match (save_state, &experiment.precondition.from_state) {
         (Some(file), _) => {
             let state = State::make(experiment, &sizing, control, planned(experiment, &sizing, &source))?;
@@ -116,19 +116,6 @@ fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
         return 0;
     }
     source.total().saturating_mul(sectors_each(source, sizing)).saturating_add(before.saturating_mul(page))
-}
-
-/// Refuses a warm-up that leaves none of `total` requests to be measured.
-fn refuse_endless_warm_up(experiment: &Experiment, total: u64) -> Result<(), ConfigError> {
-    let warm_up = experiment.precondition.warm_up;
-    if warm_up == 0 || total == 0 || warm_up < total {
-        return Ok(());
-    }
-    let message = format!(
-        "precondition.warm_up = {warm_up} leaves nothing to be measured: the workload has {total} requests; \
-         expected less than that"
-    );
-    Err(ConfigError { message, key: Some("precondition.warm_up".into()), ..Default::default() })
 }
 
 /// An experiment on its engine.
@@ -201,11 +188,7 @@ impl<'a> Run<'a> {
         let total = source.total();
         let each = sectors_each(source, self.sizing);
         self.control.plan(planned(self.experiment, self.sizing, source));
-        let workload = match source {
-            Source::Requests(workload) => Some(workload),
-            Source::Keys(..) | Source::Files(..) => None,
-        };
-        let Preconditioned { record: precondition, mut stopped, played } = self.precondition(workload)?;
+        let Preconditioned { record: precondition, mut stopped, played } = self.precondition(source.requests())?;
         self.played = played;
         let total = total.saturating_sub(self.experiment.precondition.warm_up);
         let mut start = self.mark();

@@ -52,6 +52,14 @@ impl Source {
         }
     }
 
+    /// The stream, where it is one of requests.
+    pub(crate) fn requests(&mut self) -> Option<&mut Box<dyn Workload>> {
+        match self {
+            Self::Requests(workload) => Some(workload),
+            Self::Keys(..) | Self::Files(..) => None,
+        }
+    }
+
     /// Requests, operations on keys or transactions on files in all; 0: not known.
     pub(crate) fn total(&self) -> u64 {
         match self {

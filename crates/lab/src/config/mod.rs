@@ -267,8 +267,7 @@ impl Experiment {
     /// # Errors
     /// [`LabError::Config`]; not for an experiment that was parsed and left as it is.
     pub fn sizing(&self) -> Result<Sizing, LabError> {
-        let located = |(key, message)| ConfigError { message, key: Some(key), ..Default::default() };
-        Ok(Sizing::of(self).map_err(located)?)
+        Ok(Sizing::of(self).map_err(ConfigError::of_key)?)
     }
 
     /// Whether the file system is on bare flash, without an FTL.
@@ -337,7 +336,21 @@ impl Experiment {
         };
         let watch = |_| true;
         let setting = Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch };
-        options.open(&setting).map(drop).map_err(|error| workload_key_and_message(error, workload))
+        let opened = options.open(&setting).map_err(|error| workload_key_and_message(error, workload))?;
+        self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))
+    }
+
+    /// Refuses a warm-up that leaves none of `total` requests to be measured; 0: not known.
+    pub(crate) fn refuse_endless_warm_up(&self, total: u64) -> Result<(), (String, String)> {
+        let warm_up = self.precondition.warm_up;
+        if warm_up == 0 || total == 0 || warm_up < total {
+            return Ok(());
+        }
+        let message = format!(
+            "precondition.warm_up = {warm_up} leaves nothing to be measured: the workload has {total} requests; \
+             expected less than that"
+        );
+        Err(("precondition.warm_up".to_owned(), message))
     }
 
     fn check_ranges(&self) -> Result<(), (String, String)> {

@@ -327,10 +327,7 @@ impl<'a, 'd> Player<'a, 'd> {
             FsError::Full { .. } | FsError::NvramFull { .. } | FsError::RootFull { .. } | FsError::TooLong { .. } => {
                 Ok(self.stopped(StopReason::FsFull, &format!("{error}; {}", way_out(fs, &error))))
             }
-            FsError::Option { .. } => {
-                let (key, message) = key_and_message(fs.name(), &error);
-                Err(ConfigError { message, key: Some(key), ..Default::default() }.into())
-            }
+            FsError::Option { .. } => Err(ConfigError::of_key(key_and_message(fs.name(), &error)).into()),
             // In a real directory others are at work, too.
             other if fs.over() == Over::Directory => Ok(self.stopped(StopReason::FsFailed, &other.to_string())),
             other => panic!("a workload names only what it made, on a volume that was made for it: {other}"),

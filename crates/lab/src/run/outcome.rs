@@ -2,7 +2,7 @@
 
 use super::{Mark, Run};
 use crate::latency::LatencyMeter;
-use crate::meter::Meter;
+use crate::meter::{Meter, Pace};
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
@@ -24,32 +24,23 @@ impl Run<'_> {
         let end = self.mark();
         let matrix = end.matrix.since(&start.matrix);
         let total = matrix.total();
-        let events = |count: fn(&Events) -> u64| count(&end.events) - count(&start.events);
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
-        let ram = self.engine.ram();
         let wear = Wear::of(&end.pe_cycles);
         let device = &self.experiment.device;
         let endurance = device.profile.rules.endurance;
-        let buffers = end.buffer.zip(start.buffer);
         let chip = (&self.sizing.geometry, &device.profile);
         let powers = self.powers(time, &meter);
-        let buffer = buffers.map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
+        let buffer =
+            end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
         let energy_j = EnergyRecord::of(&device.profile, &total);
         let nvram = end.nvram_since(start);
-        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads
-            + buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
-        let mut notices = self.experiment.notices.clone();
-        notices.extend(reads_of_nothing(self.experiment, meter.page_reads, answered));
         let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
         let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
-        notices.extend(nothing_erased(self.experiment, &host, &flash, facts.physical_bytes));
-        notices.extend(endurance_without_effect(self.experiment, wear.max));
-        notices.extend(buffer.as_ref().and_then(degenerate_placement));
+        let page_reads = meter.page_reads;
         let pace = meter.pace.filter(|_| self.keeps_time());
-        notices.extend(pace.and_then(|pace| fell_behind(&pace, host.requests)));
-        Record {
+        let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
             experiment: self.experiment.clone(),
@@ -61,7 +52,7 @@ impl Run<'_> {
             waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors)
                 .filter(|_| !self.experiment.is_in_directory()),
             merges: Merges::between(&start.events, &end.events),
-            migrations: events(|e| e.migrations),
+            migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
             gc: end.gc_since(start),
             matrix: MatrixRow::all(&matrix, &device.profile),
@@ -78,7 +69,7 @@ impl Run<'_> {
             throughput: time.map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
-            ram: ram_record(ram),
+            ram: ram_record(self.engine.ram()),
             wear,
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
             lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, time.map(us)),
@@ -86,8 +77,25 @@ impl Run<'_> {
             series: meter.series.into_samples(),
             device: facts,
             speed: Speed::default(),
-            notices,
-        }
+            notices: self.experiment.notices.clone(),
+        };
+        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads;
+        let said = self.notices(&record, (page_reads, answered), pace);
+        record.notices.extend(said);
+        record
+    }
+
+    /// What is worth knowing of a record, where the host read so many pages and the flash answered so many.
+    fn notices(&self, record: &Record, (page_reads, answered): (u64, u64), pace: Option<Pace>) -> Vec<String> {
+        let answered = answered + record.buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
+        let found = [
+            reads_of_nothing(self.experiment, page_reads, answered),
+            nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
+            endurance_without_effect(self.experiment, record.wear.max),
+            record.buffer.as_ref().and_then(degenerate_placement),
+            pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
+        ];
+        found.into_iter().flatten().collect()
     }
 
     /// How large the memories of the buffer are, and how long they are powered, where the experiment says what they take.

@@ -86,7 +86,7 @@ struct Spread {
 
 impl Spread {
     /// Of values in ascending order, each with how often it stands.
-    fn of(values: impl Iterator<Item = (u64, u64)> + Clone) -> Option<Self> {
+    fn of(values: &(impl Iterator<Item = (u64, u64)> + Clone)) -> Option<Self> {
         let count: u64 = values.clone().map(|(_, count)| count).sum();
         if count == 0 {
             return None;
@@ -163,7 +163,7 @@ pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Wa
     let profiled: Vec<Profiled> = profilers.into_iter().map(Profiler::finish).collect();
     let placements = placements(config, base, options, &profiled, watch)?;
     let first = &profiled[0];
-    let sizes = |counts: &[u64]| Spread::of(counts.iter().enumerate().map(|(size, &count)| (size as u64, count)));
+    let sizes = |counts: &[u64]| Spread::of(&counts.iter().enumerate().map(|(size, &count)| (size as u64, count)));
     let told = Told {
         file: base.join(&config.path).display().to_string(),
         format,
@@ -172,7 +172,7 @@ pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Wa
         page_bytes: options.page_bytes,
         fw: options.fw,
         size_unit: options.size_unit,
-        runs: Spread::of(first.runs.iter().map(|(&pages, &count)| (pages, count))),
+        runs: Spread::of(&first.runs.iter().map(|(&pages, &count)| (pages, count))),
         read_sizes: sizes(&first.reads),
         write_sizes: sizes(&first.writes),
         intervals: options
