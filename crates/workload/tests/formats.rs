@@ -250,7 +250,7 @@ fn columns_say_what_they_miss() {
         let config = Config { format: FormatName::Columns, columns: Some(Box::new(columns)), ..Config::new("file") };
         rows(&config, &folder.path).map_err(|error| error.to_string())
     };
-    let error = with(&|columns| columns.size = Column::Name("block".into())).unwrap_err();
+    let error = with(&|columns| columns.size = Some(Column::Name("block".into()))).unwrap_err();
     assert!(error.contains("expected a column `block`; did you mean `blocks`?"), "{error}");
     let error = with(&|columns| columns.op = Column::Number(0)).unwrap_err();
     assert!(error.contains("columns.op = 0 cannot work: columns are numbered from 1"), "{error}");

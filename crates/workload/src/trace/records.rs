@@ -223,7 +223,7 @@ impl Records {
 
     /// Passes over a line of names above the columns, which people add to formats that have none.
     fn pass_over_names(&mut self, line: &[u8]) -> Result<(), WorkloadError> {
-        if names(line).is_none() || self.format.record(line).is_ok() || self.skips {
+        if names(line).is_none() || self.format.record(line).is_ok() {
             return Ok(());
         }
         self.number += 1;
@@ -461,6 +461,7 @@ pub(crate) fn notices(records: &Records) -> Vec<String> {
     let tally = records.tally();
     let mut said = Vec::new();
     said.extend(records.notice().map(str::to_owned));
+    said.extend(records.format.taken_as().map(str::to_owned));
     said.extend(records.header.as_ref().map(|line| format!("the first line has names and was passed over: `{line}`")));
     if let Some(first) = &tally.first_skipped {
         let what = plural(tally.skipped, "malformed record was", "malformed records were");
