@@ -199,7 +199,8 @@ pub fn convert(
     let mut next = selected.next()?;
     if next.is_none() {
         let span_s = (summary.last_ns - summary.first_ns) as f64 / 1e9;
-        let what = format!("the trace has {} requests in {span_s} s", summary.requests);
+        let noun = if summary.requests == 1 { "request" } else { "requests" };
+        let what = format!("the trace has {} {noun} in {span_s} s", summary.requests);
         return Err(wrong(format!("no request is in this part, and nothing was written: {what}")));
     }
     let file = BufWriter::with_capacity(1 << 18, File::create(path).map_err(io)?);

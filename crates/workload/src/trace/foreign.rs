@@ -43,7 +43,9 @@ pub(super) fn text(lines: &[Numbered<'_>]) -> Option<&'static str> {
     if lines.iter().any(is_kernel) {
         return Some(KERNEL);
     }
-    let is_statistics = |(_, line): &Numbered<'_>| line.contains("r/s") && line.contains("w/s");
+    let is_statistics = |(_, line): &Numbered<'_>| {
+        line.contains("r/s") && line.contains("w/s") || line.contains("tps") && line.contains("kB_read")
+    };
     lines.iter().take(10).any(is_statistics).then_some(STATISTICS)
 }
 
@@ -87,6 +89,7 @@ mod tests {
             (&["[ftl.page]", "[device]"], "TOML"),
             (&["fio-7 [000] 12.5: block_rq_issue: 8,0 W 4096 () 1000 + 8 [fio]"], "blkparse"),
             (&["Linux 6.1", "Device r/s rkB/s w/s wkB/s", "sda 1 2 3 4"], "iostat"),
+            (&["Device tps kB_read/s kB_wrtn/s", "sda 1 2 3"], "iostat"),
         ] {
             let lines: Vec<Numbered<'_>> = (1..).zip(lines.iter().copied()).collect();
             assert!(text(&lines).unwrap().contains(name), "{name}");

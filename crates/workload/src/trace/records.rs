@@ -495,6 +495,6 @@ pub(crate) fn notices(records: &Records) -> Vec<String> {
     said
 }
 
-fn plural(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

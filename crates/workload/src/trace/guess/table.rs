@@ -54,25 +54,43 @@ impl<'a> Table<'a> {
         };
         self.moving = self.columns.iter().map(moving).collect();
         let named = self.address(op);
-        let time = self.time(&[op, named.unwrap_or(op)]);
-        let address = named.or_else(|| self.largest(&[op, time.unwrap_or(op)])).ok_or(NO_ADDRESS)?;
-        let taken = [op, address, time.unwrap_or(op)];
-        let size = self.size(&taken);
-        let end = self.names.iter().flatten().find(|name| names::is_end(name) && names::known(&[name]) > 0);
-        if let (None, Some(end)) = (size, end) {
-            let names = self.names.as_deref().unwrap_or_default();
-            let shown = |name: &str| name.chars().take(30).collect::<String>();
-            let (start, end) = (shown(names[address]), shown(end));
+        let mut time = self.time(&[op, named.unwrap_or(op)]);
+        let mut found = self.address_and_size(op, named, time);
+        // A flag without a name is too little beside a single number.
+        let is_vague = self.names.is_none() && self.columns[op].iter().any(|field| word(field).is_none());
+        if self.names.is_none() && !is_vague && !matches!(found, Some((_, Some(_)))) {
+            // The numbers that rise may be the addresses of a trace without times.
+            let without = self.address_and_size(op, named, None);
+            if let Some((_, Some(_))) = without {
+                (time, found) = (None, without);
+            }
+        }
+        let (address, size) = found.ok_or(NO_ADDRESS)?;
+        if let (None, Some(end)) = (size, self.end()) {
+            let name = |at: usize| {
+                self.names.as_ref().map_or(String::new(), |names| names[at].chars().take(30).collect::<String>())
+            };
             return Err(format!(
-                "\"{start}\" and \"{end}\" say where a request starts and where it ends, and a size is \
-                                needed: add a column with the difference"
+                "\"{}\" and \"{}\" say where a request starts and where it ends, and a size is needed: add a column with \
+                 the difference",
+                name(address),
+                name(end)
             ));
         }
-        // A flag without a name is too little beside a single number.
-        if size.is_none() && self.names.is_none() && self.columns[op].iter().any(|field| word(field).is_none()) {
+        if size.is_none() && is_vague {
             return Err("no column can be the size of a request".to_owned());
         }
         Ok(Places { time, op, address, size })
+    }
+
+    fn address_and_size(&self, op: usize, named: Option<usize>, time: Option<usize>) -> Option<(usize, Option<usize>)> {
+        let address = named.or_else(|| self.largest(&[op, time.unwrap_or(op)]))?;
+        Some((address, self.size(&[op, address, time.unwrap_or(op)])))
+    }
+
+    /// The column of the places where requests end.
+    fn end(&self) -> Option<usize> {
+        (0..self.moving.len()).find(|&at| self.has_name(at, names::is_end) && most(&self.moving[at], is_whole))
     }
 
     /// The column of whole words for operations, or the one of flags.
@@ -110,16 +128,26 @@ impl<'a> Table<'a> {
         // A date beside a time of day would be the same for all.
         let day = || (0..self.columns.len()).filter(free).find(of_day);
         let named = named.filter(|at| of_day(at) || !most(&self.columns[*at], is_date_time)).or_else(day).or(named);
-        named.or_else(|| {
-            let rises = |at: &usize| self.rises(*at) && (self.different(*at) > 1 || self.columns[0].len() == 1);
-            let rising = (0..self.columns.len()).filter(free).filter(rises).filter(|_| self.names.is_none());
-            // Of several the one that tells most moments apart: a process has the same number all the time.
-            rising.max_by_key(|&at| (self.different(at), std::cmp::Reverse(at)))
-        })
+        if named.is_some() || self.names.is_some() || self.unread_time(taken).is_some() {
+            return named;
+        }
+        let rises = |at: &usize| self.rises(*at) && (self.different(*at) > 1 || self.columns[0].len() == 1);
+        // Of several the one that tells most moments apart: a process has the same number all the time.
+        (0..self.columns.len()).filter(free).filter(rises).max_by_key(|&at| (self.different(at), std::cmp::Reverse(at)))
+    }
+
+    /// The column that is a time by its name, or without names by its look, whether it can be read or not.
+    pub(super) fn unread_time(&self, taken: &[usize]) -> Option<usize> {
+        if self.names.is_some() {
+            return self.time_by_name(taken);
+        }
+        let looks_so =
+            |field: &str| field.matches([':', '/']).count() >= 2 && field.starts_with(|c: char| c.is_ascii_digit());
+        (0..self.columns.len()).find(|at| !taken.contains(at) && most(&self.columns[*at], looks_so))
     }
 
     /// The column whose name is that of a time, whatever it holds.
-    pub(super) fn time_by_name(&self, taken: &[usize]) -> Option<usize> {
+    fn time_by_name(&self, taken: &[usize]) -> Option<usize> {
         let is_no_time = |at: &usize| {
             self.has_name(*at, |name| names::is_duration(name) || names::is_end(name) && name.contains("sec"))
                 || self.has_name(*at, |name| names::plain(name).contains("sector"))

@@ -127,3 +127,126 @@ fn any_text_is_looked_at_without_harm() {
         }
     }
 }
+
+/// The noted block has all of these.
+fn check_noted(text: &str, parts: &[&str]) {
+    let found = noted(text);
+    for part in parts {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+}
+
+#[test]
+fn times_of_other_forms_are_read() {
+    check("time;op;lba;size\n0,5;W;10;8\n0,7;R;10;8\n", &["time = \"time\"", "time_unit = \"s\"", "semicolon"]);
+    check(
+        "when,op,lba,size\n05/31/2024 10:00:00,W,0,8\n05/31/2024 10:00:01,R,8,8\n",
+        &["time = \"when\"", "date_time"],
+    );
+    let own = told("time,op,lba,size\n2.471ms,W,0,8\n3.5ms,R,8,8\n");
+    assert!(own.contains("time = \"time\"") && !own.contains("time_unit"), "{own}");
+    check("t|op|lba|size\n1|W|0|8\n2|R|8|8\n", &["separator = \"pipe\"", "time = \"t\""]);
+}
+
+#[test]
+fn a_time_that_is_left_out_is_named_with_its_reason() {
+    check_noted(
+        "when,op,lba,size\nMay 31 10:00,W,0,8\nMay 31 10:01,R,8,8\n",
+        &["# \"when\" is left out, as `May 31 10:00` is no time", "all requests come at 0"],
+    );
+    check_noted("op,lba,size\nW,0,8\nR,8,8\n", &["# no column is taken as the time"]);
+    // The day first: which of 05/06 is the month nobody knows.
+    check_noted("31/05/2024 10:00,W,0,8\n31/05/2024 10:01,R,8,8\n", &["size = 4", "# column 1 is left out, as `31/05"]);
+    // Addresses that rise are no times.
+    check_noted("W,0,8\nR,8,8\nW,16,8\n", &["address = 2", "size = 3", "# no column is taken as the time"]);
+    assert!(!noted("time,op,lba,size\n1,W,0,8\n").contains("left out"));
+}
+
+#[test]
+fn what_was_told_from_numbers_is_to_be_checked() {
+    check_noted(
+        "time,op,lba,size\n1000,W,0,8\n1500,R,8,8\n",
+        &["time_unit = \"us\" # told from the numbers: check it"],
+    );
+    // Half a second between two requests on average would be a day of waiting.
+    check_noted("time,op,lba,size\n0,W,0,8\n2500000,R,8,8\n5000000,R,8,8\n", &["time_unit = \"ns\" # told"]);
+    check_noted(
+        "t_us,op,lpn,npages\n1,W,0,8\n2,R,8,1\n",
+        &[
+            "address_unit_bytes = 4096 # bytes of a page: check it",
+            "size_unit_bytes = 4096 # bytes of a page: check it",
+        ],
+    );
+    check_noted("1 900 W 0 8\n2 900 R 8 8\n", &["time = 1 # told from its rising numbers: check it"]);
+    // A process with the same number all the time, beside moments.
+    check("900 12.5 W 0 8\n900 12.6 R 8 8\n900 12.6 R 8 8\n", &["time = 2"]);
+}
+
+#[test]
+fn the_end_of_a_request_is_not_taken_as_its_size() {
+    for header in ["time,op,first_sector,last_sector", "op,start_lba,end_lba,time", "time,op,sector,last"] {
+        let rows = if header.starts_with("op") { "W,0,7,1\nR,8,15,2\n" } else { "1,W,0,7\n2,R,8,15\n" };
+        let why = guessed(&format!("{header}\n{rows}")).map(|guess| guess.block()).unwrap_err().unwrap();
+        assert!(why.contains("a size is needed: add a column with the difference"), "{why}");
+    }
+    check("time,op,first_sector,nsectors\n1,W,0,8\n2,R,8,8\n", &["address = \"first_sector\"; size = \"nsectors\""]);
+}
+
+#[test]
+fn one_bad_line_hides_nothing_and_is_named() {
+    let rows = "1,W,0,8\n2,R,8,8\n3,R,16,8\n";
+    for (text, said) in [
+        (format!("time,op,lba,size\n{rows}broken\n"), "on_error = \"skip\" # line 5 does not fit: `broken`"),
+        (format!("time,op,lba,size\n{rows}Total,3,,\n"), "line 5 does not fit: `Total,3,,`"),
+        (format!("time,op,lba,size\n{rows}4,W,n/a,8\n"), "line 5 does not fit: `4,W,n/a,8`"),
+        (format!("time,op,lba,size\n{rows}4,?,0,8\n"), "line 5 does not fit: `4,?,0,8`"),
+        (format!("time,op,lba,size\n{rows}x,W,0,8\n"), "line 5 does not fit: `x,W,0,8`"),
+        (format!("time,op,lba,size\ns,-,sectors,B\n{rows}"), "line 2 does not fit: `s,-,sectors,B`"),
+        (format!("{rows}a,b\n{rows}\n{rows}c,d\n"), "2 lines do not fit, the first is line 4: `a,b`"),
+    ] {
+        check_noted(&text, &[said]);
+    }
+    assert!(!noted(&format!("time,op,lba,size\n{rows}")).contains("on_error"));
+}
+
+#[test]
+fn a_title_above_the_names_is_passed_over() {
+    let table = "time,op,lba,size\n1,W,0,8\n2,R,8,8\n";
+    check(&format!("Trace of my disk\n{table}"), &["skip_lines = 1", "op = \"op\""]);
+    check(&format!("My trace, of a disk, in May, 2 drives\nmore\n{table}"), &["skip_lines = 2", "op = \"op\""]);
+    check(&format!("my, trace, of, all\n{table}"), &["skip_lines = 1", "op = \"op\""]);
+    assert!(!told(&format!("# of mine\n{table}")).contains("skip_lines"));
+}
+
+#[test]
+fn quotes_keep_separators_in_a_column() {
+    let text = "time,process,op,lba,size\n1,\"a,b\",W,0,8\n2,\"c\",R,8,8\n";
+    check(text, &["op = \"op\"", "address = \"lba\"", "time = \"time\""]);
+    check("\"time\",\"op\",\"lba\",\"size\"\n\"0,5\",\"W\",\"0\",\"8\"\n", &["time = \"time\"", "size = \"size\""]);
+}
+
+#[test]
+fn words_are_flags_too() {
+    check("t,is_write,lba,size\n1,True,5,8\n2,False,9,8\n", &["read = [\"False\"]; write = [\"True\"]"]);
+    check("t,is_read,lba,size\n1,true,5,8\n", &["read = [\"true\"]; write = [\"false\"]"]);
+    check("1,True,5,8\n2,False,9,8\n", &["op = 2; address = 3; size = 4; time = 1"]);
+}
+
+#[test]
+fn without_a_column_of_sizes_all_are_alike() {
+    check_noted("time,op,lba\n1,W,0\n2,R,8\n", &["fixed_size_bytes = 4096 # no column is taken as the size"]);
+    assert!(!told("time,op,lba\n1,W,0\n2,R,8\n").contains("; size"));
+}
+
+#[test]
+fn what_is_missing_from_a_table_is_said() {
+    let why = |text: &str| guessed(text).map(|guess| guess.block()).unwrap_err().unwrap_or_default();
+    assert!(why("time,lba,size\n1,0,8\n2,8,8\n").contains("no column has operations"));
+    assert!(why("time,op,name\n1,W,a\n2,R,b\n").contains("can be the address"));
+}
+
+#[test]
+fn flushes_need_no_address() {
+    check("time,op,lba,size\n1,W,0,8\n2,flush,,\n3,flush,,\n4,W,8,8\n", &["flush = [\"flush\"]", "size = \"size\""]);
+    assert!(!noted("time,op,lba,size\n1,W,0,8\n2,flush,,\n3,W,8,8\n").contains("on_error"));
+}

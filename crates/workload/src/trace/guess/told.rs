@@ -64,15 +64,16 @@ impl Table<'_> {
             return None;
         }
         let taken = [places.op, places.address, places.size.unwrap_or(places.op)];
-        let Some(at) = self.time_by_name(&taken) else {
+        let Some(at) = self.unread_time(&taken) else {
             return Some("no column is taken as the time: all requests come at 0".to_owned());
         };
         let first = self.columns[at].iter().find(|field| !field.is_empty()).copied().unwrap_or_default();
-        let name = self.names.as_ref().map_or("", |names| names[at]);
+        let name =
+            self.names.as_ref().map_or(format!("column {}", at + 1), |names| format!("\"{}\"", plain(names[at])));
         Some(format!(
-            "\"{}\" is left out, as `{}` is no time that is read (0.5, 2.4ms, 2024-05-31 12:30:00, 05/31/2024 12:30 with \
+            "{} is left out, as `{}` is no time that is read (0.5, 2.4ms, 2024-05-31 12:30:00, 05/31/2024 12:30 with \
              the month first, 31.05.2024): all requests come at 0",
-            plain(name),
+            name,
             plain(first)
         ))
     }
@@ -120,7 +121,7 @@ impl Table<'_> {
             _ => None,
         };
         let is_sure = !is_flag || FLAG.iter().any(|part| name.contains(part));
-        let note = (!is_sure).then(|| "0 and 1 do not say which of them writes: exchange them if need be".to_owned());
+        let note = (!is_sure).then(|| "the flags do not say which of them writes: exchange them if need be".to_owned());
         let kinds = ["read", "write", "trim", "flush"].into_iter().filter_map(|kind| {
             let mut words: Vec<&str> =
                 self.columns[op].iter().copied().filter(|field| kind_of(field) == Some(kind)).collect();
