@@ -140,12 +140,12 @@ def convert(  # noqa: PLR0913 - what is read, what of it, and what is written
             os.fspath(path), list(options), which, os.fspath(new), chosen, is_gzip, watch
         )
         new.replace(target)
-    except OSError as error:
-        # The compiled part knows neither the name that people gave the file nor that it is not there yet.
+    except _native.NandlabError as error:
+        # The compiled part writes another file than the one that people named.
         why = str(error)
         if not why.startswith(UNWRITTEN):
             raise
-        raise OSError(f"cannot write {to}: {why.removeprefix(UNWRITTEN)}") from None
+        raise OSError(f"cannot write {to}: {why.removeprefix(UNWRITTEN).lower()}") from None
     finally:
         new.unlink(missing_ok=True)
     found: dict[str, Any] = json.loads(text)

@@ -287,7 +287,7 @@ def _say_end(found: Sweep, output: str | None) -> None:
     if found.stopped:
         done = sum(point.record is not None for point in found.points)
         kept = (
-            f"are kept beside {output}; the same command goes on after them"
+            f"are kept in {output}.journal; the same command goes on after them"
             if output is not None
             else "are printed; with --output they are kept, and the same command goes on after them"
         )

@@ -114,7 +114,7 @@ def table(
 def scrolled(
     table: str, titles: Sequence[str], rows: Sequence[Sequence[str | Wide]], wraps: Iterable[int] = ()
 ) -> str:
-    """A table in a box that scrolls on a screen and that says, for paper, how many letters stand side by side.
+    """A table in a box that scrolls on a screen and says, for paper, how many letters stand side by side.
 
     Args:
         table: The element.

@@ -121,8 +121,8 @@ def _heat(found: dict[str, Any]) -> str:
     unit, unit_bytes = _unit(_end(found))
     rows = [{"address": at / unit_bytes, "writes": writes} for at, writes in found["pictures"]["heat"]]
     page = units.size(found["page_bytes"])
-    # Without a domain the axis would begin below 0, where there is no address.
-    scale = {"domain": [0, _end(found) / unit_bytes], "nice": False}
+    # By itself the axis would begin below 0, where there is no address.
+    scale = {"domain": [0, _end(found) / unit_bytes], "nice": False, "padding": 0}
     encoding: Spec = {
         "x": _quantity("address", f"address ({unit})", scale=scale),
         "y": _quantity("writes", f"mean writes of a written page of {page}"),

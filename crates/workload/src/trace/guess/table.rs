@@ -112,13 +112,13 @@ impl<'a> Table<'a> {
     fn address(&self, op: usize) -> Option<usize> {
         let other = |at: &usize| self.has_name(*at, |name| names::is_end(name) || names::is_count(name));
         let taken: Vec<usize> = std::iter::once(op).chain((0..self.moving.len()).filter(other)).collect();
-        self.named(ADDRESS, &self.moving, &taken, |column| most(column, is_whole))
+        self.named(ADDRESS, &self.moving, &taken, |column| most(column, is_amount))
     }
 
     fn size(&self, taken: &[usize]) -> Option<usize> {
         let end = |at: &usize| self.has_name(*at, names::is_end);
         let all: Vec<usize> = taken.iter().copied().chain((0..self.moving.len()).filter(end)).collect();
-        self.named(SIZE, &self.moving, &all, |column| most(column, is_whole)).or_else(|| self.after(&all))
+        self.named(SIZE, &self.moving, &all, |column| most(column, is_amount)).or_else(|| self.after(&all))
     }
 
     fn time(&self, taken: &[usize]) -> Option<usize> {
@@ -260,7 +260,7 @@ impl<'a> Table<'a> {
         let is_date = places.time.is_some_and(|at| most(&self.columns[at], is_date_time));
         let is_op = word(field(places.op)).is_some() || truth(field(places.op)).is_some();
         let is_flush = word(field(places.op)) == Some("flush");
-        let is_right = |at: usize| is_flush || is_whole(field(at));
+        let is_right = |at: usize| is_flush || is_amount(field(at));
         let is_timed = |at: usize| if is_date { is_date_time(field(at)) } else { is_number_of_time(field(at)) };
         is_op && is_right(places.address) && places.size.is_none_or(is_right) && places.time.is_none_or(is_timed)
     }
@@ -284,6 +284,11 @@ pub(super) fn most(fields: &[&str], is_right: impl Fn(&str) -> bool) -> bool {
 /// Whether it is a whole number, in any form that `columns` reads.
 fn is_whole(field: &str) -> bool {
     bytes_of(field.as_bytes(), 1).is_some()
+}
+
+/// Whether it is a whole number in some unit: half a KiB is.
+fn is_amount(field: &str) -> bool {
+    is_whole(field) || field.parse::<f64>().is_ok_and(|number| number >= 0.0)
 }
 
 /// Whether it is a number that `columns` reads as a time.
