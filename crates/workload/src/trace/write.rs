@@ -100,7 +100,7 @@ impl<W: Write> Output<W> {
 fn files(devices: &[Vec<u8>]) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let as_it_is = |device: &[u8]| {
         let is_short = (1..=LONGEST_NAME).contains(&device.len());
-        is_short && !device.iter().any(|byte| byte.is_ascii_whitespace())
+        is_short && !device.iter().any(u8::is_ascii_whitespace)
     };
     let mut files: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
     let mut taken: BTreeSet<Vec<u8>> = devices.iter().filter(|device| as_it_is(device)).cloned().collect();

@@ -59,7 +59,7 @@ pub(super) fn known(names: &[&str]) -> usize {
     let is_known = |name: &&&str| {
         let is_part =
             |part: &&str| part.len() > 2 && plain(name).contains(part) || words(name).any(|word| word == **part);
-        all.iter().any(|parts| parts.iter().any(|part| is_part(&part)))
+        all.iter().any(|parts| parts.iter().any(is_part))
     };
     names.iter().filter(is_known).count()
 }
