@@ -67,6 +67,7 @@ def test_conversions_there_and_back_are_equal(nandlab_command, tmp_path):
     assert trace_file.head(native)["requests"] == wanted == trace_file.head(back)["requests"]
     log = nandlab_command("trace", "convert", native, tmp_path / "c.iolog", "--json").document
     assert any("origin" in sentence for sentence in log["dropped"])
+    assert any("microseconds, as fio writes and replays" in sentence for sentence in log["notices"])
 
 
 def test_a_conversion_goes_to_stdout_where_that_is_asked_for(nandlab_command, spc, tmp_path):

@@ -217,7 +217,10 @@ pub fn convert(
     let (mut sink, dropped) = output.finish().map_err(io)?;
     sink.flush().map_err(io)?;
     drop(sink);
-    let notices = selected.records.notices();
+    let mut notices = selected.records.notices();
+    if format == OutputFormat::Fio {
+        notices.push("the times of the log are microseconds, as fio writes and replays them".to_owned());
+    }
     let done =
         Converted { from: selected.records.format().name(), to: format, requests: selected.given, dropped, notices };
     Ok(serde_json::to_string(&done).expect("a conversion has text keys and finite numbers only"))

@@ -473,8 +473,8 @@ pub(crate) fn notices(records: &Records) -> Vec<String> {
         said.push(format!("{what} before that of the record before, by {most} s at most: taken at that time"));
     }
     if tally.others > 0 {
-        let what = plural(tally.others, "record", "records");
-        said.push(format!("{what} of the trace {} and were passed over", records.others()));
+        let what = plural(tally.others, "record was", "records were");
+        said.push(format!("{what} passed over, of those that {}", records.others()));
     }
     if tally.rounded > 0 {
         let what = plural(tally.rounded, "request begins or ends", "requests begin or end");
