@@ -14,6 +14,7 @@ use super::fields::{in_bytes, shown, Columns as Places, Fields, TimeUnit};
 use super::format::{Format, Line, Malformed, ReaderOptions};
 use crate::WorkloadError;
 use nandlab_block::{nearest, Op};
+use nandlab_nand::Time;
 use serde::{Deserialize, Serialize};
 
 /// A column, by its name in the first line or by its number.
@@ -289,15 +290,7 @@ impl Format for Columns {
                 return Err(Malformed::new(op.0, format!("expected an operation ({known}), found {}", shown(name))));
             }
         };
-        let mut when = 0;
-        if options.time.is_some() {
-            let mut fields = field(time);
-            let found = fields.time("time", self.unit).and_then(|when| fields.end().map(|()| when));
-            when = match found {
-                Ok(when) => when,
-                Err(bad) => time_of(&line[time.0..time.1], self.unit).ok_or(bad)?,
-            };
-        }
+        let when = if options.time.is_some() { when(field(time), self.unit)? } else { 0 };
         let number = |place: (usize, usize), what, unit: u32| {
             let mut fields = field(place);
             let value = fields.number(what, u64::MAX / u64::from(unit));
@@ -337,6 +330,14 @@ impl Format for Columns {
     fn is_comment(&self, line: &[u8]) -> bool {
         self.skips > 0 || line.starts_with(b"#")
     }
+}
+
+/// A time that fills its column, in one of the forms that people write.
+#[inline]
+fn when(mut fields: Fields<'_>, unit: TimeUnit) -> Result<Time, Malformed> {
+    let cell = &fields.line[fields.at..];
+    let found = fields.time("time", unit).and_then(|when| fields.end().map(|()| when));
+    found.or_else(|bad| time_of(cell, unit).ok_or(bad))
 }
 
 /// The place of a column of the device: a line that ends before it belongs to no device that is known.
