@@ -19,6 +19,9 @@ FORMATS = {".csv": "csv", ".nltr": "native", ".iolog": "fio"}
 PARTS = {"skip": Integral, "count": Integral, "from_s": Real, "to_s": Real}
 """What tells a part of a trace."""
 
+UNWRITTEN = "the new trace cannot be written: "
+"""How an error of a disk begins."""
+
 Watch = Callable[[int], object]
 """Is told of the records read so far."""
 
@@ -137,6 +140,12 @@ def convert(  # noqa: PLR0913 - what is read, what of it, and what is written
             os.fspath(path), list(options), which, os.fspath(new), chosen, is_gzip, watch
         )
         new.replace(target)
+    except _native.NandlabError as error:
+        # The compiled part writes another file than the one that people named.
+        why = str(error)
+        if not why.startswith(UNWRITTEN):
+            raise
+        raise OSError(f"cannot write {to}: {why.removeprefix(UNWRITTEN).lower()}") from None
     finally:
         new.unlink(missing_ok=True)
     found: dict[str, Any] = json.loads(text)

@@ -90,3 +90,30 @@ def test_a_report_in_a_browser(reports, page, name, charts, dark):
 def test_a_report_fits_a_telephone(reports, page):
     page.open(reports / "run.html", width=390, height=800)
     assert page.value("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+# How far what a box holds reaches over it, and its page.
+REACH = """
+[...document.querySelectorAll('.scroll')].map(box => {
+  const inner = box.firstElementChild.getBoundingClientRect();
+  return Math.max(inner.right - box.getBoundingClientRect().right, inner.right - document.body.clientWidth);
+})
+"""
+
+
+@pytest.mark.parametrize(("width", "columns"), [(703, 10), (1032, 16)], ids=["upright", "across"])
+def test_a_wide_table_fits_paper(reports, page, width, columns, tmp_path):
+    """Pages of A4 within their margins, at 96 pixels an inch; no type is below 6 pixels."""
+    from nandlab.report import html
+
+    titles = ["design", *(f"write latency p99 of {at} (µs)" for at in range(columns))]
+    rows = [["page, 0.28, uniform", *["1,234.56 ± 0.12"] * columns]] * 3
+    wide = tmp_path / "wide.html"
+    wide.write_text(
+        html.page("wide", "", [html.table(titles, rows, range(1, columns + 1))]), encoding="utf-8"
+    )
+    for path in (wide, reports / "compare.html", reports / "run.html"):
+        page.open(path, width=width)
+        page.ask("Emulation.setEmulatedMedia", media="print")
+        assert max(page.value(REACH)) <= 1, path
+    page.ask("Emulation.setEmulatedMedia", media="")

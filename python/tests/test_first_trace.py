@@ -21,6 +21,16 @@ TABLES = {
     "hexadecimal.txt": "0.1 W 0x100 4K\n0.2 W 0x200 8K\n0.3 R 0x100 4K\n",
     "no names.csv": "1,100,8,0\n2,900,8,1\n3,500,8,1\n",
     "it's.csv": "time,the op,lba's,size\n1,W,80,8\n2,R,80,8\n",
+    "pipes.txt": "t_us|op|lba|size\n5|W|80|8\n9|R|80|8\n",
+    "decimal commas.csv": "time_s;op;lba;size\n0,5;W;80;8\n0,7;R;80;8\n",
+    "months first.csv": "when,op,lba,size\n05/31/2024 10:00:00 AM,W,80,8\n05/31/2024 10:00:01 AM,R,80,8\n",
+    "units of their own.csv": "time,op,lba,size\n2.471ms,W,80,8\n3.1ms,R,80,8\n",
+    "title.csv": "My disk\n\ntime_ms,op,lba,size\n1,W,80,8\n2,R,80,8\n",
+    "true.csv": "t_us,is_read,lba,size\n1,False,80,8\n2,True,80,8\n",
+    "quotes.csv": 't_us,process,op,lba,size\n1,"a,b",W,80,8\n2,"c",R,80,8\n',
+    "without sizes.csv": "t_us,op,lba\n1,W,80\n2,R,80\n",
+    "backslashes.csv": "\\\\box\\t_us,op,lba,size\n1,W,80,8\n2,R,80,8\n",
+    "pages.csv": "t_us,op,lpn,npages\n1,W,80,2\n2,R,80,1\n",
 }
 
 
@@ -37,7 +47,7 @@ def test_a_table_of_ones_own_is_read_as_the_message_says(nandlab_command, tmp_pa
     assert (ended.status, ended.out) == (2, "")
     block, command = proposed(ended.err)
     found = nandlab_command(*command, "--json").document
-    rows = [line for line in TABLES[name].splitlines() if line[0].isdigit()]
+    rows = [line for line in TABLES[name].splitlines() if line[:1].isdigit()]
     assert found["requests"] == len(rows)
     assert found["reads"] + found["writes"] == len(rows)
     assert found["reads"] == 1
@@ -61,6 +71,50 @@ def test_units_are_told_from_names_and_numbers(nandlab_command, tmp_path):
         said = nandlab_command("trace", "info", write(tmp_path / name, TABLES[name])).err
         assert f"address_unit_bytes = {address}" in said and f"size_unit_bytes = {size}" in said
         assert f'time_unit = "{unit}"' in said
+
+
+def test_a_line_that_does_not_fit_is_named_and_passed_over(nandlab_command, tmp_path):
+    path = write(tmp_path / "footer.csv", "time,op,lba,size\n1,W,0,8\n2,R,8,8\n3,R,8,8\nTotal: 3 requests\n")
+    said = nandlab_command("trace", "info", path).err
+    assert 'on_error = "skip" # line 5 does not fit: `Total: 3 requests`' in said
+    _, command = proposed(said)
+    found = nandlab_command(*command, "--json").document
+    assert (found["requests"], found["tally"]["skipped"]) == (3, 1)
+
+
+def test_a_column_that_is_left_out_is_named_with_the_reason(nandlab_command, tmp_path):
+    path = write(tmp_path / "days.csv", "when,op,lba,size\n31/05/2024 10:00,W,0,8\n31/05/2024 10:01,R,8,8\n")
+    said = nandlab_command("trace", "info", path).err
+    assert '# "when" is left out, as `31/05/2024 10:00` is no time that is read' in said
+    _, command = proposed(said)
+    assert nandlab_command(*command, "--json").document["span_s"] == 0
+
+
+REFUSED = {
+    "ends.csv": ("t,op,first_sector,last_sector\n1,W,0,7\n2,R,8,15\n", "add a column with the difference"),
+    "no op.csv": ("t,lba,size\n1,0,8\n2,8,8\n", "no column has operations"),
+    "experiment.toml": (
+        '[workload.trace]\npath = "a.csv"\n[ftl.page]\n',
+        "`nandlab check` and `nandlab run` take it",
+    ),
+    "iostat.txt": (
+        "Device tps kB_read/s kB_wrtn/s\nsda 4.9 97.1 60.1\nsdb 4.9 97.1 60.1\n",
+        "blktrace -d DEVICE",
+    ),
+    "ftrace.txt": (
+        " fio-7 [001] 12.5: block_rq_issue: 8,0 W 4096 () 1000 + 8 [fio]\n"
+        " fio-7 [001] 12.6: block_rq_complete: 8,0 W () 1000 + 8 [0]\n",
+        "keep one kind of event",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_is_refused_with_what_to_do(nandlab_command, tmp_path, name):
+    text, said = REFUSED[name]
+    ended = nandlab_command("trace", "info", write(tmp_path / name, text))
+    assert (ended.status, ended.out) == (2, "")
+    assert said in ended.err and "# " not in ended.err
 
 
 def test_a_table_of_several_devices_is_never_mixed(nandlab_command, tmp_path):

@@ -290,7 +290,7 @@ def test_a_last_short_sample_is_no_spike():
 def test_what_may_be_wide_scrolls_in_its_own_box(pages):
     for text in pages:
         wide = len(re.findall(r"<table|<svg ", text))
-        assert wide == len(re.findall(r'<div class="scroll">(?:<table|<svg )', text))
+        assert wide == len(re.findall(r'<div class="scroll(?: broad)?"[^>]*>(?:<table|<svg )', text))
 
 
 def test_a_report_replaces_an_older_one(small_result, tmp_path):

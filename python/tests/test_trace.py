@@ -1,5 +1,7 @@
 """`nandlab trace`: what a trace holds, and other files of it."""
 
+import re
+import resource
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,57 @@ def test_conversions_there_and_back_are_equal(nandlab_command, tmp_path):
     assert trace_file.head(native)["requests"] == wanted == trace_file.head(back)["requests"]
     log = nandlab_command("trace", "convert", native, tmp_path / "c.iolog", "--json").document
     assert any("origin" in sentence for sentence in log["dropped"])
+    assert any("microseconds, as fio writes and replays" in sentence for sentence in log["notices"])
+
+
+def test_a_conversion_goes_to_stdout_where_that_is_asked_for(nandlab_command, spc, tmp_path):
+    done = nandlab_command("trace", "convert", spc, "-", "--to", "csv")
+    assert done.status == 0 and "stdout: 4 requests, from spc to csv" in done.err
+    path = tmp_path / "a.csv"
+    path.write_text(done.out, encoding="utf-8")
+    assert trace_file.head(path)["requests"] == trace_file.head(spc)["requests"]
+    for arguments, said in (
+        (("convert", spc, "-"), "whose format no name tells"),
+        (("convert", spc, "-", "--to", "csv", "--json"), "name a file"),
+        (("convert", "-", path), "a trace is read twice"),
+    ):
+        refused = nandlab_command("trace", *arguments)
+        assert (refused.status, refused.out) == (2, "") and said in refused.err, refused
+
+
+def test_a_disk_without_room_is_named_with_the_file(nandlab_command, tmp_path):
+    lines = "".join(f"0,{8 * n},4096,w,{n}.0\n" for n in range(20_000))
+    (tmp_path / "a.spc").write_text(lines, encoding="utf-8")
+    out = tmp_path / "a.csv"
+    # No file may have more bytes: as on a full disk, a write fails in the middle.
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))  # noqa: E731 - called after a fork
+    done = nandlab_command("trace", "convert", tmp_path / "a.spc", out, first=limit)
+    assert done.status == 1 and f"error: cannot write {out}: " in done.err, done
+    assert [path.name for path in tmp_path.iterdir()] == ["a.spc"]
+
+
+def test_axes_of_a_small_trace_begin_at_0_and_have_its_unit(nandlab_command, spc, tmp_path):
+    nandlab_command("trace", "info", spc, "--plots", tmp_path)
+    for name in ("heat", "addresses-writes", "addresses-reads"):
+        drawn = (tmp_path / f"{name}.svg").read_text(encoding="utf-8")
+        assert "(KiB)" in drawn and "GiB" not in drawn
+        assert "\N{MINUS SIGN}" not in drawn
+
+
+def test_a_span_is_in_a_unit_for_people(nandlab_command, tmp_path):
+    path = tmp_path / "a.spc"
+    path.write_text("0,0,4096,w,0.0\n0,0,4096,w,1398406382.0\n", encoding="utf-8")
+    assert re.search(r"span +44\.3 years", nandlab_command("trace", "info", path).out)
+
+
+def test_a_header_over_a_trace_is_told(nandlab_command, tmp_path):
+    path = tmp_path / "a.csv"
+    names = "device_id,opcode,offset,length,timestamp"
+    path.write_text(f"{names}\n419,W,8192,16384,1577808000000626\n", encoding="utf-8")
+    for options in ((), ("--on-error", "skip")):
+        found = nandlab_command("trace", "info", path, *options, "--json").document
+        assert (found["requests"], found["tally"]["skipped"]) == (1, 0)
+        assert f"the first line has names and was passed over: `{names}`" in found["notices"]
 
 
 def test_slices_by_count_and_by_time(nandlab_command, spc, tmp_path):

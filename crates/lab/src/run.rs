@@ -350,14 +350,15 @@ impl<'a> Run<'a> {
         }
         sample(self.engine, meter, start);
         let requests = meter.host.requests;
+        let noun = if requests == 1 { "request" } else { "requests" };
         let stopped = |why, message| Some(Stopped { why, message });
         Ok(match worn_out {
-            Some(why) => stopped(StopReason::WornOut, format!("after {requests} requests: {why}")),
+            Some(why) => stopped(StopReason::WornOut, format!("after {requests} {noun}: {why}")),
             None if !self.control.is_cancelled() => None,
             None if requests == 0 => {
                 stopped(StopReason::Cancelled, "before the first request: nothing of the workload was measured".into())
             }
-            None => stopped(StopReason::Cancelled, format!("after {requests} requests")),
+            None => stopped(StopReason::Cancelled, format!("after {requests} {noun}")),
         })
     }
 }

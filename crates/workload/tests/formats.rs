@@ -6,7 +6,8 @@ mod support;
 
 use nandlab_block::Op;
 use nandlab_workload::trace::{
-    Action, Column, ColumnOptions, Config, DeviceColumns, FormatName, OnError, Output, OutputFormat, Unsorted, FORMATS,
+    Action, Column, ColumnOptions, Config, DeviceColumns, FormatName, OnError, Output, OutputFormat, Separator,
+    TimeUnit, Unsorted, FORMATS,
 };
 use nandlab_workload::WorkloadError;
 use std::path::Path;
@@ -250,7 +251,7 @@ fn columns_say_what_they_miss() {
         let config = Config { format: FormatName::Columns, columns: Some(Box::new(columns)), ..Config::new("file") };
         rows(&config, &folder.path).map_err(|error| error.to_string())
     };
-    let error = with(&|columns| columns.size = Column::Name("block".into())).unwrap_err();
+    let error = with(&|columns| columns.size = Some(Column::Name("block".into()))).unwrap_err();
     assert!(error.contains("expected a column `block`; did you mean `blocks`?"), "{error}");
     let error = with(&|columns| columns.op = Column::Number(0)).unwrap_err();
     assert!(error.contains("columns.op = 0 cannot work: columns are numbered from 1"), "{error}");
@@ -307,11 +308,73 @@ fn native_and_csv_hold_everything_and_fio_says_what_it_drops() {
         let text = dropped.join("; ");
         assert_eq!(text.contains("have an origin"), sample.name == "csv", "{text}");
         assert_eq!(
-            text.contains("a device without a name"),
+            text.contains("names of files without blanks"),
             sample.rows.iter().any(|row| row.4.is_empty() || row.4.contains(' '))
         );
         let has_parts = sample.rows.iter().any(|row| (row.0 - first) % 1000 != 0);
         assert_eq!(text.contains("no whole number of microseconds"), has_parts, "{text}");
+    }
+}
+
+#[test]
+fn devices_stay_apart_in_the_log_of_fio() {
+    let folder = Folder::new("apart");
+    let names = ["a b", "a_b", "", "device", "a\tb"];
+    let lines: String = names.iter().zip(0..).map(|(name, at)| format!("{at},W,{at},8,host,{name}\n")).collect();
+    folder.write("file", format!("time_us,op,sector,sectors,origin,device\n{lines}").as_bytes());
+    let (log, dropped) = converted(&Config::new("file"), &folder.path, OutputFormat::Fio);
+    folder.write("log", &log);
+    let found: Vec<_> = rows(&Config::new("log"), &folder.path).unwrap().into_iter().map(|row| row.4).collect();
+    assert_eq!(found, ["a_b_2", "a_b", "device_2", "device", "a_b_3"]);
+    let said = dropped.join("; ");
+    assert!(said.contains("a device without a name is `device_2`") && said.contains("`a b` is `a_b_2`"), "{said}");
+}
+
+#[test]
+fn the_unit_of_times_in_a_log_of_fio_is_said_unless_it_is_set() {
+    let folder = Folder::new("unit");
+    folder.write("log", b"fio version 3 iolog\n0 a add\n5 a write 0 4096\n");
+    folder.write("old", b"fio version 2 iolog\na add\na write 0 4096\n");
+    let said = |config: &Config| config.records(&folder.path).unwrap().notices().join("; ");
+    assert!(said(&Config::new("log")).contains("were read as microseconds, as fio writes them"));
+    assert!(!said(&Config::new("old")).contains("microseconds"));
+    let config = Config { time_unit: Some(TimeUnit::Ms), ..Config::new("log") };
+    assert!(!said(&config).contains("microseconds"));
+    assert_eq!(rows(&config, &folder.path).unwrap()[0].0, 5_000_000);
+}
+
+#[test]
+fn tables_may_have_titles_quotes_and_no_sizes() {
+    let folder = Folder::new("odd");
+    let text = "My disk\n\nwhen|kind|name|lba\n0,5|\"write\"|\"a|b\"|8\n2.5ms|read|c|0x10\n7:|sync||\n";
+    folder.write("file", text.as_bytes());
+    let table = ColumnOptions {
+        size: None,
+        fixed_size_bytes: Some(1024),
+        skip_lines: 2,
+        separator: Separator::Pipe,
+        address_unit_bytes: 512,
+        device: Some(DeviceColumns::One(Column::Name("name".into()))),
+        ..columns()
+    };
+    let config = Config {
+        format: FormatName::Columns,
+        time_unit: Some(TimeUnit::S),
+        unsorted: Some(Unsorted::Raise),
+        columns: Some(Box::new(table.clone())),
+        ..Config::new("file")
+    };
+    let half = 500_000_000;
+    let wanted = [row(half, 'W', 8, 2, "a|b"), row(half, 'R', 16, 2, "c"), row(7_000_000_000, 'F', 0, 0, "")];
+    assert_eq!(rows(&config, &folder.path).unwrap(), wanted);
+    for (columns, said) in [
+        (ColumnOptions { fixed_size_bytes: None, ..table.clone() }, "it needs the column size, or fixed_size_bytes"),
+        (ColumnOptions { size: Some(Column::Number(4)), ..table.clone() }, "the column size says how long"),
+        (ColumnOptions { fixed_size_bytes: Some(0), ..table }, "a request has 1 byte to 1 GiB"),
+    ] {
+        let config = Config { columns: Some(Box::new(columns)), ..config.clone() };
+        let error = rows(&config, &folder.path).unwrap_err().to_string();
+        assert!(error.contains(said), "{error}");
     }
 }
 

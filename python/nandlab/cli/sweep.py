@@ -287,11 +287,14 @@ def _say_end(found: Sweep, output: str | None) -> None:
     if found.stopped:
         done = sum(point.record is not None for point in found.points)
         kept = (
-            f"are kept beside {Path(output).name}; the same command goes on after them"
+            f"are kept in {output}.journal; the same command goes on after them"
             if output is not None
             else "are printed; with --output they are kept, and the same command goes on after them"
         )
-        say(f"stopped: {done} of {len(found.points)} points are done and {kept}")
+        if done:
+            say(f"stopped: {done} of {len(found.points)} points are done and {kept}")
+        else:
+            say(f"stopped before the first of {len(found.points)} points was done: nothing is kept")
 
 
 def _status(found: Sweep) -> int:

@@ -12,7 +12,26 @@ from nandlab.cli.background import interruptible, unfinished
 from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, print_table, say
 
-TRACE = click.Path(exists=True, dir_okay=False, readable=True)
+
+class TraceFile(click.Path):
+    """A file that is there, and can be read more than once."""
+
+    def __init__(self) -> None:
+        super().__init__(exists=True, dir_okay=False, readable=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as click has it
+        """The path.
+
+        Raises:
+            click.BadParameter: There is no such file, or it is what comes through a pipe.
+
+        """
+        if value == "-":
+            self.fail("a trace is read twice, which a pipe cannot be: write it into a file first", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+TRACE = TraceFile()
 
 SIZE = re.compile(r"(\d+)\s*(B|KiB|MiB)?")
 FACTORS = {"": 1, "B": 1, "KiB": 2**10, "MiB": 2**20}
@@ -128,7 +147,7 @@ def _facts(found: dict[str, Any]) -> list[list[str]]:
         *([name, f"{found[name]:,}"] for name in ("trims", "flushes") if found[name]),
         ["bytes read", units.size(found["read_sectors"] * 512)],
         ["bytes written", units.size(found["written_sectors"] * 512)],
-        ["span", units.duration_s(found["span_s"]) if found["span_s"] >= 1 else f"{found['span_s']:.6f} s"],
+        ["span", units.span_s(found["span_s"])],
         ["devices", f"{len(devices)}" + (f": {names}{', ...' if len(devices) > 8 else ''}" if names else "")],
         [
             "addresses",
@@ -214,24 +233,55 @@ def _write(
     from nandlab import trace_file, units
 
     options = options_of(given)
-    done = interruptible(
-        lambda: trace_file.convert(file, output, to, options, part, beside=lambda path: unfinished.add(path))
-    )
+    is_piped = output == "-"
+    if is_piped and as_json:
+        raise click.UsageError(
+            "--json says on stdout what was written, and so does `-` what it is: name a file"
+        )
+    if is_piped and to is None:
+        raise click.UsageError("`-` is stdout, whose format no name tells: --to native, csv or fio does")
+    done = interruptible(lambda: _written(trace_file.convert, (file, output, to, options, part)))
     if as_json:
         print_json(done)
         return
-    click.echo(f"{output}: {units.counted(done['requests'], 'request')}, from {done['from']} to {done['to']}")
+    where = "stdout" if is_piped else output
+    click.echo(
+        f"{where}: {units.counted(done['requests'], 'request')}, from {done['from']} to {done['to']}",
+        err=is_piped,
+    )
     for dropped in done["dropped"]:
-        click.echo(f"dropped: {dropped}")
+        click.echo(f"dropped: {dropped}", err=is_piped)
     for notice in done["notices"]:
-        click.echo(f"note: {notice}")
+        click.echo(f"note: {notice}", err=is_piped)
+
+
+def _written(convert: Callable[..., dict[str, Any]], arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """Converts into a file, or through a file to stdout: an error then leaves stdout empty."""
+    file, output, *rest = arguments
+    if output != "-":
+        return convert(file, output, *rest, beside=unfinished.add)
+    import shutil
+    import sys
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory(prefix="nandlab-") as folder:
+        path = Path(folder) / "trace"
+        done = convert(file, path, *rest, beside=unfinished.add)
+        with path.open("rb") as whole:
+            shutil.copyfileobj(whole, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    return done
 
 
 @command.command("convert")
 @reads_a_trace
 @_writes_a_trace
 def convert(as_json: bool, output: str, to: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
-    """Write FILE as OUTPUT: .nltr (native), .csv or .iolog (fio version 3), packed with .gz after it."""
+    """Write FILE as OUTPUT: .nltr (native), .csv or .iolog (fio version 3), packed with .gz after it.
+
+    OUTPUT may be -, which is stdout, with --to.
+    """
     _write(file, output, to, as_json, {}, given)
 
 

@@ -190,7 +190,9 @@ def _how_to_read(runs: Runs) -> str:
     else:
         said = ""
     results = [run.result for run in runs.shown]
-    return f"{summary.note(results)} Darker: more than others in the column. {said}".strip()
+    return (
+        f"{summary.note(results)} The more colour, the more it is than others in the column. {said}".strip()
+    )
 
 
 def _warning(runs: Runs) -> str:

@@ -8,6 +8,12 @@ from html import escape
 from importlib import resources
 
 MARK = "h"
+
+LANDSCAPE = 150
+"""Letters in a line of a table from which on it is printed across the page."""
+WRAPPED = 24
+"""Letters at which the words of a cell that may wrap do."""
+
 _GROUP = ' class="group"'
 
 
@@ -93,14 +99,51 @@ def table(
     numbers, starts = set(right), set(groups)
     head = "".join(_cell("th", at, title, numbers) for at, title in enumerate(titles))
     lines = [f"<thead><tr>{head}</tr></thead>" if titles else "", "<tbody>"]
-    for line, row in enumerate(rows):
+    drawn = list(rows)
+    for line, row in enumerate(drawn):
         shares = heat[line] if heat else ()
         cells = (
             _cell("th" if at == 0 else "td", at, text, numbers, shares[at] if at < len(shares) else 0.0)
             for at, text in enumerate(row)
         )
         lines.append(f"<tr{_GROUP if line in starts else ''}>{''.join(cells)}</tr>")
-    return '<div class="scroll"><table>' + "\n".join(lines) + "</tbody></table></div>"
+    wraps = () if titles else range(2, 100)
+    return scrolled("<table>" + "\n".join(lines) + "</tbody></table>", titles, drawn, wraps)
+
+
+def scrolled(
+    table: str, titles: Sequence[str], rows: Sequence[Sequence[str | Wide]], wraps: Iterable[int] = ()
+) -> str:
+    """A table in a box that scrolls on a screen and says, for paper, how many letters stand side by side.
+
+    Args:
+        table: The element.
+        titles: Heads of the columns, whose words wrap on paper.
+        rows: Texts of the cells.
+        wraps: Columns whose words wrap.
+
+    """
+    wide = letters(titles, rows, wraps)
+    kind = "scroll broad" if wide > LANDSCAPE else "scroll"
+    return f'<div class="{kind}" style="--letters:{wide}">{table}</div>'
+
+
+def letters(titles: Sequence[str], rows: Sequence[Sequence[str | Wide]], wraps: Iterable[int] = ()) -> int:
+    """How many letters the columns of a table take side by side, with the room between them.
+
+    >>> letters(["write latency", "n"], [["12", "7"], ["page", "128"]])
+    14
+    """
+    widths: dict[int, int] = {}
+    for at, title in enumerate(titles):
+        widths[at] = max(map(len, title.split()), default=0)
+    short = set(wraps)
+    for row in rows:
+        for at, cell in enumerate(row):
+            if not isinstance(cell, Wide):
+                length = min(len(cell), WRAPPED) if at in short else len(cell)
+                widths[at] = max(widths.get(at, 0), length)
+    return sum(width + 2 for width in widths.values())
 
 
 def _cell(tag: str, at: int, text: str | Wide, numbers: set[int], share: float = 0.0) -> str:

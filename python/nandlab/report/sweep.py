@@ -73,7 +73,7 @@ def sweep_page(found: Sweep, command: str | None) -> str:
             html.section(
                 "Every point",
                 _table(layout),
-                note=f"{summary.note(results)} Darker: more than others in the column.",
+                note=f"{summary.note(results)} The more colour, the more it is than others in the column.",
             ),
             html.section(
                 "Make it again",

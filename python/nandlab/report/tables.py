@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import unescape
 from typing import Any
 
 import great_tables
 import polars as pl
 
 from nandlab import summary, units
+from nandlab.report import html
 from nandlab.report.html import MARK
 from nandlab.result import Result
 
@@ -97,5 +99,17 @@ def comparison(  # noqa: PLR0913 - the parts of a table
 def in_page(table: Table) -> str:
     """A table for a page, which has the style of all its tables."""
     text = re.sub(r"<style>.*?</style>", "", table.as_raw_html(), flags=re.DOTALL)
-    inner = re.search(r"<table.*</table>", text, re.DOTALL)
-    return '<div class="scroll">' + (inner[0] if inner else "") + "</div>"
+    found = re.search(r"<table.*</table>", text, re.DOTALL)
+    inner = found[0] if found else ""
+    lines = [
+        [
+            unescape(re.sub(r"<[^>]*>", "", cell))
+            for cell in re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", line, re.DOTALL)
+        ]
+        for line in re.findall(r"<tr\b.*?</tr>", inner, re.DOTALL)
+    ]
+    # A line of one cell heads a group or is a note: its words wrap.
+    rows = [line for line in lines if len(line) > 1]
+    titles = rows[:1] if "<thead" in inner else []
+    wraps = [len(rows[0]) - 1] if rows else []
+    return html.scrolled(inner, titles[0] if titles else [], rows[len(titles) :], wraps)

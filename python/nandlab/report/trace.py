@@ -19,7 +19,7 @@ def pictures(found: dict[str, Any]) -> dict[str, str]:
     if gaps is not None:
         drawn["gaps"] = _gaps(gaps)
     for at, kind in enumerate(KINDS):
-        drawn[f"addresses-{kind}s"] = _addresses(found["pictures"], kind, at)
+        drawn[f"addresses-{kind}s"] = _addresses(found, kind, at)
     return {name: standalone(text) for name, text in drawn.items()}
 
 
@@ -32,14 +32,34 @@ def _chart(rows: Rows, mark: Spec, encoding: Spec, height: int = HEIGHT) -> str:
     return svg({"data": data, "width": WIDTH, "height": height, "mark": mark, "encoding": encoding})
 
 
-def _addresses(grid: dict[str, Any], kind: str, at: int) -> str:
-    cell_s, cell_gib = grid["cell_s"], grid["cell_bytes"] / 2**30
+def _unit(most: float) -> tuple[str, int]:
+    """The binary unit in which an address of so many bytes is a number over 1, and its bytes.
+
+    >>> _unit(16 * 2**20), _unit(2**40)
+    (('MiB', 1048576), ('GiB', 1073741824))
+    """
+    known = [(name, size) for name, size in UNITS if most > size]
+    return known[-1] if known else UNITS[0]
+
+
+UNITS = (("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30))
+
+
+def _end(found: dict[str, Any]) -> int:
+    """The end of the highest address in bytes."""
+    return max(found["end_sector"] * 512, 1)
+
+
+def _addresses(found: dict[str, Any], kind: str, at: int) -> str:
+    grid = found["pictures"]
+    unit, unit_bytes = _unit(_end(found))
+    cell_s, cell = grid["cell_s"], grid["cell_bytes"] / unit_bytes
     rows = [
         {
             "x": column * cell_s,
             "x2": (column + 1) * cell_s,
-            "y": row * cell_gib,
-            "y2": (row + 1) * cell_gib,
+            "y": row * cell,
+            "y2": (row + 1) * cell,
             "bytes": sectors[at] * 512 / 2**20,
         }
         for column, row, *sectors in grid["cells"]
@@ -52,7 +72,7 @@ def _addresses(grid: dict[str, Any], kind: str, at: int) -> str:
     encoding: Spec = {
         "x": _quantity("x", "time since the first request (s)"),
         "x2": {"field": "x2"},
-        "y": _quantity("y", f"address of the {kind}s (GiB)"),
+        "y": _quantity("y", f"address of the {kind}s ({unit})"),
         "y2": {"field": "y2"},
         "color": _quantity("bytes", f"MiB {kind if kind == 'read' else 'written'} in a cell", scale=ramp),
     }
@@ -98,10 +118,13 @@ def _gaps(gaps: dict[str, Any]) -> str:
 
 
 def _heat(found: dict[str, Any]) -> str:
-    rows = [{"address": at / 2**30, "writes": writes} for at, writes in found["pictures"]["heat"]]
+    unit, unit_bytes = _unit(_end(found))
+    rows = [{"address": at / unit_bytes, "writes": writes} for at, writes in found["pictures"]["heat"]]
     page = units.size(found["page_bytes"])
+    # By itself the axis would begin below 0, where there is no address.
+    scale = {"domain": [0, _end(found) / unit_bytes], "nice": False, "padding": 0}
     encoding: Spec = {
-        "x": _quantity("address", "address (GiB)"),
+        "x": _quantity("address", f"address ({unit})", scale=scale),
         "y": _quantity("writes", f"mean writes of a written page of {page}"),
     }
     return _chart(rows, {"type": "bar", "color": COLOURS[1], "width": 2.5}, encoding, HEIGHT * 2 // 3)

@@ -199,7 +199,8 @@ pub fn convert(
     let mut next = selected.next()?;
     if next.is_none() {
         let span_s = (summary.last_ns - summary.first_ns) as f64 / 1e9;
-        let what = format!("the trace has {} requests in {span_s} s", summary.requests);
+        let noun = if summary.requests == 1 { "request" } else { "requests" };
+        let what = format!("the trace has {} {noun} in {span_s} s", summary.requests);
         return Err(wrong(format!("no request is in this part, and nothing was written: {what}")));
     }
     let file = BufWriter::with_capacity(1 << 18, File::create(path).map_err(io)?);
@@ -216,7 +217,10 @@ pub fn convert(
     let (mut sink, dropped) = output.finish().map_err(io)?;
     sink.flush().map_err(io)?;
     drop(sink);
-    let notices = selected.records.notices();
+    let mut notices = selected.records.notices();
+    if format == OutputFormat::Fio {
+        notices.push("the times of the log are microseconds, as fio writes and replays them".to_owned());
+    }
     let done =
         Converted { from: selected.records.format().name(), to: format, requests: selected.given, dropped, notices };
     Ok(serde_json::to_string(&done).expect("a conversion has text keys and finite numbers only"))

@@ -1,7 +1,7 @@
 //! Alibaba: block traces of cloud disks.
 //!
 //! `device,op,offset,bytes,time`: a number, `R` or `W`, bytes, bytes, microseconds. A header line
-//! `device_id,opcode,offset,length,timestamp` is taken where there is one.
+//! `device_id,opcode,offset,length,timestamp` is passed over where there is one.
 //!
 //! Source: Li et al., "An In-Depth Analysis of Cloud Block Storage Workloads", IISWC 2020.
 
@@ -19,10 +19,6 @@ impl Alibaba {
 }
 
 impl Format for Alibaba {
-    fn header(&mut self, line: &[u8]) -> Result<bool, Malformed> {
-        Ok(line.trim_ascii_end() == b"device_id,opcode,offset,length,timestamp")
-    }
-
     fn names(&self) -> Option<&'static [&'static str]> {
         Some(&["dev|volume", "op|rw|type", "offset", "length|size|bytes", "time"])
     }

@@ -129,7 +129,7 @@ impl Format for Blkparse {
     }
 
     fn others(&self) -> &'static str {
-        "hold other actions than the one that workload.trace.action chooses, or no read, write, discard or flush,"
+        "hold other actions than the one that workload.trace.action chooses, or no read, write, discard or flush"
     }
 }
 

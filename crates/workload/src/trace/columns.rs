@@ -3,14 +3,18 @@
 //! `[workload.trace.columns]` says where the time, the operation, the address, the size and the device stand, by the
 //! names in the first line or by numbers from 1, what separates them, and how many bytes a unit of the address and of the
 //! size has. `time_unit` is that of the times, microseconds unless it is set, `date_time` for dates such as
-//! `2024-05-31 12:30:00.25`; without a column of times all are 0. Several columns may name the device together. Addresses
-//! and sizes may be hexadecimal (`0x1f00`), end in `.0`, or name a unit of 1024 bytes (`4K`, `1MiB`). Quotes around a field
-//! are taken off; a separator inside them still separates. Lines that start with `#` are passed over.
+//! `2024-05-31 12:30:00.25`, `05/31/2024 12:30 PM` (the month first) or `31.05.2024 12:30` (the day first); a time may have
+//! a decimal comma (`0,5`) or its own unit (`2.471ms`). Without a column of times all are 0. Several columns may name the
+//! device together. Addresses and sizes may be hexadecimal (`0x1f00`), end in `.0`, or name a unit of 1024 bytes (`4K`,
+//! `1MiB`); where no column has the size, every request has `fixed_size_bytes`. A separator between double quotes
+//! separates nothing. Lines that start with `#` are passed over, and so are the first `skip_lines`.
 
+use super::cells::{bytes_of, time_of, Split};
 use super::fields::{in_bytes, shown, Columns as Places, Fields, TimeUnit};
 use super::format::{Format, Line, Malformed, ReaderOptions};
 use crate::WorkloadError;
 use nandlab_block::{nearest, Op};
+use nandlab_nand::Time;
 use serde::{Deserialize, Serialize};
 
 /// A column, by its name in the first line or by its number.
@@ -53,6 +57,8 @@ pub enum Separator {
     Semicolon,
     /// A tab.
     Tab,
+    /// `|`
+    Pipe,
     /// Any number of spaces and tabs.
     Blanks,
 }
@@ -68,8 +74,12 @@ pub struct ColumnOptions {
     pub op: Column,
     /// Where the request starts.
     pub address: Column,
-    /// How long it is.
-    pub size: Column,
+    /// How long it is; without it every request has `fixed_size_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Column>,
+    /// Bytes of every read, write and trim, where no column has the size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed_size_bytes: Option<u32>,
     /// The device: a column, or a list of columns such as the host and its disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceColumns>,
@@ -79,6 +89,9 @@ pub struct ColumnOptions {
     /// Whether the first line names the columns; it does where one of them is given by its name.
     #[serde(default)]
     pub header: bool,
+    /// Lines at the start of the file that are passed over, such as a title above the names.
+    #[serde(default)]
+    pub skip_lines: u32,
     /// Bytes of a unit of the address.
     #[serde(default = "sector")]
     pub address_unit_bytes: u32,
@@ -125,7 +138,7 @@ fn flush() -> Vec<String> {
 
 impl ColumnOptions {
     fn wanted(&self) -> [Option<&Column>; 4] {
-        [self.time.as_ref(), Some(&self.op), Some(&self.address), Some(&self.size)]
+        [self.time.as_ref(), Some(&self.op), Some(&self.address), self.size.as_ref()]
     }
 
     fn devices(&self) -> &[Column] {
@@ -143,6 +156,21 @@ impl ColumnOptions {
             if column == Some(&Column::Number(0)) {
                 return Err(WorkloadError::option(&format!("columns.{key}"), &0, "columns are numbered from 1"));
             }
+        }
+        match (&self.size, self.fixed_size_bytes) {
+            (None, None) => {
+                let why = "it needs the column size, or fixed_size_bytes where every request is as long";
+                return Err(WorkloadError::option("columns", &"a table without size", why));
+            }
+            (Some(_), Some(bytes)) => {
+                let why = "the column size says how long a request is";
+                return Err(WorkloadError::option("columns.fixed_size_bytes", &bytes, why));
+            }
+            (None, Some(bytes)) if !(1..=1 << 30).contains(&bytes) => {
+                let why = "a request has 1 byte to 1 GiB";
+                return Err(WorkloadError::option("columns.fixed_size_bytes", &bytes, why));
+            }
+            _ => {}
         }
         if self.devices().len() > MAX_DEVICE_COLUMNS {
             let why = format!("a device is named by at most {MAX_DEVICE_COLUMNS} columns");
@@ -168,6 +196,8 @@ const MAX_DEVICE_COLUMNS: usize = 4;
 pub struct Columns {
     options: Option<Box<ColumnOptions>>,
     unit: TimeUnit,
+    /// Lines that are still to be passed over at the start.
+    skips: u32,
     /// Where the four columns stand, from 0; `usize::MAX` for one that is not there.
     at: [usize; 4],
     /// Where those of the device stand, and what they say together on the line before.
@@ -186,6 +216,7 @@ impl Columns {
             at: columns.map_or([usize::MAX; 4], |columns| columns.wanted().map(|one| one.map_or(usize::MAX, place))),
             devices: columns.map_or_else(Vec::new, |columns| columns.devices().iter().map(place).collect()),
             device: Vec::new(),
+            skips: columns.map_or(0, |columns| columns.skip_lines),
             options: options.columns.clone(),
             unit: options.time_unit(TimeUnit::Us),
         }
@@ -202,6 +233,10 @@ const NO_OPTIONS: &str = "the format `columns` needs the table workload.trace.co
 impl Format for Columns {
     fn header(&mut self, line: &[u8]) -> Result<bool, Malformed> {
         let Some(options) = &self.options else { return Err(Malformed::new(0, NO_OPTIONS.to_owned())) };
+        if self.skips > 0 {
+            self.skips -= 1;
+            return Ok(false);
+        }
         if !options.has_header() {
             return Ok(false);
         }
@@ -255,12 +290,7 @@ impl Format for Columns {
                 return Err(Malformed::new(op.0, format!("expected an operation ({known}), found {}", shown(name))));
             }
         };
-        let mut when = 0;
-        if options.time.is_some() {
-            let mut fields = field(time);
-            when = fields.time("time", self.unit)?;
-            fields.end()?;
-        }
+        let when = if options.time.is_some() { when(field(time), self.unit)? } else { 0 };
         let number = |place: (usize, usize), what, unit: u32| {
             let mut fields = field(place);
             let value = fields.number(what, u64::MAX / u64::from(unit));
@@ -273,7 +303,10 @@ impl Format for Columns {
         let (mut start, mut bytes) = (0, 0);
         if kind != Op::Flush {
             start = number(address, "an address, a whole number", options.address_unit_bytes)?;
-            bytes = number(size, "a size, a whole number", options.size_unit_bytes)?;
+            bytes = match options.fixed_size_bytes {
+                None => number(size, "a size, a whole number", options.size_unit_bytes)?,
+                Some(bytes) => bytes.into(),
+            };
         }
         let device = match self.devices.len() {
             0 => &b""[..],
@@ -295,8 +328,16 @@ impl Format for Columns {
     }
 
     fn is_comment(&self, line: &[u8]) -> bool {
-        line.starts_with(b"#")
+        self.skips > 0 || line.starts_with(b"#")
     }
+}
+
+/// A time that fills its column, in one of the forms that people write.
+#[inline]
+fn when(mut fields: Fields<'_>, unit: TimeUnit) -> Result<Time, Malformed> {
+    let cell = &fields.line[fields.at..];
+    let found = fields.time("time", unit).and_then(|when| fields.end().map(|()| when));
+    found.or_else(|bad| time_of(cell, unit).ok_or(bad))
 }
 
 /// The place of a column of the device: a line that ends before it belongs to no device that is known.
@@ -306,121 +347,4 @@ fn named(line: &[u8], (start, end): (usize, usize)) -> Result<std::ops::Range<us
         return Err(Malformed::new(line.len(), "expected a device, found the end of the line".to_owned()));
     }
     Ok(start..end)
-}
-
-/// Bytes that an unusual number means: `0x1f00` and `4096.0` in units, `4K` and `1 MiB` as they say; whole ones only.
-pub(crate) fn bytes_of(field: &[u8], unit: u32) -> Option<u64> {
-    let text = std::str::from_utf8(field).ok()?.trim();
-    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return u64::from_str_radix(digits, 16).ok().filter(|_| is_hex)?.checked_mul(unit.into());
-    }
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, suffix) = text.split_at(end);
-    let unit: u64 = match suffix.trim_start().to_ascii_lowercase().as_str() {
-        "" => unit.into(),
-        "b" | "bytes" => 1,
-        "k" | "kb" | "kib" => 1 << 10,
-        "m" | "mb" | "mib" => 1 << 20,
-        "g" | "gb" | "gib" => 1 << 30,
-        _ => return None,
-    };
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let part = part.trim_end_matches('0');
-    if whole.is_empty() || whole.len() > 19 || part.len() > 9 || part.contains('.') {
-        return None;
-    }
-    let bytes = whole.parse::<u64>().ok()?.checked_mul(unit)?;
-    if part.is_empty() {
-        return Some(bytes);
-    }
-    // A part of a unit is so many bytes that it has none left over.
-    let all = part.parse::<u64>().ok()?.checked_mul(unit)?;
-    let parts = 10u64.pow(part.len() as u32);
-    (all % parts == 0).then(|| bytes.checked_add(all / parts))?
-}
-
-/// Where the columns of a line start and end, without blanks and quotes around them.
-struct Split<'a> {
-    line: &'a [u8],
-    at: Option<usize>,
-    separator: Separator,
-}
-
-impl<'a> Split<'a> {
-    fn new(line: &'a [u8], separator: Separator) -> Self {
-        let blanks = line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
-        let start = if separator == Separator::Blanks { blanks } else { 0 };
-        Self { line, at: Some(start), separator }
-    }
-
-    fn is_end(&self, byte: u8) -> bool {
-        match self.separator {
-            Separator::Comma => byte == b',',
-            Separator::Semicolon => byte == b';',
-            Separator::Tab => byte == b'\t',
-            Separator::Blanks => byte == b' ' || byte == b'\t',
-        }
-    }
-}
-
-impl Iterator for Split<'_> {
-    type Item = (usize, usize);
-
-    #[inline]
-    fn next(&mut self) -> Option<(usize, usize)> {
-        let start = self.at?;
-        let rest = &self.line[start..];
-        let length = rest.iter().position(|&byte| self.is_end(byte));
-        self.at = length.map(|length| {
-            let mut next = start + length + 1;
-            while self.separator == Separator::Blanks && self.line.get(next).is_some_and(|&byte| self.is_end(byte)) {
-                next += 1;
-            }
-            next
-        });
-        let (mut first, mut last) = (start, start + length.unwrap_or(rest.len()));
-        while first < last && self.line[first].is_ascii_whitespace() {
-            first += 1;
-        }
-        while first < last && self.line[last - 1].is_ascii_whitespace() {
-            last -= 1;
-        }
-        if last - first >= 2 && self.line[first] == b'"' && self.line[last - 1] == b'"' {
-            (first, last) = (first + 1, last - 1);
-        }
-        Some((first, last))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_every_form_are_bytes() {
-        for (text, unit, bytes) in [
-            ("8", 512, Some(4096)),
-            ("4096.0", 1, Some(4096)),
-            ("0.5", 1024, Some(512)),
-            ("0x10", 512, Some(8192)),
-            ("4K", 512, Some(4096)),
-            ("1.5 MiB", 1, Some(3 << 19)),
-            ("16kb", 7, Some(16_384)),
-            ("12 B", 512, Some(12)),
-            ("0.3", 1, None),
-            ("0.1K", 1, None),
-            ("4Kx", 1, None),
-            ("", 1, None),
-            (".5", 1024, None),
-            ("1.2.3", 1000, None),
-            ("0x", 1, None),
-            ("0x+1", 1, None),
-            ("-1", 1, None),
-            ("99999999999999999999", 1, None),
-            ("18446744073709551615G", 1, None),
-        ] {
-            assert_eq!(bytes_of(text.as_bytes(), unit), bytes, "{text} of {unit} bytes");
-        }
-    }
 }

@@ -1,4 +1,5 @@
-//! Dates and times of day as text: `2024-05-31 12:30:00.25`, `2024-05-31T12:30:00+02:00`, `12:30:00`.
+//! Dates and times of day as text: `2024-05-31 12:30:00.25`, `2024-05-31T12:30:00+02:00`, `12:30:00`; the month first where
+//! slashes part the date (`05/31/2024`), the day first where points do (`31.05.2024`).
 
 use super::fields::{Fields, MAX_TIME};
 use nandlab_nand::Time;
@@ -6,14 +7,14 @@ use nandlab_nand::Time;
 const SECOND: u64 = 1_000_000_000;
 const DAY_S: u64 = 86_400;
 
-/// Nanoseconds since 1970, or since midnight where there is no date. Without a zone the clock is taken as UTC; `-` and `/`
-/// part the date, a blank, `T` or `t` follows it. `None` where it is none, or before 1970 or after 2262.
+/// Nanoseconds since 1970, or since midnight where there is no date. Without a zone the clock is taken as UTC; a blank, `T`
+/// or `t` follows a date, `AM` or `PM` may follow the time. `None` where it is none, or before 1970 or after 2262.
 pub(super) fn date_time(fields: &mut Fields<'_>) -> Option<Time> {
     let (first, digits) = digits(fields)?;
     let mut seconds = 0;
     let mut hour = first;
-    if let Some(sign @ (b'-' | b'/')) = fields.peek().filter(|_| digits == 4) {
-        seconds = days(first, after(fields, sign)?, after(fields, sign)?)? * DAY_S;
+    if let Some(sign @ (b'-' | b'/' | b'.')) = fields.peek().filter(|&sign| digits == 4 || digits < 3 && sign != b'-') {
+        seconds = date(fields, first, digits, sign)? * DAY_S;
         if !matches!(fields.peek(), Some(b'T' | b't' | b' ')) {
             return Some(seconds * SECOND).filter(|&time| time <= MAX_TIME);
         }
@@ -24,14 +25,44 @@ pub(super) fn date_time(fields: &mut Fields<'_>) -> Option<Time> {
     }
     let minute = after(fields, b':')?;
     let second = if fields.peek() == Some(b':') { after(fields, b':')? } else { 0 };
+    let part = fraction(fields)?;
+    let hour = of_day(fields, hour)?;
     // A leap second is the first of the next minute.
     if hour > 23 || minute > 59 || second > 60 {
         return None;
     }
     seconds += hour * 3600 + minute * 60 + second;
-    let part = fraction(fields)?;
     let seconds = zone(fields, seconds)?;
     seconds.checked_mul(SECOND).map(|time| time + part).filter(|&time| time <= MAX_TIME)
+}
+
+/// Days from 1970 to the date whose first number, of so many digits, stands before the first `sign`.
+fn date(fields: &mut Fields<'_>, first: u64, count: usize, sign: u8) -> Option<u64> {
+    let second = after(fields, sign)?;
+    if count == 4 {
+        return days(first, second, after(fields, sign)?);
+    }
+    (fields.peek() == Some(sign)).then(|| fields.at += 1)?;
+    let year = digits(fields).filter(|&(_, digits)| digits == 4)?.0;
+    if sign == b'/' {
+        days(year, first, second)
+    } else {
+        days(year, second, first)
+    }
+}
+
+/// The hour of the day where `AM` or `PM` may stand behind a time.
+fn of_day(fields: &mut Fields<'_>, hour: u64) -> Option<u64> {
+    let rest = &fields.line[fields.at..];
+    let blanks = usize::from(rest.first() == Some(&b' '));
+    let Some(&[half, b'M' | b'm']) = rest.get(blanks..blanks + 2) else { return Some(hour) };
+    let noon = match half {
+        b'A' | b'a' => 0,
+        b'P' | b'p' => 12,
+        _ => return Some(hour),
+    };
+    fields.at += blanks + 2;
+    (1..=12).contains(&hour).then_some(hour % 12 + noon)
 }
 
 /// A number of at most nine digits, and how many it has.
@@ -63,8 +94,16 @@ fn fraction(fields: &mut Fields<'_>) -> Option<u64> {
     (fields.at > start).then_some(part)
 }
 
-/// Seconds of UTC: `Z`, or `+02:00`, `-0500` or `+01` behind a time of that zone.
+/// Seconds of UTC: `Z`, or `+02:00`, `-0500` or `+01` behind a time of that zone; a blank may stand before it.
 fn zone(fields: &mut Fields<'_>, seconds: u64) -> Option<u64> {
+    let rest = &fields.line[fields.at..];
+    if rest.starts_with(b" UTC") {
+        fields.at += 4;
+        return Some(seconds);
+    }
+    if matches!(rest, [b' ', b'+' | b'-', b'0'..=b'9', b'0'..=b'9', ..]) {
+        fields.at += 1;
+    }
     let sign = match fields.peek() {
         Some(b'Z' | b'z') => {
             fields.at += 1;
@@ -122,6 +161,11 @@ mod tests {
             ("2024/03/01", 1_709_251_200),
             ("2100-03-01T00:00", 4_107_542_400),
             ("2261-12-31 23:59:59", 9_214_646_399),
+            ("05/31/2024 12:30:00 PM", 1_717_158_600),
+            ("5/1/2024 12:05am", 1_714_521_900),
+            ("31.05.2024 12:30", 1_717_158_600),
+            ("2024-05-31 12:30:00 UTC", 1_717_158_600),
+            ("2024-05-31 12:30:00 +0200", 1_717_151_400),
         ] {
             assert_eq!(read(text), Some(seconds * SECOND), "{text}");
         }
@@ -155,6 +199,13 @@ mod tests {
             "99999999999999999999-01-01",
             "12:30+24",
             "12:30+1234567",
+            "31/05/2024 12:30",
+            "05.31.2024",
+            "05/31/24",
+            "05/31/2024 13:00 PM",
+            "0:30 AM",
+            "12.05",
+            "12:30:00 -",
         ] {
             assert_eq!(read(text), None, "{text}");
         }

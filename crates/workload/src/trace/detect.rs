@@ -3,7 +3,7 @@
 use super::fields::shown;
 use super::foreign;
 use super::format::{FormatName, Frame, Line, ReaderOptions, FORMATS};
-use super::guess::{guess, Guess};
+use super::guess::{guess, Guess, Numbered};
 use super::lines::{Lines, BYTE_ORDER_MARK};
 use super::native;
 use std::io;
@@ -64,7 +64,7 @@ fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detect
     }
     // Only a text has the mark; it may be the start of a number elsewhere.
     let lines = text_lines(sample.strip_prefix(BYTE_ORDER_MARK).unwrap_or(sample), is_whole);
-    let text = &lines[..lines.len().min(SAMPLE_RECORDS)];
+    let text: Vec<&[u8]> = lines.iter().take(SAMPLE_RECORDS).map(|(_, line)| *line).collect();
     let mut readers: Vec<_> = FORMATS
         .iter()
         .filter(|entry| entry.format != FormatName::Native)
@@ -73,7 +73,7 @@ fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detect
     let mut fits = Vec::new();
     for (format, reader) in &mut readers {
         let fit = match reader.frame() {
-            Frame::Line => fits_lines(*format, reader.as_mut(), text),
+            Frame::Line => fits_lines(*format, reader.as_mut(), &text),
             Frame::Bytes(bytes) => fits_pieces(*format, reader.as_mut(), bytes, sample),
             Frame::Block => None,
         };
@@ -82,15 +82,15 @@ fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detect
     choose(fits, &lines)
 }
 
-/// The whole lines of a sample that are not blank.
-fn text_lines(sample: &[u8], is_whole: bool) -> Vec<&[u8]> {
+/// The whole lines of a sample that are not blank, with their numbers.
+fn text_lines(sample: &[u8], is_whole: bool) -> Vec<(u64, &[u8])> {
     let end = match sample.iter().rposition(|&byte| byte == b'\n') {
         Some(end) if !is_whole => end,
         _ => sample.len(),
     };
     let lines = sample[..end].split(|&byte| byte == b'\n');
     let lines = lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    lines.filter(|line| !line.trim_ascii().is_empty()).take(GUESS_LINES).collect()
+    (1..).zip(lines).filter(|(_, line)| !line.trim_ascii().is_empty()).take(GUESS_LINES).collect()
 }
 
 /// What a format of lines makes of them: without a header at least half have to be of its form, so that one bad line
@@ -154,7 +154,7 @@ fn fits_pieces<'a>(
     (good > 0 && 2 * good >= all).then_some(Fit { format, requests: Vec::new(), is_typical: true, has_header: true })
 }
 
-fn choose(mut fits: Vec<Fit<'_>>, text: &[&[u8]]) -> Result<Detected, Untold> {
+fn choose(mut fits: Vec<Fit<'_>>, text: &[(u64, &[u8])]) -> Result<Detected, Untold> {
     if fits.iter().any(|fit| fit.has_header) {
         fits.retain(|fit| fit.has_header);
     }
@@ -187,31 +187,39 @@ fn choose(mut fits: Vec<Fit<'_>>, text: &[&[u8]]) -> Result<Detected, Untold> {
     Ok(Detected { format, notice })
 }
 
-fn unknown(text: &[&[u8]]) -> Untold {
-    let first = text.first().copied().unwrap_or_default();
+fn unknown(text: &[(u64, &[u8])]) -> Untold {
+    let first = text.first().map_or(&b""[..], |(_, line)| line);
     let start = format!("the contents fit no known format, they start with {}", shown(first));
-    if first.trim_ascii_start().starts_with(b"{") {
-        let message = format!(
-            "{start}. This looks like JSON: write a line `time_us,op,sector,sectors` and below it the fields of each \
-             request with commas between them, as the format `csv` has it"
-        );
-        return message.into();
+    let lines: Vec<Numbered<'_>> =
+        text.iter().filter_map(|(number, line)| Some((*number, std::str::from_utf8(line).ok()?))).collect();
+    if let Some(what) = foreign::text(&lines) {
+        return format!("{start}. {what}").into();
     }
-    if let Some(guess) = guess(text) {
-        let message = format!(
-            "{start}. If it is a table, the lines below read it, at the end of [workload.trace] or as options of \
-             `nandlab trace`: check units and operations. A known format is forced with workload.trace.format, which \
-             then tells the place of what does not fit"
-        );
-        return Untold { message, guess: Some(guess) };
+    match guess(&lines) {
+        Ok(guess) => {
+            let message = format!(
+                "{start}. If it is a table, the lines below read it, at the end of [workload.trace] or as options of \
+                 `nandlab trace`: check units and operations. A known format is forced with workload.trace.format, \
+                 which then tells the place of what does not fit"
+            );
+            Untold { message, guess: Some(guess) }
+        }
+        Err(Some(why)) => format!(
+            "{start}. It looks like a table, but {why}. A trace has a line for each request, with whether it reads or \
+             writes, where it starts and how long it is; workload.trace.columns with format = \"columns\" names the \
+             columns (`nandlab list traces columns`)"
+        )
+        .into(),
+        Err(None) => {
+            let known: Vec<&str> = FORMATS.iter().map(|entry| entry.name).collect();
+            format!(
+                "{start}. Set workload.trace.format to one of {} for the place of what does not fit, or describe the \
+                 columns in workload.trace.columns with format = \"columns\"",
+                known.join(", ")
+            )
+            .into()
+        }
     }
-    let known: Vec<&str> = FORMATS.iter().map(|entry| entry.name).collect();
-    let message = format!(
-        "{start}. Set workload.trace.format to one of {} for the place of what does not fit, or describe the columns in \
-         workload.trace.columns with format = \"columns\"",
-        known.join(", ")
-    );
-    message.into()
 }
 
 #[cfg(test)]

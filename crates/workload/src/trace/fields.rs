@@ -372,7 +372,15 @@ pub(crate) fn shown(rest: &[u8]) -> String {
     }
     let cut = &rest[..rest.len().min(40)];
     let more = if cut.len() < rest.len() { "..." } else { "" };
-    format!("`{}{more}`", String::from_utf8_lossy(cut).escape_debug())
+    // As it stands in the file, but for what a terminal would not show.
+    let mut text = String::new();
+    for letter in String::from_utf8_lossy(cut).chars() {
+        match letter {
+            _ if letter.is_control() => text.extend(letter.escape_debug()),
+            _ => text.push(letter),
+        }
+    }
+    format!("`{text}{more}`")
 }
 
 #[cfg(test)]

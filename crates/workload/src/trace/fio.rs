@@ -17,13 +17,15 @@ use nandlab_nand::Time;
 pub struct Fio {
     has_times: bool,
     unit: TimeUnit,
+    is_told: bool,
     /// The pauses so far, in version 2.
     now: Time,
 }
 
 impl Fio {
     pub(crate) fn new(options: &ReaderOptions) -> Self {
-        Self { has_times: false, unit: options.time_unit(TimeUnit::Us), now: 0 }
+        let is_told = options.time_unit.is_some();
+        Self { has_times: false, unit: options.time_unit(TimeUnit::Us), is_told, now: 0 }
     }
 }
 
@@ -81,6 +83,13 @@ impl Format for Fio {
             return Ok(flush(self.now, device));
         }
         in_bytes((self.now, op), (offset, bytes), device, Columns { address, size })
+    }
+
+    fn taken_as(&self) -> Option<&'static str> {
+        (self.has_times && !self.is_told).then_some(
+            "the times of the fio log were read as microseconds, as fio writes them; workload.trace.time_unit = \"ms\" \
+             reads logs that other programs write in milliseconds",
+        )
     }
 
     fn others(&self) -> &'static str {

@@ -126,6 +126,11 @@ pub trait Format: Send {
         None
     }
 
+    /// How something was read that could be meant otherwise, for a notice.
+    fn taken_as(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What records are that hold no request, for a notice.
     fn others(&self) -> &'static str {
         "hold no request"

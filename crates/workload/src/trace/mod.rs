@@ -16,6 +16,7 @@ mod ahead;
 mod alibaba;
 mod biotracer;
 mod blkparse;
+mod cells;
 mod columns;
 mod csv;
 mod dates;
@@ -247,7 +248,8 @@ impl Options for Config {
             return Err(WorkloadError::option("side_by_side", &true, why));
         }
         if self.format == FormatName::Columns && self.columns.is_none() {
-            let why = "it needs the table [workload.trace.columns] with at least op, address and size";
+            let why =
+                "it needs the table [workload.trace.columns] with at least op, address, and size or fixed_size_bytes";
             return Err(WorkloadError::option("format", &"columns", why));
         }
         if let (Some(columns), FormatName::Columns) = (&self.columns, self.format) {

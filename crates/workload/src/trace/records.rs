@@ -223,7 +223,7 @@ impl Records {
 
     /// Passes over a line of names above the columns, which people add to formats that have none.
     fn pass_over_names(&mut self, line: &[u8]) -> Result<(), WorkloadError> {
-        if names(line).is_none() || self.format.record(line).is_ok() || self.skips {
+        if names(line).is_none() || self.format.record(line).is_ok() {
             return Ok(());
         }
         self.number += 1;
@@ -461,6 +461,7 @@ pub(crate) fn notices(records: &Records) -> Vec<String> {
     let tally = records.tally();
     let mut said = Vec::new();
     said.extend(records.notice().map(str::to_owned));
+    said.extend(records.format.taken_as().map(str::to_owned));
     said.extend(records.header.as_ref().map(|line| format!("the first line has names and was passed over: `{line}`")));
     if let Some(first) = &tally.first_skipped {
         let what = plural(tally.skipped, "malformed record was", "malformed records were");
@@ -472,8 +473,8 @@ pub(crate) fn notices(records: &Records) -> Vec<String> {
         said.push(format!("{what} before that of the record before, by {most} s at most: taken at that time"));
     }
     if tally.others > 0 {
-        let what = plural(tally.others, "record", "records");
-        said.push(format!("{what} of the trace {} and were passed over", records.others()));
+        let what = plural(tally.others, "record was", "records were");
+        said.push(format!("{what} passed over, of those that {}", records.others()));
     }
     if tally.rounded > 0 {
         let what = plural(tally.rounded, "request begins or ends", "requests begin or end");
@@ -494,6 +495,6 @@ pub(crate) fn notices(records: &Records) -> Vec<String> {
     said
 }
 
-fn plural(count: u64, one: &str, many: &str) -> String {
+pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }

@@ -1,7 +1,7 @@
 //! What a trace holds.
 
 use super::devices::shown;
-use super::records::{notices, Records, Tally};
+use super::records::{notices, plural, Records, Tally};
 use super::{Config, FormatName};
 use crate::WorkloadError;
 use nandlab_block::{Op, Request};
@@ -152,8 +152,9 @@ impl Summary {
     pub(crate) fn check_devices(&self, config: &Config, base: &Path) -> Result<(), WorkloadError> {
         let file = config.file(base).display().to_string();
         let list = |devices: &mut dyn Iterator<Item = &DeviceSummary>| {
-            let names: Vec<String> =
-                devices.map(|one| format!("{} ({} requests)", in_quotes(&one.name), one.requests)).collect();
+            let names: Vec<String> = devices
+                .map(|one| format!("{} ({})", in_quotes(&one.name), plural(one.requests, "request", "requests")))
+                .collect();
             let more = names.len().saturating_sub(LISTED);
             let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
             format!("{}{rest}", names[..names.len() - more].join(", "))

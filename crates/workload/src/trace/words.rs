@@ -1,6 +1,5 @@
 //! What the fields of a table may be: words for operations, numbers, dates. For guesses alone; readers know.
 
-use super::columns::bytes_of;
 use super::fields::{Fields, TimeUnit};
 
 /// A text as TOML has it.
@@ -24,15 +23,6 @@ pub(super) fn plain(text: &str) -> String {
     all.take(20).collect()
 }
 
-pub(super) fn is_numeric(column: &[&str]) -> bool {
-    !column.is_empty() && column.iter().all(|field| field.parse::<f64>().is_ok())
-}
-
-/// Whether they are whole numbers, in any form that `columns` reads.
-pub(super) fn is_whole(column: &[&str]) -> bool {
-    !column.is_empty() && column.iter().all(|field| bytes_of(field.as_bytes(), 1).is_some())
-}
-
 pub(super) fn is_fraction(field: &str) -> bool {
     field.contains('.') && field.parse::<f64>().is_ok()
 }
@@ -42,19 +32,43 @@ pub(super) fn is_date_time(field: &str) -> bool {
     fields.time("time", TimeUnit::DateTime).is_ok() && fields.at == field.len()
 }
 
-/// Whether a name of a time means how long something took.
-pub(super) fn is_duration(name: &str) -> bool {
-    ["lat", "resp", "dur", "service", "elapsed", "wait"].iter().any(|part| name.contains(part))
+/// What a flag says.
+pub(super) fn truth(field: &str) -> Option<bool> {
+    match field.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" => Some(true),
+        "0" | "false" | "no" => Some(false),
+        _ => None,
+    }
+}
+
+/// The flag that says the opposite, written in the same way.
+pub(super) fn opposite(field: &str) -> Option<&'static str> {
+    const PAIRS: [[&str; 2]; 7] = [
+        ["0", "1"],
+        ["false", "true"],
+        ["False", "True"],
+        ["FALSE", "TRUE"],
+        ["no", "yes"],
+        ["No", "Yes"],
+        ["NO", "YES"],
+    ];
+    let other = |[one, other]: [&'static str; 2]| match field {
+        _ if field == one => Some(other),
+        _ if field == other => Some(one),
+        _ => None,
+    };
+    PAIRS.iter().copied().find_map(other)
 }
 
 /// The operation that a word means.
 pub(super) fn word(field: &str) -> Option<&'static str> {
     match field.to_lowercase().as_str() {
-        "r" | "rd" | "rs" | "ra" | "rm" | "rsm" | "read" | "reads" | "get" | "0x28" | "0x88" => Some("read"),
-        "w" | "wr" | "ws" | "wm" | "wsm" | "wa" | "wfs" | "fws" | "wfsm" | "write" | "writes" | "put" | "0x2a"
-        | "0x8a" => Some("write"),
+        "r" | "rd" | "rs" | "ra" | "rm" | "rsm" | "ram" | "read" | "reads" | "get" | "readfile" | "diskread"
+        | "irp_mj_read" | "0x28" | "0x88" => Some("read"),
+        "w" | "wr" | "ws" | "wm" | "wsm" | "wa" | "wfs" | "fws" | "wfsm" | "wfm" | "write" | "writes" | "put"
+        | "writefile" | "diskwrite" | "irp_mj_write" | "0x2a" | "0x8a" => Some("write"),
         "t" | "d" | "ds" | "trim" | "discard" | "unmap" | "delete" | "0x42" => Some("trim"),
-        "f" | "ff" | "flush" | "sync" | "fsync" | "fua" | "0x35" => Some("flush"),
+        "f" | "ff" | "flush" | "sync" | "fsync" | "fua" | "flushbuffersfile" | "diskflush" | "0x35" => Some("flush"),
         _ => None,
     }
 }

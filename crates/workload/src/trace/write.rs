@@ -1,9 +1,11 @@
 //! Writes traces: native, csv, and the I/O logs of fio.
 
+use super::devices::shown;
 use super::native;
 use nandlab_block::{Op, Request};
 use nandlab_nand::Origin;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// A format that can be written.
@@ -32,16 +34,22 @@ enum Kind<W: Write> {
 #[derive(Debug)]
 struct Fio<W: Write> {
     out: W,
-    names: Vec<Vec<u8>>,
+    /// By the name of a device that of its file; no two are equal.
+    files: BTreeMap<Vec<u8>, Vec<u8>>,
     first: Option<u64>,
     /// Requests whose origin, or whose time below a microsecond, has no place in the format.
     origins: u64,
     times: u64,
-    renamed: u64,
 }
 
 /// The file in an I/O log where the trace names no device.
 const NO_NAME: &[u8] = b"device";
+
+/// Bytes of the longest name that fio reads, with room for a number.
+const LONGEST_NAME: usize = 240;
+
+/// Devices whose new names are listed.
+const LISTED: usize = 8;
 
 impl<W: Write> Output<W> {
     /// Starts a trace; `devices` are those that it will have, in the order of their first requests.
@@ -88,38 +96,51 @@ impl<W: Write> Output<W> {
     }
 }
 
+/// A name of a file for each device: without blanks, which would end it, and no two alike.
+fn files(devices: &[Vec<u8>]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let as_it_is = |device: &[u8]| {
+        let is_short = (1..=LONGEST_NAME).contains(&device.len());
+        is_short && !device.iter().any(u8::is_ascii_whitespace)
+    };
+    let mut files: BTreeMap<Vec<u8>, Vec<u8>> = BTreeMap::new();
+    let mut taken: BTreeSet<Vec<u8>> = devices.iter().filter(|device| as_it_is(device)).cloned().collect();
+    for device in devices {
+        if as_it_is(device) {
+            files.insert(device.clone(), device.clone());
+            continue;
+        }
+        let name = if device.is_empty() { NO_NAME } else { &device[..device.len().min(LONGEST_NAME)] };
+        let name: Vec<u8> = name.iter().map(|&byte| if byte.is_ascii_whitespace() { b'_' } else { byte }).collect();
+        let numbered = (2..).map(|number| [&name[..], format!("_{number}").as_bytes()].concat());
+        let mut all = std::iter::once(name.clone()).chain(numbered);
+        let free = all.find(|name| !taken.contains(name)).expect("there are more numbers than names");
+        taken.insert(free.clone());
+        files.entry(device.clone()).or_insert(free);
+    }
+    files
+}
+
 impl<W: Write> Fio<W> {
     fn new(mut out: W, devices: &[Vec<u8>]) -> io::Result<Self> {
         out.write_all(b"fio version 3 iolog\n")?;
-        let mut fio = Self { out, names: Vec::new(), first: None, origins: 0, times: 0, renamed: 0 };
+        let mut fio = Self { out, files: files(devices), first: None, origins: 0, times: 0 };
         for device in devices {
-            let name = fio.name(device);
-            if !fio.names.contains(&name) {
-                for action in [&b"add"[..], b"open"] {
-                    fio.line(0, &name, action)?;
-                    fio.out.write_all(b"\n")?;
-                }
-                fio.names.push(name);
+            for action in [&b"add"[..], b"open"] {
+                fio.line(0, device, action)?;
+                fio.out.write_all(b"\n")?;
             }
         }
         Ok(fio)
     }
 
-    /// A name of a file: without blanks, which would end it.
-    fn name(&self, device: &[u8]) -> Vec<u8> {
-        let name = if device.is_empty() { NO_NAME } else { device };
-        name.iter().map(|&byte| if byte.is_ascii_whitespace() { b'_' } else { byte }).collect()
-    }
-
-    fn line(&mut self, time_us: u64, name: &[u8], action: &[u8]) -> io::Result<()> {
+    fn line(&mut self, time_us: u64, device: &[u8], action: &[u8]) -> io::Result<()> {
         write!(self.out, "{time_us} ")?;
-        self.out.write_all(name)?;
+        self.out.write_all(self.files.get(device).map_or(NO_NAME, Vec::as_slice))?;
         self.out.write_all(b" ")?;
         self.out.write_all(action)
     }
 
     fn write(&mut self, request: &Request, device: &[u8]) -> io::Result<()> {
-        let name = self.name(device);
         let action: &[u8] = match request.op {
             Op::Read => b"read",
             Op::Write => b"write",
@@ -128,17 +149,17 @@ impl<W: Write> Fio<W> {
         };
         let first = *self.first.get_or_insert(request.time);
         let time = request.time.saturating_sub(first);
-        self.line(time / 1000, &name, action)?;
+        self.line(time / 1000, device, action)?;
         writeln!(self.out, " {} {}", request.sector * 512, u64::from(request.sectors) * 512)?;
         self.origins += u64::from(request.origin != Origin::HOST);
         self.times += u64::from(time % 1000 != 0);
-        self.renamed += u64::from(name != device);
         Ok(())
     }
 
     fn finish(mut self) -> io::Result<(W, Vec<String>)> {
-        for name in std::mem::take(&mut self.names) {
-            self.line(0, &name, b"close")?;
+        let devices: Vec<Vec<u8>> = self.files.keys().cloned().collect();
+        for device in devices {
+            self.line(0, &device, b"close")?;
             self.out.write_all(b"\n")?;
         }
         self.out.flush()?;
@@ -146,14 +167,37 @@ impl<W: Write> Fio<W> {
         if self.first.is_some_and(|first| first > 0) {
             dropped.push("times start at 0, as those of fio do; the time of the first request is dropped".to_owned());
         }
-        let counted = [
-            (self.origins, "have an origin, for which fio has no place"),
-            (self.times, "have a time that is no whole number of microseconds, of which the rest is dropped"),
-            (self.renamed, "have a device without a name, or with blanks in it; the name is changed"),
-        ];
-        dropped.extend(
-            counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} requests {what}")),
-        );
+        for (count, one, many) in [
+            (
+                self.origins,
+                "request has an origin, for which fio has no place",
+                "requests have an origin, for which fio has no place",
+            ),
+            (
+                self.times,
+                "request has a time that is no whole number of microseconds, of which the rest is dropped",
+                "requests have a time that is no whole number of microseconds, of which the rest is dropped",
+            ),
+        ] {
+            dropped.extend((count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many })));
+        }
+        dropped.extend(self.renamed());
         Ok((self.out, dropped))
+    }
+
+    /// Which devices have another name.
+    fn renamed(&self) -> Option<String> {
+        let changed: Vec<_> = self.files.iter().filter(|(device, file)| device != file).collect();
+        let said = changed.iter().take(LISTED).map(|(device, file)| match device.as_slice() {
+            b"" => format!("a device without a name is `{}`", shown(file)),
+            name => format!("`{}` is `{}`", shown(name), shown(file)),
+        });
+        let said = said.collect::<Vec<_>>().join(", ");
+        let more = if changed.len() > LISTED {
+            format!(", and so for {} more", changed.len() - LISTED)
+        } else {
+            String::new()
+        };
+        (!changed.is_empty()).then(|| format!("fio takes names of files without blanks: {said}{more}"))
     }
 }

@@ -1,0 +1,83 @@
+//! What the names of columns say.
+
+/// Parts of names of columns, those that say most first.
+pub(super) const TIME: &[&str] =
+    &["timestamp", "time", "arrival", "when", "date", "ts", "sec", "usec", "us", "ms", "ns", "t"];
+pub(super) const OP: &[&str] =
+    &["op", "rw", "rwbs", "iotype", "type", "kind", "cmd", "command", "direction", "action", "request", "operation"];
+pub(super) const FLAG: &[&str] = &["write", "read"];
+pub(super) const ADDRESS: &[&str] = &[
+    "lba", "offset", "address", "addr", "sector", "lbn", "lpn", "lpa", "start", "blkno", "pos", "block", "page",
+    "first",
+];
+pub(super) const SIZE: &[&str] = &[
+    "size", "length", "len", "bytes", "nsectors", "sectors", "count", "nblocks", "blocks", "npages", "pages", "nlb",
+    "amount",
+];
+/// Names of the place where a request ends, which is no size.
+pub(super) const END: &[&str] = &["last", "end", "stop", "final", "until"];
+pub(super) const DEVICE: &[&str] = &[
+    "device",
+    "dev",
+    "disk",
+    "drive",
+    "lun",
+    "volume",
+    "vol",
+    "asu",
+    "host",
+    "server",
+    "namespace",
+    "nsid",
+    "major",
+    "minor",
+    "target",
+    "tenant",
+    "ssd",
+    "hdd",
+];
+/// Columns of few values that are no device.
+pub(super) const OTHER: &[&str] = &[
+    "pid", "tid", "proc", "comm", "cpu", "core", "thread", "lat", "resp", "time", "date", "dur", "flag", "seq", "stat",
+    "err", "ret", "queue", "depth", "prio", "md5", "hash", "origin", "file", "inode", "user", "uid", "wait", "sync",
+    "app", "result", "detail", "path",
+];
+
+/// A name in small letters, without signs.
+pub(super) fn plain(name: &str) -> String {
+    name.to_lowercase().replace(|letter: char| !letter.is_alphanumeric(), "")
+}
+
+/// The words that a name has: `rq`, `size` and `kb` in `rq_size (KB)`.
+pub(super) fn words(name: &str) -> impl Iterator<Item = String> + '_ {
+    name.split(|letter: char| !letter.is_alphanumeric()).map(str::to_lowercase)
+}
+
+/// How many of the names are known.
+pub(super) fn known(names: &[&str]) -> usize {
+    let all = [TIME, OP, FLAG, ADDRESS, SIZE, DEVICE, OTHER];
+    let is_known = |name: &&&str| {
+        let is_part =
+            |part: &&str| part.len() > 2 && plain(name).contains(part) || words(name).any(|word| word == **part);
+        all.iter().any(|parts| parts.iter().any(is_part))
+    };
+    names.iter().filter(is_known).count()
+}
+
+/// Whether the name is that of the end of a request.
+pub(super) fn is_end(name: &str) -> bool {
+    words(name).any(|word| END.contains(&word.as_str())) || END.iter().any(|part| plain(name).starts_with(part))
+}
+
+/// Whether the name counts units, and so is no address: `nsectors`, `num_blocks`, `pages`.
+pub(super) fn is_count(name: &str) -> bool {
+    let name = plain(name);
+    let is_address = ["lba", "offset", "addr", "start", "first"].iter().any(|part| name.contains(part));
+    let units = ["sectors", "blocks", "pages", "count", "size", "length", "num", "nsec", "nblk"];
+    !is_address && units.iter().any(|part| name.contains(part))
+}
+
+/// Whether a name of a time means how long something took.
+pub(super) fn is_duration(name: &str) -> bool {
+    ["lat", "resp", "dur", "service", "elapsed", "wait"].iter().any(|part| plain(name).contains(part))
+}

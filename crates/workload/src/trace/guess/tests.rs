@@ -1,0 +1,252 @@
+use super::*;
+
+fn guessed(text: &str) -> Result<Guess, Option<String>> {
+    let lines = text.lines().filter(|line| !line.is_empty()).zip(1..).map(|(line, number)| (number, line));
+    guess(&lines.collect::<Vec<_>>())
+}
+
+/// The block of a text.
+fn noted(text: &str) -> String {
+    guessed(text).map_or(String::new(), |guess| guess.block())
+}
+
+/// The block of a text; without the notes.
+fn told(text: &str) -> String {
+    let block = noted(text);
+    block
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .map(|line| line.split(" # ").next().unwrap())
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn check(text: &str, parts: &[&str]) {
+    let found = told(text);
+    for part in parts {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+}
+
+#[test]
+fn a_header_names_the_columns_and_their_units() {
+    let found = told("timestamp,type,offset,length\n1697041234.1,Write,4096,4096\n1697041234.2,Read,8192,512\n");
+    assert_eq!(
+        found,
+        "format = \"columns\"; time_unit = \"s\"; [workload.trace.columns]; op = \"type\"; address = \"offset\"; \
+         size = \"length\"; time = \"timestamp\"; address_unit_bytes = 1; size_unit_bytes = 1; read = [\"Read\"]; \
+         write = [\"Write\"]"
+    );
+    let text = "# of mine\ntime_ms\trw\tsector\tnsectors\n1\tW\t0\t8\n2\tW\t8\t8\n";
+    check(text, &["time_unit = \"ms\"", "size = \"nsectors\"", "separator = \"tab\"", "address_unit_bytes = 512"]);
+    let text = "ts_us,op,lba,size_kb\n5,W,8,4\n9,R,16,64\n";
+    check(text, &["time_unit = \"us\"", "address_unit_bytes = 512", "size_unit_bytes = 1024"]);
+    let text =
+        "Timestamp,Response,IOType,LUN,Offset,Size\n1455592751.1,0.001,W,1,40960,4096\n1455592752.0,0.1,R,1,512,512\n";
+    check(text, &["time = \"Timestamp\"", "op = \"IOType\"", "device = \"LUN\"", "size_unit_bytes = 1;"]);
+    // Offsets that are no whole sectors, as the sizes are none, count sectors.
+    check("time,offset,size,op\n1,13,8,R\n2,29,16,W\n", &["address_unit_bytes = 512", "size_unit_bytes = 512"]);
+    // Names behind the sign of a comment cannot be called, but say the same.
+    check(
+        "#time_ms rw lba bytes\n1 W 0 4096\n2 W 8 512\n",
+        &["time_unit = \"ms\"", "size = 4", "size_unit_bytes = 1;"],
+    );
+}
+
+#[test]
+fn without_a_header_numbers_tell_the_columns() {
+    let columns = "op = 2; address = 3; size = 4; time = 1; address_unit_bytes = 512";
+    check("0 R 100 8\n1 W 9200 16\n2 W 200 16\n", &[columns, "separator = \"blanks\""]);
+    // A flag has no meaning of its own: without both there is nothing that it could be told by.
+    assert_eq!(told("5,1,7\n6,0,7\n9,1,7\n"), "");
+    check("0,W,0,8\n5,R,8,8\n", &["address = 3; size = 4; time = 1"]);
+    check("time;op;lba;size\n0,5;W;10;8\n0,7;R;10;8\n", &["address = \"lba\""]);
+    check("t,op,lba,l\u{e4}nge size\n1,W,0,8\n", &["size = \"l\u{e4}nge size\"", "time = \"t\""]);
+    check("0.5 sda W 0x1f0 4K\n0.7 sda R 0x200 8K\n", &["address = 4; size = 5; time = 1; device = 2"]);
+}
+
+#[test]
+fn flags_are_proposed_with_both_values() {
+    check("t,op,lba,size\n1,0,5,8\n2,1,9,8\n", &["read = [\"0\"]; write = [\"1\"]"]);
+    check("t,is_read,lba,size\n1,0,5,8\n2,0,9,8\n", &["read = [\"1\"]; write = [\"0\"]"]);
+    check("t,is_write,lba,size\n1,1,5,8\n2,1,9,8\n", &["read = [\"0\"]; write = [\"1\"]"]);
+    check("1,100,8,0\n2,900,8,1\n3,500,8,1\n", &["op = 4; address = 2; size = 3; time = 1"]);
+    assert!(noted("t,op,lba,size\n1,0,5,8\n2,1,9,8").contains("exchange them if need be"));
+}
+
+#[test]
+fn dates_and_times_of_day_are_times() {
+    let dates = "2024-05-31 12:30:00.5,W,0,8\n2024-05-31 12:30:01,R,64,8\n";
+    check(dates, &["time_unit = \"date_time\"", "time = 1", "op = 2"]);
+    check("when,op,lba,size\n12:30:00,W,0,8\n12:30:01,R,64,8\n", &["time_unit = \"date_time\"", "time = \"when\""]);
+    check("2024-05-31 12:30:00 W 0 8\n2024-05-31 12:30:01 R 64 8\n", &["time = 2", "op = 3"]);
+}
+
+#[test]
+fn what_may_be_the_device_is_proposed_so_that_none_are_mixed() {
+    check("time,disk,op,lba,size\n1,0,W,0,8\n2,1,W,0,8\n3,0,R,0,8\n", &["device = \"disk\""]);
+    // One value so far: another may come behind the lines that were looked at.
+    check("time,disk,op,lba,size\n1,0,W,0,8\n2,0,W,0,8\n", &["device = \"disk\""]);
+    check("0 0 W 100 8\n1 1 W 200 8\n2 0 R 100 8\n", &["op = 3; address = 4; size = 5; time = 1; device = 2"]);
+    check("0 sda W 100 8\n1 sdb W 200 8\n", &["device = 2"]);
+    check("host,disk,time,op,lba,size\na,0,1,W,0,8\nb,0,2,W,0,8\n", &["device = [\"host\", \"disk\"]"]);
+    check("x,time,op,lba,size\n3,1,W,0,8\n4,2,W,0,8\n4,3,W,0,8\n", &["device = \"x\""]);
+    for text in [
+        "time,pid,op,lba,size\n1,7,W,0,8\n2,8,W,0,8\n3,7,R,0,8\n",
+        "time,latency,op,lba,size\n1,7,W,0,8\n2,7,W,0,8\n3,8,R,0,8\n",
+        "time,op,lba,size,x\n1,W,0,8,0.5\n2,W,0,8,0.5\n3,R,0,8,0.25\n",
+        "time,op,lba,size,x\n1,W,0,8,11\n2,W,0,8,12\n3,R,0,8,13\n",
+    ] {
+        assert!(!told(text).contains("device"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_table_gives_no_guess() {
+    for text in ["hello world\n", "{\"op\": \"read\", \"lba\": 5, \"len\": 8}\n", "a,b\n1,2\n", "", "R,W,R\nW,R,W\n"] {
+        assert_eq!(told(text), "", "{text}");
+    }
+}
+
+#[test]
+fn any_text_is_looked_at_without_harm() {
+    let letters = b"0123456789.,;\t RWrw#-+:enaif\"\n\n\n\xFF";
+    let mut state = 1u64;
+    for _ in 0..20_000 {
+        let text: Vec<u8> = (0..60)
+            .map(|_| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                letters[(state >> 33) as usize % letters.len()]
+            })
+            .collect();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<Numbered<'_>> = (1..).zip(text.split('\n')).filter(|(_, line)| !line.is_empty()).collect();
+        if let Ok(guess) = guess(&lines) {
+            assert!(guess.sets().last().unwrap().starts_with("columns = { op = "), "{lines:?}");
+            assert!(!guess.block().contains(|letter: char| letter.is_control() && letter != '\n'), "{lines:?}");
+        }
+    }
+}
+
+/// The noted block has all of these.
+fn check_noted(text: &str, parts: &[&str]) {
+    let found = noted(text);
+    for part in parts {
+        assert!(found.contains(part), "{part}: {found}");
+    }
+}
+
+#[test]
+fn times_of_other_forms_are_read() {
+    check("time;op;lba;size\n0,5;W;10;8\n0,7;R;10;8\n", &["time = \"time\"", "time_unit = \"s\"", "semicolon"]);
+    check(
+        "when,op,lba,size\n05/31/2024 10:00:00,W,0,8\n05/31/2024 10:00:01,R,8,8\n",
+        &["time = \"when\"", "date_time"],
+    );
+    let own = told("time,op,lba,size\n2.471ms,W,0,8\n3.5ms,R,8,8\n");
+    assert!(own.contains("time = \"time\"") && !own.contains("time_unit"), "{own}");
+    check("t|op|lba|size\n1|W|0|8\n2|R|8|8\n", &["separator = \"pipe\"", "time = \"t\""]);
+}
+
+#[test]
+fn a_time_that_is_left_out_is_named_with_its_reason() {
+    check_noted(
+        "when,op,lba,size\nMay 31 10:00,W,0,8\nMay 31 10:01,R,8,8\n",
+        &["# \"when\" is left out, as `May 31 10:00` is no time", "all requests come at 0"],
+    );
+    check_noted("op,lba,size\nW,0,8\nR,8,8\n", &["# no column is taken as the time"]);
+    // The day first: which of 05/06 is the month nobody knows.
+    check_noted("31/05/2024 10:00,W,0,8\n31/05/2024 10:01,R,8,8\n", &["size = 4", "# column 1 is left out, as `31/05"]);
+    // Addresses that rise are no times.
+    check_noted("W,0,8\nR,8,8\nW,16,8\n", &["address = 2", "size = 3", "# no column is taken as the time"]);
+    assert!(!noted("time,op,lba,size\n1,W,0,8\n").contains("left out"));
+}
+
+#[test]
+fn what_was_told_from_numbers_is_to_be_checked() {
+    check_noted(
+        "time,op,lba,size\n1000,W,0,8\n1500,R,8,8\n",
+        &["time_unit = \"us\" # told from the numbers: check it"],
+    );
+    // Half a second between two requests on average would be a day of waiting.
+    check_noted("time,op,lba,size\n0,W,0,8\n2500000,R,8,8\n5000000,R,8,8\n", &["time_unit = \"ns\" # told"]);
+    check_noted(
+        "t_us,op,lpn,npages\n1,W,0,8\n2,R,8,1\n",
+        &[
+            "address_unit_bytes = 4096 # bytes of a page: check it",
+            "size_unit_bytes = 4096 # bytes of a page: check it",
+        ],
+    );
+    check_noted("1 900 W 0 8\n2 900 R 8 8\n", &["time = 1 # told from its rising numbers: check it"]);
+    // A process with the same number all the time, beside moments.
+    check("900 12.5 W 0 8\n900 12.6 R 8 8\n900 12.6 R 8 8\n", &["time = 2"]);
+}
+
+#[test]
+fn the_end_of_a_request_is_not_taken_as_its_size() {
+    for header in ["time,op,first_sector,last_sector", "op,start_lba,end_lba,time", "time,op,sector,last"] {
+        let rows = if header.starts_with("op") { "W,0,7,1\nR,8,15,2\n" } else { "1,W,0,7\n2,R,8,15\n" };
+        let why = guessed(&format!("{header}\n{rows}")).map(|guess| guess.block()).unwrap_err().unwrap();
+        assert!(why.contains("a size is needed: add a column with the difference"), "{why}");
+    }
+    check("time,op,first_sector,nsectors\n1,W,0,8\n2,R,8,8\n", &["address = \"first_sector\"; size = \"nsectors\""]);
+}
+
+#[test]
+fn one_bad_line_hides_nothing_and_is_named() {
+    let rows = "1,W,0,8\n2,R,8,8\n3,R,16,8\n";
+    for (text, said) in [
+        (format!("time,op,lba,size\n{rows}broken\n"), "on_error = \"skip\" # line 5 does not fit: `broken`"),
+        (format!("time,op,lba,size\n{rows}Total,3,,\n"), "line 5 does not fit: `Total,3,,`"),
+        (format!("time,op,lba,size\n{rows}4,W,n/a,8\n"), "line 5 does not fit: `4,W,n/a,8`"),
+        (format!("time,op,lba,size\n{rows}4,?,0,8\n"), "line 5 does not fit: `4,?,0,8`"),
+        (format!("time,op,lba,size\n{rows}x,W,0,8\n"), "line 5 does not fit: `x,W,0,8`"),
+        (format!("time,op,lba,size\ns,-,sectors,B\n{rows}"), "line 2 does not fit: `s,-,sectors,B`"),
+        (format!("{rows}a,b\n{rows}\n{rows}c,d\n"), "2 lines do not fit, the first is line 4: `a,b`"),
+    ] {
+        check_noted(&text, &[said]);
+    }
+    assert!(!noted(&format!("time,op,lba,size\n{rows}")).contains("on_error"));
+}
+
+#[test]
+fn a_title_above_the_names_is_passed_over() {
+    let table = "time,op,lba,size\n1,W,0,8\n2,R,8,8\n";
+    check(&format!("Trace of my disk\n{table}"), &["skip_lines = 1", "op = \"op\""]);
+    check(&format!("My trace, of a disk, in May, 2 drives\nmore\n{table}"), &["skip_lines = 2", "op = \"op\""]);
+    check(&format!("my, trace, of, all\n{table}"), &["skip_lines = 1", "op = \"op\""]);
+    assert!(!told(&format!("# of mine\n{table}")).contains("skip_lines"));
+}
+
+#[test]
+fn quotes_keep_separators_in_a_column() {
+    let text = "time,process,op,lba,size\n1,\"a,b\",W,0,8\n2,\"c\",R,8,8\n";
+    check(text, &["op = \"op\"", "address = \"lba\"", "time = \"time\""]);
+    check("\"time\",\"op\",\"lba\",\"size\"\n\"0,5\",\"W\",\"0\",\"8\"\n", &["time = \"time\"", "size = \"size\""]);
+}
+
+#[test]
+fn words_are_flags_too() {
+    check("t,is_write,lba,size\n1,True,5,8\n2,False,9,8\n", &["read = [\"False\"]; write = [\"True\"]"]);
+    check("t,is_read,lba,size\n1,true,5,8\n", &["read = [\"true\"]; write = [\"false\"]"]);
+    check("1,True,5,8\n2,False,9,8\n", &["op = 2; address = 3; size = 4; time = 1"]);
+}
+
+#[test]
+fn without_a_column_of_sizes_all_are_alike() {
+    check_noted("time,op,lba\n1,W,0\n2,R,8\n", &["fixed_size_bytes = 4096 # no column is taken as the size"]);
+    assert!(!told("time,op,lba\n1,W,0\n2,R,8\n").contains("; size"));
+}
+
+#[test]
+fn what_is_missing_from_a_table_is_said() {
+    let why = |text: &str| guessed(text).map(|guess| guess.block()).unwrap_err().unwrap_or_default();
+    assert!(why("time,lba,size\n1,0,8\n2,8,8\n").contains("no column has operations"));
+    assert!(why("time,op,name\n1,W,a\n2,R,b\n").contains("can be the address"));
+}
+
+#[test]
+fn flushes_need_no_address() {
+    check("time,op,lba,size\n1,W,0,8\n2,flush,,\n3,flush,,\n4,W,8,8\n", &["flush = [\"flush\"]", "size = \"size\""]);
+    assert!(!noted("time,op,lba,size\n1,W,0,8\n2,flush,,\n3,W,8,8\n").contains("on_error"));
+}

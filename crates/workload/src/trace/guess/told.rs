@@ -1,0 +1,223 @@
+//! What is proposed for a table: keys, their values, and what should be looked at before they are believed.
+
+use super::super::cells::{bytes_of, own_unit};
+use super::super::columns::Separator;
+use super::super::words::{is_date_time, opposite, plain, quoted, truth, word};
+use super::names::{self, FLAG};
+use super::rows::{Numbered, Rows};
+use super::table::{most, Places, Table};
+use super::{Guess, Key};
+use std::collections::BTreeSet;
+
+impl Table<'_> {
+    /// The keys and values.
+    pub(super) fn told(&self, places: &Places, rows: &Rows<'_>, separator: Separator) -> Guess {
+        let key = |name, value| Key { name, value, note: None };
+        let Places { time, op, address, size } = *places;
+        let mut keys = vec![key("op", self.name(op)), key("address", self.name(address))];
+        match size {
+            Some(at) => keys.push(key("size", self.name(at))),
+            None => keys.push(Key {
+                note: Some("no column is taken as the size: every request has so many bytes, check it".to_owned()),
+                ..key("fixed_size_bytes", "4096".to_owned())
+            }),
+        }
+        keys.extend(time.map(|at| Key { note: self.time_note(), ..key("time", self.name(at)) }));
+        keys.extend(self.device(&self.devices(places)));
+        keys.push(self.unit("address_unit_bytes", address, size));
+        keys.extend(size.map(|at| self.unit("size_unit_bytes", at, Some(address))));
+        let separator = match separator {
+            Separator::Comma => None,
+            Separator::Semicolon => Some("semicolon"),
+            Separator::Tab => Some("tab"),
+            Separator::Pipe => Some("pipe"),
+            Separator::Blanks => Some("blanks"),
+        };
+        keys.extend(separator.map(|name| key("separator", quoted(name))));
+        if rows.skip_lines > 0 {
+            keys.push(Key {
+                note: Some("lines above the table".to_owned()),
+                ..key("skip_lines", rows.skip_lines.to_string())
+            });
+        }
+        keys.extend(self.operations(op));
+        let mut trace = vec![key("format", quoted("columns"))];
+        trace.extend(time.and_then(|at| self.time_unit(at)));
+        trace.extend(self.on_error(places, rows));
+        Guess { trace, keys, remarks: self.left_out(places).into_iter().collect() }
+    }
+
+    fn name(&self, at: usize) -> String {
+        match &self.names {
+            Some(names) if self.is_named => quoted(names[at]),
+            _ => (at + 1).to_string(),
+        }
+    }
+
+    fn time_note(&self) -> Option<String> {
+        self.names.is_none().then(|| "told from its rising numbers: check it".to_owned())
+    }
+
+    /// Why there is no time, where there is none.
+    fn left_out(&self, places: &Places) -> Option<String> {
+        if places.time.is_some() {
+            return None;
+        }
+        let taken = [places.op, places.address, places.size.unwrap_or(places.op)];
+        let Some(at) = self.unread_time(&taken) else {
+            return Some("no column is taken as the time: all requests come at 0".to_owned());
+        };
+        let first = self.columns[at].iter().find(|field| !field.is_empty()).copied().unwrap_or_default();
+        let name =
+            self.names.as_ref().map_or(format!("column {}", at + 1), |names| format!("\"{}\"", plain(names[at])));
+        Some(format!(
+            "{} is left out, as `{}` is no time that is read (0.5, 2.4ms, 2024-05-31 12:30:00, 05/31/2024 12:30 with \
+             the month first, 31.05.2024): all requests come at 0",
+            name,
+            plain(first)
+        ))
+    }
+
+    /// What is done with lines that do not fit the table.
+    fn on_error(&self, places: &Places, rows: &Rows<'_>) -> Option<Key> {
+        let wrong = rows.values.iter().enumerate().filter(|(at, _)| !self.is_read(places, *at));
+        let mut bad: Vec<Numbered<'_>> = rows.odd.iter().copied().chain(wrong.map(|(_, row)| row.line)).collect();
+        bad.sort_unstable();
+        let &(number, line) = bad.first()?;
+        let note = match bad.len() {
+            1 => format!("line {number} does not fit: `{}`", plain(line)),
+            more => format!("{more} lines do not fit, the first is line {number}: `{}`", plain(line)),
+        };
+        Some(Key { name: "on_error", value: quoted("skip"), note: Some(note) })
+    }
+
+    fn device(&self, devices: &[usize]) -> Option<Key> {
+        let names: Vec<String> = devices.iter().map(|&at| self.name(at)).collect();
+        let value = match names.as_slice() {
+            [] => return None,
+            [one] => one.clone(),
+            several => format!("[{}]", several.join(", ")),
+        };
+        let said: Vec<String> = devices
+            .iter()
+            .map(|&at| {
+                let values: BTreeSet<&str> = self.columns[at].iter().copied().collect();
+                let shown: Vec<String> = values.iter().take(3).map(|value| plain(value)).collect();
+                format!("{}{}", shown.join(", "), if values.len() > 3 { ", ..." } else { "" })
+            })
+            .collect();
+        let note = format!("its values: {}; leave it out where it is no device", said.join(" and "));
+        Some(Key { name: "device", value, note: Some(note) })
+    }
+
+    /// What the operations are called.
+    fn operations(&self, op: usize) -> Vec<Key> {
+        let name = self.plain_name(op).unwrap_or_default();
+        let is_flag = !most(&self.columns[op], |field| word(field).is_some());
+        let one_reads = name.contains("read") && !name.contains("write");
+        let kind_of = |field: &str| match (word(field), truth(field)) {
+            (Some(kind), _) => Some(kind),
+            (None, Some(is)) => Some(if is == one_reads { "read" } else { "write" }),
+            _ => None,
+        };
+        let is_sure = !is_flag || FLAG.iter().any(|part| name.contains(part));
+        let note = (!is_sure).then(|| "the flags do not say which of them writes: exchange them if need be".to_owned());
+        let kinds = ["read", "write", "trim", "flush"].into_iter().filter_map(|kind| {
+            let mut words: Vec<&str> =
+                self.columns[op].iter().copied().filter(|field| kind_of(field) == Some(kind)).collect();
+            words.sort_unstable();
+            words.dedup();
+            if is_flag && words.is_empty() && matches!(kind, "read" | "write") {
+                // The other flag may come later.
+                words.extend(self.columns[op].iter().find_map(|field| opposite(field)));
+            }
+            let value: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            let value = format!("[{}]", value.join(", "));
+            (!words.is_empty()).then(|| Key { name: kind, value, note: note.clone() })
+        });
+        kinds.collect()
+    }
+
+    /// The unit that the name says, or else bytes where every number is one of whole sectors, or sectors.
+    fn unit(&self, key: &'static str, at: usize, other: Option<usize>) -> Key {
+        let name = self.plain_name(at).unwrap_or_default();
+        let says = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+        let ends = |parts: &[&str]| parts.iter().any(|part| name.ends_with(part));
+        let in_bytes = |at: usize| {
+            let field_bytes = |field: &&str| bytes_of(field.as_bytes(), 1);
+            let mut numbers = self.moving[at].iter().filter_map(field_bytes).filter(|&n| n > 0).peekable();
+            numbers.peek().is_some() && numbers.all(|number| number % 512 == 0)
+        };
+        let told = match () {
+            () if ends(&["kb", "kib", "kbytes", "kilobytes"]) => Some(1 << 10),
+            () if ends(&["mb", "mib", "mbytes", "megabytes"]) => Some(1 << 20),
+            () if says(&["lba", "sector", "lbn"]) => Some(512),
+            () if says(&["byte"]) => Some(1),
+            () if says(&["offset"]) && (in_bytes(at) || other.is_some_and(in_bytes)) => Some(1),
+            () => None,
+        };
+        let is_pages = |name: &str| ["page", "lpn", "lpa"].iter().any(|part| name.contains(part));
+        let beside = other.and_then(|at| self.plain_name(at)).unwrap_or_default();
+        let (unit, note) = match told {
+            Some(unit) => (unit, None),
+            None if is_pages(&name) => (4096, Some("bytes of a page: check it")),
+            None if is_pages(&beside) && !in_bytes(at) => (4096, Some("bytes of a page, as beside it: check it")),
+            None => {
+                let unit = if in_bytes(at) { 1 } else { 512 };
+                (unit, Some("bytes of a unit, told from the numbers: check it"))
+            }
+        };
+        Key { name: key, value: unit.to_string(), note: note.map(str::to_owned) }
+    }
+
+    /// The unit of times; `None` where each has its own.
+    fn time_unit(&self, at: usize) -> Option<Key> {
+        let column = &self.columns[at];
+        if most(column, |field| own_unit(field).is_some()) {
+            return None;
+        }
+        let sure = |unit| Some(Key { name: "time_unit", value: quoted(unit), note: None });
+        if most(column, is_date_time) {
+            return sure("date_time");
+        }
+        let name = self.plain_name(at).unwrap_or_default();
+        let words: Vec<String> = self.names.iter().flat_map(|names| names::words(names[at])).collect();
+        for (endings, unit) in [
+            (["ns", "nsec", "nanoseconds", "nanosec"], "ns"),
+            (["us", "usec", "microseconds", "microsec"], "us"),
+            (["ms", "msec", "milliseconds", "millisec"], "ms"),
+            (["s", "secs", "seconds", "sec"], "s"),
+        ] {
+            if endings.iter().any(|ending| words.iter().any(|word| word == ending))
+                || endings[1..].iter().any(|ending| name.ends_with(ending))
+                || unit != "s" && name.strip_suffix(unit).is_some_and(|rest| rest.ends_with("time"))
+            {
+                return sure(unit);
+            }
+        }
+        let unit = self.unit_of_numbers(at, name.contains("sec"));
+        let note = Some("told from the numbers: check it".to_owned());
+        Some(Key { name: "time_unit", value: quoted(unit), note })
+    }
+
+    /// The unit in which the times would be likely.
+    fn unit_of_numbers(&self, at: usize, is_seconds: bool) -> &'static str {
+        let column = &self.columns[at];
+        if is_seconds || column.iter().any(|field| field.contains(['.', ','])) {
+            return "s";
+        }
+        let numbers: Vec<f64> = column.iter().filter_map(|field| field.parse().ok()).collect();
+        let (first, last) = (numbers.first().copied().unwrap_or(0.0), numbers.last().copied().unwrap_or(0.0));
+        let gap = (last - first) / numbers.len().max(2) as f64;
+        match () {
+            // The years since 1970, in which unit they would be few.
+            () if first > 1e17 => "ns",
+            () if first > 1e14 => "us",
+            () if first > 1e11 => "ms",
+            () if first > 1e9 && first < 3e9 && gap < 1e3 => "s",
+            // A second between two requests, again and again, is no busy device.
+            () if gap > 1e6 => "ns",
+            () => "us",
+        }
+    }
+}
