@@ -6,6 +6,7 @@
 
 pub mod bast;
 pub mod block;
+pub mod dftl;
 mod disk;
 mod error;
 pub mod fast;
@@ -358,4 +359,6 @@ ftls! {
     Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
     /// Log blocks of one logical block each, merged or moved, whichever costs less.
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
+    /// A map entry for every page, most of them on flash.
+    Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
 }
