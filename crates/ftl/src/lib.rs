@@ -6,6 +6,7 @@
 
 pub mod bast;
 pub mod block;
+pub mod dftl;
 mod disk;
 mod error;
 pub mod fast;
@@ -33,6 +34,9 @@ use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
 pub trait Ftl: Sized {
     /// The options of a `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug;
+
+    /// Whether the map lies on flash and is paged in: the proofs then demand that their runs do much of it.
+    const PAGES_MAP: bool = false;
 
     /// Options beside the default ones that the proofs run: at least one set for each way of working that an
     /// option chooses, and the least that is legal where one sets an amount.
@@ -219,6 +223,39 @@ pub struct Events {
     pub retired_blocks: u64,
     /// Pages whose contents were lost to bit errors while they were moved.
     pub lost_pages: u64,
+    /// Entries of a paged map, or units of it, that were asked for and in memory.
+    pub map_hits: u64,
+    /// Those that had to be read from flash, or were never written there.
+    pub map_misses: u64,
+    /// Those that left memory and had to be written to flash first.
+    pub map_dirty_evictions: u64,
+    /// Those of the victim blocks that held pages of the map.
+    pub map_gc_runs: u64,
+    /// Pages of the map that were moved for it.
+    pub map_gc_copies: u64,
+}
+
+impl Events {
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            gc_runs: self.gc_runs + other.gc_runs,
+            empty_gc_runs: self.empty_gc_runs + other.empty_gc_runs,
+            wear_moves: self.wear_moves + other.wear_moves,
+            switch_merges: self.switch_merges + other.switch_merges,
+            partial_merges: self.partial_merges + other.partial_merges,
+            full_merges: self.full_merges + other.full_merges,
+            migrations: self.migrations + other.migrations,
+            retired_blocks: self.retired_blocks + other.retired_blocks,
+            lost_pages: self.lost_pages + other.lost_pages,
+            map_hits: self.map_hits + other.map_hits,
+            map_misses: self.map_misses + other.map_misses,
+            map_dirty_evictions: self.map_dirty_evictions + other.map_dirty_evictions,
+            map_gc_runs: self.map_gc_runs + other.map_gc_runs,
+            map_gc_copies: self.map_gc_copies + other.map_gc_copies,
+        }
+    }
 }
 
 /// What became of a log block.
@@ -348,4 +385,6 @@ ftls! {
     Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
     /// Log blocks of one logical block each, merged or moved, whichever costs less.
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
+    /// A map entry for every page, most of them on flash.
+    Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
 }
