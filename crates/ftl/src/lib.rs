@@ -15,6 +15,7 @@ pub mod mtbs;
 pub mod nftl;
 pub mod page;
 pub mod parts;
+pub mod superpage;
 #[cfg(test)]
 mod tests;
 
@@ -348,4 +349,6 @@ ftls! {
     Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
     /// Log blocks of one logical block each, merged or moved, whichever costs less.
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
+    /// A map entry for every super-page, banks apart: the firmware of the OpenSSD Jasmine board.
+    Superpage(superpage::SuperPage), "superpage.rs", "OpenSSD Jasmine firmware 1.1.0";
 }

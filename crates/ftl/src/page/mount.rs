@@ -1,12 +1,12 @@
 //! Recovery of the page map from flash alone.
 
-use super::trim_notes::TrimNotes;
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
 use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::{cycles_in, Frontier, Frontiers};
 use crate::parts::placement::Placer;
 use crate::parts::trim_note;
+use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 use std::collections::VecDeque;
@@ -34,7 +34,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     // there for good. Without a cut before it, programs may still be under way.
     nand.ctx().fence();
     let scans = scan(nand)?;
-    refuse_foreign(&geometry, logical_pages, &scans, "page", None)?;
+    refuse_foreign(&geometry, logical_pages, &scans, "page", (None, false))?;
     let newest = newest_copies(&geometry, logical_pages, &scans);
     let mut ftl = blank(&geometry, logical_pages, config, newest.highest + 1);
     let newest = ftl.adopt_notes(nand, newest)?;

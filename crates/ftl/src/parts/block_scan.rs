@@ -106,6 +106,8 @@ fn reads<N: Nand>(nand: &mut N, at: Ppa) -> Result<bool, FtlError> {
 /// Refuses flash that `ftl` would not read as what it is: another FTL, another capacity or other options left it there.
 /// `span` is the number of pages of a logical block, where the FTL merges such blocks and has blocks for notes.
 ///
+/// `maps`: whether it has pages of kind `Map` of its own.
+///
 /// What passes is a copy of a page of the host, of which the newest counts for every FTL, a note of trims, or of a merge
 /// that speaks of the same logical blocks, and what every FTL that maps blocks passes over: padding and pages of a block
 /// map. Where pages may lie is for the FTL to say.
@@ -114,12 +116,12 @@ pub(crate) fn refuse_foreign(
     logical_pages: u32,
     scans: &[Option<BlockScan>],
     ftl: &str,
-    span: Option<u32>,
+    (span, maps): (Option<u32>, bool),
 ) -> Result<(), FtlError> {
     for (block, scan) in (0..).map(BlockId).zip(scans) {
         let Some(scan) = scan else { continue };
         for &Page { place, oob } in &scan.pages {
-            if let Some(why) = foreign(geometry, logical_pages, oob, ftl, span) {
+            if let Some(why) = foreign(geometry, logical_pages, oob, ftl, (span, maps)) {
                 return Err(FtlError::Config(format!("page {} {why}", geometry.page(block, place))));
             }
         }
@@ -133,7 +135,13 @@ pub(crate) fn refuse_foreign(
 }
 
 /// Why a page cannot be read as what it is.
-fn foreign(geometry: &Geometry, logical_pages: u32, oob: Oob, ftl: &str, span: Option<u32>) -> Option<String> {
+fn foreign(
+    geometry: &Geometry,
+    logical_pages: u32,
+    oob: Oob,
+    ftl: &str,
+    (span, maps): (Option<u32>, bool),
+) -> Option<String> {
     let lpn = oob.lpn;
     if oob.seq.0 == 0 {
         return Some("carries no sequence number: a lean device that was written cannot be mounted again".into());
@@ -143,9 +151,10 @@ fn foreign(geometry: &Geometry, logical_pages: u32, oob: Oob, ftl: &str, span: O
         Kind::TrimNote => trim_note::segments(geometry, logical_pages),
         // Fills the gap below a page on a chip without gaps; a page of the block map, which no mount needs.
         Kind::Deleted | Kind::Map if span.is_some() => u32::MAX,
+        Kind::Map if maps => u32::MAX,
         kind => return Some(format!("is of kind {kind:?}: the device was used by another FTL than {ftl}")),
     };
-    if lpn.0 >= limit {
+    if limit != u32::MAX && lpn.0 >= limit {
         let what = if oob.kind == Kind::TrimNote { "notes the trims of segment" } else { "holds logical page" };
         return Some(format!(
             "{what} {lpn} and {logical_pages} logical pages are exported: the device was used with a larger capacity"
@@ -173,7 +182,7 @@ mod tests {
         let geometry = Geometry::single_die(600, 8, 512).unwrap();
         let pages: Vec<Page> = (0..).zip(pages).map(|(place, &oob)| Page { place, oob }).collect();
         let scan = BlockScan { used: pages.len() as u32, pages, gaps: false, highest: 9 };
-        match refuse_foreign(&geometry, 4000, &[None, Some(scan)], "fast", span) {
+        match refuse_foreign(&geometry, 4000, &[None, Some(scan)], "fast", (span, false)) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         }

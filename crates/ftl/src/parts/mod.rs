@@ -1,5 +1,6 @@
 //! Mechanism that FTLs share; decisions are in the FTLs and in victim policies.
 
+pub(crate) mod banks;
 pub mod block_mapped;
 pub(crate) mod block_scan;
 pub mod block_table;
@@ -11,5 +12,7 @@ pub mod placement;
 mod scan;
 pub mod store;
 pub(crate) mod trim_note;
+pub(crate) mod trim_notes;
+pub(crate) mod valid_counts;
 pub mod victim;
 pub mod wear;
