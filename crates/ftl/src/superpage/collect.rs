@@ -292,6 +292,7 @@ impl SuperPage {
                     Ok(moved) => {
                         self.listed[block.index()] = false;
                         self.banks.retire(nand, block, moved.max(self.noted))?;
+                        self.restore_reserve(nand, bank)?;
                     }
                     Err(error) => {
                         self.banks.fail(block);
@@ -301,5 +302,20 @@ impl SuperPage {
             }
             Ok(())
         })
+    }
+
+    /// Collects until the reserve of `bank` is whole, as far as there is room for what survives: right behind a failure no
+    /// trim waits for a note, which needs a page as well.
+    fn restore_reserve<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
+        while self.banks.free(bank) < self.config.kept() as usize {
+            let Some(victim) = self.banks.victim(bank) else { break };
+            let survivors = self.banks.counts.valid(victim);
+            let is_stuck = self.banks.free(bank) == 0 && survivors > self.active[bank].frontier.left();
+            if is_stuck || survivors >= self.data_pages {
+                break;
+            }
+            self.collect(nand, bank)?;
+        }
+        Ok(())
     }
 }
