@@ -220,6 +220,16 @@ pub struct Events {
     pub retired_blocks: u64,
     /// Pages whose contents were lost to bit errors while they were moved.
     pub lost_pages: u64,
+    /// Entries of a paged map, or units of it, that were asked for and in memory.
+    pub map_hits: u64,
+    /// Those that had to be read from flash, or were never written there.
+    pub map_misses: u64,
+    /// Those that left memory and had to be written to flash first.
+    pub map_dirty_evictions: u64,
+    /// Those of the victim blocks that held pages of the map.
+    pub map_gc_runs: u64,
+    /// Pages of the map that were moved for it.
+    pub map_gc_copies: u64,
 }
 
 /// What became of a log block.

@@ -388,4 +388,3 @@ pub(crate) fn piece_length(batch: &[Request]) -> usize {
     });
     longer.map_or(batch.len(), |length| length.max(1))
 }
-

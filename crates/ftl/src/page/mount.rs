@@ -34,7 +34,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     // there for good. Without a cut before it, programs may still be under way.
     nand.ctx().fence();
     let scans = scan(nand)?;
-    refuse_foreign(&geometry, logical_pages, &scans, "page", (None, false))?;
+    refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
     let newest = newest_copies(&geometry, logical_pages, &scans);
     let mut ftl = blank(&geometry, logical_pages, config, newest.highest + 1);
     let newest = ftl.adopt_notes(nand, newest)?;

@@ -22,6 +22,22 @@ pub(crate) fn merge_span(oob: Oob) -> u32 {
     u32::from(oob.aux >> SPAN)
 }
 
+/// How pages of a map that lives on flash are known from those of another FTL.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MapForm {
+    /// `aux` of its pages but for [`Self::MARKS`].
+    pub(crate) tag: u16,
+    /// Map pages.
+    pub(crate) pages: u32,
+}
+
+impl MapForm {
+    /// Bits of `aux` that say something else than whose map it is.
+    pub(crate) const MARKS: u16 = RESUMED | Self::LOST;
+    /// Set on a page that stands for a map page lost to bit errors.
+    pub(crate) const LOST: u16 = 1 << 14;
+}
+
 /// A page that can be read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
@@ -53,6 +69,11 @@ impl BlockScan {
         self.pages.iter().filter(|page| matches!(page.oob.kind, Kind::Data | Kind::Lost))
     }
 
+    /// The pages of a map.
+    pub(crate) fn map_pages(&self) -> impl Iterator<Item = &Page> {
+        self.pages.iter().filter(|page| page.oob.kind == Kind::Map)
+    }
+
     /// The notes of trims.
     pub(crate) fn notes(&self) -> impl Iterator<Item = &Page> {
         self.pages.iter().filter(|page| page.oob.kind == Kind::TrimNote)
@@ -61,10 +82,20 @@ impl BlockScan {
 
 /// Reads every block; `None`: a bad one.
 pub(crate) fn scan<N: Nand>(nand: &mut N) -> Result<Vec<Option<BlockScan>>, FtlError> {
-    (0..nand.geometry().blocks()).map(|block| scan_block(nand, BlockId(block))).collect()
+    scan_in(nand, |page| page.oob.seq.0)
 }
 
-fn scan_block<N: Nand>(nand: &mut N, block: BlockId) -> Result<Option<BlockScan>, FtlError> {
+/// The same where blocks are filled page by page, so that the place of a page tells when it was programmed: its sequence
+/// number may be older.
+pub(crate) fn scan_ascending<N: Nand>(nand: &mut N) -> Result<Vec<Option<BlockScan>>, FtlError> {
+    scan_in(nand, |page| page.place.into())
+}
+
+fn scan_in<N: Nand>(nand: &mut N, order: fn(&Page) -> u64) -> Result<Vec<Option<BlockScan>>, FtlError> {
+    (0..nand.geometry().blocks()).map(|block| scan_block(nand, BlockId(block), order)).collect()
+}
+
+fn scan_block<N: Nand>(nand: &mut N, block: BlockId, order: fn(&Page) -> u64) -> Result<Option<BlockScan>, FtlError> {
     let geometry = *nand.geometry();
     let mut scan = BlockScan { pages: Vec::new(), used: 0, gaps: false, highest: 0 };
     let mut unreadable = false;
@@ -79,8 +110,8 @@ fn scan_block<N: Nand>(nand: &mut N, block: BlockId) -> Result<Option<BlockScan>
         scan.gaps |= place > scan.used;
         scan.used = place + 1;
     }
-    scan.pages.sort_unstable_by_key(|page| page.oob.seq);
-    scan.highest = scan.pages.last().map_or(0, |page| page.oob.seq.0);
+    scan.pages.sort_unstable_by_key(order);
+    scan.highest = scan.pages.iter().map(|page| page.oob.seq.0).max().unwrap_or(0);
     let mut whole = Vec::with_capacity(scan.pages.len());
     for (at, &page) in scan.pages.iter().enumerate() {
         // The page programmed last before the power went: now, or when the next one got its mark, which a page that cannot
@@ -104,9 +135,8 @@ fn reads<N: Nand>(nand: &mut N, at: Ppa) -> Result<bool, FtlError> {
 }
 
 /// Refuses flash that `ftl` would not read as what it is: another FTL, another capacity or other options left it there.
-/// `span` is the number of pages of a logical block, where the FTL merges such blocks and has blocks for notes.
-///
-/// `maps`: whether it has pages of kind `Map` of its own.
+/// `span` is the number of pages of a logical block, where the FTL merges such blocks and has blocks for notes; `map` is
+/// what its map on flash looks like, where that says what is trimmed.
 ///
 /// What passes is a copy of a page of the host, of which the newest counts for every FTL, a note of trims, or of a merge
 /// that speaks of the same logical blocks, and what every FTL that maps blocks passes over: padding and pages of a block
@@ -116,12 +146,12 @@ pub(crate) fn refuse_foreign(
     logical_pages: u32,
     scans: &[Option<BlockScan>],
     ftl: &str,
-    (span, maps): (Option<u32>, bool),
+    (span, map): (Option<u32>, Option<MapForm>),
 ) -> Result<(), FtlError> {
     for (block, scan) in (0..).map(BlockId).zip(scans) {
         let Some(scan) = scan else { continue };
         for &Page { place, oob } in &scan.pages {
-            if let Some(why) = foreign(geometry, logical_pages, oob, ftl, (span, maps)) {
+            if let Some(why) = foreign(geometry, logical_pages, oob, ftl, (span, map)) {
                 return Err(FtlError::Config(format!("page {} {why}", geometry.page(block, place))));
             }
         }
@@ -140,7 +170,7 @@ fn foreign(
     logical_pages: u32,
     oob: Oob,
     ftl: &str,
-    (span, maps): (Option<u32>, bool),
+    (span, map): (Option<u32>, Option<MapForm>),
 ) -> Option<String> {
     let lpn = oob.lpn;
     if oob.seq.0 == 0 {
@@ -148,19 +178,24 @@ fn foreign(
     }
     let limit = match oob.kind {
         Kind::Data | Kind::Lost => logical_pages,
-        Kind::TrimNote => trim_note::segments(geometry, logical_pages),
+        Kind::Map if map.is_some_and(|map| oob.aux & !MapForm::MARKS == map.tag) => map.map_or(0, |map| map.pages),
+        Kind::TrimNote if map.is_none() => trim_note::segments(geometry, logical_pages),
         // Fills the gap below a page on a chip without gaps; a page of the block map, which no mount needs.
         Kind::Deleted | Kind::Map if span.is_some() => u32::MAX,
-        Kind::Map if maps => u32::MAX,
         kind => return Some(format!("is of kind {kind:?}: the device was used by another FTL than {ftl}")),
     };
-    if limit != u32::MAX && lpn.0 >= limit {
-        let what = if oob.kind == Kind::TrimNote { "notes the trims of segment" } else { "holds logical page" };
+    if lpn.0 >= limit {
+        let what = match oob.kind {
+            Kind::TrimNote => "notes the trims of segment",
+            Kind::Map => "holds map page",
+            _ => "holds logical page",
+        };
         return Some(format!(
             "{what} {lpn} and {logical_pages} logical pages are exported: the device was used with a larger capacity"
         ));
     }
     match merge_span(oob) {
+        _ if oob.kind == Kind::Map && map.is_some() => None,
         0 => None,
         pages if span == Some(pages) => None,
         // The page map stores the erases of a block there; it does not complete merges.
@@ -182,7 +217,7 @@ mod tests {
         let geometry = Geometry::single_die(600, 8, 512).unwrap();
         let pages: Vec<Page> = (0..).zip(pages).map(|(place, &oob)| Page { place, oob }).collect();
         let scan = BlockScan { used: pages.len() as u32, pages, gaps: false, highest: 9 };
-        match refuse_foreign(&geometry, 4000, &[None, Some(scan)], "fast", (span, false)) {
+        match refuse_foreign(&geometry, 4000, &[None, Some(scan)], "fast", (span, None)) {
             Ok(()) => String::new(),
             Err(error) => error.to_string(),
         }

@@ -1,5 +1,6 @@
 //! Mechanism that FTLs share; decisions are in the FTLs and in victim policies.
 
+pub(crate) mod area;
 pub(crate) mod banks;
 pub mod block_mapped;
 pub(crate) mod block_scan;
@@ -7,8 +8,10 @@ pub mod block_table;
 pub(crate) mod bound_logs;
 mod closing_order;
 pub mod frontier;
+pub(crate) mod paged_map;
 pub(crate) mod partial;
 pub mod placement;
+pub(crate) mod pool;
 mod scan;
 pub mod store;
 pub(crate) mod trim_note;

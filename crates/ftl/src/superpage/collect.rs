@@ -81,7 +81,7 @@ impl SuperPage {
         let block = self.active[bank].frontier.block;
         if self.config.list_pages() > 0 {
             let list: Vec<u8> = self.active[bank].list.iter().flat_map(|entry| entry.to_le_bytes()).collect();
-            let oob = Oob { kind: Kind::Map, ..Oob::data(Lpn(block.0), self.next_seq(), Origin::FTL) };
+            let oob = Oob { kind: Kind::List, ..Oob::data(Lpn(block.0), self.next_seq(), Origin::FTL) };
             let blank = N::Buf::zeroed(self.geometry.page_bytes());
             let at = self.geometry.page(block, self.data_pages);
             match scoped(nand, Cause::Map, |nand| nand.program(at, &blank, &list, oob)) {

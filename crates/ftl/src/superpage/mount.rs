@@ -24,9 +24,10 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     // What a mount finds must stay: a block of older copies is erased without another fence, and what was read once is
     // there for good. Without a cut before it, programs may still be under way.
     nand.ctx().fence();
-    let scans = scan(nand)?;
-    refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, true))?;
+    let mut scans = scan(nand)?;
     let mut ftl = blank(&geometry, logical_pages, config);
+    ftl.listed = scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
+    refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, None))?;
     let seqs = ftl.adopt_copies(&scans);
     ftl.adopt_notes(nand, &scans, &seqs)?;
     ftl.refuse_misplaced()?;
@@ -53,6 +54,13 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config) -> SuperPage 
         survivors: Default::default(),
         events: Events::default(),
     }
+}
+
+/// Whether a block ends in the list of its other pages; what is left are those.
+fn has_list(scan: &mut BlockScan, data_pages: u32) -> bool {
+    let before = scan.pages.len();
+    scan.pages.retain(|page| page.place != data_pages || page.oob.kind != Kind::List);
+    scan.pages.len() < before
 }
 
 impl SuperPage {
@@ -146,12 +154,9 @@ impl SuperPage {
         for bank in 0..self.active.len() {
             self.resume(bank, scans);
             for block in self.banks.blocks(bank).map(BlockId) {
-                let Some(scan) = &scans[block.index()] else { continue };
-                // A page at this place that is of another kind is data: the options were others.
-                self.listed[block.index()] = self.config.list_pages() > 0
-                    && self.banks.counts.usage(block) == BlockUse::Open
-                    && scan.pages.iter().any(|page| page.place == self.data_pages && page.oob.kind == Kind::Map);
-                if self.banks.counts.usage(block) == BlockUse::Open && block != self.active[bank].frontier.block {
+                let is_used = self.banks.counts.usage(block) == BlockUse::Open;
+                self.listed[block.index()] &= is_used;
+                if is_used && block != self.active[bank].frontier.block {
                     self.banks.counts.close(block);
                 }
             }

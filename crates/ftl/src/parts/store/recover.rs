@@ -35,7 +35,7 @@ pub(crate) fn mount<N: Nand>(
     // there for good. Without a cut before it, programs may still be under way.
     nand.ctx().fence();
     let scans = scan(nand)?;
-    refuse_foreign(&geometry, logical_pages, &scans, name, (Some(options.span), false))?;
+    refuse_foreign(&geometry, logical_pages, &scans, name, (Some(options.span), None))?;
     let mut store = Store::new(&geometry, nand.rules().program_order, logical_pages, options);
     store.seq = 1 + scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
     let hidden = store.adopt_notes(nand, &scans)?;

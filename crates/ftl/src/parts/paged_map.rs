@@ -1,0 +1,372 @@
+//! A map that lives on flash and is paged in when it is asked for.
+//!
+//! ## Idea
+//! The map is cut into map pages (translation pages), each the size of a page of flash. A directory in memory says where
+//! each of them is; what they hold is read from flash and written back there, in blocks of their own. What an entry is, and
+//! which entries memory keeps, is for the FTL: here a map page is bytes. An FTL that pages in units of several pages numbers
+//! them one after the other; consecutive pages lie on different dies, so that a unit is read from several at once.
+//!
+//! ## Blocks
+//! The map takes blocks from the pool that all areas share, and no more than its quota: as many as hold the map once, one
+//! more, one for each frontier, and spare ones. Whoever owns the data leaves [`PagedMap::claim`] blocks of the pool alone,
+//! so that a map page can be written at any time, in the middle of garbage collection of data and at mount too. With the
+//! quota used up, the map empties the one of its blocks that holds the fewest valid pages.
+//!
+//! ## Recovery
+//! The spare area of a map page has its number and the sequence number of when it was written: it says what the map was
+//! then. A map page that is moved keeps that number, for it speaks of no later time. So whatever page of the host has a
+//! higher number than the map page that has its entry is newer than the map on flash, and a mount that reads all spare
+//! areas finds what the memory has lost. The FTL keeps two rules that make this hold: a map page is written with every
+//! change of its entries up to now, those that stay marked as changed included; and a page of the host that had no entry
+//! before is on flash before the map page that has one (`after` in [`PagedMap::write`]).
+//!
+//! A map page that was lost to bit errors and has to move is replaced by one that says so.
+
+mod recover;
+#[cfg(test)]
+mod tests;
+
+use super::area::{Area, Victim};
+use super::block_scan::MapForm;
+use super::pool::Pool;
+use super::victim::{self, VictimPolicy};
+use crate::FtlError;
+use nandlab_nand::{
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time,
+};
+
+/// Size and share of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shape {
+    /// Whose map it is, from 1 to 4095: a mount tells it from that of another FTL.
+    pub(crate) form: u16,
+    /// Map pages.
+    pub(crate) pages: u32,
+    /// Spare blocks by those that hold the map once, in percent; one at least.
+    pub(crate) spare_percent: u32,
+}
+
+/// Set in `aux` of every page of such a map; the form is below it, from bit 2 on.
+const PAGED: u16 = 1 << 15;
+
+impl Shape {
+    /// Blocks that hold the map once.
+    fn whole_blocks(&self, geometry: &Geometry) -> u32 {
+        self.pages / geometry.pages_per_block()
+    }
+
+    /// Blocks that are being filled at the same time: on every die, as long as the map has that many.
+    pub(crate) fn frontiers(&self, geometry: &Geometry) -> u32 {
+        self.whole_blocks(geometry).clamp(1, geometry.dies())
+    }
+
+    /// Most blocks that the map ever has.
+    pub(crate) fn quota(&self, geometry: &Geometry) -> u32 {
+        let whole = self.whole_blocks(geometry);
+        let spare = u64::from(whole) * u64::from(self.spare_percent) / 100;
+        let spare = spare.clamp(1, u64::from(geometry.blocks())) as u32;
+        (whole + 1).saturating_add(self.frontiers(geometry)).saturating_add(spare)
+    }
+
+    /// What the pages look like to a mount.
+    pub(crate) fn form(&self) -> MapForm {
+        assert!((1..1 << 12).contains(&self.form), "{} is no form of a map", self.form);
+        MapForm { tag: PAGED | self.form << 2, pages: self.pages }
+    }
+}
+
+/// What flash has of a map page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Held {
+    /// It was never written.
+    Nothing,
+    /// The bytes that were read.
+    Page,
+    /// Bytes were there once, and are lost to bit errors.
+    Lost,
+}
+
+/// What a map did since it was mounted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct MapCounts {
+    /// Map blocks collected.
+    pub(crate) gc_runs: u64,
+    /// Those of them that held no valid page.
+    pub(crate) empty_gc_runs: u64,
+    /// Map pages moved for it.
+    pub(crate) moved: u64,
+}
+
+/// The RAM state of a map on flash.
+#[derive(Debug)]
+pub(crate) struct PagedMap {
+    shape: Shape,
+    tag: u16,
+    quota: u32,
+    area: Area,
+    /// The frontier that took a page last.
+    turn: usize,
+    /// Where each map page is.
+    directory: Vec<Ppa>,
+    policy: Box<dyn VictimPolicy>,
+    counts: MapCounts,
+}
+
+impl PagedMap {
+    /// A map of which nothing was written.
+    pub(crate) fn new(geometry: &Geometry, shape: Shape) -> Self {
+        let frontiers = shape.frontiers(geometry);
+        Self {
+            shape,
+            tag: shape.form().tag,
+            quota: shape.quota(geometry),
+            area: Area::new(geometry, frontiers),
+            turn: frontiers as usize - 1,
+            directory: vec![Ppa::NONE; shape.pages as usize],
+            policy: victim::Victim::Greedy.policy(&victim::Options { choices: 1, window: 1, seed: 0 }),
+            counts: MapCounts::default(),
+        }
+    }
+
+    /// Map pages.
+    pub(crate) fn pages(&self) -> u32 {
+        self.shape.pages
+    }
+
+    /// Where a map page is; [`Ppa::NONE`] where it was never written.
+    #[inline]
+    pub(crate) fn at(&self, page: u32) -> Ppa {
+        self.directory[page as usize]
+    }
+
+    /// The blocks of the map.
+    pub(crate) fn area(&self) -> &Area {
+        &self.area
+    }
+
+    pub(crate) fn counts(&self) -> MapCounts {
+        self.counts
+    }
+
+    /// Blocks of the pool that the map may still take, and that others leave alone.
+    #[inline]
+    pub(crate) fn claim(&self) -> u32 {
+        self.quota.saturating_sub(self.area.blocks())
+    }
+
+    /// Bytes of the directory.
+    pub(crate) fn directory_bytes(&self) -> u64 {
+        4 * self.directory.len() as u64
+    }
+
+    /// Reads the last bytes of a map page, as many as `bytes` takes; they are what was written there if the answer is
+    /// [`Held::Page`]. Counted under the present cause, and under [`Cause::Map`] where that is a request of the host.
+    ///
+    /// # Errors
+    /// [`FtlError::Nand`].
+    pub(crate) fn read<N: Nand>(&self, nand: &mut N, page: u32, bytes: &mut [u8]) -> Result<Held, FtlError> {
+        let from = self.directory[page as usize];
+        if !from.is_some() {
+            return Ok(Held::Nothing);
+        }
+        match as_map(nand, |nand| nand.read_tail(from, bytes)) {
+            Ok(oob) if oob.aux & MapForm::LOST != 0 => Ok(Held::Lost),
+            Ok(_) => Ok(Held::Page),
+            Err(NandError::Uncorrectable(_)) => Ok(Held::Lost),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes a map page, a page of flash long, once everything that ends by `after` is on flash; the one before becomes
+    /// invalid. The cause is that of [`Self::read`]; the end is in the device's context.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    pub(crate) fn write<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        pool: &mut Pool,
+        page: u32,
+        bytes: &[u8],
+        after: Time,
+    ) -> Result<(), FtlError> {
+        as_map(nand, |nand| {
+            let before = nand.ctx().fence_at(after);
+            let written = self.program(nand, pool, page, bytes, None);
+            nand.ctx().set_ready(before);
+            let to = written?;
+            let old = std::mem::replace(&mut self.directory[page as usize], to);
+            if old.is_some() {
+                self.area.set_invalid(old);
+                pool.supersede(old, nand.ctx().last());
+            }
+            self.area.set_valid(to);
+            Ok(())
+        })
+    }
+
+    /// Programs a map page at the next frontier; `moved` has the sequence number and the marks of one that is moved there,
+    /// which starts no collection.
+    fn program<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        pool: &mut Pool,
+        page: u32,
+        bytes: &[u8],
+        moved: Option<(Seq, u16, usize)>,
+    ) -> Result<Ppa, FtlError> {
+        let blank = N::Buf::zeroed(pool.geometry().page_bytes());
+        loop {
+            let frontier = match moved {
+                Some((_, _, frontier)) => frontier,
+                None => self.next_frontier(),
+            };
+            if self.area.is_full(frontier) {
+                match moved {
+                    Some(_) => self.open(nand, pool, frontier)?,
+                    None => self.renew(nand, pool, frontier)?,
+                }
+            }
+            let (seq, marks) = moved.map_or_else(|| (pool.next_seq(), 0), |(seq, marks, _)| (seq, marks));
+            let oob = Oob { aux: self.tag | marks, kind: Kind::Map, ..Oob::data(Lpn(page), seq, Origin::FTL) };
+            if let Some(to) = self.area.program(nand, frontier, &blank, bytes, oob)? {
+                return Ok(to);
+            }
+        }
+    }
+
+    fn next_frontier(&mut self) -> usize {
+        self.turn = if self.turn + 1 == self.area.frontiers().len() { 0 } else { self.turn + 1 };
+        self.turn
+    }
+
+    /// Replaces a full frontier; with the quota used up, pages of victims come first.
+    #[cold]
+    fn renew<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
+        while self.area.is_full(frontier) {
+            self.open(nand, pool, frontier)?;
+            self.shrink(nand, pool, frontier)?;
+        }
+        Ok(())
+    }
+
+    /// Empties victims into a frontier until the map has less than its quota, or nothing would be gained.
+    pub(crate) fn shrink<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
+        while self.area.blocks() >= self.quota && self.collect(nand, pool, frontier)? {}
+        Ok(())
+    }
+
+    /// Opens a block at a frontier that is full.
+    fn open<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
+        self.area.close(frontier, pool.seq());
+        let die = frontier as u32 % pool.geometry().dies();
+        let block = scoped(nand, Cause::Gc, |nand| pool.take(nand, die))?;
+        self.area.open(frontier, block.ok_or_else(|| pool.worn_out(1))?);
+        Ok(())
+    }
+
+    /// Empties a block of the map into `frontier`; false where nothing would be gained.
+    pub(crate) fn collect<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        pool: &mut Pool,
+        frontier: usize,
+    ) -> Result<bool, FtlError> {
+        let Some(victim) = self.area.next_victim(&mut *self.policy, pool) else { return Ok(false) };
+        let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
+        scoped(nand, cause, |nand| self.empty(nand, pool, victim, frontier))?;
+        Ok(true)
+    }
+
+    fn empty<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        pool: &mut Pool,
+        victim: Victim,
+        frontier: usize,
+    ) -> Result<(), FtlError> {
+        let valid: Vec<Ppa> = self.area.valid_in(victim.block).collect();
+        let mut bytes = vec![0; pool.geometry().page_bytes() as usize];
+        for &from in &valid {
+            self.relocate(nand, pool, from, frontier, &mut bytes)?;
+        }
+        self.counts.moved += valid.len() as u64;
+        if !victim.is_failing {
+            self.counts.gc_runs += 1;
+            self.counts.empty_gc_runs += u64::from(valid.is_empty());
+        }
+        self.area.release(nand, pool, victim)
+    }
+
+    /// Moves a map page: a read that passes through the controller, which keeps its sequence number, and a program.
+    fn relocate<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        pool: &mut Pool,
+        from: Ppa,
+        frontier: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), FtlError> {
+        let (page, seq, marks) = match nand.read_tail(from, bytes) {
+            Ok(oob) => (oob.lpn.0, oob.seq, oob.aux & MapForm::LOST),
+            Err(NandError::Uncorrectable(_)) => {
+                bytes.fill(0);
+                (self.page_at(from), pool.next_seq(), MapForm::LOST)
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let end = nand.ctx().last();
+        let before = nand.ctx().after(end);
+        let to = self.program(nand, pool, page, bytes, Some((seq, marks, frontier)));
+        nand.ctx().set_ready(before);
+        let to = to?;
+        assert_eq!(self.directory[page as usize], from, "map page {page} is valid at {from} and its place is another");
+        self.directory[page as usize] = to;
+        self.area.set_invalid(from);
+        self.area.set_valid(to);
+        pool.supersede(from, nand.ctx().last());
+        Ok(())
+    }
+
+    /// The map page that lies at a valid page.
+    fn page_at(&self, from: Ppa) -> u32 {
+        self.directory.iter().position(|&at| at == from).expect("a valid page of the map is in the directory") as u32
+    }
+
+    /// Empties and retires the blocks with a failed program.
+    pub(crate) fn retire_failing<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool) -> Result<(), FtlError> {
+        while self.area.is_failing() {
+            let frontier = self.next_frontier();
+            self.collect(nand, pool, frontier)?;
+        }
+        Ok(())
+    }
+
+    /// Derives anew from flash that each map page is where the directory says, and that nothing else is valid.
+    ///
+    /// # Panics
+    /// With the map page or the block that breaks it.
+    pub(crate) fn check<N: Nand>(&self, nand: &mut N) {
+        self.area.check("map");
+        let mut valid = 0;
+        for (page, &at) in (0..).zip(&self.directory).filter(|(_, at)| at.is_some()) {
+            assert!(self.area.is_valid(at), "map page {page} is at {at}, which is not valid");
+            let oob = nand.read_spare(at).expect("a map page can be read").expect("a map page is programmed");
+            let found = (oob.kind, oob.lpn, oob.aux & !MapForm::MARKS);
+            assert_eq!(found, (Kind::Map, Lpn(page), self.tag), "page {at} has map page {page}");
+            valid += 1;
+        }
+        let blocks = (0..nand.geometry().blocks()).map(BlockId);
+        let counted: u32 = blocks.map(|block| self.area.valid_pages(block)).sum();
+        assert_eq!(counted, valid, "valid pages of the map");
+    }
+}
+
+/// Runs `work` under [`Cause::Map`] where the cause is a request of the host.
+fn as_map<N: Nand, R>(nand: &mut N, work: impl FnOnce(&mut N) -> R) -> R {
+    let cause = match nand.ctx().cause() {
+        Cause::Host | Cause::ReadModifyWrite => Cause::Map,
+        other => other,
+    };
+    scoped(nand, cause, work)
+}

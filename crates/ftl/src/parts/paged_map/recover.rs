@@ -1,0 +1,106 @@
+//! What a mount finds of a map on flash.
+
+use super::{PagedMap, Shape};
+use crate::parts::block_scan::{BlockScan, MapForm};
+use crate::parts::pool::Pool;
+use crate::FtlError;
+use nandlab_nand::{BlockId, Geometry, Nand, NandError, Ppa};
+
+/// A map page on flash.
+#[derive(Clone, Copy, Debug)]
+struct Copy {
+    page: u32,
+    /// When it was written, and whether its block is being filled: of two moves of one page the later one.
+    age: (u64, bool),
+    is_lost: bool,
+    at: Ppa,
+}
+
+/// A map that a mount has found: the directory, and of when each map page speaks.
+#[derive(Debug)]
+pub(crate) struct FoundMap {
+    /// By map page, then the newest first.
+    copies: Vec<Copy>,
+    shape: Shape,
+}
+
+impl FoundMap {
+    /// Finds the map pages among what was scanned.
+    pub(crate) fn new(geometry: &Geometry, shape: Shape, scans: &[Option<BlockScan>]) -> Self {
+        let mut copies = Vec::new();
+        for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?))) {
+            copies.extend(scan.map_pages().map(|page| Copy {
+                page: page.oob.lpn.0,
+                age: (page.oob.seq.0, scan.can_resume(geometry)),
+                is_lost: page.oob.aux & MapForm::LOST != 0,
+                at: geometry.page(block, page.place),
+            }));
+        }
+        copies.sort_by_key(|copy| (copy.page, std::cmp::Reverse((copy.age, copy.at))));
+        Self { copies, shape }
+    }
+
+    /// Reads every map page and hands it to `each` with the time of which it speaks, a sequence number; a map page that was
+    /// never written, or is lost, speaks of none. The map is then that of which `each` was told; its blocks are found, and
+    /// valid pages set.
+    ///
+    /// # Errors
+    /// [`FtlError::Nand`], and those of `each`.
+    pub(crate) fn read<N: Nand>(
+        &self,
+        nand: &mut N,
+        mut each: impl FnMut(u32, Option<(u64, &[u8])>),
+    ) -> Result<PagedMap, FtlError> {
+        let geometry = *nand.geometry();
+        let mut map = PagedMap::new(&geometry, self.shape);
+        let mut bytes = vec![0; geometry.page_bytes() as usize];
+        let mut copies = &self.copies[..];
+        for page in 0..self.shape.pages {
+            let (mine, rest) = copies.split_at(copies.partition_point(|copy| copy.page <= page));
+            copies = rest;
+            let mut speaks = None;
+            for copy in mine {
+                match nand.read_tail(copy.at, &mut bytes) {
+                    Ok(_) => {}
+                    // What was written before says less, but nothing wrong.
+                    Err(NandError::Uncorrectable(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                }
+                map.directory[page as usize] = copy.at;
+                speaks = Some(copy).filter(|copy| !copy.is_lost);
+                break;
+            }
+            each(page, speaks.map(|copy| (copy.age.0, &bytes[..])));
+        }
+        let mut valid: Vec<Ppa> = map.directory.iter().copied().filter(|at| at.is_some()).collect();
+        valid.sort_unstable();
+        for at in valid {
+            let block = geometry.block_of(at);
+            if !map.area.has(block) {
+                map.area.found(block);
+            }
+            map.area.set_valid(at);
+        }
+        Ok(map)
+    }
+}
+
+impl PagedMap {
+    /// Goes on filling the blocks that a mount has found, once the pool has what is free, and gives back what is above the
+    /// quota.
+    ///
+    /// # Errors
+    /// [`FtlError::WornOut`], [`FtlError::Nand`].
+    pub(crate) fn resume<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        pool: &mut Pool,
+        scans: &[Option<BlockScan>],
+    ) -> Result<(), FtlError> {
+        self.area.resume(scans);
+        if self.area.blocks() > self.quota {
+            self.shrink(nand, pool, 0)?;
+        }
+        Ok(())
+    }
+}

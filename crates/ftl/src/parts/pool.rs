@@ -1,0 +1,157 @@
+//! What the areas of a device share: its free blocks, the order of programs, and erases with what they wait for.
+//!
+//! An FTL that keeps several kinds of pages in blocks apart has an [`Area`](super::area::Area) for each. Every block is in
+//! one area, in the pool, or bad.
+
+use super::store::free_blocks::{FreeBlock, FreeBlocks};
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, NandError, Ppa, Seq, Time};
+
+/// Blocks that no area has.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    geometry: Geometry,
+    free: FreeBlocks,
+    seq: u64,
+    /// By block: when the last program ends that made one of its pages invalid.
+    superseded: Vec<Time>,
+    /// No block is erased before: what is written by then says that pages of the host were trimmed.
+    noted: Time,
+    retired: u64,
+}
+
+impl Pool {
+    /// No block is free yet; sequence numbers go on behind `highest`.
+    pub(crate) fn new(geometry: &Geometry, highest: u64) -> Self {
+        Self {
+            geometry: *geometry,
+            free: FreeBlocks::new(geometry),
+            seq: highest + 1,
+            superseded: vec![0; geometry.blocks() as usize],
+            noted: 0,
+            retired: 0,
+        }
+    }
+
+    pub(crate) fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The sequence number of the next program.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    #[inline]
+    pub(crate) fn next_seq(&mut self) -> Seq {
+        let seq = self.seq;
+        self.seq += 1;
+        Seq(seq)
+    }
+
+    /// Blocks that are free.
+    #[inline]
+    pub(crate) fn count(&self) -> u32 {
+        self.free.count()
+    }
+
+    /// Free blocks of a die.
+    pub(crate) fn count_in(&self, die: u32) -> usize {
+        self.free.iter().filter(|free| self.geometry.die_of(free.block) == die).count()
+    }
+
+    /// Blocks of the device that are not bad.
+    pub(crate) fn good(&self) -> u32 {
+        self.free.good()
+    }
+
+    pub(crate) fn is_bad(&self, block: BlockId) -> bool {
+        self.free.is_bad(block)
+    }
+
+    /// A block that a mount has found out of use.
+    pub(crate) fn found_bad(&mut self, block: BlockId) {
+        self.free.set_bad(block);
+    }
+
+    /// The free blocks.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.free.iter().map(|free| free.block)
+    }
+
+    /// Blocks retired since the mount.
+    pub(crate) fn retired(&self) -> u64 {
+        self.retired
+    }
+
+    /// A page is invalid as soon as what ends at `end` is on flash.
+    #[inline]
+    pub(crate) fn supersede(&mut self, page: Ppa, end: Time) {
+        if end > 0 {
+            let superseded = &mut self.superseded[self.geometry.block_of(page).index()];
+            *superseded = end.max(*superseded);
+        }
+    }
+
+    /// What says that pages were trimmed ends at `end`; no older copy of them may come back before.
+    pub(crate) fn noted(&mut self, end: Time) {
+        self.noted = self.noted.max(end);
+    }
+
+    /// When the last note of trims is on flash.
+    pub(crate) fn noted_by(&self) -> Time {
+        self.noted
+    }
+
+    /// Adds a block that holds nothing; `unerased` has the cause to which its erase is due, where it is not known to be
+    /// erased.
+    pub(crate) fn add(&mut self, block: BlockId, unerased: Option<Cause>) {
+        self.free.add(block, unerased);
+    }
+
+    /// Takes an erased block, of `die` if it has one. `None`: there is none, and what could not be erased was retired.
+    pub(crate) fn take<N: Nand>(&mut self, nand: &mut N, die: u32) -> Result<Option<BlockId>, FtlError> {
+        let near = BlockId(self.geometry.blocks_of_die(die).start);
+        while let Some(FreeBlock { block, unerased }) = self.free.take(near) {
+            let Some(cause) = unerased else { return Ok(Some(block)) };
+            if scoped(nand, cause, |nand| self.erase(nand, block))? {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Erases a block without valid pages, behind what took the place of its pages; false where the erase failed and the
+    /// block was retired.
+    pub(crate) fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
+        let before = nand.ctx().fence_at(self.superseded[block.index()].max(self.noted));
+        let erased = nand.erase(block);
+        nand.ctx().set_ready(before);
+        match erased {
+            Ok(_) => {
+                self.superseded[block.index()] = 0;
+                Ok(true)
+            }
+            Err(NandError::EraseFailed(_)) => self.retire(nand, block).map(|()| false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes a block without valid pages out of use.
+    pub(crate) fn retire<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
+        scoped(nand, Cause::BadBlock, |nand| {
+            let before = nand.ctx().fence_at(self.superseded[block.index()].max(self.noted));
+            let retired = nand.retire(block);
+            nand.ctx().set_ready(before);
+            retired
+        })?;
+        self.free.set_bad(block);
+        self.retired += 1;
+        Ok(())
+    }
+
+    /// At least `missing` blocks more are needed.
+    pub(crate) fn worn_out(&self, missing: u32) -> FtlError {
+        FtlError::WornOut { good: self.good(), needed: self.good() + missing }
+    }
+}
