@@ -6,6 +6,7 @@
 
 pub mod bast;
 pub mod block;
+pub mod dftl;
 mod disk;
 mod error;
 pub mod fast;
@@ -361,4 +362,6 @@ ftls! {
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
     /// A map entry for every super-page, banks apart: the firmware of the OpenSSD Jasmine board.
     Superpage(superpage::SuperPage), "superpage.rs", "OpenSSD Jasmine firmware 1.1.0";
+    /// A map entry for every page, most of them on flash.
+    Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
 }

@@ -118,6 +118,13 @@ impl Area {
         }
     }
 
+    /// Gives a frontier that is closed the block of the one that has the most pages left.
+    pub(crate) fn borrow(&mut self, frontier: usize) {
+        let left = |&at: &usize| (self.left(at), std::cmp::Reverse(at));
+        let roomiest = (0..self.frontiers.len()).max_by_key(left).expect("an area has a frontier");
+        self.frontiers.swap(frontier, roomiest);
+    }
+
     /// Fills an erased block at a frontier that is closed.
     pub(crate) fn open(&mut self, frontier: usize, block: BlockId) {
         self.table.open(block);

@@ -26,6 +26,8 @@ mod recover;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use recover::FoundMap;
+
 use super::area::{Area, Victim};
 use super::block_scan::MapForm;
 use super::pool::Pool;

@@ -1,0 +1,292 @@
+//! DFTL: a map entry for every page, most of them on flash.
+//!
+//! ## Idea
+//! A page map needs four bytes of memory for every page of the device. Here the map lies on flash, in map pages
+//! (translation pages), and memory keeps the entries that were asked for last (CMT, cached mapping table) with a
+//! directory of the map pages (GTD, global translation directory). What is asked for again and again costs no
+//! more than with the whole map in memory; what is not costs a read of a map page, and where a changed entry
+//! has to leave for it, a read and a program more.
+//!
+//! ## Write path
+//! The entry is looked up: on a miss the entry that was not asked for the longest leaves, its map page is read, changed and
+//! written where the entry has changed, and the map page of the wanted one is read. The page goes to the next free one of
+//! the dies in turn, the entry is changed and marked. Relocated pages fill blocks of their own, and so do map pages: with
+//! a page that the host writes in part read before, these are the frontiers. With each map page that is written go all
+//! changed entries of it. Once no more than `reserve_blocks` blocks are free that the map has no claim to, a victim is
+//! emptied as a whole: its entries in memory are changed there, the others in their map pages, a read and a program for
+//! each map page that has some.
+//!
+//! ## Recovery
+//! No flush writes the map: a page of the host has its logical page in the spare area. A mount reads all spare areas, then
+//! every map page. The newest copy of a page counts, unless a map page that was written later says that the page is
+//! trimmed. Entries that the map pages do not have are changed entries again, as many as memory takes; for the others the
+//! map pages are written. So a mount costs a spare read for each page of the device, a page read for each map page, and
+//! in the worst case, after a cut, a program for each; and, for the time that it takes, a table of all entries: firmware
+//! with less memory reads the spare areas once for each part of the address space. A flush after trims writes the map
+//! pages of what was trimmed; so does a collection, before it erases the block where the newest copy may be.
+//!
+//! ## Invariants
+//! An entry in memory that is not marked is as on flash. Every mapped page is the newest copy on flash and valid, no other is.
+//! An unmapped page of which flash has a copy is one of a map page that is to be written, or that says so and is newer
+//! than the copy. Each block is free, of the data, of the map or bad; the map can always take what its quota leaves.
+//!
+//! ## Differences
+//! The paper collects the block with the most invalid pages, of data or of the map. Here the map has a quota of blocks,
+//! and collects its own when that is used up, so that collection of data can write map pages at any time. A miss of an
+//! entry whose map page was never written reads nothing. A page of 2 KiB holds 512 entries, of 4 bytes each; memory takes 8
+//! for an entry, as in the paper, and 12 for the lists and to find it, which the paper leaves out. The share of
+//! protected entries is that of public simulators, where a new entry is protected at once.
+//!
+//! ## References
+//! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of Page-level
+//! Address Mappings. ASPLOS 2009.
+
+mod check;
+mod cmt;
+mod collect;
+mod config;
+mod mount;
+mod paging;
+#[cfg(test)]
+mod tests;
+
+use crate::parts::area::Area;
+use crate::parts::paged_map::PagedMap;
+use crate::parts::partial::{merged, refuse_lost};
+use crate::parts::pool::Pool;
+use crate::parts::victim::VictimPolicy;
+use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
+use cmt::{Cmt, Slot};
+pub use config::Config;
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Oob, PageBuf, Ppa, Rules, SectorMask, Time};
+use std::collections::BTreeSet;
+
+/// The RAM state of DFTL.
+#[derive(Debug)]
+pub struct Dftl {
+    config: Config,
+    geometry: Geometry,
+    full: SectorMask,
+    logical_pages: u32,
+    pool: Pool,
+    /// Blocks of data: a frontier of the host for each die, then one for relocated pages for each.
+    data: Area,
+    map: PagedMap,
+    cmt: Cmt,
+    policy: Box<dyn VictimPolicy>,
+    /// The die of the next host page.
+    turn: usize,
+    /// Map pages with entries of trimmed pages that flash does not have yet.
+    trimmed: BTreeSet<u32>,
+    /// When the last write of an unmapped page ends: a map page that has it must not be on flash before.
+    mapped: Time,
+    /// A map page that is being changed.
+    page: Vec<u8>,
+    events: Events,
+}
+
+impl Dftl {
+    /// Map entries of a map page.
+    fn per_map_page(&self) -> u32 {
+        config::entries_per_map_page(&self.geometry)
+    }
+
+    /// Writes a page of the host and maps it.
+    #[inline]
+    fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, slot: Slot, page: &N::Buf) -> Result<(), FtlError> {
+        let to = self.program(nand, at, page)?;
+        // Collection may have moved the page: where it is now comes last.
+        let old = self.cmt.page(slot);
+        self.cmt.set(slot, to);
+        let end = nand.ctx().last();
+        if old.is_some() {
+            self.data.set_invalid(old);
+            self.pool.supersede(old, end);
+        } else {
+            self.mapped = self.mapped.max(end);
+        }
+        self.data.set_valid(to);
+        Ok(())
+    }
+
+    /// Programs the next page of the host frontiers.
+    #[inline]
+    fn program<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<Ppa, FtlError> {
+        loop {
+            let dies = self.geometry.dies() as usize;
+            self.turn = if self.turn + 1 >= dies { 0 } else { self.turn + 1 };
+            let frontier = self.turn;
+            if self.data.is_full(frontier) {
+                self.open_host_block(nand, frontier)?;
+            }
+            // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
+            let oob = Oob::data(at, self.pool.next_seq(), nand.ctx().origin());
+            if let Some(to) = self.data.program(nand, frontier, page, &[], oob)? {
+                return Ok(to);
+            }
+        }
+    }
+
+    /// Reads the rest of a page that the host writes in part, merges and writes it.
+    fn store_part<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (at, slot): (Lpn, Slot),
+        sectors: SectorMask,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
+        let (whole, before) = merged(nand, self.cmt.page(slot), sectors, page)?;
+        let stored = self.store(nand, at, slot, &whole);
+        nand.ctx().set_ready(before);
+        stored
+    }
+
+    /// Fails where bad blocks leave too little for what is exported.
+    fn refuse_worn_out(&self) -> Result<(), FtlError> {
+        let quota = self.config.shape(&self.geometry, self.logical_pages).quota(&self.geometry);
+        let room = self.config.usable_pages(&self.geometry, self.pool.good(), quota);
+        if room < self.logical_pages {
+            let missing = (self.logical_pages - room).div_ceil(self.geometry.pages_per_block());
+            return Err(self.pool.worn_out(missing));
+        }
+        Ok(())
+    }
+}
+
+impl Ftl for Dftl {
+    type Config = Config;
+
+    fn variants() -> Vec<Variant<Config>> {
+        config::variants()
+    }
+
+    fn set_seed(config: &mut Config, seed: u64) {
+        config.seed = seed;
+    }
+
+    fn notices(config: &Config, _geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        let mut notices = Vec::new();
+        if config.cmt_entries >= logical_pages {
+            notices.push(format!(
+                "ftl.dftl.cmt_entries = {} holds the whole map of {logical_pages} entries: no entry ever leaves memory",
+                config.cmt_entries
+            ));
+        }
+        Ok(notices)
+    }
+
+    fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+        config.max_logical_pages(geometry)
+    }
+
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
+        mount::mount(nand, logical_pages, config)
+    }
+
+    #[inline]
+    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        if sectors == self.full {
+            // What is written does not depend on where the page was.
+            let (slot, _) = self.look_up(nand, at)?;
+            return self.store(nand, at, slot, page);
+        }
+        let (slot, read) = self.look_up(nand, at)?;
+        let before = nand.ctx().after(read);
+        let stored = if self.cmt.page(slot).is_some() {
+            self.store_part(nand, (at, slot), sectors, page)
+        } else {
+            let mut padded = page.clone();
+            padded.clear(SectorMask(self.full.0 & !sectors.0));
+            self.store(nand, at, slot, &padded)
+        };
+        nand.ctx().set_ready(before);
+        stored
+    }
+
+    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+        let (slot, looked_up) = self.look_up(nand, at)?;
+        let from = self.cmt.page(slot);
+        if !from.is_some() {
+            page.clear(sectors);
+            return Ok(());
+        }
+        let before = nand.ctx().after(looked_up);
+        let read = nand.read(from, page);
+        nand.ctx().set_ready(before);
+        refuse_lost(from, read?)
+    }
+
+    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        if sectors != self.full {
+            return Ok(());
+        }
+        let (slot, _) = self.look_up(nand, at)?;
+        let old = self.cmt.page(slot);
+        if old.is_some() {
+            self.cmt.set(slot, Ppa::NONE);
+            self.data.set_invalid(old);
+            self.trimmed.insert(at.0 / self.per_map_page());
+        }
+        Ok(())
+    }
+
+    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.write_trims(nand)?;
+        self.retire_failing(nand)?;
+        let end = nand.ctx().acknowledged().max(self.pool.noted_by());
+        nand.ctx().fence_at(end);
+        nand.ctx().wait_until(end);
+        Ok(())
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Lpn) {
+        self.cmt.prefetch(at);
+    }
+
+    #[inline]
+    fn prefetch_old(&self, at: Lpn) {
+        self.cmt.prefetch_entry(at);
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    fn ram(&self) -> RamUse {
+        let mut ram = RamUse::default();
+        let entries = u64::from(self.cmt.most());
+        ram.sram.insert("cmt", 8 * entries);
+        ram.sram.insert("cmt_lists", 12 * entries);
+        ram.sram.insert("gtd", self.map.directory_bytes());
+        ram.sram.insert("trim_marks", u64::from(self.map.pages()).div_ceil(8));
+        ram.sram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
+        ram.dram.insert("valid_bits", u64::from(self.geometry.pages()).div_ceil(8));
+        ram
+    }
+
+    fn events(&self) -> Events {
+        let map = self.map.counts();
+        Events {
+            gc_runs: self.events.gc_runs + map.gc_runs,
+            empty_gc_runs: self.events.empty_gc_runs + map.empty_gc_runs,
+            map_gc_runs: map.gc_runs,
+            map_gc_copies: map.moved,
+            retired_blocks: self.pool.retired(),
+            ..self.events
+        }
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        let free: BTreeSet<BlockId> = self.pool.blocks().collect();
+        let state = |block| BlockState {
+            valid: self.data.valid_pages(block) + self.map.area().valid_pages(block),
+            is_free: free.contains(&block),
+        };
+        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+    }
+
+    fn check<N: Nand>(&self, nand: &mut N) {
+        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    }
+}

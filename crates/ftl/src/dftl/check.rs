@@ -1,0 +1,121 @@
+//! The invariants of DFTL, derived anew from flash.
+
+use super::paging::entries;
+use super::Dftl;
+use crate::parts::paged_map::Held;
+use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, PageBuf, Ppa};
+use std::collections::BTreeSet;
+
+/// What flash says of a page of the host.
+#[derive(Clone, Copy, Default)]
+struct OnFlash {
+    /// Sequence number of the newest copy that can be read, 0 where there is none.
+    newest: u64,
+    /// When the map page with its entry was written, 0 where it never was.
+    speaks: u64,
+    /// Whether that says that it is unmapped.
+    is_unmapped: bool,
+}
+
+pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
+    blocks_have_one_use(ftl);
+    ftl.data.check("data");
+    ftl.map.check(nand);
+    let mut on_flash = newest_copies(ftl, nand);
+    let map = whole_map(ftl, nand, &mut on_flash);
+    let mut owners = BTreeSet::new();
+    for (at, &page) in (0..).map(Lpn).zip(&map) {
+        let found = on_flash[at.index()];
+        if !page.is_some() {
+            // A mount must not bring it back.
+            let is_pending = ftl.trimmed.contains(&(at.0 / ftl.per_map_page()));
+            let is_noted = found.is_unmapped && found.speaks > found.newest;
+            assert!(found.newest == 0 || is_pending || is_noted, "page {at} is trimmed and a mount finds a copy");
+            continue;
+        }
+        assert!(owners.insert(page), "page {page} belongs to logical page {at} and another");
+        assert!(ftl.data.is_valid(page), "logical page {at} is mapped to {page}, which is not valid");
+        match nand.read_spare(page) {
+            Ok(Some(oob)) => {
+                assert_eq!(oob.lpn, at, "page {page} is mapped to logical page {at} and holds another");
+                assert!(oob.seq.0 >= found.newest, "logical page {at} is mapped to {page}, flash has a newer copy");
+                assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
+                let mount_finds_it = oob.seq.0 > found.speaks || !found.is_unmapped;
+                assert!(
+                    mount_finds_it,
+                    "logical page {at} is mapped to {page}, its map page says later that it is not"
+                );
+            }
+            other => panic!("logical page {at} is mapped to {page}: {other:?}"),
+        }
+    }
+    let valid: u32 = (0..ftl.geometry.blocks()).map(|block| ftl.data.valid_pages(BlockId(block))).sum();
+    assert_eq!(valid as usize, owners.len(), "valid pages of data");
+}
+
+/// Every block is free, bad, of the data or of the map.
+fn blocks_have_one_use(ftl: &Dftl) {
+    let mut uses = vec![0; ftl.geometry.blocks() as usize];
+    ftl.pool.blocks().for_each(|block| uses[block.index()] += 1);
+    for (block, uses) in (0..).map(BlockId).zip(uses) {
+        let others = [ftl.pool.is_bad(block), ftl.data.has(block), ftl.map.area().has(block)];
+        let uses = uses + others.into_iter().filter(|&other| other).count();
+        assert_eq!(uses, 1, "uses of block {block}");
+    }
+}
+
+/// The newest copy of each page; a page that cannot be read does not count.
+fn newest_copies<N: Nand>(ftl: &Dftl, nand: &mut N) -> Vec<OnFlash> {
+    let mut on_flash = vec![OnFlash::default(); ftl.logical_pages as usize];
+    for page in (0..ftl.geometry.pages()).map(Ppa) {
+        match nand.read_spare(page) {
+            Ok(Some(oob)) => {
+                assert!(oob.seq.0 < ftl.pool.seq(), "page {page} carries a sequence number that was not given out yet");
+                if !matches!(oob.kind, Kind::Data | Kind::Lost) {
+                    continue;
+                }
+                // A torn page can look newer than the one it was to replace; only a page that reads counts.
+                let newest = &mut on_flash[oob.lpn.index()].newest;
+                if oob.seq.0 > *newest && is_whole(nand, page) {
+                    *newest = oob.seq.0;
+                }
+            }
+            Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => {}
+            Err(error) => panic!("page {page}: {error}"),
+        }
+    }
+    on_flash
+}
+
+fn is_whole<N: Nand>(nand: &mut N, page: Ppa) -> bool {
+    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
+    nand.read(page, &mut contents).is_ok()
+}
+
+/// The whole map: map pages, and over them the entries in memory; those that are not marked must be alike.
+fn whole_map<N: Nand>(ftl: &Dftl, nand: &mut N, on_flash: &mut [OnFlash]) -> Vec<Ppa> {
+    let mut map = vec![Ppa::NONE; ftl.logical_pages as usize];
+    let mut bytes = vec![0; ftl.geometry.page_bytes() as usize];
+    let per_map_page = ftl.per_map_page() as usize;
+    for (map_page, (map, on_flash)) in (0..).zip(map.chunks_mut(per_map_page).zip(on_flash.chunks_mut(per_map_page))) {
+        match ftl.map.read(nand, map_page, &mut bytes).expect("a map page can be read") {
+            Held::Nothing => continue,
+            Held::Page => {}
+            Held::Lost => panic!("map page {map_page} is lost"),
+        }
+        let speaks = nand.read_spare(ftl.map.at(map_page)).expect("it was read").expect("it is programmed").seq.0;
+        for ((entry, found), page) in map.iter_mut().zip(on_flash).zip(entries(&bytes)) {
+            *entry = page;
+            *found = OnFlash { speaks, is_unmapped: !page.is_some(), ..*found };
+        }
+    }
+    for (at, page, is_dirty) in ftl.cmt.iter() {
+        assert!(
+            is_dirty || map[at.index()] == page,
+            "the entry of {at} in memory is {page}, on flash {}",
+            map[at.index()]
+        );
+        map[at.index()] = page;
+    }
+    map
+}

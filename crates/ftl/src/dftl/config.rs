@@ -1,0 +1,154 @@
+//! The options.
+
+use crate::parts::paged_map::Shape;
+use crate::parts::victim::{self, Victim, VictimPolicy};
+use crate::{error, FtlError, Variant};
+use nandlab_nand::Geometry;
+
+/// Options of DFTL.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Map entries in memory, at least 2. Default 8192, as in public simulators of the paper: 6552 and 1640.
+    pub cmt_entries: u32,
+    /// Share of the entries in memory that is protected: an entry is there from when it was read or asked for again, until
+    /// it is the one that was not asked for the longest. From 1 to 99 percent. Default 80.
+    pub protected_percent: u32,
+    /// Whether garbage collection leaves an entry that is in memory to be written when it is evicted; else its map page is
+    /// written at once. The entries that are not in memory are written in either case.
+    pub lazy_update: bool,
+    /// Whether garbage collection writes a map page once for all pages of a victim with an entry in it; else once for each.
+    pub batch_update: bool,
+    /// Whether the other changed entries of a map page need no write any more once one of them was evicted. Without it they
+    /// stay marked as changed, although the map page has them.
+    pub batch_write_back: bool,
+    /// Which block of data garbage collection empties next; blocks of the map go by the fewest valid pages.
+    pub victim: Victim,
+    /// With `victim = "d_choices"`: blocks that are drawn, at least 1. Default 5.
+    pub choices: u32,
+    /// With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at least 1. Default 64.
+    pub window: u32,
+    /// Blocks that stay free for relocation; at least 1. With 1 a program failure or a torn page during relocation may
+    /// leave no room. Default 2: the paper collects with fewer than 3 free.
+    pub reserve_blocks: u32,
+    /// Blocks for the map beside those that hold it once, as a share of these in percent; one at least, 1000 percent at
+    /// most. Default 100.
+    pub map_spare_percent: u32,
+    /// Seed of random choices: no option, the experiment's seed comes here.
+    #[serde(skip)]
+    pub seed: u64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            cmt_entries: 8192,
+            protected_percent: 80,
+            lazy_update: true,
+            batch_update: true,
+            batch_write_back: true,
+            victim: Victim::Greedy,
+            choices: 5,
+            window: 64,
+            reserve_blocks: 2,
+            map_spare_percent: 100,
+            seed: 0,
+        }
+    }
+}
+
+/// Tells the map of DFTL from that of another FTL.
+const FORM: u16 = 1;
+
+/// Bytes of a map entry: where the page is.
+pub(super) const ENTRY_BYTES: u32 = 4;
+
+/// Map entries of a map page.
+pub(super) fn entries_per_map_page(geometry: &Geometry) -> u32 {
+    geometry.page_bytes() / ENTRY_BYTES
+}
+
+impl Config {
+    /// The map of so many logical pages.
+    pub(super) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
+        let pages = logical_pages.div_ceil(entries_per_map_page(geometry));
+        Shape { form: FORM, pages, spare_percent: self.map_spare_percent }
+    }
+
+    pub(super) fn policy(&self) -> Box<dyn VictimPolicy> {
+        self.victim.policy(&victim::Options { choices: self.choices, window: self.window, seed: self.seed })
+    }
+
+    /// Protected entries of the whole; at least one of either kind.
+    pub(super) fn protected(&self, entries: u32) -> u32 {
+        let part = u64::from(entries) * u64::from(self.protected_percent) / 100;
+        (part as u32).clamp(1, entries.max(2) - 1)
+    }
+
+    fn check(&self) -> Result<(), FtlError> {
+        for (key, given, least, most) in [
+            ("cmt_entries", self.cmt_entries, 2, u32::MAX),
+            ("protected_percent", self.protected_percent, 1, 99),
+            ("choices", self.choices, 1, u32::MAX),
+            ("window", self.window, 1, u32::MAX),
+            ("reserve_blocks", self.reserve_blocks, 1, u32::MAX),
+            ("map_spare_percent", self.map_spare_percent, 0, 1000),
+        ] {
+            if !(least..=most).contains(&given) {
+                let upto = if most == u32::MAX { String::new() } else { format!(" and at most {most}") };
+                return Err(FtlError::Config(format!("ftl.dftl.{key} = {given}: it is at least {least}{upto}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks that hold no valid page of the host while a block is opened for it, but for those of the map: the ones that
+    /// are free or being filled.
+    pub(super) fn kept_blocks(&self, geometry: &Geometry) -> u32 {
+        self.reserve_blocks.saturating_add(2 * geometry.dies())
+    }
+
+    /// Pages of the host on `good` blocks of which `map` belong to the map, while collection still finds one that is invalid.
+    pub(super) fn usable_pages(&self, geometry: &Geometry, good: u32, map: u32) -> u32 {
+        let closed = good.saturating_sub(self.kept_blocks(geometry).saturating_add(map));
+        (closed * geometry.pages_per_block()).saturating_sub(1)
+    }
+
+    pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
+        self.check()?;
+        let blocks = geometry.blocks();
+        // As many blocks as a map of all pages of the device has: a little more than that of those which are left then.
+        let pages = self.usable_pages(geometry, blocks, self.shape(geometry, geometry.pages()).quota(geometry));
+        if pages == 0 {
+            let map = self.shape(geometry, 1).quota(geometry);
+            let others = 2 * geometry.dies() + map + 1;
+            return Err(FtlError::Config(format!(
+                "ftl.dftl.reserve_blocks = {} would deadlock: this device has {}, and the reserve, {} that are being \
+                 filled, {map} of the map and one of data need {}{}",
+                self.reserve_blocks,
+                error::blocks(blocks),
+                2 * geometry.dies(),
+                self.reserve_blocks.saturating_add(others),
+                error::at_most("ftl.dftl.reserve_blocks", blocks.saturating_sub(others)),
+            )));
+        }
+        Ok(pages)
+    }
+}
+
+/// The sets of options that the proofs run.
+pub(super) fn variants() -> Vec<Variant<Config>> {
+    // Few entries, so that nearly every request pages.
+    let small = || Config { cmt_entries: 4, protected_percent: 50, ..Config::default() };
+    vec![
+        Variant::safe("cmt_2", Config { cmt_entries: 2, ..small() }),
+        Variant::safe("cmt_4", small()),
+        Variant::safe("cmt_16", Config { cmt_entries: 16, protected_percent: 80, ..small() }),
+        Variant::safe("eager", Config { lazy_update: false, ..small() }),
+        Variant::safe("one_by_one", Config { batch_update: false, batch_write_back: false, ..small() }),
+        Variant::safe("eager_one_by_one", Config { lazy_update: false, batch_update: false, ..small() }),
+        Variant::tight("reserve_1", Config { reserve_blocks: 1, cmt_entries: 8, ..small() }),
+        Variant::safe("map_spare", Config { map_spare_percent: 0, victim: Victim::CostBenefit, ..small() }),
+        Variant::safe("d_choices", Config { victim: Victim::DChoices, choices: 2, ..small() }),
+    ]
+}

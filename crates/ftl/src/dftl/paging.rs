@@ -1,0 +1,171 @@
+//! Entries between memory and map pages.
+
+use super::cmt::Slot;
+use super::config::ENTRY_BYTES;
+use super::Dftl;
+use crate::parts::paged_map::Held;
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
+
+/// Which changed entries need no write any more once their map page was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Clean {
+    /// All of them: the map page has them.
+    All,
+    /// One.
+    One(Slot),
+}
+
+/// Sets an entry of a map page.
+#[inline]
+fn set_entry(bytes: &mut [u8], place: u32, page: Ppa) {
+    let start = (place * ENTRY_BYTES) as usize;
+    bytes[start..start + ENTRY_BYTES as usize].copy_from_slice(&page.0.to_le_bytes());
+}
+
+/// The entries of a map page.
+pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Ppa> + '_ {
+    bytes
+        .chunks_exact(ENTRY_BYTES as usize)
+        .map(|bytes| Ppa(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])))
+}
+
+impl Dftl {
+    /// The entry of a page in memory, after a miss read from its map page; and when that read ends, 0 after a hit.
+    #[inline]
+    pub(super) fn look_up<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(Slot, Time), FtlError> {
+        if let Some(slot) = self.cmt.find(at) {
+            self.events.map_hits += 1;
+            self.cmt.touch(slot);
+            return Ok((slot, 0));
+        }
+        self.page_in(nand, at)
+    }
+
+    #[cold]
+    fn page_in<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(Slot, Time), FtlError> {
+        self.events.map_misses += 1;
+        if self.cmt.room() == 0 {
+            self.evict(nand)?;
+        }
+        let (map_page, place) = (at.0 / self.per_map_page(), at.0 % self.per_map_page());
+        let mut bytes = std::mem::take(&mut self.page);
+        // The entries before need not pass the bus of the memory.
+        let start = (place * ENTRY_BYTES) as usize;
+        let held = self.load(nand, map_page, &mut bytes, start);
+        let page = entries(&bytes[start..]).next();
+        self.page = bytes;
+        let read = if held? { nand.ctx().last() } else { 0 };
+        Ok((self.cmt.insert(at, page.unwrap_or(Ppa::NONE)), read))
+    }
+
+    /// Removes the entry that was not asked for the longest; its map page has it then.
+    fn evict<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        let victim = self.cmt.victim();
+        if self.cmt.is_dirty(victim) {
+            self.events.map_dirty_evictions += 1;
+            let map_page = self.cmt.logical_page(victim).0 / self.per_map_page();
+            let clean = if self.config.batch_write_back { Clean::All } else { Clean::One(victim) };
+            self.update(nand, map_page, &[], clean)?;
+        }
+        self.cmt.remove(victim);
+        Ok(())
+    }
+
+    /// Writes a map page anew: with what it had, the entries `moved`, which memory does not have or has alike, and all
+    /// changed ones in memory.
+    pub(super) fn update<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        map_page: u32,
+        moved: &[(Lpn, Ppa)],
+        clean: Clean,
+    ) -> Result<(), FtlError> {
+        let mut bytes = std::mem::take(&mut self.page);
+        let written = self.load(nand, map_page, &mut bytes, 0).and_then(|was_read| {
+            for (at, page) in moved.iter().copied().chain(self.cmt.dirty_of(map_page)) {
+                set_entry(&mut bytes, at.0 % self.per_map_page(), page);
+            }
+            let read = if was_read { nand.ctx().last() } else { 0 };
+            let before = nand.ctx().after(read);
+            let written = self.map.write(nand, &mut self.pool, map_page, &bytes, self.mapped);
+            nand.ctx().set_ready(before);
+            written
+        });
+        self.page = bytes;
+        written?;
+        if self.trimmed.remove(&map_page) {
+            self.pool.noted(nand.ctx().last());
+        }
+        match clean {
+            Clean::All => self.cmt.set_all_clean(map_page),
+            Clean::One(slot) => self.cmt.set_clean(slot),
+        }
+        Ok(())
+    }
+
+    /// Reads a map page from byte `start` on; whether anything was read. One that was never written has no mapped page.
+    fn load<N: Nand>(&mut self, nand: &mut N, map_page: u32, bytes: &mut [u8], start: usize) -> Result<bool, FtlError> {
+        match self.map.read(nand, map_page, &mut bytes[start..])? {
+            Held::Page => Ok(true),
+            Held::Nothing => {
+                bytes.fill(u8::MAX);
+                Ok(false)
+            }
+            Held::Lost => self.rebuild(nand, map_page, bytes).map(|()| true),
+        }
+    }
+
+    /// Finds the entries of a map page that was lost: what is valid and says that it is one of its pages.
+    #[cold]
+    fn rebuild<N: Nand>(&self, nand: &mut N, map_page: u32, bytes: &mut [u8]) -> Result<(), FtlError> {
+        bytes.fill(u8::MAX);
+        for block in (0..self.geometry.blocks()).map(BlockId) {
+            for page in self.data.valid_in(block) {
+                let oob = match nand.read_spare(page) {
+                    Ok(oob) => oob.expect("a valid page is programmed"),
+                    Err(NandError::Uncorrectable(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                };
+                if oob.lpn.0 / self.per_map_page() == map_page {
+                    set_entry(bytes, oob.lpn.0 % self.per_map_page(), page);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the map pages of pages that were trimmed, so that no mount brings them back.
+    pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        scoped(nand, Cause::Trim, |nand| {
+            while let Some(&map_page) = self.trimmed.first() {
+                self.update(nand, map_page, &[], Clean::All)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The page of the host whose entry says that it is at `page`: the spare area says so, or a search of the map.
+    #[cold]
+    pub(super) fn owner<N: Nand>(&mut self, nand: &mut N, page: Ppa) -> Result<Lpn, FtlError> {
+        match nand.read_spare(page) {
+            Ok(oob) => return Ok(oob.expect("a valid page is programmed").lpn),
+            Err(NandError::Uncorrectable(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        if let Some((at, ..)) = self.cmt.iter().find(|&(_, cached, _)| cached == page) {
+            return Ok(at);
+        }
+        let mut bytes = std::mem::take(&mut self.page);
+        let mut found = Ok(None);
+        for map_page in 0..self.map.pages() {
+            found = self.load(nand, map_page, &mut bytes, 0).map(|_| entries(&bytes).position(|entry| entry == page));
+            if !matches!(found, Ok(None)) {
+                found = found.map(|place| place.map(|place| (map_page * self.per_map_page()) as usize + place));
+                break;
+            }
+        }
+        self.page = bytes;
+        Ok(Lpn(found?.expect("a valid page has an entry") as u32))
+    }
+}
