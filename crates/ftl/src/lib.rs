@@ -11,11 +11,13 @@ mod disk;
 mod error;
 pub mod fast;
 pub mod fmax;
+pub mod hybrid_map;
 pub mod migration;
 pub mod mtbs;
 pub mod nftl;
 pub mod page;
 pub mod parts;
+pub mod sector_map;
 pub mod superpage;
 #[cfg(test)]
 mod tests;
@@ -231,6 +233,8 @@ pub struct Events {
     pub map_gc_runs: u64,
     /// Pages of the map that were moved for it.
     pub map_gc_copies: u64,
+    /// Logical pages whose sectors lay apart and that garbage collection put together.
+    pub folded_pages: u64,
 }
 
 /// What became of a log block.
@@ -362,6 +366,10 @@ ftls! {
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
     /// A map entry for every super-page, banks apart: the firmware of the OpenSSD Jasmine board.
     Superpage(superpage::SuperPage), "superpage.rs", "OpenSSD Jasmine firmware 1.1.0";
+    /// A map entry for every sector, most of them on flash; small writes are gathered.
+    SectorMap(sector_map::SectorMap), "sector_map.rs", "Han et al. (KIISE)";
+    /// A map entry for every page, and for every sector of those that are written small.
+    HybridMap(hybrid_map::HybridMap), "hybrid_map.rs", "Han et al. (KIISE), outlook";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
 }

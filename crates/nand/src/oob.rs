@@ -24,10 +24,12 @@ pub enum Kind {
     Checkpoint = 6,
     /// The logical pages of the other pages of its block; its tail lists them.
     List = 7,
+    /// Sectors of several logical pages; its tail lists them.
+    Sectors = 8,
 }
 
 impl Kind {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Data,
         Self::TrimNote,
         Self::Map,
@@ -36,6 +38,7 @@ impl Kind {
         Self::Deleted,
         Self::Checkpoint,
         Self::List,
+        Self::Sectors,
     ];
 
     /// The kind with this number, if there is one.

@@ -13,6 +13,7 @@ pub(crate) mod partial;
 pub mod placement;
 pub(crate) mod pool;
 mod scan;
+pub mod sectored;
 pub mod store;
 pub(crate) mod trim_note;
 pub(crate) mod trim_notes;

@@ -60,6 +60,19 @@ impl Gathered {
         }
     }
 
+    /// Those that somebody still needs.
+    pub(super) fn left(&self) -> Self {
+        let mut left = Self::default();
+        for (place, &sector) in self.sectors.iter().enumerate().filter(|(_, &sector)| sector != DEAD) {
+            left.sectors.push(sector);
+            left.origins.push(self.origins[place]);
+            if !self.bytes.is_empty() {
+                left.bytes.extend_from_slice(&self.bytes[range(place)]);
+            }
+        }
+        left
+    }
+
     /// The author of most of the sectors from `place` on, the first among equals.
     pub(super) fn author(&self, place: usize, count: usize) -> Origin {
         let mut sectors = [0u16; Origin::COUNT];

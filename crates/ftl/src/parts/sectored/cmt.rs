@@ -92,6 +92,11 @@ impl Cmt {
         self.slots.len() < self.most
     }
 
+    /// Slots that are empty.
+    pub(super) fn room(&self) -> usize {
+        self.most - self.slots.len()
+    }
+
     /// The first entry of a slot.
     pub(super) fn first_of(&self, slot: usize) -> u32 {
         self.slots[slot].unit << self.shift
