@@ -49,6 +49,26 @@ impl Pool {
         Seq(seq)
     }
 
+    /// A sequence number that leaves [`Self::AHEAD`] lower ones to be given out before [`Self::pass`] goes on behind it: for
+    /// a page that is programmed before the map pages are written that do not know of it yet.
+    #[inline]
+    pub(crate) fn seq_ahead(&self) -> Seq {
+        Seq(self.seq + Self::AHEAD)
+    }
+
+    /// Map pages that may be written until the entries of one page of data are changed.
+    const AHEAD: u64 = 1 << 16;
+
+    /// Sequence numbers go on behind `seq`.
+    ///
+    /// # Panics
+    /// Where they are there already.
+    #[inline]
+    pub(crate) fn pass(&mut self, seq: Seq) {
+        assert!(self.seq <= seq.0, "sequence number {} is given out twice", seq.0);
+        self.seq = seq.0 + 1;
+    }
+
     /// Blocks that are free.
     #[inline]
     pub(crate) fn count(&self) -> u32 {

@@ -3,7 +3,7 @@
 //!
 //! ## Pages
 //! A page of `S` sectors that gathers has `S - 1` of them, whoever's they are, and in its last sector the list of them
-//! ([`Kind::Sectors`]). A whole page has all sectors of one logical page and no list ([`Kind::Data`]): with one sector a
+//! ([`nandlab_nand::Kind::Sectors`]). A whole page has all sectors of one logical page and no list ([`nandlab_nand::Kind::Data`]): with one sector a
 //! page there are no others, and in the hybrid map they are what is written whole.
 //!
 //! ## Entries
@@ -26,7 +26,6 @@ mod mount;
 mod paging;
 mod transfer;
 
-use super::block_scan::MapForm;
 use super::frontier::Frontier;
 use super::paged_map::{PagedMap, Shape};
 use super::pool::Pool;
@@ -35,7 +34,7 @@ use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use buffer::{Gathered, Written};
 use cmt::Cmt;
 use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
+    scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time,
 };
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;

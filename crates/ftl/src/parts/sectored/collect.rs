@@ -4,7 +4,7 @@ use super::buffer::{Gathered, DEAD};
 use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT};
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
+use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
 
 /// What survives of a victim.
 #[derive(Default)]
@@ -219,13 +219,17 @@ impl<S: Scheme> SectorMapped<S> {
                 self.open(nand, die, false)?;
             }
             let (to, mark) = self.active[die].take();
-            match nand.copy(from, to, Oob::renewed(mark, self.pool.next_seq())) {
+            let seq = self.pool.seq_ahead();
+            match nand.copy(from, to, Oob::renewed(mark, seq)) {
                 Ok(_) => {
                     self.holds[to.index()] = Holds::Whole;
                     let end = nand.ctx().last();
-                    return self.map_whole(nand, at, to, end);
+                    return self.map_whole(nand, at, (to, seq), end);
                 }
-                Err(NandError::ProgramFailed(_)) => self.abandon(die),
+                Err(NandError::ProgramFailed(_)) => {
+                    self.pool.pass(seq);
+                    self.abandon(die);
+                }
                 Err(NandError::Uncorrectable(page)) if page == from => {
                     self.active[die].give_back(mark);
                     return self.program_lost(nand, die, at);
@@ -289,9 +293,9 @@ impl<S: Scheme> SectorMapped<S> {
             Err(error) => return Err(error),
         }
         let oob = Oob::data(at, Seq(0), found.sectors.author(places[0], 1));
-        let to = self.program(nand, (die, false), &page, &[], oob)?;
+        let programmed = self.program(nand, (die, false), &page, &[], oob)?;
         let end = nand.ctx().last();
-        self.map_whole(nand, at, to, end)?;
+        self.map_whole(nand, at, programmed, end)?;
         self.events.folded_pages += 1;
         places.iter().for_each(|&place| found.sectors.sectors[place] = DEAD);
         Ok(())

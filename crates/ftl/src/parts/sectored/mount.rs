@@ -9,7 +9,7 @@ use crate::parts::frontier::Frontier;
 use crate::parts::paged_map::FoundMap;
 use crate::parts::pool::Pool;
 use crate::parts::valid_counts::ValidCounts;
-use crate::{Events, Ftl, FtlError};
+use crate::{Events, FtlError};
 use nandlab_nand::{BlockId, Cause, Geometry, Kind, Nand, NandError};
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;

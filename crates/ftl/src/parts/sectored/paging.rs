@@ -3,7 +3,7 @@
 use super::{entries_per_map_page, Scheme, SectorMapped, WriteBack, NOTHING, SPLIT, UNSET};
 use crate::parts::paged_map::Held;
 use crate::FtlError;
-use nandlab_nand::{scoped, Cause, Lpn, Nand, NandError, Ppa};
+use nandlab_nand::{scoped, Cause, Lpn, Nand, NandError, Ppa, Seq, Time};
 
 /// The entries in bytes of a map page.
 pub(super) fn entries_in(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
@@ -192,7 +192,7 @@ impl<S: Scheme> SectorMapped<S> {
         nand: &mut N,
         sector: u32,
         address: u32,
-        end: u64,
+        end: Time,
     ) -> Result<(), FtlError> {
         if self.options.hybrid.is_some() {
             self.split(nand, Lpn(sector / self.per_page))?;
@@ -209,20 +209,30 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// A logical page is at `page` now, whole.
-    pub(super) fn map_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: Ppa, end: u64) -> Result<(), FtlError> {
-        if self.options.hybrid.is_none() {
-            return self.map_sector(nand, at.0, page.0, end);
-        }
-        self.forget_whole(nand, at, end)?;
-        self.set_entry(nand, at.0, page.0)?;
-        let block = self.geometry.block_of(page);
-        self.counts.add(block, self.per_page);
-        Ok(())
+    /// A logical page was programmed as `page`, whole.
+    pub(super) fn map_whole<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        (page, seq): (Ppa, Seq),
+        end: Time,
+    ) -> Result<(), FtlError> {
+        let mapped = if self.options.hybrid.is_none() {
+            let mut sectors = (at.0 * self.per_page..).zip(page.0 * self.per_page..).take(self.per_page as usize);
+            sectors.try_for_each(|(sector, address)| self.map_sector(nand, sector, address, end))
+        } else {
+            self.forget_whole(nand, at, end).and_then(|()| {
+                let block = self.geometry.block_of(page);
+                self.counts.add(block, self.per_page);
+                self.set_entry(nand, at.0, page.0)
+            })
+        };
+        self.pool.pass(seq);
+        mapped
     }
 
     /// What is mapped of a logical page is invalid; the entry of the page is to be set next.
-    pub(super) fn forget_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, end: u64) -> Result<(), FtlError> {
+    pub(super) fn forget_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, end: Time) -> Result<(), FtlError> {
         match self.entry(nand, at.0)? {
             SPLIT => {
                 let first = self.first_sector_entry + at.0 * self.per_page;
@@ -260,7 +270,7 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// So many sectors from `address` on, if it is one, are invalid once what ends at `end` is on flash.
     #[inline]
-    pub(super) fn invalidate(&mut self, address: u32, count: u32, end: u64) {
+    pub(super) fn invalidate(&mut self, address: u32, count: u32, end: Time) {
         if address >= SPLIT {
             self.mapped = self.mapped.max(end);
             return;

@@ -5,13 +5,15 @@ use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
 use crate::parts::frontier::Frontier;
 use crate::parts::partial::refuse_lost;
 use crate::FtlError;
-use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Time};
+use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Seq, Time};
 
 /// A sector to fetch: its place in the logical page, and where it is.
 type Wanted = (u32, u32);
 
 impl<S: Scheme> SectorMapped<S> {
     /// Programs the next page of a die, for the host or for what is moved; a block where a program fails is left behind.
+    /// Map pages that are written until [`Pool::pass`](crate::parts::pool::Pool::pass) do not know of it, and must not speak of
+    /// a later time.
     pub(super) fn program<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -19,20 +21,23 @@ impl<S: Scheme> SectorMapped<S> {
         page: &N::Buf,
         tail: &[u8],
         oob: Oob,
-    ) -> Result<Ppa, FtlError> {
+    ) -> Result<(Ppa, Seq), FtlError> {
         loop {
             if self.active[die].is_full() {
                 self.open(nand, die, is_host)?;
             }
             // Opening a block may have moved older copies of what is in this page, so the sequence number comes last.
             let (to, mark) = self.active[die].take();
-            let oob = Oob { aux: oob.aux | mark, seq: self.pool.next_seq(), ..oob };
+            let oob = Oob { aux: oob.aux | mark, seq: self.pool.seq_ahead(), ..oob };
             match nand.program(to, page, tail, oob) {
                 Ok(_) => {
                     self.holds[to.index()] = if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole };
-                    return Ok(to);
+                    return Ok((to, oob.seq));
                 }
-                Err(NandError::ProgramFailed(_)) => self.abandon(die),
+                Err(NandError::ProgramFailed(_)) => {
+                    self.pool.pass(oob.seq);
+                    self.abandon(die);
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -66,13 +71,11 @@ impl<S: Scheme> SectorMapped<S> {
         let oob = Oob { kind: Kind::Sectors, aux, ..Oob::data(Lpn(0), Default::default(), from.author(first, count)) };
         let programmed = self.program(nand, (die, is_host), &page, &list, oob);
         self.list = list;
-        let (to, end) = (programmed?, nand.ctx().last());
-        for (address, &sector) in (to.0 * self.per_page..).zip(sectors) {
-            if sector != DEAD {
-                self.map_sector(nand, sector, address, end)?;
-            }
-        }
-        Ok(end)
+        let ((to, seq), end) = (programmed?, nand.ctx().last());
+        let mut needed = (to.0 * self.per_page..).zip(sectors).filter(|&(_, &sector)| sector != DEAD);
+        let mapped = needed.try_for_each(|(address, &sector)| self.map_sector(nand, sector, address, end));
+        self.pool.pass(seq);
+        mapped.map(|()| end)
     }
 
     /// Programs a whole page of the host and maps it; what the merge buffer has of it is nobody's any more.
@@ -83,8 +86,8 @@ impl<S: Scheme> SectorMapped<S> {
         let buffered = nand.ctx().set_buffered(true);
         let programmed = self.program(nand, (die, true), page, &[], oob);
         nand.ctx().set_buffered(buffered);
-        let (to, end) = (programmed?, nand.ctx().last());
-        self.map_whole(nand, at, to, end)?;
+        let ((to, seq), end) = (programmed?, nand.ctx().last());
+        self.map_whole(nand, at, (to, seq), end)?;
         let free = self.written.pass(end);
         nand.ctx().wait_until(free);
         self.after_write(nand)
@@ -231,9 +234,9 @@ impl<S: Scheme> SectorMapped<S> {
     pub(super) fn program_lost<N: Nand>(&mut self, nand: &mut N, die: usize, at: Lpn) -> Result<(), FtlError> {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
-        let to = self.program(nand, (die, false), &blank, &[], oob)?;
+        let programmed = self.program(nand, (die, false), &blank, &[], oob)?;
         let end = nand.ctx().last();
         self.events.lost_pages += 1;
-        self.map_whole(nand, at, to, end)
+        self.map_whole(nand, at, programmed, end)
     }
 }
