@@ -308,6 +308,7 @@ impl<S: Scheme> SectorMapped<S> {
             }
             let missing = units.iter().filter(|&&unit| self.cmt.find(unit * self.cmt.unit_entries()).is_none()).count();
             if missing > self.cmt.room() {
+                self.write_statements_before(nand, page)?;
                 let bytes: Vec<u8> = truth.iter().flat_map(|entry| entry.to_le_bytes()).collect();
                 self.map.write(nand, &mut self.pool, page, &bytes, 0)?;
                 continue;

@@ -114,12 +114,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// Writes a map page as memory has it, with what flash has of it where memory has not all.
     pub(super) fn write_map_page<N: Nand>(&mut self, nand: &mut N, page: u32) -> Result<(), FtlError> {
         let per_page = entries_per_map_page(&self.geometry);
-        if page * per_page < self.first_sector_entry {
-            // The entry of a page that was unmapped hides older copies of its sectors; once it is split these have to.
-            while let Some(&statement) = self.statements.first() {
-                self.write_map_page(nand, statement)?;
-            }
-        }
+        self.write_statements_before(nand, page)?;
         let entries = page * per_page..(page + 1) * per_page;
         let slots: Vec<usize> = self.cmt.slots_of(entries.clone()).collect();
         let mut bytes = std::mem::take(&mut self.page);
@@ -154,6 +149,17 @@ impl<S: Scheme> SectorMapped<S> {
         self.statements.remove(&page);
         if self.trimmed.remove(&page) {
             self.pool.noted(nand.ctx().last());
+        }
+        Ok(())
+    }
+
+    /// The entry of a page that was unmapped hides older copies of its sectors; once it is split these have to, so their map
+    /// pages are written before that of the page.
+    pub(super) fn write_statements_before<N: Nand>(&mut self, nand: &mut N, page: u32) -> Result<(), FtlError> {
+        if page * entries_per_map_page(&self.geometry) < self.first_sector_entry {
+            while let Some(&statement) = self.statements.first() {
+                self.write_map_page(nand, statement)?;
+            }
         }
         Ok(())
     }
