@@ -156,6 +156,8 @@ impl Dftl {
 impl Ftl for Dftl {
     type Config = Config;
 
+    const PAGES_MAP: bool = true;
+
     fn variants() -> Vec<Variant<Config>> {
         config::variants()
     }

@@ -38,6 +38,9 @@ pub trait Ftl: Sized {
     /// The options of a `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug;
 
+    /// Whether the map lies on flash and is paged in: the proofs then demand that their runs do much of it.
+    const PAGES_MAP: bool = false;
+
     /// Options beside the default ones that the proofs run: at least one set for each way of working that an
     /// option chooses, and the least that is legal where one sets an amount.
     fn variants() -> Vec<Variant<Self::Config>> {
@@ -235,6 +238,29 @@ pub struct Events {
     pub map_gc_copies: u64,
     /// Logical pages whose sectors lay apart and that garbage collection put together.
     pub folded_pages: u64,
+}
+
+impl Events {
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            gc_runs: self.gc_runs + other.gc_runs,
+            empty_gc_runs: self.empty_gc_runs + other.empty_gc_runs,
+            wear_moves: self.wear_moves + other.wear_moves,
+            switch_merges: self.switch_merges + other.switch_merges,
+            partial_merges: self.partial_merges + other.partial_merges,
+            full_merges: self.full_merges + other.full_merges,
+            migrations: self.migrations + other.migrations,
+            retired_blocks: self.retired_blocks + other.retired_blocks,
+            lost_pages: self.lost_pages + other.lost_pages,
+            map_hits: self.map_hits + other.map_hits,
+            map_misses: self.map_misses + other.map_misses,
+            map_dirty_evictions: self.map_dirty_evictions + other.map_dirty_evictions,
+            map_gc_runs: self.map_gc_runs + other.map_gc_runs,
+            map_gc_copies: self.map_gc_copies + other.map_gc_copies,
+        }
+    }
 }
 
 /// What became of a log block.

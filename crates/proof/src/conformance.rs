@@ -4,7 +4,7 @@ use crate::rig::{flash, Flash, Rig};
 use crate::script::{self, Mix, Step};
 use crate::subject::Subject;
 use nandlab_block::{Op, Request};
-use nandlab_ftl::{Ftl, Visitor};
+use nandlab_ftl::{Events, Ftl, Visitor};
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::{Geometry, Nand, ProgramOrder, Rules, Shape};
 
@@ -100,12 +100,29 @@ fn device(name: &'static str, shape: [u32; 6], program_order: ProgramOrder, part
 
 /// Runs `steps` random steps of `seed` with `check()` after each and a full comparison at each remount.
 ///
-/// Returns the erases of the device, or `None` where the FTL refuses the device.
+/// Returns what it did, or `None` where the FTL refuses the device.
 ///
 /// # Panics
 /// At the first difference.
-pub fn run(subject: &Subject, device: &Device, seed: u64, steps: usize) -> Option<u64> {
+pub fn run(subject: &Subject, device: &Device, seed: u64, steps: usize) -> Option<Ran> {
     subject.config.dispatch(Run { subject, device, seed, steps })
+}
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ran {
+    /// Erases of the device.
+    pub erases: u64,
+    /// What the FTL did, over all mounts.
+    pub events: Events,
+}
+
+impl Ran {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { erases: self.erases + other.erases, events: self.events.and(&other.events) }
+    }
 }
 
 struct Run<'a> {
@@ -116,9 +133,9 @@ struct Run<'a> {
 }
 
 impl Visitor for Run<'_> {
-    type Out = Option<u64>;
+    type Out = Option<Ran>;
 
-    fn visit<F: Ftl>(self, config: &F::Config) -> Option<u64> {
+    fn visit<F: Ftl>(self, config: &F::Config) -> Option<Ran> {
         let Device { geometry, rules, .. } = self.device;
         let pages = crate::exportable::<F>(geometry, rules, config)?;
         let sectors = u64::from(pages) * u64::from(geometry.sectors_per_page());
@@ -128,15 +145,17 @@ impl Visitor for Run<'_> {
 }
 
 impl Run<'_> {
-    fn play<F: Ftl>(&self, config: &F::Config, logical_pages: u32, script: &[Step]) -> u64 {
+    fn play<F: Ftl>(&self, config: &F::Config, logical_pages: u32, script: &[Step]) -> Ran {
         let context = |at: usize| format!("{} on {} seed {} step {at}", self.subject, self.device.name, self.seed);
         let nand = flash(self.device, Default::default());
         let mut rig = Rig::<F, Flash>::new(nand, logical_pages, config).expect("an erased device mounts");
+        let mut events = Events::default();
         for (at, &step) in script.iter().enumerate() {
             rig.step(step).unwrap_or_else(|error| panic!("{}: {step:?}: {error}", context(at)));
             rig.disk_mut().check();
             if step == Step::Remount {
                 let ram = rig.disk().ftl().ram();
+                events = events.and(&rig.disk().ftl().events());
                 rig = rig.remount(config).unwrap_or_else(|error| panic!("{}: remount: {error}", context(at)));
                 rig.disk_mut().check();
                 assert_eq!(rig.disk().ftl().ram(), ram, "{}: memory after the remount", context(at));
@@ -144,8 +163,9 @@ impl Run<'_> {
             }
         }
         rig.step(Step::Do(Request::new(Op::Flush, 0, 0))).expect("a flush goes well");
+        events = events.and(&rig.disk().ftl().events());
         let mut rig = rig.remount(config).expect("a flushed disk mounts");
         rig.compare_all().expect("a mounted disk reads");
-        rig.disk_mut().nand_mut().ctx().matrix().total().erases() as u64
+        Ran { erases: rig.disk_mut().nand_mut().ctx().matrix().total().erases() as u64, events }
     }
 }

@@ -1,6 +1,6 @@
 //! What is proven: an FTL with one of its sets of options.
 
-use nandlab_ftl::{FtlConfig, Variant};
+use nandlab_ftl::{Events, Ftl, FtlConfig, Variant, Visitor};
 use std::fmt;
 use std::panic::resume_unwind;
 use std::str::FromStr;
@@ -36,6 +36,11 @@ impl Subject {
         self.config.name()
     }
 
+    /// Whether the map of the FTL is paged.
+    pub fn pages_map(&self) -> bool {
+        self.config.dispatch(PagesMap)
+    }
+
     /// Whether the options are the default ones.
     pub fn is_default(&self) -> bool {
         self.variant == DEFAULT
@@ -43,6 +48,9 @@ impl Subject {
 }
 
 const DEFAULT: &str = "default";
+
+/// What the runs of an FTL whose map is paged do of it at least, of each; of pages moved a tenth.
+const LEAST_PAGED: u64 = 10_000;
 
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,6 +70,39 @@ impl FromStr for Subject {
         let names = || all.iter().map(Subject::to_string).collect::<Vec<_>>().join(", ");
         let found = all.iter().find(|subject| subject.to_string() == text).cloned();
         found.ok_or_else(|| format!("there is no FTL {text}; there are {}", names()))
+    }
+}
+
+struct PagesMap;
+
+impl Visitor for PagesMap {
+    type Out = bool;
+
+    fn visit<F: Ftl>(self, _config: &F::Config) -> bool {
+        F::PAGES_MAP
+    }
+}
+
+/// Asserts that the runs of each FTL whose map is paged did much of that: misses, evictions of changed entries, and blocks
+/// of the map collected, whose pages were moved. `events` are those of the subjects one after the other.
+///
+/// # Panics
+/// With the FTL and what it did, where that is less.
+pub fn assert_pages_map(ftls: &[Vec<Subject>], events: &[Events]) {
+    let mut events = events.iter();
+    for ftl in ftls {
+        let sum = events.by_ref().take(ftl.len()).fold(Events::default(), |sum, events| sum.and(events));
+        let Events { map_misses, map_dirty_evictions, map_gc_runs, map_gc_copies, .. } = sum;
+        if ftl[0].pages_map() {
+            let did = format!(
+                "{}: {map_misses} misses, {map_dirty_evictions} evictions of changed entries, {map_gc_runs} blocks of \
+                 the map collected, {map_gc_copies} map pages moved",
+                ftl[0]
+            );
+            println!("{did}");
+            let much = [map_misses, map_dirty_evictions, map_gc_runs].iter().all(|&count| count >= LEAST_PAGED);
+            assert!(much && map_gc_copies >= LEAST_PAGED / 10, "{did}");
+        }
     }
 }
 

@@ -1,25 +1,28 @@
 //! Every FTL on the list against the plain model, with every set of its options.
 
-use nandlab_proof::conformance::{devices, run};
-use nandlab_proof::{on_all_cores, subjects};
+use nandlab_proof::conformance::{devices, run, Ran};
+use nandlab_proof::{assert_pages_map, on_all_cores, subjects};
 
 const STEPS: usize = 400;
-/// Scripts on each device, with the default options and with the others.
+/// Scripts on each device: with the default options and where a map is paged, and with the others.
 const SEEDS: [u64; 2] = [12, 3];
 
 #[test]
 fn every_ftl_answers_as_the_model_does() {
-    on_all_cores(&subjects().concat(), |subject| {
-        let seeds = SEEDS[usize::from(!subject.is_default())];
-        let (mut accepted, mut erased) = (0, 0);
+    let all = subjects();
+    let ran = on_all_cores(&all.concat(), |subject| {
+        let seeds = SEEDS[usize::from(!subject.is_default() && !subject.pages_map())];
+        let (mut accepted, mut ran) = (0, Ran::default());
         for device in devices() {
-            let erases: Option<u64> = (0..seeds).map(|seed| run(subject, &device, seed, STEPS)).sum();
-            accepted += usize::from(erases.is_some());
-            erased += erases.unwrap_or(0);
+            let runs: Option<Vec<Ran>> = (0..seeds).map(|seed| run(subject, &device, seed, STEPS)).collect();
+            accepted += usize::from(runs.is_some());
+            ran = runs.into_iter().flatten().fold(ran, Ran::and);
         }
-        println!("{subject}: {accepted} devices accepted, {erased} erases");
+        println!("{subject}: {accepted} devices accepted, {} erases", ran.erases);
         let least = if subject.is_default() { 6 } else { 4 };
         assert!(accepted >= least, "{subject} accepts only {accepted} of the devices");
-        assert!(erased > 80 * seeds, "{subject}: only {erased} erases, the runs do not exercise reclaiming");
+        assert!(ran.erases > 80 * seeds, "{subject}: only {} erases, the runs do not exercise reclaiming", ran.erases);
+        ran.events
     });
+    assert_pages_map(&all, &ran);
 }

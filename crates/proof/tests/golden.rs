@@ -6,10 +6,10 @@
 //! and CHANGELOG.md says so under "Changed results".
 
 use nandlab_block::{BlockDevice, Op, Payload, Request};
-use nandlab_ftl::{Disk, Ftl, Visitor};
+use nandlab_ftl::{Disk, Events, Ftl, Visitor};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Counting, Geometry, Nand, Origin, ProgramOrder, Rules, Shape};
-use nandlab_proof::subjects;
+use nandlab_proof::{assert_pages_map, subjects};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -75,15 +75,18 @@ fn sequential_trim(pages: u64, page: u64) -> Vec<Request> {
 struct Rows;
 
 impl Visitor for Rows {
-    type Out = Vec<String>;
+    type Out = Vec<(String, Events)>;
 
-    fn visit<F: Ftl>(self, config: &F::Config) -> Vec<String> {
+    fn visit<F: Ftl>(self, config: &F::Config) -> Vec<(String, Events)> {
         DEVICES.iter().flat_map(|device| rows::<F>(device, config)).collect()
     }
 }
 
-/// The rows of an FTL on a device, without its name.
-fn rows<F: Ftl>(&(device, shape, program_order): &(&str, [u32; 4], ProgramOrder), config: &F::Config) -> Vec<String> {
+/// The rows of an FTL on a device, without its name, and what it did.
+fn rows<F: Ftl>(
+    &(device, shape, program_order): &(&str, [u32; 4], ProgramOrder),
+    config: &F::Config,
+) -> Vec<(String, Events)> {
     let [channels, dies_per_channel, planes_per_die, blocks_per_plane] = shape;
     let shape = Shape {
         channels,
@@ -107,7 +110,7 @@ fn rows<F: Ftl>(&(device, shape, program_order): &(&str, [u32; 4], ProgramOrder)
         }
         let row = format!("{device},{name},{}", counts(&mut disk));
         disk.check();
-        row
+        (row, disk.ftl().events())
     };
     WORKLOADS.iter().map(row).collect()
 }
@@ -140,11 +143,15 @@ fn file() -> PathBuf {
 #[test]
 fn counts_are_as_they_were() {
     let mut found = format!("{HEADER}\n");
-    for subject in subjects().into_iter().flatten() {
-        for row in subject.config.dispatch(Rows) {
+    let (all, mut did) = (subjects(), Vec::new());
+    for subject in all.iter().flatten() {
+        let rows = subject.config.dispatch(Rows);
+        did.push(rows.iter().fold(Events::default(), |sum, (_, events)| sum.and(events)));
+        for (row, _) in rows {
             writeln!(found, "{subject},{row}").expect("a string takes every row");
         }
     }
+    assert_pages_map(&all, &did);
     if std::env::var_os("NANDLAB_BLESS").is_some() {
         std::fs::write(file(), &found).expect("golden.csv can be written");
     }

@@ -1,6 +1,5 @@
 //! Garbage collection of data: opening blocks, emptying victims, changing the entries of what was moved.
 
-use super::paging::Clean;
 use super::Dftl;
 use crate::parts::area::Victim;
 use crate::FtlError;
@@ -132,7 +131,9 @@ impl Dftl {
             let map_page = of_map_page[0].0 .0 / per_map_page;
             let at_once = if self.config.batch_update { of_map_page.len() } else { 1 };
             for some in of_map_page.chunks(at_once) {
-                self.update(nand, map_page, some, Clean::All)?;
+                self.update(nand, map_page, some)?;
+                let cached: Vec<_> = some.iter().filter_map(|&(at, _)| self.cmt.find(at)).collect();
+                cached.into_iter().for_each(|slot| self.cmt.set_clean(slot));
             }
         }
         Ok(())

@@ -140,13 +140,15 @@ impl Config {
 pub(super) fn variants() -> Vec<Variant<Config>> {
     // Few entries, so that nearly every request pages.
     let small = || Config { cmt_entries: 4, protected_percent: 50, ..Config::default() };
+    // Enough that some pages that are moved have their entry in memory.
+    let more = || Config { cmt_entries: 24, lazy_update: false, ..small() };
     vec![
         Variant::safe("cmt_2", Config { cmt_entries: 2, ..small() }),
         Variant::safe("cmt_4", small()),
         Variant::safe("cmt_16", Config { cmt_entries: 16, protected_percent: 80, ..small() }),
-        Variant::safe("eager", Config { lazy_update: false, ..small() }),
+        Variant::safe("eager", more()),
         Variant::safe("one_by_one", Config { batch_update: false, batch_write_back: false, ..small() }),
-        Variant::safe("eager_one_by_one", Config { lazy_update: false, batch_update: false, ..small() }),
+        Variant::safe("eager_one_by_one", Config { batch_update: false, ..more() }),
         Variant::tight("reserve_1", Config { reserve_blocks: 1, cmt_entries: 8, ..small() }),
         Variant::safe("map_spare", Config { map_spare_percent: 0, victim: Victim::CostBenefit, ..small() }),
         Variant::safe("d_choices", Config { victim: Victim::DChoices, choices: 2, ..small() }),

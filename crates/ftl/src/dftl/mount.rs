@@ -2,7 +2,7 @@
 
 use super::cmt::Cmt;
 use super::config::entries_per_map_page;
-use super::paging::{entries, Clean};
+use super::paging::entries;
 use super::{Config, Dftl};
 use crate::parts::area::Area;
 use crate::parts::block_scan::{refuse_foreign, scan_ascending, BlockScan, Page};
@@ -154,7 +154,7 @@ impl Dftl {
                     self.cmt.set(slot, page);
                 }
             } else {
-                self.update(nand, map_page, stale, Clean::All)?;
+                self.update(nand, map_page, stale)?;
             }
         }
         Ok(())

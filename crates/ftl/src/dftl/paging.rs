@@ -7,15 +7,6 @@ use crate::parts::paged_map::Held;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Ppa, Time};
 
-/// Which changed entries need no write any more once their map page was written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Clean {
-    /// All of them: the map page has them.
-    All,
-    /// One.
-    One(Slot),
-}
-
 /// Sets an entry of a map page.
 #[inline]
 fn set_entry(bytes: &mut [u8], place: u32, page: Ppa) {
@@ -65,21 +56,20 @@ impl Dftl {
         if self.cmt.is_dirty(victim) {
             self.events.map_dirty_evictions += 1;
             let map_page = self.cmt.logical_page(victim).0 / self.per_map_page();
-            let clean = if self.config.batch_write_back { Clean::All } else { Clean::One(victim) };
-            self.update(nand, map_page, &[], clean)?;
+            self.update(nand, map_page, &[])?;
+            self.cmt.set_clean(victim);
         }
         self.cmt.remove(victim);
         Ok(())
     }
 
     /// Writes a map page anew: with what it had, the entries `moved`, which memory does not have or has alike, and all
-    /// changed ones in memory.
+    /// changed ones in memory. These need no other write, where the options say so.
     pub(super) fn update<N: Nand>(
         &mut self,
         nand: &mut N,
         map_page: u32,
         moved: &[(Lpn, Ppa)],
-        clean: Clean,
     ) -> Result<(), FtlError> {
         let mut bytes = std::mem::take(&mut self.page);
         let written = self.load(nand, map_page, &mut bytes, 0).and_then(|was_read| {
@@ -97,9 +87,8 @@ impl Dftl {
         if self.trimmed.remove(&map_page) {
             self.pool.noted(nand.ctx().last());
         }
-        match clean {
-            Clean::All => self.cmt.set_all_clean(map_page),
-            Clean::One(slot) => self.cmt.set_clean(slot),
+        if self.config.batch_write_back {
+            self.cmt.set_all_clean(map_page);
         }
         Ok(())
     }
@@ -139,7 +128,7 @@ impl Dftl {
     pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         scoped(nand, Cause::Trim, |nand| {
             while let Some(&map_page) = self.trimmed.first() {
-                self.update(nand, map_page, &[], Clean::All)?;
+                self.update(nand, map_page, &[])?;
             }
             Ok(())
         })

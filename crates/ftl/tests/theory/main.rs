@@ -1,5 +1,6 @@
 //! Write amplification of the maps of pages against closed forms that nobody here found.
 
+mod dftl;
 mod forms;
 mod policies;
 mod superpage;

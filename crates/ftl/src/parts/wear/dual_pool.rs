@@ -54,7 +54,7 @@ impl WearPolicy for DualPool {
             // A hot block that hardly wears is cold.
             let most = hot().map(|block| blocks.cycles(block)).max().unwrap_or(0);
             let idle = hot().min_by_key(|&block| blocks.cycles(block));
-            if let Some(idle) = idle.filter(|&idle| most - blocks.cycles(idle) > 2 * self.threshold) {
+            if let Some(idle) = idle.filter(|&idle| most - blocks.cycles(idle) > self.threshold.saturating_mul(2)) {
                 self.change(idle, blocks.cycles(idle));
             }
         } else {

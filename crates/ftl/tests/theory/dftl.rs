@@ -1,0 +1,149 @@
+//! DFTL against closed forms, and against the page map.
+
+use super::{forms, totals};
+use nandlab_block::{BlockDevice, HostClock, Op, Request};
+use nandlab_ftl::dftl::{Config, Dftl};
+use nandlab_ftl::page::{self, PageMap};
+use nandlab_ftl::{Disk, Events, Ftl};
+use nandlab_nand::counting::Lean;
+use nandlab_nand::random::Random;
+use nandlab_nand::{Cause, Cell, Counting, Geometry, Matrix, Nand, Rules};
+
+type Lab<F> = Disk<F, Counting<Lean>>;
+
+/// Bytes of a page, and the map entries that one holds.
+const PAGE: u32 = 512;
+const ENTRIES: u32 = PAGE / 4;
+
+fn lab<F: Ftl>(blocks: u32, b: u32, logical: u32, config: &F::Config) -> Lab<F> {
+    let geometry = Geometry::single_die(blocks, b, PAGE).expect("a plain shape");
+    Disk::mount(Counting::new(geometry, Rules::default()), logical, config).expect("it fits")
+}
+
+/// Writes every page in order, `warm_up` times as many at random, and then `count` more, of which it returns the counts.
+fn random_writes<F: Ftl>(lab: &mut Lab<F>, warm_up: u64, count: u64) -> (Matrix, Events) {
+    let logical = lab.sectors();
+    let mut random = Random::new(1);
+    let mut write = |lab: &mut Lab<F>, count: u64, in_order: bool| {
+        let (mut clock, mut done) = (HostClock::closed_loop(1), Vec::new());
+        for first in (0..count).step_by(1024) {
+            let at = |n| if in_order { n } else { random.below(logical) };
+            let writes: Vec<_> =
+                (first..count.min(first + 1024)).map(at).map(|at| Request::new(Op::Write, at, 1)).collect();
+            done.clear();
+            lab.submit_batch(&writes, &mut clock, &mut done).expect("the device has no faults");
+        }
+    };
+    write(lab, logical, true);
+    write(lab, warm_up * logical, false);
+    let (before, did) = (lab.nand_mut().ctx().matrix().clone(), lab.ftl().events());
+    write(lab, count, false);
+    let events = lab.ftl().events();
+    let events = Events {
+        map_hits: events.map_hits - did.map_hits,
+        map_misses: events.map_misses - did.map_misses,
+        map_dirty_evictions: events.map_dirty_evictions - did.map_dirty_evictions,
+        gc_runs: events.gc_runs - did.gc_runs,
+        map_gc_runs: events.map_gc_runs - did.map_gc_runs,
+        ..Events::default()
+    };
+    (lab.nand_mut().ctx().matrix().since(&before), events)
+}
+
+fn of(matrix: &Matrix, cause: Cause) -> Cell {
+    matrix.sum(|_, found| found == cause)
+}
+
+fn near(what: &str, measured: f64, expected: f64, tolerance: f64) {
+    let error = measured / expected - 1.0;
+    println!("{what}: {measured:.4} against {expected:.4} ({:+.2} %)", 100.0 * error);
+    assert!(error.abs() < tolerance, "{what}: {measured} against {expected}");
+}
+
+/// Gupta et al.: a host write costs 1 P + m (R + d (R + P)) beside garbage collection, with a miss rate m and a share d of
+/// evicted entries that have changed. With uniform writes memory holds any entry as likely as another, m = 1 - C / U, and
+/// every entry has changed.
+#[test]
+fn a_write_costs_what_misses_and_changed_entries_cost() {
+    let (blocks, b, logical) = (1024, 64, 48_000);
+    for share in [0.01, 0.1, 0.5] {
+        let cmt_entries = (share * f64::from(logical)) as u32;
+        let config = Config { cmt_entries, batch_write_back: false, ..Config::default() };
+        let writes = 4 * u64::from(logical);
+        let (matrix, events) = random_writes(&mut lab::<Dftl>(blocks, b, logical, &config), 2, writes);
+        let (host, map) = (of(&matrix, Cause::Host), of(&matrix, Cause::Map));
+        assert_eq!((host.programs(), host.reads()), (writes, 0), "1 P");
+        assert_eq!(map.reads(), events.map_misses + events.map_dirty_evictions, "R for each of them");
+        assert_eq!(map.programs(), events.map_dirty_evictions, "P for each of them");
+        let (m, d) = (1.0 - share, 1.0);
+        let per_write = |count: u64| count as f64 / writes as f64;
+        near(&format!("C / U = {share}: map reads"), per_write(map.reads()), m * (1.0 + d), 0.01);
+        near(&format!("C / U = {share}: map programs"), per_write(map.programs()), m * d, 0.01);
+        assert!(events.gc_runs > 10_000, "{} victims", events.gc_runs);
+    }
+}
+
+/// A batch writes a changed entry with the others of its map page. What comes into memory after that leaves changed no
+/// earlier than it takes to pass through, C evictions, of which C / M are of this map page; then the next one is written
+/// for. So one eviction of 1 + C / M finds a changed entry. Collection, which writes map pages too, is left out.
+#[test]
+fn a_batch_saves_programs() {
+    let (blocks, b, logical, cmt_entries) = (8192, 64, 48_000, 4_800);
+    let config = Config { cmt_entries, ..Config::default() };
+    let (matrix, events) = random_writes(&mut lab::<Dftl>(blocks, b, logical, &config), 2, 200_000);
+    let map = of(&matrix, Cause::Map);
+    assert_eq!((map.programs(), map.reads() - map.programs()), (events.map_dirty_evictions, events.map_misses));
+    assert_eq!(events.gc_runs, events.map_gc_runs, "no block of data is collected");
+    let of_map_page = f64::from(cmt_entries) / f64::from(logical.div_ceil(ENTRIES));
+    let share = events.map_dirty_evictions as f64 / events.map_misses as f64;
+    near("share of changed entries", share, 1.0 / (1.0 + of_map_page), 0.1);
+}
+
+/// Data is collected as the mean field has it, in what the map and the reserve leave; with a victim go the map pages of what
+/// is moved and not in memory, each of M with the same chance: M (1 - (1 - 1 / M)^moved).
+#[test]
+fn collection_costs_what_the_closed_form_has() {
+    let (blocks, b) = (4096, 64);
+    for over_provisioning in [0.2, 0.5] {
+        let geometry = Geometry::single_die(blocks, b, PAGE).expect("a plain shape");
+        let config = Config { cmt_entries: 4096, ..Config::default() };
+        // The quota: the blocks that hold the map once, as many to spare, a block more, and the one that is being filled.
+        let logical_of =
+            |map_blocks: f64| f64::from(b) * (f64::from(blocks) - 4.0 - map_blocks) / (1.0 + over_provisioning);
+        let map_blocks = |logical: f64| 2.0 * (logical / f64::from(ENTRIES) / f64::from(b)).floor() + 2.0;
+        let logical = logical_of(map_blocks(logical_of(0.0))) as u32;
+        assert!(logical <= Dftl::max_logical_pages(&geometry, &Rules::default(), &config).expect("it fits"));
+        let writes = 4 * u64::from(logical);
+        let (matrix, events) = random_writes(&mut lab::<Dftl>(blocks, b, logical, &config), 4, writes);
+        let gc = of(&matrix, Cause::Gc);
+        let a = forms::greedy(b, over_provisioning);
+        near(&format!("OP {over_provisioning}: WAF of data"), 1.0 + gc.copies as f64 / writes as f64, a, 0.01);
+        let victims = (events.gc_runs - events.map_gc_runs) as f64 / writes as f64;
+        near("victims by write", victims, a / f64::from(b), 0.01);
+        let moved = f64::from(b) * (1.0 - 1.0 / a) * (1.0 - 4096.0 / f64::from(logical));
+        let m = f64::from(logical.div_ceil(ENTRIES));
+        let map_pages = m * (1.0 - (1.0 - 1.0 / m).powf(moved));
+        // What map victims hold is written once more; the spare blocks are as many as the map has, and one and a half.
+        let again = forms::greedy(b, 1.0);
+        let updates = gc.page_programs as f64 / writes as f64;
+        let of_host = of(&matrix, Cause::Map).programs() as f64 / writes as f64;
+        let expected = again * (of_host + victims * map_pages) - of_host;
+        near("map programs of collection by write", updates, expected, 0.05);
+    }
+}
+
+/// With the whole map in memory no map page is written, and data is collected as the page map does it: which pages a victim
+/// holds differs, since the page map empties it while the host goes on writing.
+#[test]
+fn with_the_whole_map_in_memory_it_is_a_page_map() {
+    let (blocks, b, logical) = (2048, 64, 100_000);
+    let config = Config { cmt_entries: logical, ..Config::default() };
+    let writes = 4 * u64::from(logical);
+    let (matrix, events) = random_writes(&mut lab::<Dftl>(blocks + 26, b, logical, &config), 3, writes);
+    assert_eq!((matrix.total().meta_programs, matrix.total().meta_reads, events.map_misses), (0, 0, 0));
+    // 782 map pages: 12 blocks, as many to spare, a block more and the one that is being filled.
+    let mut page = lab::<PageMap>(blocks, b, logical, &page::Config::default());
+    let (of_page, _) = random_writes(&mut page, 3, writes);
+    near("programs", matrix.total().programs() as f64, of_page.total().programs() as f64, 0.005);
+    assert!(totals(&mut page).erases() > 1000.0);
+}
