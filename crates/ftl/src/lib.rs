@@ -259,6 +259,7 @@ impl Events {
             map_dirty_evictions: self.map_dirty_evictions + other.map_dirty_evictions,
             map_gc_runs: self.map_gc_runs + other.map_gc_runs,
             map_gc_copies: self.map_gc_copies + other.map_gc_copies,
+            folded_pages: self.folded_pages + other.folded_pages,
         }
     }
 }

@@ -292,6 +292,9 @@ impl<S: Scheme> SectorMapped<S> {
     /// Adds a sector of the host to the merge buffer, which is written when it is full.
     #[inline]
     fn add<N: Nand>(&mut self, nand: &mut N, sector: u32, page: &N::Buf, place: u32) -> Result<(), FtlError> {
+        if self.buffer.len() == self.gathered as usize {
+            self.write_buffer(nand)?;
+        }
         let origin = nand.ctx().origin();
         if let Some(at) = self.buffer.find(sector) {
             if self.options.rewrite == Rewrite::Overwrite {
@@ -318,7 +321,10 @@ impl<S: Scheme> SectorMapped<S> {
         let is_buffered = nand.ctx().set_buffered(true);
         let done = self.program_sectors(nand, die, true, &buffer, 0, 0);
         nand.ctx().set_buffered(is_buffered);
-        buffer.clear();
+        if done.is_ok() {
+            buffer.clear();
+        }
+        // A worn-out device keeps what it has acknowledged as long as it has power.
         self.buffer = buffer;
         let end = done?;
         let free = self.written.pass(end);
@@ -341,6 +347,7 @@ impl<S: Scheme> SectorMapped<S> {
 
 impl<S: Scheme> Ftl for SectorMapped<S> {
     type Config = S::Config;
+    const PAGES_MAP: bool = true;
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()

@@ -16,7 +16,7 @@ fn firmware() -> Config {
 /// Of 64 GiB of sectors the firmware exports 93 in 100, which its 8 banks share.
 fn logical_pages(banks: u32) -> u64 {
     let pages = u64::from(134_217_728u32 / 100 * 93).div_ceil(64);
-    assert_eq!(pages, 1_950_352);
+    assert_eq!(pages, 1_950_351);
     pages / u64::from(8 / banks)
 }
 

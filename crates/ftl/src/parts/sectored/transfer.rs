@@ -80,14 +80,15 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// Programs a whole page of the host and maps it; what the merge buffer has of it is nobody's any more.
     pub(super) fn write_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        self.drop_buffered(at, self.full);
         let die = self.next_die();
         let oob = Oob::data(at, Default::default(), nand.ctx().origin());
         let buffered = nand.ctx().set_buffered(true);
         let programmed = self.program(nand, (die, true), page, &[], oob);
         nand.ctx().set_buffered(buffered);
-        let ((to, seq), end) = (programmed?, nand.ctx().last());
-        self.map_whole(nand, at, (to, seq), end)?;
+        let programmed = programmed?;
+        let end = nand.ctx().last();
+        self.drop_buffered(at, self.full);
+        self.map_whole(nand, at, programmed, end)?;
         let free = self.written.pass(end);
         nand.ctx().wait_until(free);
         self.after_write(nand)
