@@ -108,8 +108,8 @@ impl sectored::Scheme for Scheme {
         let paged = |cmt_units, cmt_unit_bytes| Config { cmt_units, cmt_unit_bytes, map_spare_percent: 1, ..usual() };
         vec![
             Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
-            Variant::safe("paged", Config { gather_from: 0, ..paged(2, 16) }),
-            Variant::safe("paged_fifo", Config { replacement: Replacement::Fifo, gather_from: 1, ..paged(1, 8) }),
+            Variant::safe("paged", Config { gather_from: 0, ..paged(1, 8) }),
+            Variant::safe("paged_fifo", Config { replacement: Replacement::Fifo, gather_from: 1, ..paged(2, 8) }),
             Variant::safe(
                 "paged_lru",
                 Config { replacement: Replacement::Lru, coalesce: false, gather_from: 2, ..paged(3, 64) },

@@ -54,8 +54,7 @@ use crate::{BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, Firmware, ReverseMap};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
-    scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
-    Time,
+    scoped, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq, Time,
 };
 
 /// The block that a bank fills.

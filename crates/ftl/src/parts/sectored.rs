@@ -33,9 +33,7 @@ use super::valid_counts::ValidCounts;
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use buffer::{Gathered, Written};
 use cmt::Cmt;
-use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time,
-};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
 

@@ -122,7 +122,8 @@ impl SuperPage {
     /// Moves the valid pages of `block` away and notes what was trimmed; returns when the last of it ends.
     fn empty<N: Nand>(&mut self, nand: &mut N, bank: usize, block: BlockId) -> Result<Time, FtlError> {
         let mut found = std::mem::take(&mut self.survivors);
-        let moved = self.find_survivors(nand, block, &mut found).and_then(|()| self.relocate(nand, bank, block, &found));
+        let moved =
+            self.find_survivors(nand, block, &mut found).and_then(|()| self.relocate(nand, bank, block, &found));
         self.survivors = found;
         let moved = moved?;
         // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the newest goes,
@@ -137,12 +138,7 @@ impl SuperPage {
     }
 
     /// Lists the pages of `block` to which the map still points.
-    fn find_survivors<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        block: BlockId,
-        found: &mut Survivors,
-    ) -> Result<(), FtlError> {
+    fn find_survivors<N: Nand>(&mut self, nand: &mut N, block: BlockId, found: &mut Survivors) -> Result<(), FtlError> {
         found.pages.clear();
         found.entries.clear();
         let valid = self.banks.counts.valid(block) as usize;

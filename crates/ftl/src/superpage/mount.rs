@@ -26,7 +26,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     nand.ctx().fence();
     let mut scans = scan(nand)?;
     let mut ftl = blank(&geometry, logical_pages, config);
-    ftl.listed = scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
+    ftl.listed =
+        scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
     refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, None))?;
     let seqs = ftl.adopt_copies(&scans);
     ftl.adopt_notes(nand, &scans, &seqs)?;

@@ -3,6 +3,7 @@
 mod dftl;
 mod forms;
 mod policies;
+mod sectors;
 mod superpage;
 
 use nandlab_block::{BlockDevice, HostClock, Op, Request};

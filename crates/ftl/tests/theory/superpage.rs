@@ -22,7 +22,8 @@ fn logical_pages(banks: u32) -> u64 {
 
 /// Writes of pages in so many banks of the board: programs of data, and with lists, by page written; what ran a second.
 fn measured(banks: u32) -> (f64, f64, f64) {
-    let profile: Profile = toml::from_str(include_str!("../../../../profiles/jasmine.toml")).expect("the profile is sound");
+    let profile: Profile =
+        toml::from_str(include_str!("../../../../profiles/jasmine.toml")).expect("the profile is sound");
     let shape = Shape { channels: 1, dies_per_channel: banks, ..profile.shape };
     let geometry = Geometry::new(shape).expect("a part of the board");
     let logical = logical_pages(banks);
@@ -63,5 +64,8 @@ fn greedy_of_the_board_agrees_with_the_closed_form_within_one_percent() {
         speed / 1e6
     );
     assert!((data / expected() - 1.0).abs() < 0.01, "{data} against {}", expected());
-    assert!((with_lists / (expected() * 128.0 / 127.0) - 1.0).abs() < 0.01, "{with_lists}, of which lists are one in 128");
+    assert!(
+        (with_lists / (expected() * 128.0 / 127.0) - 1.0).abs() < 0.01,
+        "{with_lists}, of which lists are one in 128"
+    );
 }

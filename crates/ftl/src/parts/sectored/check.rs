@@ -11,7 +11,8 @@ pub(super) fn check<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) {
     ftl.map.check(nand);
     blocks_have_one_use(ftl);
     let entries = all_entries(ftl, nand);
-    let addresses: Vec<u32> = (0..ftl.logical_pages * ftl.per_page).map(|sector| address(ftl, &entries, sector)).collect();
+    let addresses: Vec<u32> =
+        (0..ftl.logical_pages * ftl.per_page).map(|sector| address(ftl, &entries, sector)).collect();
     let mut valid = vec![0; ftl.geometry.blocks() as usize];
     let mut owned = BTreeSet::new();
     for (sector, &address) in addresses.iter().enumerate().filter(|(_, &address)| address != NOTHING) {
@@ -105,6 +106,9 @@ fn newest_is_mapped<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N, add
         }
     }
     for (sector, (&address, newest)) in addresses.iter().zip(newest).enumerate() {
-        assert!(address == NOTHING || address == newest.1, "logical sector {sector} is at {address}, the newest at {newest:?}");
+        assert!(
+            address == NOTHING || address == newest.1,
+            "logical sector {sector} is at {address}, the newest at {newest:?}"
+        );
     }
 }

@@ -173,7 +173,8 @@ impl<S: Scheme> SectorMapped<S> {
                 Err(error) => return Err(error.into()),
             }
             self.holds[page.index()] = Holds::Sectors;
-            for (address, sector) in (page.0 * self.per_page..).zip(entries_in(&list)).filter(|&(_, at)| at != NOTHING) {
+            for (address, sector) in (page.0 * self.per_page..).zip(entries_in(&list)).filter(|&(_, at)| at != NOTHING)
+            {
                 let Some(copy) = found.copies.get_mut(sector as usize) else {
                     return Err(FtlError::Config(format!(
                         "page {page} holds logical sector {sector} and {} logical pages are exported: the device was used \
@@ -278,7 +279,11 @@ impl<S: Scheme> SectorMapped<S> {
         let is_whole = copies.iter().zip(start..).all(|(copy, address)| copy.0 > 0 && copy.1 == address)
             && start % self.per_page == 0
             && self.holds[self.page_of(start).index()] == Holds::Whole;
-        if is_whole { start / self.per_page } else { SPLIT }
+        if is_whole {
+            start / self.per_page
+        } else {
+            SPLIT
+        }
     }
 
     /// What flash says of an entry.
@@ -300,8 +305,10 @@ impl<S: Scheme> SectorMapped<S> {
         for page in (0..self.map.pages()).rev() {
             let (truth, first) = (self.truth(page, found), page * per_map_page);
             let is_stale = |entry: u32| truth[(entry - first) as usize] != self.said(entry, found);
-            let mut units: Vec<u32> =
-                (first..first + per_map_page).filter(|&entry| is_stale(entry)).map(|entry| self.cmt.unit_of(entry)).collect();
+            let mut units: Vec<u32> = (first..first + per_map_page)
+                .filter(|&entry| is_stale(entry))
+                .map(|entry| self.cmt.unit_of(entry))
+                .collect();
             units.dedup();
             if units.is_empty() {
                 continue;

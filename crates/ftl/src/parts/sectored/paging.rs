@@ -47,7 +47,11 @@ impl<S: Scheme> SectorMapped<S> {
         if map_page * entries_per_map_page(&self.geometry) < self.first_sector_entry {
             return NOTHING;
         }
-        if self.options.hybrid.is_some() { UNSET } else { NOTHING }
+        if self.options.hybrid.is_some() {
+            UNSET
+        } else {
+            NOTHING
+        }
     }
 
     #[cold]
@@ -299,7 +303,8 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// The entry that the newest copies make.
     fn copied_entry(&self, copies: &[(u64, u32)], entry: u32) -> u32 {
-        let address = |sector: u32| copies.get(sector as usize).filter(|copy| copy.0 > 0).map_or(NOTHING, |copy| copy.1);
+        let address =
+            |sector: u32| copies.get(sector as usize).filter(|copy| copy.0 > 0).map_or(NOTHING, |copy| copy.1);
         let Some(sector) = entry.checked_sub(self.first_sector_entry) else {
             let first = entry * self.per_page;
             let is_none = (first..first + self.per_page).all(|sector| address(sector) == NOTHING);
@@ -307,7 +312,13 @@ impl<S: Scheme> SectorMapped<S> {
             let is_whole = start != NOTHING
                 && self.holds[self.page_of(start).index()] == super::Holds::Whole
                 && (0..self.per_page).all(|place| address(first + place) == start + place);
-            return if is_none { NOTHING } else if is_whole { start / self.per_page } else { SPLIT };
+            return if is_none {
+                NOTHING
+            } else if is_whole {
+                start / self.per_page
+            } else {
+                SPLIT
+            };
         };
         address(sector)
     }

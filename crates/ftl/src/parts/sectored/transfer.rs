@@ -176,12 +176,7 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// The sectors hold nothing from now on. Of a page in the hybrid map only all of them.
-    pub(super) fn trim_sectors<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        at: Lpn,
-        sectors: SectorMask,
-    ) -> Result<(), FtlError> {
+    pub(super) fn trim_sectors<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
         if self.options.hybrid.is_some() {
             return if sectors == self.full { self.trim_page(nand, at) } else { Ok(()) };
         }
