@@ -12,6 +12,9 @@ struct Survivors {
     sectors: Gathered,
     /// Sectors that are mapped and whose contents are gone.
     lost: Vec<u32>,
+    /// Pages that were programmed whole, and sectors that are left to be gathered.
+    whole: u32,
+    left: u32,
 }
 
 impl<S: Scheme> SectorMapped<S> {
@@ -116,6 +119,7 @@ impl<S: Scheme> SectorMapped<S> {
             found.sectors.len() + found.lost.len(),
             "valid sectors of block {block}"
         );
+        found.left = found.sectors.len() as u32;
         self.fold(nand, die, &mut found)?;
         self.sectors_again(nand, die, &found)?;
         assert_eq!(self.counts.valid(block), 0, "block {block} was emptied");
@@ -199,7 +203,10 @@ impl<S: Scheme> SectorMapped<S> {
         let first = at.0 * self.per_page;
         if self.per_page == 1 || self.options.hybrid.is_some() && self.entry(nand, at.0)? != SPLIT {
             return match self.look_up(nand, first)? == page.0 * self.per_page {
-                true => self.copy(nand, die, page, at),
+                true => {
+                    found.whole += 1;
+                    self.copy(nand, die, page, at)
+                }
                 false => Ok(()),
             };
         }
@@ -273,6 +280,11 @@ impl<S: Scheme> SectorMapped<S> {
         places: &[usize],
         found: &mut Survivors,
     ) -> Result<(), FtlError> {
+        // A page that is mostly fetched takes more room than its survivors: a victim must still leave a page.
+        let others = (found.left - places.len() as u32).div_ceil(self.gathered);
+        if found.whole + 1 + others >= self.geometry.pages_per_block() {
+            return Ok(());
+        }
         let at = Lpn(found.sectors.sectors[places[0]] / self.per_page);
         let mut page = N::Buf::zeroed(self.geometry.page_bytes());
         let mut missing = self.full;
@@ -297,6 +309,8 @@ impl<S: Scheme> SectorMapped<S> {
         let end = nand.ctx().last();
         self.map_whole(nand, at, programmed, end)?;
         self.events.folded_pages += 1;
+        found.whole += 1;
+        found.left -= places.len() as u32;
         places.iter().for_each(|&place| found.sectors.sectors[place] = DEAD);
         Ok(())
     }
