@@ -5,7 +5,7 @@ use crate::tests::submit;
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Counting, Geometry, Rules};
+use nandlab_nand::{Cause, Counting, Geometry, Nand, Rules};
 
 /// Blocks of 8 pages of 8 sectors.
 fn disk(pages: u32, config: &Config) -> Disk<HybridMap, Counting> {
