@@ -1,39 +1,40 @@
 //! Super-page map: a map entry for every logical page of a controller that programs whole super-pages.
 //!
 //! ## Idea
-//! The two firmwares of the OpenSSD Jasmine board. A page of the device is what they call a virtual page, the pages of two
-//! planes and two chips that are programmed together, 32 KiB: the unit of the map, so that a small write pays for a whole
-//! page. A bank is a die. The greedy firmware gives each logical page a bank, `logical page % banks`, and every bank
-//! collects its own garbage; the tutorial firmware lets the banks take turns and never erases anything.
+//! The two firmwares of the OpenSSD Jasmine board. A page of the device is what they call a virtual page, the pages of
+//! two planes and two chips that are programmed together, 32 KiB: the unit of the map, so that a small write pays for a
+//! whole page. A bank is a die. The greedy firmware gives each logical page a bank, `logical page % banks`, and every
+//! bank collects its own garbage; the tutorial firmware lets the banks take turns and never erases anything.
 //!
 //! ## Write path
-//! A page goes to the next page of the one block that its bank fills. A partial write of a page that is mapped reads what
-//! it leaves out: the whole page at once where at most `one_read_sectors` sectors are written that are not the first
-//! ones, else the hole before them and the hole behind them, each a read of its own; then the whole page is programmed. Of
-//! a page that is not mapped the written sectors are programmed and nothing is read. The last page of each block is kept
-//! for the list of its logical pages, which is programmed as soon as the page before it is. Where no more than
-//! `reserve_blocks` blocks are free, the closed block of the bank with the fewest valid pages, the first among equals,
-//! is the victim: its list is read, the pages to which the map still points are copied to a reserved block, and the victim
-//! is erased, all at once; the reserved block takes the host's pages behind the survivors.
+//! A page goes to the next page of the one block that its bank fills. A partial write of a page that is mapped reads
+//! what it leaves out: the whole page at once where at most `one_read_sectors` sectors are written that are not the
+//! first ones, else the hole before them and the hole behind them, each a read of its own; then the whole page is
+//! programmed. Of a page that is not mapped the written sectors are programmed and nothing is read. The last page of
+//! each block is kept for the list of its logical pages, which is programmed as soon as the page before it is. Where no
+//! more than `reserve_blocks` blocks are free, the closed block of the bank with the fewest valid pages, the first
+//! among equals, is the victim: its list is read, the pages to which the map still points are copied to a reserved
+//! block, and the victim is erased, all at once; the reserved block takes the host's pages behind the survivors.
 //!
 //! ## Recovery
-//! Mount reads every spare area, and no list: the spare area has the logical page and the sequence number of every page,
-//! also of blocks that are not full, where no list is yet. The highest number wins. The block of a bank with the most room
-//! is filled further; one that was being filled and stays as it is has no list, so that its collection reads the spare
-//! areas of its pages, as it does where a list cannot be read. Trims are kept by note pages, written at a flush, in whatever bank collects.
+//! Mount reads every spare area, and no list: the spare area has the logical page and the sequence number of every
+//! page, also of blocks that are not full, where no list is yet. The highest number wins. The block of a bank with the
+//! most room is filled further; one that was being filled and stays as it is has no list, so that its collection reads
+//! the spare areas of its pages, as it does where a list cannot be read. Trims are kept by note pages, written at a
+//! flush, in whatever bank collects.
 //!
 //! ## Invariants
-//! Every mapped page is the newest copy on flash, in the bank of its logical page; the counts of the blocks are those of
-//! the mapped pages and live notes in them; each block is free, being filled, closed, failing or bad; a list names what the
-//! spare areas of its block name.
+//! Every mapped page is the newest copy on flash, in the bank of its logical page; the counts of the blocks are those
+//! of the mapped pages and live notes in them; each block is free, being filled, closed, failing or bad; a list names
+//! what the spare areas of its block name.
 //!
 //! ## Differences
 //! The board cannot keep metadata in spare areas; here every page has it, so what the firmware saves only when it shuts
-//! down, and forgets when power goes, survives. What was never written reads as zeros, not as 0xFF. A read or a copy is of a whole page, where the
-//! controller can transfer parts. The firmware keeps 1 block in reserve and has no answer to failing programs and erases;
-//! `reserve_blocks = 1` is its figure, 2 takes a fault during garbage collection. `firmware_blocks` leaves out its blocks
-//! of code, log and map. The firmware leaves out the first page of its first block; there is no trim in it.
-//! `tutorial` forgets its map when it is switched on; here it is mounted like the other.
+//! down, and forgets when power goes, survives. What was never written reads as zeros, not as 0xFF. A read or a copy is
+//! of a whole page, where the controller can transfer parts. The firmware keeps 1 block in reserve and has no answer to
+//! failing programs and erases; `reserve_blocks = 1` is its figure, 2 takes a fault during garbage collection.
+//! `firmware_blocks` leaves out its blocks of code, log and map. The firmware leaves out the first page of its first
+//! block; there is no trim in it. `tutorial` forgets its map when it is switched on; here it is mounted like the other.
 //!
 //! ## References
 //! The OpenSSD Project, Jasmine firmware 1.1.0, 2011: facts of its design and constants, no code.

@@ -1,22 +1,25 @@
-//! A map of sectors, cached and on flash, over pages that gather sectors of many logical pages: what the sector map and the
-//! hybrid map share. Each of them is a [`Scheme`], which says how.
+//! A map of sectors, cached and on flash, over pages that gather sectors of many logical pages: what the sector map and
+//! the hybrid map share. Each of them is a [`Scheme`], which says how.
 //!
 //! ## Pages
 //! A page of `S` sectors that gathers has `S - 1` of them, whoever's they are, and in its last sector the list of them
-//! ([`nandlab_nand::Kind::Sectors`]). A whole page has all sectors of one logical page and no list ([`nandlab_nand::Kind::Data`]): with one sector a
-//! page there are no others, and in the hybrid map they are what is written whole.
+//! ([`nandlab_nand::Kind::Sectors`]). A whole page has all sectors of one logical page and no list
+//! ([`nandlab_nand::Kind::Data`]): with one sector a page there are no others, and in the hybrid map they are what is
+//! written whole.
 //!
 //! ## Entries
-//! An entry has four bytes, the address of a sector, `page x S + place`. In the hybrid map, entries of logical pages come
-//! first, each a page, [`SPLIT`], or none; those of the sectors of split pages lie behind them. An entry changes when the
-//! page is on flash, not before: what is in the merge buffer is found by its list, so that flash, the counts of valid sectors and the map
-//! always speak of the same copies, and a cut that takes the buffer leaves what was there before.
+//! An entry has four bytes, the address of a sector, `page x S + place`. In the hybrid map, entries of logical pages
+//! come first, each a page, [`SPLIT`], or none; those of the sectors of split pages lie behind them. An entry changes
+//! when the page is on flash, not before: what is in the merge buffer is found by its list, so that flash, the counts
+//! of valid sectors and the map always speak of the same copies, and a cut that takes the buffer leaves what was there
+//! before.
 //!
 //! ## Recovery
-//! The rules are those of [`super::paged_map`]: of two copies the one with the higher sequence number counts, and a map page that says
-//! that nothing is there counts against copies that are older than itself. In the hybrid map the entries of sectors of a
-//! page that is not split are no statements; they are [`UNSET`] or stale copies, never "nothing". So where an unmapped page
-//! is split, its sector entries must be on flash before the entry of the page hides the older copies no more.
+//! The rules are those of [`super::paged_map`]: of two copies the one with the higher sequence number counts, and a map
+//! page that says that nothing is there counts against copies that are older than itself. In the hybrid map the entries
+//! of sectors of a page that is not split are no statements; they are [`UNSET`] or stale copies, never "nothing". So
+//! where an unmapped page is split, its sector entries must be on flash before the entry of the page hides the older
+//! copies no more.
 
 mod buffer;
 mod check;
@@ -43,7 +46,8 @@ pub(crate) const NOTHING: u32 = u32::MAX;
 const UNSET: u32 = u32::MAX - 1;
 /// The entry of a page whose sectors have entries of their own.
 const SPLIT: u32 = u32::MAX - 2;
-/// Sectors of the largest device: addresses stay below, so that a bit is free to tell a buffer from flash, as in firmware.
+/// Sectors of the largest device: addresses stay below, so that a bit is free to tell a buffer from flash, as in
+/// firmware.
 const MOST_SECTORS: u64 = 1 << 31;
 /// In `aux` of a page that gathers: its sectors were lost to bit errors.
 const LOST: u16 = 2;

@@ -1,4 +1,5 @@
-//! How much of each block is valid, in pages or sectors, and what each block is used for: a word a block, and no bitmap.
+//! How much of each block is valid, in pages or sectors, and what each block is used for: a word a block, and no
+//! bitmap.
 //!
 //! What is valid in a block the FTL asks its map, for a list of what the block holds.
 

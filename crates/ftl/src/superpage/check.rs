@@ -43,8 +43,8 @@ fn pages_have_one_owner(ftl: &SuperPage) {
     }
 }
 
-/// The sequence number of the newest copy of each logical page, 0 where there is none; a page that cannot be read does not
-/// count.
+/// The sequence number of the newest copy of each logical page, 0 where there is none; a page that cannot be read does
+/// not count.
 fn newest_on_flash<N: Nand>(ftl: &SuperPage, nand: &mut N) -> Vec<u64> {
     let mut newest = vec![0; ftl.map.len()];
     for page in (0..ftl.geometry.pages()).map(Ppa) {

@@ -126,8 +126,8 @@ impl SuperPage {
             self.find_survivors(nand, block, &mut found).and_then(|()| self.relocate(nand, bank, block, &found));
         self.survivors = found;
         let moved = moved?;
-        // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the newest goes,
-        // or a mount would bring back an older one.
+        // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the newest
+        // goes, or a mount would bring back an older one.
         while let Some(segment) = self.notes.pending() {
             if self.active[bank].frontier.is_full() {
                 self.open_for_survivors(nand, bank)?;
@@ -300,8 +300,8 @@ impl SuperPage {
         })
     }
 
-    /// Collects until the reserve of `bank` is whole, as far as there is room for what survives: right behind a failure no
-    /// trim waits for a note, which needs a page as well.
+    /// Collects until the reserve of `bank` is whole, as far as there is room for what survives: right behind a failure
+    /// no trim waits for a note, which needs a page as well.
     fn restore_reserve<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
         while self.banks.free(bank) < self.config.kept() as usize {
             let Some(victim) = self.banks.victim(bank) else { break };

@@ -11,18 +11,18 @@ pub struct Config {
     pub firmware: Firmware,
     /// How garbage collection learns which logical pages a victim holds.
     pub reverse_map: ReverseMap,
-    /// Most sectors of a partial write that is not at the start of its page for which the rest of the page is read at once;
-    /// a longer one, or one at the start, reads the part before it and the part behind it apart. Default 8.
+    /// Most sectors of a partial write that is not at the start of its page for which the rest of the page is read at
+    /// once; a longer one, or one at the start, reads the part before it and the part behind it apart. Default 8.
     pub one_read_sectors: u32,
-    /// Blocks of each bank that stay free for garbage collection; at least 1, as in the firmware. With 1 a program failure
-    /// or a torn page during garbage collection may leave no room; 2 is safe. Default 2.
+    /// Blocks of each bank that stay free for garbage collection; at least 1, as in the firmware. With 1 a program
+    /// failure or a torn page during garbage collection may leave no room; 2 is safe. Default 2.
     pub reserve_blocks: u32,
-    /// Blocks at the start of each bank that are never used: the firmware keeps 32 there for itself, its code, its log and
-    /// its map. Default 0.
+    /// Blocks at the start of each bank that are never used: the firmware keeps 32 there for itself, its code, its log
+    /// and its map. Default 0.
     pub firmware_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the address space
-    /// that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a trimmed page that is
-    /// not erased yet: what it held last, or before that.
+    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the address
+    /// space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a trimmed page
+    /// that is not erased yet: what it held last, or before that.
     pub durable_trim: bool,
 }
 
@@ -46,7 +46,8 @@ pub enum Firmware {
     /// A logical page has one bank, and each bank collects its own garbage.
     #[default]
     Greedy,
-    /// The banks take pages in turn, and nothing is ever erased: writes end when the bank whose turn it is has no page left.
+    /// The banks take pages in turn, and nothing is ever erased: writes end when the bank whose turn it is has no page
+    /// left.
     Tutorial,
 }
 

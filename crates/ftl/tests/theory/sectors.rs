@@ -1,4 +1,5 @@
-//! The sector map against the closed form: to uniform writes of sectors a block is one of as many pages as it gathers sectors.
+//! The sector map against the closed form: to uniform writes of sectors a block is one of as many pages as it gathers
+//! sectors.
 
 use crate::{forms, totals};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};

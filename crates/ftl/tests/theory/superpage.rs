@@ -45,8 +45,8 @@ fn measured(banks: u32) -> (f64, f64, f64) {
     (with_lists - lists as f64 / (6 * logical) as f64, with_lists, speed)
 }
 
-/// Blocks that never hold what can be collected leave the pages that count: the one kept for garbage collection, of 2,044.
-/// 127 of the 128 pages of the others take data.
+/// Blocks that never hold what can be collected leave the pages that count: the one kept for garbage collection, of
+/// 2,044. 127 of the 128 pages of the others take data.
 fn expected() -> f64 {
     forms::greedy(127, 2043.0 * 127.0 * 8.0 / logical_pages(8) as f64 - 1.0)
 }

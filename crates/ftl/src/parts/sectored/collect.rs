@@ -18,8 +18,8 @@ struct Survivors {
 }
 
 impl<S: Scheme> SectorMapped<S> {
-    /// Opens a block on a die whose block is full. For the host victims are emptied until the reserve is whole; the block
-    /// with their survivors takes its pages further. What is moved takes a reserved block.
+    /// Opens a block on a die whose block is full. For the host victims are emptied until the reserve is whole; the
+    /// block with their survivors takes its pages further. What is moved takes a reserved block.
     #[cold]
     pub(super) fn open<N: Nand>(&mut self, nand: &mut N, die: usize, is_host: bool) -> Result<(), FtlError> {
         self.close(die);
@@ -78,8 +78,8 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Empties the block of data with the fewest valid sectors, of the die with the fewest free blocks; false where nothing
-    /// would be gained.
+    /// Empties the block of data with the fewest valid sectors, of the die with the fewest free blocks; false where
+    /// nothing would be gained.
     fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         let mut dies: Vec<u32> = (0..self.geometry.dies()).collect();
         if dies.len() > 1 {
@@ -124,8 +124,8 @@ impl<S: Scheme> SectorMapped<S> {
         self.sectors_again(nand, die, &found)?;
         assert_eq!(self.counts.valid(block), 0, "block {block} was emptied");
         self.holds[first as usize..(first + self.geometry.pages_per_block()) as usize].fill(Holds::Nothing);
-        // What was trimmed may have its newest copy here and older ones elsewhere: flash says that it is trimmed before the
-        // newest goes, or a mount would bring back an older one.
+        // What was trimmed may have its newest copy here and older ones elsewhere: flash says that it is trimmed before
+        // the newest goes, or a mount would bring back an older one.
         self.write_trims(nand)
     }
 

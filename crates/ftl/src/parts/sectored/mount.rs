@@ -39,8 +39,8 @@ pub(super) fn mount<N: Nand, S: Scheme>(
             geometry.pages()
         )));
     }
-    // What a mount finds must stay, and what was read once is there for good. Without a cut before it, programs may still
-    // be under way.
+    // What a mount finds must stay, and what was read once is there for good. Without a cut before it, programs may
+    // still be under way.
     nand.ctx().fence();
     let mut scans = scan_ascending(nand)?;
     let shape = options.shape(&geometry, logical_pages);
@@ -199,8 +199,8 @@ impl<S: Scheme> SectorMapped<S> {
             self.counts.add(block, count);
         }
         let blank = scans.iter().flatten().all(|scan| scan.used == 0);
-        // Blocks that look erased are taken first: were the only block with anything in it erased and the erase cut, the
-        // device would look blank and its weak block sound.
+        // Blocks that look erased are taken first: were the only block with anything in it erased and the erase cut,
+        // the device would look blank and its weak block sound.
         for programmed in [false, true] {
             for (block, scan) in (0..).map(BlockId).zip(scans) {
                 let is_used = valid[block.index()] > 0 || self.map.area().has(block);
@@ -295,8 +295,8 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Takes units of which flash has other entries into memory, or, where there is no more room, writes their map pages.
-    /// Those of sectors come first: they say what those of pages say no more.
+    /// Takes units of which flash has other entries into memory, or, where there is no more room, writes their map
+    /// pages. Those of sectors come first: they say what those of pages say no more.
     fn adopt_stale<N: Nand>(&mut self, nand: &mut N, found: &Found) -> Result<(), FtlError> {
         if found.said.iter().all(Option::is_none) && found.copies.iter().all(|copy| copy.0 == 0) {
             return Ok(());

@@ -157,8 +157,8 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// The entry of a page that was unmapped hides older copies of its sectors; once it is split these have to, so their map
-    /// pages are written before that of the page.
+    /// The entry of a page that was unmapped hides older copies of its sectors; once it is split these have to, so
+    /// their map pages are written before that of the page.
     pub(super) fn write_statements_before<N: Nand>(&mut self, nand: &mut N, page: u32) -> Result<(), FtlError> {
         if page * entries_per_map_page(&self.geometry) < self.first_sector_entry {
             while let Some(&statement) = self.statements.first() {
@@ -195,7 +195,8 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// A logical sector is at `address` now, or nowhere; what was there before is invalid once what ends at `end` is on flash.
+    /// A logical sector is at `address` now, or nowhere; what was there before is invalid once what ends at `end` is on
+    /// flash.
     #[inline]
     pub(super) fn map_sector<N: Nand>(
         &mut self,

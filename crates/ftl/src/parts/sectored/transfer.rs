@@ -11,9 +11,9 @@ use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa,
 type Wanted = (u32, u32);
 
 impl<S: Scheme> SectorMapped<S> {
-    /// Programs the next page of a die, for the host or for what is moved; a block where a program fails is left behind.
-    /// Map pages that are written until [`Pool::pass`](crate::parts::pool::Pool::pass) do not know of it, and must not speak of
-    /// a later time.
+    /// Programs the next page of a die, for the host or for what is moved; a block where a program fails is left
+    /// behind. Map pages that are written until [`Pool::pass`](crate::parts::pool::Pool::pass) do not know of it, and
+    /// must not speak of a later time.
     pub(super) fn program<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -49,8 +49,8 @@ impl<S: Scheme> SectorMapped<S> {
         self.failing.push_back(failed.block);
     }
 
-    /// Programs the sectors of `from` from `first` on, as many as a page takes, and maps them; returns when the page is on
-    /// flash.
+    /// Programs the sectors of `from` from `first` on, as many as a page takes, and maps them; returns when the page is
+    /// on flash.
     pub(super) fn program_sectors<N: Nand>(
         &mut self,
         nand: &mut N,
