@@ -73,6 +73,19 @@ class FlashCounts(View):
     meta_programs: int
 
 
+class MapCounts(View):
+    """A map that is paged in from flash: entries found in memory or not, those that had changed when they left it.
+
+    `gc_runs` are victim blocks that held pages of the map, `gc_copies` the pages moved for it.
+    """
+
+    hits: int
+    misses: int
+    dirty_evictions: int
+    gc_runs: int
+    gc_copies: int
+
+
 class Cell(View):
     """A cell of the attribution matrix: the pages' author (`origin`), and why the flash was asked (`cause`).
 
@@ -309,6 +322,7 @@ class Result(View):
     migrations: int
     recyclings: Recyclings | None
     gc: Gc
+    map: MapCounts | None
     matrix: list[Cell]
     buffer: BufferCounts | None
     index: IndexFigures | None

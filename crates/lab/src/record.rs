@@ -60,6 +60,8 @@ pub struct Record {
     pub recyclings: Option<RecyclingRecord>,
     /// Garbage collection.
     pub gc: Gc,
+    /// The map of an FTL that pages it in from flash; null for others.
+    pub map: Option<MapCounts>,
     /// Who asked for what, and why; sums to `flash`.
     pub matrix: Vec<MatrixRow>,
     /// What the buffer did; null without one.
@@ -245,6 +247,34 @@ pub struct Gc {
     pub aggressive: Option<u64>,
     /// Blocks that it erased because their last page in use went, outside of collection.
     pub emptied: Option<u64>,
+}
+
+/// What an FTL did whose map is on flash. Reads and programs of its pages are in the matrix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MapCounts {
+    /// Entries, or units of the map, that were asked for and in memory.
+    pub hits: u64,
+    /// Those that were not.
+    pub misses: u64,
+    /// Those that had changed when they left memory.
+    pub dirty_evictions: u64,
+    /// Victim blocks that held pages of the map, a part of `gc.runs`.
+    pub gc_runs: u64,
+    /// Pages of the map that were moved for it.
+    pub gc_copies: u64,
+}
+
+impl MapCounts {
+    pub(crate) fn between(start: &Events, end: &Events) -> Option<Self> {
+        let pages_map = end.map_hits + end.map_misses > 0;
+        pages_map.then(|| Self {
+            hits: end.map_hits - start.map_hits,
+            misses: end.map_misses - start.map_misses,
+            dirty_evictions: end.map_dirty_evictions - start.map_dirty_evictions,
+            gc_runs: end.map_gc_runs - start.map_gc_runs,
+            gc_copies: end.map_gc_copies - start.map_gc_copies,
+        })
+    }
 }
 
 /// Counts of one origin and one cause.

@@ -101,7 +101,17 @@ fn whole_map<N: Nand>(ftl: &Dftl, nand: &mut N, on_flash: &mut [OnFlash]) -> Vec
         match ftl.map.read(nand, map_page, &mut bytes).expect("a map page can be read") {
             Held::Nothing => continue,
             Held::Page => {}
-            Held::Lost => panic!("map page {map_page} is lost"),
+            Held::Lost => {
+                // Who was trimmed is known in memory alone until the map page is written again.
+                ftl.rebuild(nand, map_page, &mut bytes).expect("spare areas can be read");
+                map.iter_mut().zip(entries(&bytes)).for_each(|(entry, page)| *entry = page);
+                on_flash
+                    .iter_mut()
+                    .zip(map)
+                    .filter(|(_, page)| !page.is_some())
+                    .for_each(|(found, _)| found.newest = 0);
+                continue;
+            }
         }
         let speaks = nand.read_spare(ftl.map.at(map_page)).expect("it was read").expect("it is programmed").seq.0;
         for ((entry, found), page) in map.iter_mut().zip(on_flash).zip(entries(&bytes)) {

@@ -46,7 +46,12 @@ impl Dftl {
         let held = self.load(nand, map_page, &mut bytes, start);
         let page = entries(&bytes[start..]).next();
         self.page = bytes;
-        let read = if held? { nand.ctx().last() } else { 0 };
+        let held = held?;
+        if held == Held::Lost {
+            // Found once more and written, so that the next miss needs no search.
+            self.update(nand, map_page, &[])?;
+        }
+        let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
         Ok((self.cmt.insert(at, page.unwrap_or(Ppa::NONE)), read))
     }
 
@@ -72,11 +77,11 @@ impl Dftl {
         moved: &[(Lpn, Ppa)],
     ) -> Result<(), FtlError> {
         let mut bytes = std::mem::take(&mut self.page);
-        let written = self.load(nand, map_page, &mut bytes, 0).and_then(|was_read| {
+        let written = self.load(nand, map_page, &mut bytes, 0).and_then(|held| {
             for (at, page) in moved.iter().copied().chain(self.cmt.dirty_of(map_page)) {
                 set_entry(&mut bytes, at.0 % self.per_map_page(), page);
             }
-            let read = if was_read { nand.ctx().last() } else { 0 };
+            let read = if held == Held::Nothing { 0 } else { nand.ctx().last() };
             let before = nand.ctx().after(read);
             let written = self.map.write(nand, &mut self.pool, map_page, &bytes, self.mapped);
             nand.ctx().set_ready(before);
@@ -93,21 +98,21 @@ impl Dftl {
         Ok(())
     }
 
-    /// Reads a map page from byte `start` on; whether anything was read. One that was never written has no mapped page.
-    fn load<N: Nand>(&mut self, nand: &mut N, map_page: u32, bytes: &mut [u8], start: usize) -> Result<bool, FtlError> {
-        match self.map.read(nand, map_page, &mut bytes[start..])? {
-            Held::Page => Ok(true),
-            Held::Nothing => {
-                bytes.fill(u8::MAX);
-                Ok(false)
-            }
-            Held::Lost => self.rebuild(nand, map_page, bytes).map(|()| true),
+    /// Reads a map page from byte `start` on. One that was never written has no mapped page, one that is lost those that can
+    /// be found.
+    fn load<N: Nand>(&mut self, nand: &mut N, map_page: u32, bytes: &mut [u8], start: usize) -> Result<Held, FtlError> {
+        let held = self.map.read(nand, map_page, &mut bytes[start..])?;
+        match held {
+            Held::Page => {}
+            Held::Nothing => bytes.fill(u8::MAX),
+            Held::Lost => self.rebuild(nand, map_page, bytes)?,
         }
+        Ok(held)
     }
 
     /// Finds the entries of a map page that was lost: what is valid and says that it is one of its pages.
     #[cold]
-    fn rebuild<N: Nand>(&self, nand: &mut N, map_page: u32, bytes: &mut [u8]) -> Result<(), FtlError> {
+    pub(super) fn rebuild<N: Nand>(&self, nand: &mut N, map_page: u32, bytes: &mut [u8]) -> Result<(), FtlError> {
         bytes.fill(u8::MAX);
         for block in (0..self.geometry.blocks()).map(BlockId) {
             for page in self.data.valid_in(block) {

@@ -77,12 +77,6 @@ impl Area {
         std::iter::successors(self.table.next_valid(first..end), move |page| self.table.next_valid(page.0 + 1..end))
     }
 
-    /// Starts loading what says whether `page` is valid.
-    #[inline]
-    pub(crate) fn prefetch(&self, page: Ppa) {
-        self.table.prefetch(page);
-    }
-
     /// A page that was programmed holds what counts.
     #[inline]
     pub(crate) fn set_valid(&mut self, page: Ppa) {
@@ -208,11 +202,6 @@ impl Area {
         // A policy that looks at more than valid pages may take a full block, as long as another is not.
         let least = blocks.fewest_valid().filter(|&best| self.table.valid_pages(best) < full)?;
         Some(policy.pick(blocks, now).unwrap_or(least))
-    }
-
-    /// The fewest valid pages that a closed block of a die holds.
-    pub(crate) fn fewest_valid(&self, die: u32) -> Option<u32> {
-        self.table.die(die).fewest_valid().map(|block| self.table.valid_pages(block))
     }
 
     /// Gives a victim without valid pages back to the pool, erased or retired.

@@ -85,6 +85,12 @@ const BENCHES: &[Bench] = &[
     Bench { name: "page_dac", limit: None, measure: |quick| policy(quick, "placement = \"dac\"") },
     Bench { name: "page_sepbit", limit: None, measure: |quick| policy(quick, "placement = \"sepbit\"") },
     Bench { name: "page_dual_pool", limit: None, measure: |quick| policy(quick, "wear = \"dual_pool\"") },
+    Bench { name: "dftl", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.dftl]") },
+    Bench {
+        name: "dftl_in_memory",
+        limit: None,
+        measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.dftl]\ncmt_entries = 262144"),
+    },
     Bench { name: "timed_small", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Small) },
     Bench { name: "timed_large", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Large) },
     Bench {

@@ -6,8 +6,8 @@ use crate::meter::Meter;
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
-    MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, Throughput,
-    Wear, WholeEnergyRecord,
+    MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed,
+    Throughput, Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
@@ -64,6 +64,7 @@ impl Run<'_> {
             migrations: events(|e| e.migrations),
             recyclings: self.recyclings(start),
             gc: end.gc_since(start),
+            map: MapCounts::between(&start.events, &end.events),
             matrix: MatrixRow::all(&matrix, &device.profile),
             buffer,
             index: None,

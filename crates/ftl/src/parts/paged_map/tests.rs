@@ -9,6 +9,9 @@ use nandlab_nand::{Counting, Rules};
 
 const FORM: u16 = 9;
 
+/// What a mount is told of each map page: when it was written, and what it holds.
+type Told = Vec<Option<(u64, Vec<u8>)>>;
+
 /// A map with its pool, on a device that has nothing else.
 struct Bench<N> {
     nand: N,
@@ -19,7 +22,7 @@ struct Bench<N> {
 
 impl<N: Nand> Bench<N> {
     /// Mounts the map; what is told of each page comes along.
-    fn mount(mut nand: N, shape: Shape) -> (Self, Vec<Option<(u64, Vec<u8>)>>) {
+    fn mount(mut nand: N, shape: Shape) -> (Self, Told) {
         let geometry = *nand.geometry();
         let scans = scan_ascending(&mut nand).unwrap();
         let mut pool = Pool::new(&geometry, scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0));
@@ -56,7 +59,7 @@ fn play<N: Nand>(nand: N, pages: u32, spare_percent: u32, rounds: u32) -> MapCou
     let quota = shape.quota(nand.geometry());
     let (mut bench, told) = Bench::mount(nand, shape);
     assert!(told.iter().all(Option::is_none), "an erased device has no map");
-    let mut model: Vec<Option<(u64, Vec<u8>)>> = told;
+    let mut model = told;
     let (mut random, mut sum) = (Random::new(pages.into()), MapCounts::default());
     for round in 0..rounds {
         let page = random.below(pages.into()) as u32;
