@@ -194,7 +194,7 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
 #[cold]
 fn failed(error: &FtlError, sector: u64) -> Error {
     match error {
-        FtlError::WornOut { .. } => Error::WornOut(error.to_string()),
+        FtlError::WornOut { .. } | FtlError::Full(_) => Error::WornOut(error.to_string()),
         FtlError::Nand(NandError::PowerLost) => Error::PowerLost,
         FtlError::Nand(NandError::Uncorrectable(_)) => Error::Unreadable { sector },
         FtlError::Nand(NandError::ProgramFailed(_) | NandError::EraseFailed(_) | NandError::BadBlock(_)) => {

@@ -14,6 +14,9 @@ pub enum FtlError {
         /// Blocks of the device that the FTL needs at least for what it exports.
         needed: u32,
     },
+    /// Nothing is left to write to, and the options say that nothing is made free; the sentence names them.
+    #[error("{0}")]
+    Full(String),
     /// Flash answered with an error that the FTL cannot mend.
     #[error(transparent)]
     Nand(#[from] NandError),

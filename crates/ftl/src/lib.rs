@@ -11,11 +11,14 @@ mod disk;
 mod error;
 pub mod fast;
 pub mod fmax;
+pub mod hybrid_map;
 pub mod migration;
 pub mod mtbs;
 pub mod nftl;
 pub mod page;
 pub mod parts;
+pub mod sector_map;
+pub mod superpage;
 #[cfg(test)]
 mod tests;
 
@@ -233,6 +236,8 @@ pub struct Events {
     pub map_gc_runs: u64,
     /// Pages of the map that were moved for it.
     pub map_gc_copies: u64,
+    /// Logical pages whose sectors lay apart and that garbage collection put together.
+    pub folded_pages: u64,
 }
 
 impl Events {
@@ -254,6 +259,7 @@ impl Events {
             map_dirty_evictions: self.map_dirty_evictions + other.map_dirty_evictions,
             map_gc_runs: self.map_gc_runs + other.map_gc_runs,
             map_gc_copies: self.map_gc_copies + other.map_gc_copies,
+            folded_pages: self.folded_pages + other.folded_pages,
         }
     }
 }
@@ -385,6 +391,12 @@ ftls! {
     Fast(fast::Fast), "fast.rs", "Lee et al. 2007";
     /// Log blocks of one logical block each, merged or moved, whichever costs less.
     Migration(migration::Migration), "migration.rs", "Lee et al. 2007 (KIISE)";
+    /// A map entry for every super-page, banks apart: the firmware of the OpenSSD Jasmine board.
+    Superpage(superpage::SuperPage), "superpage.rs", "OpenSSD Jasmine firmware 1.1.0";
+    /// A map entry for every sector, most of them on flash; small writes are gathered.
+    SectorMap(sector_map::SectorMap), "sector_map.rs", "Han et al. (KIISE)";
+    /// A map entry for every page, and for every sector of those that are written small.
+    HybridMap(hybrid_map::HybridMap), "hybrid_map.rs", "Han et al. (KIISE), outlook";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
 }

@@ -48,6 +48,7 @@ use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::{Frontier, Frontiers};
 use crate::parts::partial::{merged, refuse_lost};
 use crate::parts::placement::Placer;
+use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::{Wear, WearPolicy};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
@@ -59,7 +60,6 @@ use nandlab_nand::{
 };
 use std::collections::VecDeque;
 use std::ops::Range;
-use trim_notes::TrimNotes;
 
 /// State of one die.
 #[derive(Debug)]

@@ -287,6 +287,8 @@ pub struct Ctx {
     fences: u64,
     /// What ended by then is durable.
     settled: Time,
+    /// Whether the host does not wait for what is issued: a buffer holds it.
+    buffered: bool,
     matrix: Matrix,
 }
 
@@ -299,6 +301,7 @@ impl Ctx {
         self.arrival = arrival;
         self.ready = arrival;
         self.finish = arrival;
+        self.buffered = false;
     }
 
     /// Who asks.
@@ -410,9 +413,18 @@ impl Ctx {
         self.last = end;
         self.horizon = self.horizon.max(end);
         if matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map) {
-            self.finish = self.finish.max(end);
+            if !self.buffered {
+                self.finish = self.finish.max(end);
+            }
             self.acknowledged = self.acknowledged.max(end);
         }
+    }
+
+    /// Whether the host waits for what is issued from now on: it does not where a buffer of the controller has the contents,
+    /// but a flush does. Returns what was so before.
+    #[inline]
+    pub fn set_buffered(&mut self, buffered: bool) -> bool {
+        std::mem::replace(&mut self.buffered, buffered)
     }
 
     /// The request ends no earlier than `at`: a host operation had to wait for work in the background.

@@ -147,14 +147,14 @@ impl<S: SpareStore> Counting<S> {
         *left = left.saturating_sub(1);
     }
 
-    /// Copies pages to the next ones of a block, up to the first from a block where pages have tails; returns how many.
+    /// Copies pages to the next ones of a block, up to the first that may have a tail; returns how many.
     ///
     /// # Panics
     /// With the page that is erased, or where the block is bad.
     #[inline]
     fn copy_next(&mut self, from: &[Ppa], (to, block): (Ppa, BlockId), aux: u16, seq: Seq) -> usize {
         let place = self.geometry.page_in_block(to);
-        let (mut source, mut source_pages) = (BlockId::NONE, 0..0);
+        let (mut source, mut source_pages, mut first_tail) = (BlockId::NONE, 0..0, Ppa::NONE);
         // Pages of one author and block in a row are counted together.
         let (mut author, mut alike) = (Origin::FTL, 0);
         let mut copied = 0;
@@ -163,12 +163,13 @@ impl<S: SpareStore> Counting<S> {
                 self.have_moved((source, block), author, std::mem::take(&mut alike));
                 assert_in_range(&self.geometry, from);
                 source = self.geometry.block_of(from);
-                if self.tails.are_in(source) {
-                    break;
-                }
                 let first = self.geometry.page(source, 0).0;
                 source_pages = first..first + self.states.high_water(source);
                 assert!(source_pages.contains(&from.0), "copy of page {from}: the page is erased");
+                first_tail = self.tails.first_in(source);
+            }
+            if from >= first_tail {
+                break;
             }
             let target = (Ppa(to.0 + n), block);
             let origin = self.spare.renew((from, source), target, place + n == 0, aux, Seq(seq.0 + u64::from(n)));

@@ -22,11 +22,24 @@ pub enum Kind {
     Deleted = 5,
     /// A saved state of the RAM tables.
     Checkpoint = 6,
+    /// The logical pages of the other pages of its block; its tail lists them.
+    List = 7,
+    /// Sectors of several logical pages; its tail lists them.
+    Sectors = 8,
 }
 
 impl Kind {
-    const ALL: [Self; 7] =
-        [Self::Data, Self::TrimNote, Self::Map, Self::Lost, Self::Header, Self::Deleted, Self::Checkpoint];
+    const ALL: [Self; 9] = [
+        Self::Data,
+        Self::TrimNote,
+        Self::Map,
+        Self::Lost,
+        Self::Header,
+        Self::Deleted,
+        Self::Checkpoint,
+        Self::List,
+        Self::Sectors,
+    ];
 
     /// The kind with this number, if there is one.
     pub fn from_byte(byte: u8) -> Option<Self> {

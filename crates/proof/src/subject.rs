@@ -17,14 +17,17 @@ pub struct Subject {
     pub is_tight: bool,
 }
 
-/// Every FTL on the list, each with all its sets of options, the default ones first.
+/// Every FTL on the list, each with all its sets of options, the default ones first; with `NANDLAB_FTL=page,bast` only
+/// these, for whoever works on them.
 pub fn subjects() -> Vec<Vec<Subject>> {
+    let only = std::env::var("NANDLAB_FTL").ok();
+    let is_asked = |ftl: &&FtlConfig| only.as_ref().is_none_or(|only| only.split(',').any(|name| name == ftl.name()));
     let subject = |variant: Variant<FtlConfig>| Subject {
         config: variant.config,
         variant: variant.name,
         is_tight: variant.is_tight,
     };
-    FtlConfig::all().iter().map(|ftl| ftl.variants().into_iter().map(subject).collect()).collect()
+    FtlConfig::all().iter().filter(is_asked).map(|ftl| ftl.variants().into_iter().map(subject).collect()).collect()
 }
 
 impl Subject {

@@ -1,12 +1,12 @@
 //! Recovery of the page map from flash alone.
 
-use super::trim_notes::TrimNotes;
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
 use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::{cycles_in, Frontier, Frontiers};
 use crate::parts::placement::Placer;
 use crate::parts::trim_note;
+use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 use std::collections::VecDeque;

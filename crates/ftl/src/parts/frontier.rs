@@ -60,6 +60,11 @@ impl Frontier {
         Self { next: start.next + page, mark: RESUMED, ..start }
     }
 
+    /// The same, but for the last `pages` of the block.
+    pub fn without_last(self, pages: u32) -> Self {
+        Self { end: self.end - pages, ..self }
+    }
+
     /// The same, and every page carries the erases of its block.
     pub fn with_cycles(self, cycles: u32) -> Self {
         Self { base: aux_of(cycles), ..self }
@@ -86,6 +91,24 @@ impl Frontier {
         let page = Ppa(self.next);
         self.next += 1;
         (page, self.base | std::mem::take(&mut self.mark))
+    }
+
+    /// Takes up to `most` of the next pages: the first, how many, and the `aux` that they must carry.
+    #[inline]
+    pub fn take_run(&mut self, most: u32) -> (Ppa, u32, u16) {
+        // The mark is for one page.
+        let count = if self.mark == 0 { most.min(self.left()) } else { 1 };
+        let (page, aux) = self.take();
+        self.next += count - 1;
+        (page, count, aux)
+    }
+
+    /// Returns the pages from `page` on, which were taken last and not programmed.
+    pub fn give_back_from(&mut self, page: Ppa, first: bool, aux: u16) {
+        self.next = page.0;
+        if first {
+            self.mark = aux & RESUMED;
+        }
     }
 
     /// Returns the page taken last, which was not programmed, with its `aux`.

@@ -1,7 +1,7 @@
 //! What the areas of a device share: its free blocks, the order of programs, and erases with what they wait for.
 //!
-//! An FTL that keeps several kinds of pages in blocks apart has an [`Area`](super::area::Area) for each. Every block is in
-//! one area, in the pool, or bad.
+//! An FTL that keeps several kinds of pages in blocks apart has an [`Area`](super::area::Area) for each. Every block is
+//! in one area, in the pool, or bad.
 
 use super::store::free_blocks::{FreeBlock, FreeBlocks};
 use crate::FtlError;
@@ -47,6 +47,26 @@ impl Pool {
         let seq = self.seq;
         self.seq += 1;
         Seq(seq)
+    }
+
+    /// A sequence number that leaves [`Self::AHEAD`] lower ones to be given out before [`Self::pass`] goes on behind
+    /// it: for a page that is programmed before the map pages are written that do not know of it yet.
+    #[inline]
+    pub(crate) fn seq_ahead(&self) -> Seq {
+        Seq(self.seq + Self::AHEAD)
+    }
+
+    /// Map pages that may be written until the entries of one page of data are changed.
+    const AHEAD: u64 = 1 << 16;
+
+    /// Sequence numbers go on behind `seq`.
+    ///
+    /// # Panics
+    /// Where they are there already.
+    #[inline]
+    pub(crate) fn pass(&mut self, seq: Seq) {
+        assert!(self.seq <= seq.0, "sequence number {} is given out twice", seq.0);
+        self.seq = seq.0 + 1;
     }
 
     /// Blocks that are free.
@@ -121,8 +141,8 @@ impl Pool {
         Ok(None)
     }
 
-    /// Erases a block without valid pages, behind what took the place of its pages; false where the erase failed and the
-    /// block was retired.
+    /// Erases a block without valid pages, behind what took the place of its pages; false where the erase failed and
+    /// the block was retired.
     pub(crate) fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
         let before = nand.ctx().fence_at(self.superseded[block.index()].max(self.noted));
         let erased = nand.erase(block);

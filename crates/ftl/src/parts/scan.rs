@@ -6,9 +6,23 @@
 /// Words of which the minimum is taken at once; the first of equals is then found inside one group.
 const GROUP: usize = 128;
 
+/// A word to compare: its width decides how many are compared at once.
+pub trait Word: Ord + Copy {
+    /// The largest.
+    const MAX: Self;
+}
+
+impl Word for i16 {
+    const MAX: Self = i16::MAX;
+}
+
+impl Word for i32 {
+    const MAX: Self = i32::MAX;
+}
+
 /// Index of the first smallest word.
 #[inline]
-pub fn first_minimum(words: &[i16]) -> Option<usize> {
+pub fn first_minimum<W: Word>(words: &[W]) -> Option<usize> {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         #[allow(unsafe_code)]
@@ -20,16 +34,16 @@ pub fn first_minimum(words: &[i16]) -> Option<usize> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn first_minimum_avx2(words: &[i16]) -> Option<usize> {
+fn first_minimum_avx2<W: Word>(words: &[W]) -> Option<usize> {
     scan(words)
 }
 
 #[inline(always)]
-fn scan(words: &[i16]) -> Option<usize> {
-    let mut least = i16::MAX;
+fn scan<W: Word>(words: &[W]) -> Option<usize> {
+    let mut least = W::MAX;
     let mut group = 0;
     for (at, words) in words.chunks(GROUP).enumerate() {
-        let here = words.iter().fold(i16::MAX, |least, &word| least.min(word));
+        let here = words.iter().fold(W::MAX, |least, &word| least.min(word));
         if here < least {
             least = here;
             group = at;
@@ -52,6 +66,8 @@ mod tests {
             let expected = words.iter().position(|word| Some(word) == least);
             assert_eq!(first_minimum(&words), expected);
             assert_eq!(scan(&words), expected);
+            let wide: Vec<i32> = words.iter().map(|&word| i32::from(word) << 16).collect();
+            assert_eq!(first_minimum(&wide), expected);
         }
     }
 }

@@ -1,8 +1,10 @@
-//! Write amplification of the page map against closed forms that nobody here found.
+//! Write amplification of the maps of pages against closed forms that nobody here found.
 
 mod dftl;
 mod forms;
 mod policies;
+mod sectors;
+mod superpage;
 
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
 use nandlab_ftl::page::{Config, PageMap, ValidPages};
@@ -60,12 +62,12 @@ fn closed_form_ends_in_that_of_large_blocks() {
     }
 }
 
-fn totals(lab: &mut Lab) -> Cell {
+fn totals<F: Ftl>(lab: &mut Disk<F, Counting<Lean>>) -> Cell {
     lab.nand_mut().ctx().matrix().total()
 }
 
 /// Writes `count` single pages at the addresses that `next` gives; returns programs per page written.
-fn waf_of(lab: &mut Lab, count: u64, mut next: impl FnMut() -> u64) -> f64 {
+fn waf_of<F: Ftl>(lab: &mut Disk<F, Counting<Lean>>, count: u64, mut next: impl FnMut() -> u64) -> f64 {
     let per_page = lab.sectors() / u64::from(lab.ftl().logical_pages());
     let before = totals(lab).programs();
     let mut clock = HostClock::closed_loop(1);

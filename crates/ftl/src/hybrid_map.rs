@@ -1,0 +1,142 @@
+//! Hybrid map: a map entry for every page, and for every sector of those pages that are written small.
+//!
+//! ## Idea
+//! What the authors of the sector map wanted to do next: one map that is of pages and of sectors at once. A sector map
+//! is 64 times as large as one of super-pages, and most of its entries say that a sector lies behind the one before it.
+//! Here every logical page has an entry. It is the page of flash where all of it lies, or it says that the page is
+//! split, and then its sectors have entries of their own. A page splits when part of it is written, and folds back when
+//! it is whole again.
+//!
+//! ## Write path
+//! A page that the host writes as a whole is programmed as it is, and its entry is changed: that folds a split page at
+//! once. Sectors of other writes gather in a merge buffer as in the sector map, whose pages end in their list. When
+//! such a page is programmed each of its sectors gets its entry; where its page was not split, all sectors of the page
+//! get one, which point into the page where they were. Garbage collection copies whole pages as they are, and gathers
+//! the sectors of split ones: of a page of which all sectors are in the victim, or `gather_from` of them, the rest is
+//! fetched from where it lies and the page is programmed whole.
+//!
+//! The map on flash is that of the sector map behind one of the pages, in the same map pages and cached in the same
+//! way: entries of sectors have their fixed place, and the units of them that nobody asks for, because nothing is split
+//! there, are never read or written. So what memory the map needs is 4 bytes a page and the units in which pages are
+//! split, at most the sector map's and one part in 64 more.
+//!
+//! ## Recovery
+//! As the sector map. The newest copies of the sectors of a page say whether it is split: it is not if all lie in one
+//! page of flash that holds no other. An entry that says "nothing" hides what is older. Those of sectors say so only
+//! where the page was unmapped when it was split, and they are on flash before the entry of the page says "split"
+//! there.
+//!
+//! ## Invariants
+//! Those of the sector map; and an entry of a sector of a page that is not split never says "nothing".
+//!
+//! ## Choices
+//! Entries of sectors at fixed places cost address space, not memory or flash; lists of split pages by their length
+//! would save map pages that are split here and there, at the price of a second kind of garbage on flash. Folding only
+//! what is in a victim (`gather_from = 0`) reads nothing but folds hardly anything where small writes are scattered;
+//! half a page is the default, from where copying the other half costs less than the entries and lists that it saves.
+//!
+//! ## References
+//! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean; section 5.
+
+use crate::parts::sectored::{self, Hybrid, Options, SectorMapped};
+pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
+use crate::Variant;
+#[cfg(test)]
+mod tests;
+
+/// The hybrid map.
+pub type HybridMap = SectorMapped<Scheme>;
+
+/// What makes the hybrid map of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme;
+
+/// Options of the hybrid map.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Sectors of a split page in a victim from which on garbage collection fetches the others and makes the page
+    /// whole; 0: only where all of them are in the victim. Default 32, half of a super-page.
+    pub gather_from: u32,
+    /// Pages in memory that gather small writes, at least 1: while one is filled, the others are being written. Default
+    /// 32.
+    pub merge_buffers: u32,
+    /// Units of the map in memory; 0 for all of them. Default 32.
+    pub cmt_units: u32,
+    /// Bytes of a unit of the map, 4 for each page or sector: a power of two, from 8. One that is smaller than a page
+    /// is read with its page, and written with it. Default 1 MiB.
+    pub cmt_unit_bytes: u32,
+    /// Which unit leaves memory.
+    pub replacement: Replacement,
+    /// What of a changed unit is written when it leaves memory.
+    pub write_back: WriteBack,
+    /// What becomes of a sector that is written again while it waits in the merge buffer.
+    pub rewrite: Rewrite,
+    /// Whether sectors of split pages that lie one behind the other are read at once.
+    pub coalesce: bool,
+    /// Blocks that stay free for garbage collection; at least 1. With 1 a program failure or a torn page may leave no
+    /// room. Default 2.
+    pub reserve_blocks: u32,
+    /// Blocks for the map beside those that hold it once, as a share of these in percent; one at least, 1000 percent at
+    /// most. Default 100.
+    pub map_spare_percent: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            gather_from: 32,
+            merge_buffers: 32,
+            cmt_units: 32,
+            cmt_unit_bytes: 1 << 20,
+            replacement: Replacement::Clock,
+            write_back: WriteBack::Unit,
+            rewrite: Rewrite::Overwrite,
+            coalesce: true,
+            reserve_blocks: 2,
+            map_spare_percent: 100,
+        }
+    }
+}
+
+/// Tells its map from that of another FTL.
+const FORM: u16 = 4;
+
+impl sectored::Scheme for Scheme {
+    type Config = Config;
+    const NAME: &'static str = "hybrid_map";
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        let paged = |cmt_units, cmt_unit_bytes| Config { cmt_units, cmt_unit_bytes, map_spare_percent: 1, ..usual() };
+        vec![
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("paged", Config { gather_from: 0, ..paged(1, 8) }),
+            Variant::safe("paged_fifo", Config { replacement: Replacement::Fifo, gather_from: 1, ..paged(2, 8) }),
+            Variant::safe(
+                "paged_lru",
+                Config { replacement: Replacement::Lru, coalesce: false, gather_from: 2, ..paged(3, 64) },
+            ),
+            Variant::safe(
+                "map_pages",
+                Config { write_back: WriteBack::Pages, rewrite: Rewrite::Append, gather_from: 1, ..paged(1, 1024) },
+            ),
+        ]
+    }
+
+    fn options(config: &Config) -> Options {
+        Options {
+            form: FORM,
+            merge_buffers: config.merge_buffers,
+            cmt_units: config.cmt_units,
+            unit_bytes: config.cmt_unit_bytes,
+            replacement: config.replacement,
+            rewrite: config.rewrite,
+            write_back: config.write_back,
+            coalesce: config.coalesce,
+            reserve_blocks: config.reserve_blocks,
+            map_spare_percent: config.map_spare_percent,
+            hybrid: Some(Hybrid { gather_from: config.gather_from }),
+        }
+    }
+}

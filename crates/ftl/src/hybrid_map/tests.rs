@@ -1,0 +1,75 @@
+//! What the hybrid map does, on examples worked by hand.
+
+use super::{Config, HybridMap};
+use crate::tests::submit;
+use crate::{Disk, Ftl};
+use nandlab_block::Op;
+use nandlab_nand::random::Random;
+use nandlab_nand::{Cause, Counting, Geometry, Nand, Rules};
+
+/// Blocks of 8 pages of 8 sectors.
+fn disk(pages: u32, config: &Config) -> Disk<HybridMap, Counting> {
+    let geometry = Geometry::single_die(60, 8, 4096).unwrap();
+    Disk::mount(Counting::new(geometry, Rules::default()), pages, config).unwrap()
+}
+
+/// What `work` costs, without the mounts.
+fn spent(
+    disk: &mut Disk<HybridMap, Counting>,
+    work: impl FnOnce(&mut Disk<HybridMap, Counting>),
+) -> nandlab_nand::Cell {
+    let before = disk.nand_mut().ctx().matrix().clone();
+    work(disk);
+    let spent = disk.nand_mut().ctx().matrix().since(&before);
+    disk.check();
+    spent.sum(|_, cause| cause != Cause::Mount)
+}
+
+#[test]
+fn a_page_splits_when_written_small_and_folds_when_written_whole() {
+    let mut disk = disk(200, &Config::default());
+    let read =
+        |disk: &mut _| spent(disk, |disk: &mut Disk<HybridMap, Counting>| submit(disk, Op::Read, 8, 8)).page_reads;
+    let whole = spent(&mut disk, |disk| submit(disk, Op::Write, 8, 8));
+    assert_eq!((whole.page_programs, whole.meta_programs, read(&mut disk)), (1, 0, 1));
+    submit(&mut disk, Op::Write, 10, 1);
+    let flushed = spent(&mut disk, |disk| submit(disk, Op::Flush, 0, 0));
+    assert_eq!(
+        (flushed.page_programs, flushed.meta_programs, flushed.page_reads),
+        (1, 1, 0),
+        "nothing is read to be modified"
+    );
+    assert_eq!(read(&mut disk), 3, "before the sector, the sector, behind it");
+    submit(&mut disk, Op::Write, 8, 8);
+    assert_eq!(read(&mut disk), 1);
+    disk.remount(&Config::default()).unwrap();
+    disk.check();
+    assert_eq!(read(&mut disk), 1);
+}
+
+#[test]
+fn collection_puts_split_pages_together() {
+    let folded = |gather_from| {
+        let mut disk = disk(200, &Config { gather_from, ..Config::default() });
+        let mut random = Random::new(5);
+        (0..200).for_each(|page| submit(&mut disk, Op::Write, 8 * page, 8));
+        (0..6_000).for_each(|_| submit(&mut disk, Op::Write, random.below(1600), 1));
+        disk.check();
+        disk.ftl().events().folded_pages
+    };
+    let (never, seldom, often) = (folded(0), folded(4), folded(1));
+    assert!(never < seldom && seldom < often && often > 500, "{never}, {seldom}, {often}");
+}
+
+#[test]
+fn what_is_never_split_has_no_map_of_sectors() {
+    // 4 units of 64 entries are the map of pages; that of the sectors is eight times as large.
+    let config = Config { cmt_units: 4, cmt_unit_bytes: 256, ..Config::default() };
+    let mut disk = disk(200, &config);
+    let mut random = Random::new(5);
+    (0..3_000).for_each(|_| submit(&mut disk, Op::Write, 8 * random.below(200), 8));
+    assert_eq!((disk.ftl().events().map_misses, disk.ftl().events().map_dirty_evictions), (4, 0));
+    submit(&mut disk, Op::Write, 3, 1);
+    submit(&mut disk, Op::Flush, 0, 0);
+    assert_eq!(disk.ftl().events().map_misses, 6, "the unit of the sectors, for which that of the page left");
+}

@@ -1,0 +1,473 @@
+//! A map of sectors, cached and on flash, over pages that gather sectors of many logical pages: what the sector map and
+//! the hybrid map share. Each of them is a [`Scheme`], which says how.
+//!
+//! ## Pages
+//! A page of `S` sectors that gathers has `S - 1` of them, whoever's they are, and in its last sector the list of them
+//! ([`nandlab_nand::Kind::Sectors`]). A whole page has all sectors of one logical page and no list
+//! ([`nandlab_nand::Kind::Data`]): with one sector a page there are no others, and in the hybrid map they are what is
+//! written whole.
+//!
+//! ## Entries
+//! An entry has four bytes, the address of a sector, `page x S + place`. In the hybrid map, entries of logical pages
+//! come first, each a page, [`SPLIT`], or none; those of the sectors of split pages lie behind them. An entry changes
+//! when the page is on flash, not before: what is in the merge buffer is found by its list, so that flash, the counts
+//! of valid sectors and the map always speak of the same copies, and a cut that takes the buffer leaves what was there
+//! before.
+//!
+//! ## Recovery
+//! The rules are those of [`super::paged_map`]: of two copies the one with the higher sequence number counts, and a map
+//! page that says that nothing is there counts against copies that are older than itself. In the hybrid map the entries
+//! of sectors of a page that is not split are no statements; they are [`UNSET`] or stale copies, never "nothing". So
+//! where an unmapped page is split, its sector entries must be on flash before the entry of the page hides the older
+//! copies no more.
+
+mod buffer;
+mod check;
+mod cmt;
+mod collect;
+mod mount;
+mod paging;
+mod transfer;
+
+use super::frontier::Frontier;
+use super::paged_map::{PagedMap, Shape};
+use super::pool::Pool;
+use super::valid_counts::ValidCounts;
+use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
+use buffer::{Gathered, Written};
+use cmt::Cmt;
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
+use std::collections::{BTreeSet, VecDeque};
+use std::marker::PhantomData;
+
+/// Nothing is there.
+pub(crate) const NOTHING: u32 = u32::MAX;
+/// The entry of a sector whose page was never split: says nothing.
+const UNSET: u32 = u32::MAX - 1;
+/// The entry of a page whose sectors have entries of their own.
+const SPLIT: u32 = u32::MAX - 2;
+/// Sectors of the largest device: addresses stay below, so that a bit is free to tell a buffer from flash, as in
+/// firmware.
+const MOST_SECTORS: u64 = 1 << 31;
+/// In `aux` of a page that gathers: its sectors were lost to bit errors.
+const LOST: u16 = 2;
+
+/// Which unit of the map leaves memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Replacement {
+    /// The next in turn that was not asked for since its last turn.
+    #[default]
+    Clock,
+    /// The one that has been there longest.
+    Fifo,
+    /// The one that was not asked for the longest.
+    Lru,
+}
+
+/// What becomes of a sector that is written again while it waits in the merge buffer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rewrite {
+    /// It takes its place.
+    #[default]
+    Overwrite,
+    /// It is added, and the place before holds nothing.
+    Append,
+}
+
+/// What of a unit of the map that has changed is written when it leaves memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteBack {
+    /// All its map pages.
+    #[default]
+    Unit,
+    /// The map pages that have changed.
+    Pages,
+}
+
+/// How pages and sectors are mapped together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hybrid {
+    /// Sectors of a split page in a victim for which the others are fetched, so that it is whole again; 0: never.
+    pub gather_from: u32,
+}
+
+/// What a scheme asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whose map it is; see `paged_map::Shape`.
+    pub(crate) form: u16,
+    pub(crate) merge_buffers: u32,
+    /// Units of the map in memory; 0: all.
+    pub(crate) cmt_units: u32,
+    pub(crate) unit_bytes: u32,
+    pub(crate) replacement: Replacement,
+    pub(crate) rewrite: Rewrite,
+    pub(crate) write_back: WriteBack,
+    pub(crate) coalesce: bool,
+    pub(crate) reserve_blocks: u32,
+    pub(crate) map_spare_percent: u32,
+    pub(crate) hybrid: Option<Hybrid>,
+}
+
+impl Options {
+    /// Sectors of a page that gathers.
+    fn gathered(&self, geometry: &Geometry) -> u32 {
+        (geometry.sectors_per_page() - 1).max(1)
+    }
+
+    /// Entries before those of sectors.
+    fn first_sector_entry(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
+        match self.hybrid {
+            Some(_) => logical_pages.next_multiple_of(entries_per_map_page(geometry)),
+            None => 0,
+        }
+    }
+
+    fn entries(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
+        self.first_sector_entry(geometry, logical_pages) + logical_pages * geometry.sectors_per_page()
+    }
+
+    pub(crate) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
+        let pages = self.entries(geometry, logical_pages).div_ceil(entries_per_map_page(geometry));
+        Shape { form: self.form, pages, spare_percent: self.map_spare_percent }
+    }
+
+    /// Sectors that may be valid on so many good blocks while a block can still be gained, with a map of that shape.
+    fn usable_sectors(&self, geometry: &Geometry, good: u32, shape: Shape) -> u32 {
+        let kept = shape.quota(geometry).saturating_add(self.reserve_blocks).saturating_add(geometry.dies());
+        good.saturating_sub(kept) * self.most_gained(geometry)
+    }
+
+    /// Most valid sectors of a block that is emptied with a gain: gathered anew they leave a page.
+    fn most_gained(&self, geometry: &Geometry) -> u32 {
+        (geometry.pages_per_block() - 1) * self.gathered(geometry)
+    }
+
+    fn check(&self, geometry: &Geometry, name: &str) -> Result<(), FtlError> {
+        let refuse = |why: String| Err(FtlError::Config(format!("ftl.{name}.{why}")));
+        if self.merge_buffers == 0 {
+            return refuse("merge_buffers = 0: it is at least 1".into());
+        }
+        if !self.unit_bytes.is_power_of_two() || !(8..=1 << 30).contains(&self.unit_bytes) {
+            return refuse(format!("cmt_unit_bytes = {}: it is a power of two from 8 B to 1 GiB", self.unit_bytes));
+        }
+        if self.reserve_blocks == 0 {
+            return refuse("reserve_blocks = 0 would deadlock: garbage collection needs at least 1 free block".into());
+        }
+        if !(1..=1000).contains(&self.map_spare_percent) {
+            let percent = self.map_spare_percent;
+            return refuse(format!("map_spare_percent = {percent}: it is at least 1 and at most 1000"));
+        }
+        let sectors = u64::from(geometry.pages()) * u64::from(geometry.sectors_per_page());
+        if sectors >= MOST_SECTORS {
+            return Err(FtlError::Config(format!(
+                "{name} maps sectors with 31 bits, and this device has {sectors}: it may have {} at most",
+                MOST_SECTORS - 1
+            )));
+        }
+        Ok(())
+    }
+
+    fn max_logical_pages(&self, geometry: &Geometry, name: &str) -> Result<u32, FtlError> {
+        self.check(geometry, name)?;
+        let fits = |pages: u32| {
+            let sectors = u64::from(pages) * u64::from(geometry.sectors_per_page());
+            sectors <= self.usable_sectors(geometry, geometry.blocks(), self.shape(geometry, pages)).into()
+        };
+        // More pages need more of the map, so what fits is all up to some number.
+        let (mut most, mut too_many) = (0, geometry.pages() + 1);
+        while too_many - most > 1 {
+            let middle = most + (too_many - most) / 2;
+            *(if fits(middle) { &mut most } else { &mut too_many }) = middle;
+        }
+        if most == 0 {
+            let reserve = self.reserve_blocks;
+            let needed = self.shape(geometry, 1).quota(geometry) + geometry.dies() + reserve + 1;
+            return Err(FtlError::Config(format!(
+                "ftl.{name}.reserve_blocks = {reserve} would deadlock: this device has {}, and the reserve, the map, one that is \
+                 being filled on each die and one of data need {needed}{}",
+                error::blocks(geometry.blocks()),
+                error::at_most(
+                    &format!("ftl.{name}.reserve_blocks"),
+                    (reserve + geometry.blocks()).saturating_sub(needed)
+                ),
+            )));
+        }
+        Ok(most)
+    }
+}
+
+/// Entries of a map page.
+fn entries_per_map_page(geometry: &Geometry) -> u32 {
+    geometry.page_bytes() / 4
+}
+
+/// What one FTL over a cached map of sectors does otherwise than another.
+pub trait Scheme: Sized + std::fmt::Debug {
+    /// The options of the `[ftl.<name>]` table.
+    type Config: Clone + std::fmt::Debug;
+    /// The name of the table.
+    const NAME: &'static str;
+
+    /// As [`Ftl::variants`].
+    fn variants() -> Vec<Variant<Self::Config>>;
+
+    /// What it asks for.
+    fn options(config: &Self::Config) -> Options;
+}
+
+/// What a page of the device holds, as far as collection must know before it reads it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holds {
+    /// Nothing that counts, or a page of the map.
+    Nothing,
+    /// A logical page.
+    Whole,
+    /// Sectors and their list.
+    Sectors,
+}
+
+/// The RAM state.
+#[derive(Debug)]
+pub struct SectorMapped<S> {
+    options: Options,
+    geometry: Geometry,
+    full: SectorMask,
+    logical_pages: u32,
+    /// Sectors of a page, and of one that gathers.
+    per_page: u32,
+    gathered: u32,
+    first_sector_entry: u32,
+    pool: Pool,
+    /// Valid sectors of each block of data; blocks of the map and of the pool are free in it.
+    counts: ValidCounts,
+    holds: Vec<Holds>,
+    /// By die: the block that is being filled.
+    active: Vec<Frontier>,
+    failing: VecDeque<BlockId>,
+    /// The die of the next page of the host.
+    turn: usize,
+    map: PagedMap,
+    cmt: Cmt,
+    /// Map pages with entries of what was trimmed that flash does not have yet.
+    trimmed: BTreeSet<u32>,
+    /// Map pages with entries of sectors of pages that were split while they were unmapped; see above.
+    statements: BTreeSet<u32>,
+    /// When the last write of what was not mapped ends: a map page that has it must not be on flash before.
+    mapped: Time,
+    buffer: Gathered,
+    written: Written,
+    /// A map page that is read or written.
+    page: Vec<u8>,
+    list: Vec<u8>,
+    events: Events,
+    scheme: PhantomData<S>,
+}
+
+impl<S: Scheme> SectorMapped<S> {
+    /// The logical sector at `place` of a logical page.
+    #[inline]
+    fn sector(&self, at: Lpn, place: u32) -> u32 {
+        at.0 * self.per_page + place
+    }
+
+    /// The page of flash that a sector lies in.
+    #[inline]
+    fn page_of(&self, address: u32) -> Ppa {
+        Ppa(address / self.per_page)
+    }
+
+    /// Fails where bad blocks leave too little for what is exported.
+    fn refuse_worn_out(&self) -> Result<(), FtlError> {
+        let shape = self.options.shape(&self.geometry, self.logical_pages);
+        let room = self.options.usable_sectors(&self.geometry, self.pool.good(), shape);
+        let sectors = self.logical_pages * self.per_page;
+        if room < sectors {
+            return Err(self.pool.worn_out((sectors - room).div_ceil(self.options.most_gained(&self.geometry))));
+        }
+        Ok(())
+    }
+
+    /// Adds a sector of the host to the merge buffer, which is written when it is full.
+    #[inline]
+    fn add<N: Nand>(&mut self, nand: &mut N, sector: u32, page: &N::Buf, place: u32) -> Result<(), FtlError> {
+        if self.buffer.len() == self.gathered as usize {
+            self.write_buffer(nand)?;
+        }
+        let origin = nand.ctx().origin();
+        if let Some(at) = self.buffer.find(sector) {
+            if self.options.rewrite == Rewrite::Overwrite {
+                self.buffer.overwrite(at, origin, page, place);
+                return Ok(());
+            }
+            self.buffer.sectors[at] = buffer::DEAD;
+        }
+        self.buffer.push(sector, origin, page, place);
+        if self.buffer.len() == self.gathered as usize {
+            self.write_buffer(nand)?;
+        }
+        Ok(())
+    }
+
+    /// Programs what the merge buffer has, and maps it. The host does not wait for the page, only for the next buffer.
+    fn write_buffer<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        if !self.buffer.is_needed() {
+            self.buffer.clear();
+            return Ok(());
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let die = self.next_die();
+        let is_buffered = nand.ctx().set_buffered(true);
+        let done = self.program_sectors(nand, die, true, &buffer, 0, 0);
+        nand.ctx().set_buffered(is_buffered);
+        if done.is_ok() {
+            buffer.clear();
+        }
+        // A worn-out device keeps what it has acknowledged as long as it has power.
+        self.buffer = buffer;
+        let end = done?;
+        let free = self.written.pass(end);
+        nand.ctx().wait_until(free);
+        self.after_write(nand)
+    }
+
+    fn after_write<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        if self.failing.is_empty() {
+            return Ok(());
+        }
+        self.retire_failing(nand)
+    }
+
+    fn next_die(&mut self) -> usize {
+        self.turn = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
+        self.turn
+    }
+}
+
+impl<S: Scheme> Ftl for SectorMapped<S> {
+    type Config = S::Config;
+    const PAGES_MAP: bool = true;
+
+    fn variants() -> Vec<Variant<S::Config>> {
+        S::variants()
+    }
+
+    fn notices(config: &S::Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        let options = S::options(config);
+        let mut notices = Vec::new();
+        let map = 4 * u64::from(options.entries(geometry, logical_pages));
+        if u64::from(options.cmt_units) * u64::from(options.unit_bytes) >= map {
+            notices.push(format!(
+                "ftl.{}.cmt_units = {} of {} bytes hold the whole map of {map} bytes: none ever leaves memory",
+                S::NAME,
+                options.cmt_units,
+                options.unit_bytes
+            ));
+        }
+        Ok(notices)
+    }
+
+    fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &S::Config) -> Result<u32, FtlError> {
+        S::options(config).max_logical_pages(geometry, S::NAME)
+    }
+
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &S::Config) -> Result<Self, FtlError> {
+        mount::mount(nand, logical_pages, S::options(config))
+    }
+
+    #[inline]
+    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        let before = nand.ctx().ready();
+        let written = if sectors == self.full && (self.options.hybrid.is_some() || self.per_page == 1) {
+            self.write_whole(nand, at, page)
+        } else {
+            let mut left = sectors.0;
+            let mut done = Ok(());
+            while left != 0 && done.is_ok() {
+                let place = left.trailing_zeros();
+                left &= left - 1;
+                done = self.add(nand, self.sector(at, place), page, place);
+            }
+            done
+        };
+        nand.ctx().set_ready(before);
+        written
+    }
+
+    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+        let before = nand.ctx().ready();
+        let read = self.read_sectors(nand, at, sectors, page);
+        nand.ctx().set_ready(before);
+        read
+    }
+
+    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        let before = nand.ctx().ready();
+        let trimmed = self.trim_sectors(nand, at, sectors);
+        nand.ctx().set_ready(before);
+        trimmed
+    }
+
+    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        let before = nand.ctx().ready();
+        self.write_buffer(nand)?;
+        self.write_trims(nand)?;
+        self.retire_failing(nand)?;
+        nand.ctx().set_ready(before);
+        let end = nand.ctx().acknowledged().max(self.pool.noted_by());
+        nand.ctx().fence_at(end);
+        nand.ctx().wait_until(end);
+        Ok(())
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.logical_pages
+    }
+
+    fn ram(&self) -> RamUse {
+        let mut ram = RamUse::default();
+        let units = self.cmt.most().min(self.cmt.units()) as u64;
+        let page = u64::from(self.geometry.page_bytes());
+        ram.dram.insert("cmt", units * u64::from(self.options.unit_bytes));
+        ram.dram.insert("merge_buffers", u64::from(self.options.merge_buffers) * page);
+        let victim = if self.options.hybrid.is_some() { u64::from(self.geometry.pages_per_block()) } else { 1 };
+        ram.dram.insert("gc_buffer", victim * page);
+        ram.dram.insert("valid_counts", 2 * u64::from(self.geometry.blocks()));
+        if self.options.hybrid.is_some() {
+            ram.dram.insert("page_kinds", u64::from(self.geometry.pages()).div_ceil(8));
+        }
+        ram.sram.insert("lists", u64::from(self.options.merge_buffers) * 4 * u64::from(self.gathered));
+        ram.sram.insert("cmt_directory", 4 * self.cmt.units() as u64);
+        ram.sram.insert("map_directory", self.map.directory_bytes());
+        ram.sram.insert("trim_marks", u64::from(self.map.pages()).div_ceil(8));
+        ram
+    }
+
+    fn events(&self) -> Events {
+        let map = self.map.counts();
+        Events {
+            gc_runs: self.events.gc_runs + map.gc_runs,
+            empty_gc_runs: self.events.empty_gc_runs + map.empty_gc_runs,
+            map_gc_runs: map.gc_runs,
+            map_gc_copies: map.moved,
+            retired_blocks: self.pool.retired(),
+            ..self.events
+        }
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        let free: BTreeSet<BlockId> = self.pool.blocks().collect();
+        let state = |block| BlockState {
+            valid: self.counts.valid(block).div_ceil(self.per_page) + self.map.area().valid_pages(block),
+            is_free: free.contains(&block),
+        };
+        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+    }
+
+    fn check<N: Nand>(&self, nand: &mut N) {
+        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    }
+}

@@ -1,0 +1,170 @@
+//! The part of the map that is in memory: slots for units of consecutive entries.
+
+use super::Replacement;
+
+const NONE: u32 = u32::MAX;
+
+/// A slot.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) unit: u32,
+    pub(super) entries: Vec<u32>,
+    /// By map page of the unit, or for the unit where it is part of one: whether flash has other entries.
+    pub(super) dirty: Vec<bool>,
+    /// Asked for since the hand passed it.
+    referenced: bool,
+    /// When it was asked for last, in look-ups.
+    asked: u64,
+}
+
+/// The cached mapping table.
+#[derive(Debug)]
+pub(super) struct Cmt {
+    /// log2 of the entries of a unit.
+    shift: u32,
+    /// log2 of the entries for which there is one mark.
+    mark_shift: u32,
+    /// By unit: its slot.
+    places: Vec<u32>,
+    pub(super) slots: Vec<Slot>,
+    most: usize,
+    hand: usize,
+    now: u64,
+    replacement: Replacement,
+}
+
+impl Cmt {
+    /// An empty table for `entries` entries of which `per_page` are a map page; units are of 2^shift.
+    pub(super) fn new(entries: u32, shift: u32, per_page: u32, most: u32, replacement: Replacement) -> Self {
+        Self {
+            shift,
+            mark_shift: shift.min(per_page.trailing_zeros()),
+            places: vec![NONE; entries.div_ceil(1 << shift) as usize],
+            slots: Vec::new(),
+            most: most as usize,
+            hand: 0,
+            now: 0,
+            replacement,
+        }
+    }
+
+    /// The slot that has an entry.
+    #[inline]
+    pub(super) fn find(&self, entry: u32) -> Option<usize> {
+        let place = self.places[(entry >> self.shift) as usize];
+        (place != NONE).then_some(place as usize)
+    }
+
+    /// The slot that has the first entry of a map page, or any of it.
+    pub(super) fn slots_of(&self, entries: std::ops::Range<u32>) -> impl Iterator<Item = usize> + '_ {
+        let units = entries.start >> self.shift..((entries.end - 1) >> self.shift) + 1;
+        units.filter_map(|unit| self.places.get(unit as usize).filter(|&&place| place != NONE).map(|&at| at as usize))
+    }
+
+    /// An entry was asked for.
+    #[inline]
+    pub(super) fn touch(&mut self, slot: usize) {
+        match self.replacement {
+            Replacement::Clock => self.slots[slot].referenced = true,
+            Replacement::Lru => {
+                self.now += 1;
+                self.slots[slot].asked = self.now;
+            }
+            Replacement::Fifo => {}
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: usize, entry: u32) -> u32 {
+        self.slots[slot].entries[(entry & ((1 << self.shift) - 1)) as usize]
+    }
+
+    #[inline]
+    pub(super) fn set(&mut self, slot: usize, entry: u32, value: u32) {
+        let place = entry & ((1 << self.shift) - 1);
+        let slot = &mut self.slots[slot];
+        slot.entries[place as usize] = value;
+        slot.dirty[(place >> self.mark_shift) as usize] = true;
+    }
+
+    /// Whether a slot is empty.
+    pub(super) fn has_room(&self) -> bool {
+        self.slots.len() < self.most
+    }
+
+    /// Slots that are empty.
+    pub(super) fn room(&self) -> usize {
+        self.most - self.slots.len()
+    }
+
+    /// The first entry of a slot.
+    pub(super) fn first_of(&self, slot: usize) -> u32 {
+        self.slots[slot].unit << self.shift
+    }
+
+    pub(super) fn unit_of(&self, entry: u32) -> u32 {
+        entry >> self.shift
+    }
+
+    /// Entries of a unit.
+    pub(super) fn unit_entries(&self) -> u32 {
+        1 << self.shift
+    }
+
+    pub(super) fn most(&self) -> usize {
+        self.most
+    }
+
+    pub(super) fn units(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The slot that is given up next.
+    pub(super) fn victim(&mut self) -> usize {
+        match self.replacement {
+            Replacement::Lru => {
+                let oldest = (0..self.slots.len()).min_by_key(|&at| self.slots[at].asked);
+                oldest.expect("a full table has a slot")
+            }
+            Replacement::Fifo => self.hand,
+            Replacement::Clock => {
+                while std::mem::take(&mut self.slots[self.hand].referenced) {
+                    self.hand = (self.hand + 1) % self.slots.len();
+                }
+                self.hand
+            }
+        }
+    }
+
+    /// Takes a unit into an empty slot, or that of a victim, whose changes are on flash.
+    pub(super) fn insert(&mut self, unit: u32, victim: Option<usize>, entries: Vec<u32>) -> usize {
+        self.now += 1;
+        let marks = (1 << (self.shift - self.mark_shift)) as usize;
+        let slot = Slot { unit, entries, dirty: vec![false; marks], referenced: true, asked: self.now };
+        let at = match victim {
+            Some(at) => {
+                let old = std::mem::replace(&mut self.slots[at], slot);
+                self.places[old.unit as usize] = NONE;
+                if at == self.hand {
+                    self.hand = (self.hand + 1) % self.slots.len();
+                }
+                at
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        self.places[unit as usize] = at as u32;
+        at
+    }
+
+    /// The entries of a slot to be filled with others: its room is used again.
+    pub(super) fn take_entries(&mut self, slot: usize) -> Vec<u32> {
+        std::mem::take(&mut self.slots[slot].entries)
+    }
+
+    pub(super) fn mark_shift(&self) -> u32 {
+        self.mark_shift
+    }
+}

@@ -1,0 +1,366 @@
+//! Garbage collection: opening blocks, choosing victims, gathering what survives anew.
+
+use super::buffer::{Gathered, DEAD};
+use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT};
+use crate::parts::frontier::Frontier;
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
+
+/// What survives of a victim.
+#[derive(Default)]
+struct Survivors {
+    sectors: Gathered,
+    /// Sectors that are mapped and whose contents are gone.
+    lost: Vec<u32>,
+    /// Pages that were programmed whole, and sectors that are left to be gathered.
+    whole: u32,
+    left: u32,
+}
+
+impl<S: Scheme> SectorMapped<S> {
+    /// Opens a block on a die whose block is full. For the host victims are emptied until the reserve is whole; the
+    /// block with their survivors takes its pages further. What is moved takes a reserved block.
+    #[cold]
+    pub(super) fn open<N: Nand>(&mut self, nand: &mut N, die: usize, is_host: bool) -> Result<(), FtlError> {
+        self.close(die);
+        if !is_host {
+            return self.open_reserved(nand, die);
+        }
+        self.refuse_worn_out()?;
+        let kept = self.options.reserve_blocks;
+        let before = nand.ctx().ready();
+        let buffered = nand.ctx().set_buffered(false);
+        while self.active[die].is_full() || self.pool.count() < kept + self.map.claim() {
+            self.close(die);
+            if self.pool.count() > kept + self.map.claim() {
+                self.open_free(nand, die)?;
+                continue;
+            }
+            if !self.collect(nand, die)? {
+                return Err(self.pool.worn_out(1));
+            }
+        }
+        nand.ctx().set_buffered(buffered);
+        nand.ctx().set_ready(before);
+        Ok(())
+    }
+
+    /// Lets the block of a die that is full be a victim.
+    fn close(&mut self, die: usize) {
+        let frontier = &mut self.active[die];
+        if frontier.is_full() && frontier.block.is_some() {
+            self.counts.close(frontier.block);
+            *frontier = Frontier::none();
+        }
+    }
+
+    /// Opens a free block on a die; false where there is none that can be erased.
+    fn open_free<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+        let block = scoped(nand, Cause::Gc, |nand| self.pool.take(nand, die as u32))?;
+        if let Some(block) = block {
+            self.counts.open(block);
+            self.active[die] = Frontier::at_start(&self.geometry, block);
+        }
+        Ok(block.is_some())
+    }
+
+    fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        // What the map has a claim to stays.
+        if self.pool.count() > self.map.claim() && self.open_free(nand, die)? {
+            return Ok(());
+        }
+        // Failures have used up the reserve; what another die has left is room as well.
+        let roomiest = (0..self.active.len()).max_by_key(|&at| (self.active[at].left(), std::cmp::Reverse(at)));
+        self.active.swap(die, roomiest.expect("a device has a die"));
+        if self.active[die].is_full() {
+            return Err(self.pool.worn_out(1));
+        }
+        Ok(())
+    }
+
+    /// Empties the block of data with the fewest valid sectors, of the die with the fewest free blocks; false where
+    /// nothing would be gained.
+    fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+        let mut dies: Vec<u32> = (0..self.geometry.dies()).collect();
+        if dies.len() > 1 {
+            dies.sort_by_key(|&at| (self.pool.count_in(at), at != die as u32));
+        }
+        let most = self.options.most_gained(&self.geometry);
+        let of_die = |die: u32| self.counts.fewest_valid(self.geometry.blocks_of_die(die));
+        let victim = dies.into_iter().filter_map(of_die).find(|&block| self.counts.valid(block) <= most);
+        let Some(victim) = victim else { return Ok(false) };
+        self.counts.reopen(victim);
+        self.events.gc_runs += 1;
+        self.events.empty_gc_runs += u64::from(self.counts.valid(victim) == 0);
+        scoped(nand, Cause::Gc, |nand| self.empty(nand, die, victim))?;
+        if self.pool.erase(nand, victim)? {
+            self.pool.add(victim, None);
+        }
+        self.counts.set_free(victim);
+        Ok(true)
+    }
+
+    /// Moves what is valid in a block to the block of `die`, and writes what hides older copies of what is not.
+    fn empty<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
+        let mut found = Survivors::default();
+        let first = self.geometry.page(block, 0).0;
+        for page in (first..first + self.geometry.pages_per_block()).map(Ppa) {
+            if self.counts.valid(block) as usize == found.sectors.len() + found.lost.len() {
+                break;
+            }
+            match self.holds[page.index()] {
+                Holds::Nothing => {}
+                Holds::Whole => self.survive_whole(nand, die, page, &mut found)?,
+                Holds::Sectors => self.survive_listed(nand, page, &mut found)?,
+            }
+        }
+        assert_eq!(
+            self.counts.valid(block) as usize,
+            found.sectors.len() + found.lost.len(),
+            "valid sectors of block {block}"
+        );
+        found.left = found.sectors.len() as u32;
+        self.fold(nand, die, &mut found)?;
+        self.sectors_again(nand, die, &found)?;
+        assert_eq!(self.counts.valid(block), 0, "block {block} was emptied");
+        self.holds[first as usize..(first + self.geometry.pages_per_block()) as usize].fill(Holds::Nothing);
+        // What was trimmed may have its newest copy here and older ones elsewhere: flash says that it is trimmed before
+        // the newest goes, or a mount would bring back an older one.
+        self.write_trims(nand)
+    }
+
+    /// Reads the list of a page, and the page where something of it is still needed.
+    fn survive_listed<N: Nand>(&mut self, nand: &mut N, page: Ppa, found: &mut Survivors) -> Result<(), FtlError> {
+        let mut list = std::mem::take(&mut self.list);
+        list.resize(4 * self.gathered as usize, 0);
+        let read = nand.read_tail(page, &mut list);
+        let sectors: Vec<u32> = super::paging::entries_in(&list).collect();
+        self.list = list;
+        let oob = match read {
+            Ok(oob) => oob,
+            Err(NandError::Uncorrectable(_)) => {
+                let lost = self.sectors_in(nand, page)?;
+                found.lost.extend(lost);
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let mut needed = SectorMask(0);
+        for (place, &sector) in (0..).zip(&sectors) {
+            if sector != DEAD && self.look_up(nand, sector)? == page.0 * self.per_page + place {
+                needed.0 |= 1 << place;
+            }
+        }
+        if oob.aux & LOST != 0 {
+            found.lost.extend(needed.iter().map(|place| sectors[place as usize]));
+            return Ok(());
+        }
+        let at = |place: u32| sectors[place as usize];
+        self.take(nand, page, needed, at, found)
+    }
+
+    /// Reads a page of which sectors are needed; `at` says which logical sectors they are.
+    fn take<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        page: Ppa,
+        needed: SectorMask,
+        at: impl Fn(u32) -> u32,
+        found: &mut Survivors,
+    ) -> Result<(), FtlError> {
+        if needed.is_empty() {
+            return Ok(());
+        }
+        let mut contents = N::Buf::zeroed(self.geometry.page_bytes());
+        match nand.read(page, &mut contents) {
+            Ok(oob) => {
+                let end = nand.ctx().last();
+                nand.ctx().after(end);
+                needed.iter().for_each(|place| found.sectors.push(at(place), oob.origin, &contents, place));
+            }
+            Err(NandError::Uncorrectable(_)) => found.lost.extend(needed.iter().map(at)),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Copies a whole page that is still needed as one, or takes what is needed of it.
+    fn survive_whole<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        page: Ppa,
+        found: &mut Survivors,
+    ) -> Result<(), FtlError> {
+        let at = match nand.read_spare(page) {
+            Ok(oob) => oob.expect("a page with data is programmed").lpn,
+            Err(NandError::Uncorrectable(_)) => match self.sectors_in(nand, page)?.first() {
+                Some(sector) => Lpn(sector / self.per_page),
+                None => return Ok(()),
+            },
+            Err(error) => return Err(error.into()),
+        };
+        let first = at.0 * self.per_page;
+        if self.per_page == 1 || self.options.hybrid.is_some() && self.entry(nand, at.0)? != SPLIT {
+            return match self.look_up(nand, first)? == page.0 * self.per_page {
+                true => {
+                    found.whole += 1;
+                    self.copy(nand, die, page, at)
+                }
+                false => Ok(()),
+            };
+        }
+        let mut needed = SectorMask(0);
+        for place in 0..self.per_page {
+            if self.look_up(nand, first + place)? == page.0 * self.per_page + place {
+                needed.0 |= 1 << place;
+            }
+        }
+        self.take(nand, page, needed, |place| first + place, found)
+    }
+
+    /// Copies a whole page.
+    fn copy<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa, at: Lpn) -> Result<(), FtlError> {
+        loop {
+            if self.active[die].is_full() {
+                self.open(nand, die, false)?;
+            }
+            let (to, mark) = self.active[die].take();
+            let seq = self.pool.seq_ahead();
+            match nand.copy(from, to, Oob::renewed(mark, seq)) {
+                Ok(_) => {
+                    self.holds[to.index()] = Holds::Whole;
+                    let end = nand.ctx().last();
+                    return self.map_whole(nand, at, (to, seq), end);
+                }
+                Err(NandError::ProgramFailed(_)) => {
+                    self.pool.pass(seq);
+                    self.abandon(die);
+                }
+                Err(NandError::Uncorrectable(page)) if page == from => {
+                    self.active[die].give_back(mark);
+                    return self.program_lost(nand, die, at);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Makes split pages whole again of which all sectors are among the survivors, once the others were fetched where
+    /// enough of them are.
+    fn fold<N: Nand>(&mut self, nand: &mut N, die: usize, found: &mut Survivors) -> Result<(), FtlError> {
+        let Some(hybrid) = self.options.hybrid else { return Ok(()) };
+        if self.per_page == 1 || found.sectors.len() == 0 {
+            return Ok(());
+        }
+        let mut order: Vec<usize> = (0..found.sectors.len()).collect();
+        order.sort_unstable_by_key(|&place| found.sectors.sectors[place]);
+        let page_of = |sector: u32| sector / self.per_page;
+        let pages: Vec<Vec<usize>> = order
+            .chunk_by(|&a, &b| page_of(found.sectors.sectors[a]) == page_of(found.sectors.sectors[b]))
+            .map(<[usize]>::to_vec)
+            .collect();
+        for places in pages {
+            let enough = match hybrid.gather_from {
+                0 => self.per_page,
+                from => from.min(self.per_page),
+            };
+            if places.len() as u32 >= enough {
+                self.fold_page(nand, die, &places, found)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes one page whole of the survivors at `places`, which are of it; leaves them where it cannot.
+    fn fold_page<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        places: &[usize],
+        found: &mut Survivors,
+    ) -> Result<(), FtlError> {
+        // A page that is mostly fetched takes more room than its survivors: a victim must still leave a page.
+        let others = (found.left - places.len() as u32).div_ceil(self.gathered);
+        if found.whole + 1 + others >= self.geometry.pages_per_block() {
+            return Ok(());
+        }
+        let at = Lpn(found.sectors.sectors[places[0]] / self.per_page);
+        let mut page = N::Buf::zeroed(self.geometry.page_bytes());
+        let mut missing = self.full;
+        for &place in places {
+            let sector = found.sectors.sectors[place] % self.per_page;
+            found.sectors.copy_out(place, 1, &mut page, sector as usize);
+            missing.0 &= !(1 << sector);
+        }
+        for sector in missing.iter() {
+            // A page of which part was never written would take more room whole.
+            if self.look_up(nand, self.sector(at, sector))? == NOTHING {
+                return Ok(());
+            }
+        }
+        match self.fetch_for_fold(nand, at, missing, &mut page) {
+            Ok(()) => {}
+            Err(FtlError::Nand(NandError::Uncorrectable(_))) => return Ok(()),
+            Err(error) => return Err(error),
+        }
+        let oob = Oob::data(at, Seq(0), found.sectors.author(places[0], 1));
+        let programmed = self.program(nand, (die, false), &page, &[], oob)?;
+        let end = nand.ctx().last();
+        self.map_whole(nand, at, programmed, end)?;
+        self.events.folded_pages += 1;
+        found.whole += 1;
+        found.left -= places.len() as u32;
+        places.iter().for_each(|&place| found.sectors.sectors[place] = DEAD);
+        Ok(())
+    }
+
+    /// Programs the survivors in pages of their own kind, and pages that stand for those that were lost.
+    fn sectors_again<N: Nand>(&mut self, nand: &mut N, die: usize, found: &Survivors) -> Result<(), FtlError> {
+        let left = found.sectors.left();
+        for first in (0..left.len()).step_by(self.gathered as usize) {
+            self.program_sectors(nand, die, false, &left, first, 0)?;
+        }
+        if found.lost.is_empty() {
+            return Ok(());
+        }
+        self.events.lost_pages += 1;
+        let mut lost = Gathered::default();
+        let blank = N::Buf::zeroed(self.geometry.page_bytes());
+        found.lost.iter().for_each(|&sector| lost.push(sector, nandlab_nand::Origin::FTL, &blank, 0));
+        for first in (0..lost.len()).step_by(self.gathered as usize) {
+            self.program_sectors(nand, die, false, &lost, first, LOST)?;
+        }
+        Ok(())
+    }
+
+    /// The logical sectors that are mapped to a page of which the list cannot be read: a search of the whole map.
+    #[cold]
+    fn sectors_in<N: Nand>(&mut self, nand: &mut N, page: Ppa) -> Result<Vec<u32>, FtlError> {
+        let addresses = page.0 * self.per_page..(page.0 + 1) * self.per_page;
+        let mut found = Vec::new();
+        for sector in 0..self.logical_pages * self.per_page {
+            if addresses.contains(&self.look_up(nand, sector)?) {
+                found.push(sector);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Empties and retires the blocks with a failed program; a mount would not know of them.
+    #[cold]
+    pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        while let Some(block) = self.failing.pop_front() {
+            let die = self.geometry.die_of(block) as usize;
+            scoped(nand, Cause::BadBlock, |nand| match self.empty(nand, die, block) {
+                Ok(()) => self.pool.retire(nand, block),
+                Err(error) => {
+                    self.failing.push_front(block);
+                    Err(error)
+                }
+            })?;
+            self.counts.set_free(block);
+        }
+        self.map.retire_failing(nand, &mut self.pool)
+    }
+}

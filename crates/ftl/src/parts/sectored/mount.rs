@@ -1,0 +1,341 @@
+//! Recovery from flash alone.
+
+use super::buffer::{Gathered, Written};
+use super::cmt::Cmt;
+use super::paging::entries_in;
+use super::{entries_per_map_page, Holds, Options, Scheme, SectorMapped, NOTHING, SPLIT, UNSET};
+use crate::parts::block_scan::{refuse_foreign, scan_ascending, BlockScan, Page};
+use crate::parts::frontier::Frontier;
+use crate::parts::paged_map::FoundMap;
+use crate::parts::pool::Pool;
+use crate::parts::valid_counts::ValidCounts;
+use crate::{Events, FtlError};
+use nandlab_nand::{BlockId, Cause, Geometry, Kind, Nand, NandError};
+use std::collections::{BTreeSet, VecDeque};
+use std::marker::PhantomData;
+
+/// What flash says.
+struct Found {
+    /// By logical sector: the sequence number of the newest copy that counts, 0 where there is none, and its address.
+    copies: Vec<(u64, u32)>,
+    /// By map page: its entries, where it was written.
+    said: Vec<Option<Vec<u32>>>,
+}
+
+pub(super) fn mount<N: Nand, S: Scheme>(
+    nand: &mut N,
+    logical_pages: u32,
+    options: Options,
+) -> Result<SectorMapped<S>, FtlError> {
+    let geometry = *nand.geometry();
+    let most = options.max_logical_pages(&geometry, S::NAME)?;
+    if logical_pages > most {
+        return Err(FtlError::Config(format!(
+            "{logical_pages} logical pages are more than ftl.{} with reserve_blocks = {} and map_spare_percent = {} can \
+             export on this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve",
+            S::NAME,
+            options.reserve_blocks,
+            options.map_spare_percent,
+            geometry.pages()
+        )));
+    }
+    // What a mount finds must stay, and what was read once is there for good. Without a cut before it, programs may
+    // still be under way.
+    nand.ctx().fence();
+    let mut scans = scan_ascending(nand)?;
+    let shape = options.shape(&geometry, logical_pages);
+    let listed = take_listed(&mut scans);
+    refuse_foreign(&geometry, logical_pages, &scans, S::NAME, (None, Some(shape.form())))?;
+    let mut ftl = blank::<S>(&geometry, logical_pages, options, &scans);
+    let mut found = Found { copies: vec![(0, 0); (logical_pages * ftl.per_page) as usize], said: Vec::new() };
+    ftl.read_whole(&scans, &mut found);
+    ftl.read_listed(nand, &listed, &mut found)?;
+    let map = FoundMap::new(&geometry, shape, &scans);
+    ftl.map = map.read(nand, |page, held| {
+        let said = held.map(|(seq, bytes)| {
+            let entries: Vec<u32> = entries_in(bytes).collect();
+            ftl_hides(&options, &geometry, logical_pages, &mut found.copies, (page, seq), &entries);
+            entries
+        });
+        found.said.push(said);
+    })?;
+    ftl.adopt(nand, &scans, &found)?;
+    ftl.refuse_worn_out()?;
+    ftl.adopt_stale(nand, &found)?;
+    Ok(ftl)
+}
+
+/// Takes the pages that gather sectors out of what was scanned.
+fn take_listed(scans: &mut [Option<BlockScan>]) -> Vec<(BlockId, Page)> {
+    let mut listed = Vec::new();
+    for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_mut()?))) {
+        listed.extend(scan.pages.iter().filter(|page| page.oob.kind == Kind::Sectors).map(|&page| (block, page)));
+        scan.pages.retain(|page| page.oob.kind != Kind::Sectors);
+    }
+    listed
+}
+
+/// A map page that was written at `seq` says of some sectors that nothing is there: older copies do not count.
+fn ftl_hides(
+    options: &Options,
+    geometry: &Geometry,
+    logical_pages: u32,
+    copies: &mut [(u64, u32)],
+    (page, seq): (u32, u64),
+    entries: &[u32],
+) {
+    let per_page = geometry.sectors_per_page() as usize;
+    let first = (page * entries_per_map_page(geometry)) as usize;
+    let first_sector = options.first_sector_entry(geometry, logical_pages) as usize;
+    for entry in (0..entries.len()).filter(|&at| entries[at] == NOTHING).map(|at| first + at) {
+        let sectors = match entry.checked_sub(first_sector) {
+            Some(sector) => sector..sector + 1,
+            None => entry * per_page..(entry + 1) * per_page,
+        };
+        for copy in copies.get_mut(sectors).into_iter().flatten().filter(|copy| copy.0 < seq) {
+            copy.0 = 0;
+        }
+    }
+}
+
+fn blank<S: Scheme>(
+    geometry: &Geometry,
+    logical_pages: u32,
+    options: Options,
+    scans: &[Option<BlockScan>],
+) -> SectorMapped<S> {
+    let highest = scans.iter().flatten().map(|scan| scan.highest).max().unwrap_or(0);
+    let shape = options.shape(geometry, logical_pages);
+    let entries = options.entries(geometry, logical_pages);
+    let shift = (options.unit_bytes / 4).trailing_zeros();
+    let units = entries.div_ceil(1 << shift);
+    let most = if options.cmt_units == 0 { units } else { options.cmt_units };
+    SectorMapped {
+        options,
+        geometry: *geometry,
+        full: geometry.full_mask(),
+        logical_pages,
+        per_page: geometry.sectors_per_page(),
+        gathered: options.gathered(geometry),
+        first_sector_entry: options.first_sector_entry(geometry, logical_pages),
+        pool: Pool::new(geometry, highest),
+        counts: ValidCounts::new(geometry.blocks()),
+        holds: vec![Holds::Nothing; geometry.pages() as usize],
+        active: vec![Frontier::none(); geometry.dies() as usize],
+        failing: VecDeque::new(),
+        turn: geometry.dies() as usize - 1,
+        map: crate::parts::paged_map::PagedMap::new(geometry, shape),
+        cmt: Cmt::new(
+            shape.pages * entries_per_map_page(geometry),
+            shift,
+            entries_per_map_page(geometry),
+            most,
+            options.replacement,
+        ),
+        trimmed: BTreeSet::new(),
+        statements: BTreeSet::new(),
+        mapped: 0,
+        buffer: Gathered::default(),
+        written: Written::new(options.merge_buffers),
+        page: vec![0; geometry.page_bytes() as usize],
+        list: Vec::new(),
+        events: Events::default(),
+        scheme: PhantomData,
+    }
+}
+
+impl<S: Scheme> SectorMapped<S> {
+    fn read_whole(&mut self, scans: &[Option<BlockScan>], found: &mut Found) {
+        for (block, scan) in (0..).map(BlockId).zip(scans) {
+            for &Page { place, oob } in scan.iter().flat_map(BlockScan::copies) {
+                let page = self.geometry.page(block, place);
+                self.holds[page.index()] = Holds::Whole;
+                for at in 0..self.per_page {
+                    let copy = &mut found.copies[(oob.lpn.0 * self.per_page + at) as usize];
+                    *copy = (*copy).max((oob.seq.0, page.0 * self.per_page + at));
+                }
+            }
+        }
+    }
+
+    fn read_listed<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        listed: &[(BlockId, Page)],
+        found: &mut Found,
+    ) -> Result<(), FtlError> {
+        let mut list = vec![0; 4 * self.gathered as usize];
+        for &(block, Page { place, oob }) in listed {
+            let page = self.geometry.page(block, place);
+            match nand.read_tail(page, &mut list) {
+                Ok(_) => {}
+                Err(NandError::Uncorrectable(_)) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            self.holds[page.index()] = Holds::Sectors;
+            for (address, sector) in (page.0 * self.per_page..).zip(entries_in(&list)).filter(|&(_, at)| at != NOTHING)
+            {
+                let Some(copy) = found.copies.get_mut(sector as usize) else {
+                    return Err(FtlError::Config(format!(
+                        "page {page} holds logical sector {sector} and {} logical pages are exported: the device was used \
+                         with a larger capacity",
+                        self.logical_pages
+                    )));
+                };
+                *copy = (*copy).max((oob.seq.0, address));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what is valid and sorts the blocks into those of data, of the map, free and bad ones.
+    fn adopt<N: Nand>(&mut self, nand: &mut N, scans: &[Option<BlockScan>], found: &Found) -> Result<(), FtlError> {
+        let mut valid = vec![0; self.geometry.blocks() as usize];
+        for &(_, address) in found.copies.iter().filter(|copy| copy.0 > 0) {
+            valid[self.geometry.block_of(self.page_of(address)).index()] += 1;
+        }
+        for (block, &count) in (0..).map(BlockId).zip(&valid).filter(|(_, &count)| count > 0) {
+            self.counts.open(block);
+            self.counts.add(block, count);
+        }
+        let blank = scans.iter().flatten().all(|scan| scan.used == 0);
+        // Blocks that look erased are taken first: were the only block with anything in it erased and the erase cut,
+        // the device would look blank and its weak block sound.
+        for programmed in [false, true] {
+            for (block, scan) in (0..).map(BlockId).zip(scans) {
+                let is_used = valid[block.index()] > 0 || self.map.area().has(block);
+                match scan {
+                    None if !programmed => self.pool.found_bad(block),
+                    Some(scan) if (scan.used > 0) == programmed && !is_used => {
+                        self.pool.add(block, (!blank).then_some(Cause::Mount));
+                        let first = self.geometry.page(block, 0).0 as usize;
+                        self.holds[first..first + self.geometry.pages_per_block() as usize].fill(Holds::Nothing);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.resume(scans, &valid);
+        self.map.resume(nand, &mut self.pool, scans)
+    }
+
+    /// Fills the block of each die with the most room further, and closes the others.
+    fn resume(&mut self, scans: &[Option<BlockScan>], valid: &[u32]) {
+        for (die, active) in (0..).zip(&mut self.active) {
+            let mine = self.geometry.blocks_of_die(die).map(BlockId).filter(|block| valid[block.index()] > 0);
+            let partial = mine.filter_map(|block| {
+                let scan = scans[block.index()].as_ref()?;
+                scan.can_resume(&self.geometry).then_some((scan.used, block))
+            });
+            if let Some((used, block)) = partial.min() {
+                *active = Frontier::resumed(&self.geometry, block, used);
+            }
+        }
+        let is_active = |block: BlockId| self.active.iter().any(|active| active.block == block);
+        let full = (0..).map(BlockId).zip(valid).filter(|&(block, &count)| count > 0 && !is_active(block));
+        full.for_each(|(block, _)| self.counts.close(block));
+    }
+
+    /// The entries of a map page as they must be.
+    fn truth(&self, page: u32, found: &Found) -> Vec<u32> {
+        let per_map_page = entries_per_map_page(&self.geometry);
+        let entries = page * per_map_page..(page + 1) * per_map_page;
+        entries.map(|entry| self.true_entry(entry, found)).collect()
+    }
+
+    fn true_entry(&self, entry: u32, found: &Found) -> u32 {
+        let unwritten = self.unwritten(entry / entries_per_map_page(&self.geometry));
+        let address = |sector: u32| match found.copies.get(sector as usize) {
+            Some(&(seq, address)) if seq > 0 => address,
+            _ => NOTHING,
+        };
+        let Some(sector) = entry.checked_sub(self.first_sector_entry) else {
+            return if entry < self.logical_pages { self.true_page(entry, found) } else { unwritten };
+        };
+        if sector >= self.logical_pages * self.per_page {
+            return unwritten;
+        }
+        if self.options.hybrid.is_none() || self.true_page(sector / self.per_page, found) == SPLIT {
+            return address(sector);
+        }
+        // Of a page that is not split: any statement would hide what is written from now on.
+        match self.said(entry, found) {
+            NOTHING => UNSET,
+            said => said,
+        }
+    }
+
+    /// The entry of a logical page in the hybrid map.
+    fn true_page(&self, page: u32, found: &Found) -> u32 {
+        let first = page * self.per_page;
+        let copies = &found.copies[first as usize..(first + self.per_page) as usize];
+        if copies.iter().all(|copy| copy.0 == 0) {
+            // What says so of its sectors goes on to.
+            let mut sectors = first..first + self.per_page;
+            let says_nothing = sectors.any(|sector| self.said(self.first_sector_entry + sector, found) == NOTHING);
+            return if says_nothing { SPLIT } else { NOTHING };
+        }
+        let start = copies[0].1;
+        let is_whole = copies.iter().zip(start..).all(|(copy, address)| copy.0 > 0 && copy.1 == address)
+            && start % self.per_page == 0
+            && self.holds[self.page_of(start).index()] == Holds::Whole;
+        if is_whole {
+            start / self.per_page
+        } else {
+            SPLIT
+        }
+    }
+
+    /// What flash says of an entry.
+    fn said(&self, entry: u32, found: &Found) -> u32 {
+        let per_map_page = entries_per_map_page(&self.geometry);
+        match &found.said[(entry / per_map_page) as usize] {
+            Some(entries) => entries[(entry % per_map_page) as usize],
+            None => self.unwritten(entry / per_map_page),
+        }
+    }
+
+    /// Takes units of which flash has other entries into memory, or, where there is no more room, writes their map
+    /// pages. Those of sectors come first: they say what those of pages say no more.
+    fn adopt_stale<N: Nand>(&mut self, nand: &mut N, found: &Found) -> Result<(), FtlError> {
+        if found.said.iter().all(Option::is_none) && found.copies.iter().all(|copy| copy.0 == 0) {
+            return Ok(());
+        }
+        let per_map_page = entries_per_map_page(&self.geometry);
+        for page in (0..self.map.pages()).rev() {
+            let (truth, first) = (self.truth(page, found), page * per_map_page);
+            let is_stale = |entry: u32| truth[(entry - first) as usize] != self.said(entry, found);
+            let mut units: Vec<u32> = (first..first + per_map_page)
+                .filter(|&entry| is_stale(entry))
+                .map(|entry| self.cmt.unit_of(entry))
+                .collect();
+            units.dedup();
+            if units.is_empty() {
+                continue;
+            }
+            let missing = units.iter().filter(|&&unit| self.cmt.find(unit * self.cmt.unit_entries()).is_none()).count();
+            if missing > self.cmt.room() {
+                self.write_statements_before(nand, page)?;
+                let bytes: Vec<u8> = truth.iter().flat_map(|entry| entry.to_le_bytes()).collect();
+                self.map.write(nand, &mut self.pool, page, &bytes, 0)?;
+                continue;
+            }
+            for unit in units {
+                let start = unit * self.cmt.unit_entries();
+                let slot = self.cmt.find(start).unwrap_or_else(|| {
+                    let entries = start..start + self.cmt.unit_entries();
+                    let known = self.map.pages() * per_map_page;
+                    let entries = entries.map(|at| if at < known { self.true_entry(at, found) } else { NOTHING });
+                    let entries = entries.collect();
+                    self.cmt.insert(unit, None, entries)
+                });
+                let mark = (first.max(start) - start) >> self.cmt.mark_shift();
+                self.cmt.slots[slot].dirty[mark as usize] = true;
+            }
+            if self.options.hybrid.is_some() && first >= self.first_sector_entry {
+                self.statements.insert(page);
+            }
+        }
+        Ok(())
+    }
+}

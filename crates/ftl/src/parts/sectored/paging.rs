@@ -1,0 +1,354 @@
+//! Entries between memory and map pages.
+
+use super::{entries_per_map_page, Scheme, SectorMapped, WriteBack, NOTHING, SPLIT, UNSET};
+use crate::parts::paged_map::Held;
+use crate::FtlError;
+use nandlab_nand::{scoped, Cause, Lpn, Nand, NandError, Ppa, Seq, Time};
+
+/// The entries in bytes of a map page.
+pub(super) fn entries_in(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
+    bytes.chunks_exact(4).map(|bytes| u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+}
+
+fn put(entries: &[u32], bytes: &mut [u8]) {
+    for (bytes, entry) in bytes.chunks_exact_mut(4).zip(entries) {
+        bytes.copy_from_slice(&entry.to_le_bytes());
+    }
+}
+
+impl<S: Scheme> SectorMapped<S> {
+    /// An entry as it is now; on a miss its unit is read. What is issued next waits for that.
+    #[inline]
+    pub(super) fn entry<N: Nand>(&mut self, nand: &mut N, entry: u32) -> Result<u32, FtlError> {
+        let slot = self.slot(nand, entry)?;
+        Ok(self.cmt.get(slot, entry))
+    }
+
+    /// Changes an entry.
+    #[inline]
+    pub(super) fn set_entry<N: Nand>(&mut self, nand: &mut N, entry: u32, value: u32) -> Result<(), FtlError> {
+        let slot = self.slot(nand, entry)?;
+        self.cmt.set(slot, entry, value);
+        Ok(())
+    }
+
+    #[inline]
+    pub(super) fn slot<N: Nand>(&mut self, nand: &mut N, entry: u32) -> Result<usize, FtlError> {
+        if let Some(slot) = self.cmt.find(entry) {
+            self.events.map_hits += 1;
+            self.cmt.touch(slot);
+            return Ok(slot);
+        }
+        self.page_in(nand, entry)
+    }
+
+    /// What an entry is that was never written.
+    pub(super) fn unwritten(&self, map_page: u32) -> u32 {
+        if map_page * entries_per_map_page(&self.geometry) < self.first_sector_entry {
+            return NOTHING;
+        }
+        if self.options.hybrid.is_some() {
+            UNSET
+        } else {
+            NOTHING
+        }
+    }
+
+    #[cold]
+    fn page_in<N: Nand>(&mut self, nand: &mut N, entry: u32) -> Result<usize, FtlError> {
+        self.events.map_misses += 1;
+        let victim = if self.cmt.has_room() { None } else { Some(self.cmt.victim()) };
+        let mut entries = match victim {
+            Some(slot) => {
+                self.evict(nand, slot)?;
+                self.cmt.take_entries(slot)
+            }
+            None => Vec::new(),
+        };
+        entries.clear();
+        let (unit, per_page) = (self.cmt.unit_of(entry), entries_per_map_page(&self.geometry));
+        let (first, count) = (unit * self.cmt.unit_entries(), self.cmt.unit_entries());
+        let pages = first / per_page..(first + count).div_ceil(per_page).min(self.map.pages());
+        let mut bytes = std::mem::take(&mut self.page);
+        let mut ends = 0;
+        for page in pages {
+            let loaded = self.load(nand, page, &mut bytes, (first % per_page) as usize);
+            if loaded? {
+                ends = ends.max(nand.ctx().last());
+            }
+            let wanted = &bytes[4 * (first % per_page) as usize..];
+            entries.extend(entries_in(wanted).take(count as usize));
+        }
+        self.page = bytes;
+        entries.resize(count as usize, NOTHING);
+        nand.ctx().after(ends);
+        Ok(self.cmt.insert(unit, victim, entries))
+    }
+
+    /// Reads a map page from entry `from` on; whether flash was asked.
+    fn load<N: Nand>(&mut self, nand: &mut N, page: u32, bytes: &mut [u8], from: usize) -> Result<bool, FtlError> {
+        match self.map.read(nand, page, &mut bytes[4 * from..])? {
+            Held::Page => Ok(true),
+            Held::Nothing => {
+                let blank = self.unwritten(page).to_le_bytes();
+                bytes.chunks_exact_mut(4).for_each(|entry| entry.copy_from_slice(&blank));
+                Ok(false)
+            }
+            Held::Lost => self.rebuild(nand, page, bytes).map(|()| true),
+        }
+    }
+
+    /// Writes what has changed of a unit that leaves memory.
+    fn evict<N: Nand>(&mut self, nand: &mut N, slot: usize) -> Result<(), FtlError> {
+        if !self.cmt.slots[slot].dirty.contains(&true) {
+            return Ok(());
+        }
+        self.events.map_dirty_evictions += 1;
+        let (first, per_page) = (self.cmt.first_of(slot), entries_per_map_page(&self.geometry));
+        for mark in 0..self.cmt.slots[slot].dirty.len() {
+            let page = (first >> per_page.trailing_zeros()) + mark as u32;
+            let is_due = self.cmt.slots[slot].dirty[mark] || self.options.write_back == WriteBack::Unit;
+            if is_due && page < self.map.pages() {
+                self.write_map_page(nand, page)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a map page as memory has it, with what flash has of it where memory has not all.
+    pub(super) fn write_map_page<N: Nand>(&mut self, nand: &mut N, page: u32) -> Result<(), FtlError> {
+        let per_page = entries_per_map_page(&self.geometry);
+        self.write_statements_before(nand, page)?;
+        let entries = page * per_page..(page + 1) * per_page;
+        let slots: Vec<usize> = self.cmt.slots_of(entries.clone()).collect();
+        let mut bytes = std::mem::take(&mut self.page);
+        let before = nand.ctx().ready();
+        let mut done = Ok(());
+        if self.cmt.unit_entries() < per_page {
+            match self.load(nand, page, &mut bytes, 0) {
+                Ok(true) => {
+                    let end = nand.ctx().last();
+                    nand.ctx().after(end);
+                }
+                Ok(false) => {}
+                Err(error) => done = Err(error),
+            }
+            for &slot in &slots {
+                let at = 4 * (self.cmt.first_of(slot) - entries.start) as usize;
+                put(&self.cmt.slots[slot].entries, &mut bytes[at..]);
+            }
+        } else {
+            let slot = *slots.first().expect("a map page of a whole unit is written while that is in memory");
+            let at = (entries.start - self.cmt.first_of(slot)) as usize;
+            put(&self.cmt.slots[slot].entries[at..at + per_page as usize], &mut bytes);
+        }
+        done = done.and_then(|()| self.map.write(nand, &mut self.pool, page, &bytes, self.mapped));
+        nand.ctx().set_ready(before);
+        self.page = bytes;
+        done?;
+        for slot in slots {
+            let mark = entries.start.saturating_sub(self.cmt.first_of(slot)) >> self.cmt.mark_shift();
+            self.cmt.slots[slot].dirty[mark as usize] = false;
+        }
+        self.statements.remove(&page);
+        if self.trimmed.remove(&page) {
+            self.pool.noted(nand.ctx().last());
+        }
+        Ok(())
+    }
+
+    /// The entry of a page that was unmapped hides older copies of its sectors; once it is split these have to, so
+    /// their map pages are written before that of the page.
+    pub(super) fn write_statements_before<N: Nand>(&mut self, nand: &mut N, page: u32) -> Result<(), FtlError> {
+        if page * entries_per_map_page(&self.geometry) < self.first_sector_entry {
+            while let Some(&statement) = self.statements.first() {
+                self.write_map_page(nand, statement)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the map pages of what was trimmed, so that no mount brings it back.
+    pub(super) fn write_trims<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        scoped(nand, Cause::Trim, |nand| {
+            while let Some(&page) = self.trimmed.first() {
+                self.write_map_page(nand, page)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Where a logical sector is; [`NOTHING`] where it was never written.
+    #[inline]
+    pub(super) fn look_up<N: Nand>(&mut self, nand: &mut N, sector: u32) -> Result<u32, FtlError> {
+        if self.options.hybrid.is_none() {
+            return self.entry(nand, sector);
+        }
+        let page = self.entry(nand, sector / self.per_page)?;
+        match page {
+            NOTHING => Ok(NOTHING),
+            SPLIT => Ok(match self.entry(nand, self.first_sector_entry + sector)? {
+                UNSET => NOTHING,
+                address => address,
+            }),
+            page => Ok(page * self.per_page + sector % self.per_page),
+        }
+    }
+
+    /// A logical sector is at `address` now, or nowhere; what was there before is invalid once what ends at `end` is on
+    /// flash.
+    #[inline]
+    pub(super) fn map_sector<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        sector: u32,
+        address: u32,
+        end: Time,
+    ) -> Result<(), FtlError> {
+        if self.options.hybrid.is_some() {
+            self.split(nand, Lpn(sector / self.per_page))?;
+        }
+        let entry = self.first_sector_entry + sector;
+        let slot = self.slot(nand, entry)?;
+        let old = self.cmt.get(slot, entry);
+        self.cmt.set(slot, entry, address);
+        self.invalidate(old, 1, end);
+        if address != NOTHING {
+            let block = self.geometry.block_of(self.page_of(address));
+            self.counts.add(block, 1);
+        }
+        Ok(())
+    }
+
+    /// A logical page was programmed as `page`, whole.
+    pub(super) fn map_whole<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        (page, seq): (Ppa, Seq),
+        end: Time,
+    ) -> Result<(), FtlError> {
+        let mapped = if self.options.hybrid.is_none() {
+            let mut sectors = (at.0 * self.per_page..).zip(page.0 * self.per_page..).take(self.per_page as usize);
+            sectors.try_for_each(|(sector, address)| self.map_sector(nand, sector, address, end))
+        } else {
+            self.forget_whole(nand, at, end).and_then(|()| {
+                let block = self.geometry.block_of(page);
+                self.counts.add(block, self.per_page);
+                self.set_entry(nand, at.0, page.0)
+            })
+        };
+        self.pool.pass(seq);
+        mapped
+    }
+
+    /// What is mapped of a logical page is invalid; the entry of the page is to be set next.
+    pub(super) fn forget_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, end: Time) -> Result<(), FtlError> {
+        match self.entry(nand, at.0)? {
+            SPLIT => {
+                let first = self.first_sector_entry + at.0 * self.per_page;
+                for entry in first..first + self.per_page {
+                    let old = self.entry(nand, entry)?;
+                    self.invalidate(old, 1, end);
+                    // Left to stand, it would hide what is written whole from now on.
+                    if old == NOTHING {
+                        self.set_entry(nand, entry, UNSET)?;
+                    }
+                }
+            }
+            NOTHING => self.mapped = self.mapped.max(end),
+            page => self.invalidate(page * self.per_page, self.per_page, end),
+        }
+        Ok(())
+    }
+
+    /// Gives the sectors of a logical page entries of their own.
+    fn split<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        let page = self.entry(nand, at.0)?;
+        if page == SPLIT {
+            return Ok(());
+        }
+        let first = self.first_sector_entry + at.0 * self.per_page;
+        for place in 0..self.per_page {
+            let address = if page == NOTHING { NOTHING } else { page * self.per_page + place };
+            self.set_entry(nand, first + place, address)?;
+        }
+        if page == NOTHING {
+            self.statements.insert(first / entries_per_map_page(&self.geometry));
+        }
+        self.set_entry(nand, at.0, SPLIT)
+    }
+
+    /// So many sectors from `address` on, if it is one, are invalid once what ends at `end` is on flash.
+    #[inline]
+    pub(super) fn invalidate(&mut self, address: u32, count: u32, end: Time) {
+        if address >= SPLIT {
+            self.mapped = self.mapped.max(end);
+            return;
+        }
+        let page = self.page_of(address);
+        self.counts.sub(self.geometry.block_of(page), count);
+        self.pool.supersede(page, end);
+    }
+
+    /// Finds the entries of a map page that was lost: the newest copies of its sectors. What was trimmed may come back.
+    #[cold]
+    fn rebuild<N: Nand>(&self, nand: &mut N, page: u32, bytes: &mut [u8]) -> Result<(), FtlError> {
+        let copies = self.newest_copies(nand)?;
+        let first = page * entries_per_map_page(&self.geometry);
+        for (entry, bytes) in (first..).zip(bytes.chunks_exact_mut(4)) {
+            bytes.copy_from_slice(&self.copied_entry(&copies, entry).to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// The entry that the newest copies make.
+    fn copied_entry(&self, copies: &[(u64, u32)], entry: u32) -> u32 {
+        let address =
+            |sector: u32| copies.get(sector as usize).filter(|copy| copy.0 > 0).map_or(NOTHING, |copy| copy.1);
+        let Some(sector) = entry.checked_sub(self.first_sector_entry) else {
+            let first = entry * self.per_page;
+            let is_none = (first..first + self.per_page).all(|sector| address(sector) == NOTHING);
+            let start = address(first);
+            let is_whole = start != NOTHING
+                && self.holds[self.page_of(start).index()] == super::Holds::Whole
+                && (0..self.per_page).all(|place| address(first + place) == start + place);
+            return if is_none {
+                NOTHING
+            } else if is_whole {
+                start / self.per_page
+            } else {
+                SPLIT
+            };
+        };
+        address(sector)
+    }
+
+    /// By logical sector: the sequence number of its newest copy, 0 where there is none, and its address.
+    fn newest_copies<N: Nand>(&self, nand: &mut N) -> Result<Vec<(u64, u32)>, FtlError> {
+        let mut copies = vec![(0, 0); (self.logical_pages * self.per_page) as usize];
+        let mut list = vec![0; 4 * self.gathered as usize];
+        for page in (0..self.geometry.pages()).map(Ppa) {
+            let first = page.0 * self.per_page;
+            let (seq, sectors): (u64, Vec<u32>) = match self.holds[page.index()] {
+                super::Holds::Nothing => continue,
+                super::Holds::Whole => match nand.read_spare(page) {
+                    Ok(Some(oob)) => (oob.seq.0, (0..self.per_page).map(|at| self.sector(oob.lpn, at)).collect()),
+                    Ok(None) | Err(NandError::Uncorrectable(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                },
+                super::Holds::Sectors => match nand.read_tail(page, &mut list) {
+                    Ok(oob) => (oob.seq.0, entries_in(&list).collect()),
+                    Err(NandError::Uncorrectable(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                },
+            };
+            for (address, sector) in (first..).zip(sectors) {
+                if let Some(copy) = copies.get_mut(sector as usize) {
+                    *copy = (*copy).max((seq, address));
+                }
+            }
+        }
+        Ok(copies)
+    }
+}

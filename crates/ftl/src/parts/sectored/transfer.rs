@@ -1,0 +1,238 @@
+//! Sectors and whole pages between the host, the merge buffer and flash.
+
+use super::buffer::{self, Gathered, DEAD};
+use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
+use crate::parts::frontier::Frontier;
+use crate::parts::partial::refuse_lost;
+use crate::FtlError;
+use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Seq, Time};
+
+/// A sector to fetch: its place in the logical page, and where it is.
+type Wanted = (u32, u32);
+
+impl<S: Scheme> SectorMapped<S> {
+    /// Programs the next page of a die, for the host or for what is moved; a block where a program fails is left
+    /// behind. Map pages that are written until [`Pool::pass`](crate::parts::pool::Pool::pass) do not know of it, and
+    /// must not speak of a later time.
+    pub(super) fn program<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (die, is_host): (usize, bool),
+        page: &N::Buf,
+        tail: &[u8],
+        oob: Oob,
+    ) -> Result<(Ppa, Seq), FtlError> {
+        loop {
+            if self.active[die].is_full() {
+                self.open(nand, die, is_host)?;
+            }
+            // Opening a block may have moved older copies of what is in this page, so the sequence number comes last.
+            let (to, mark) = self.active[die].take();
+            let oob = Oob { aux: oob.aux | mark, seq: self.pool.seq_ahead(), ..oob };
+            match nand.program(to, page, tail, oob) {
+                Ok(_) => {
+                    self.holds[to.index()] = if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole };
+                    return Ok((to, oob.seq));
+                }
+                Err(NandError::ProgramFailed(_)) => {
+                    self.pool.pass(oob.seq);
+                    self.abandon(die);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// A program failed: the block of a die takes no more pages.
+    pub(super) fn abandon(&mut self, die: usize) {
+        let failed = std::mem::replace(&mut self.active[die], Frontier::none());
+        self.failing.push_back(failed.block);
+    }
+
+    /// Programs the sectors of `from` from `first` on, as many as a page takes, and maps them; returns when the page is
+    /// on flash.
+    pub(super) fn program_sectors<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        is_host: bool,
+        from: &Gathered,
+        first: usize,
+        aux: u16,
+    ) -> Result<Time, FtlError> {
+        let count = (from.len() - first).min(self.gathered as usize);
+        let sectors = &from.sectors[first..first + count];
+        let mut page = N::Buf::zeroed(self.geometry.page_bytes());
+        from.copy_out(first, count, &mut page, 0);
+        let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        sectors.iter().for_each(|sector| list.extend_from_slice(&sector.to_le_bytes()));
+        list.resize(4 * self.gathered as usize, u8::MAX);
+        let oob = Oob { kind: Kind::Sectors, aux, ..Oob::data(Lpn(0), Default::default(), from.author(first, count)) };
+        let programmed = self.program(nand, (die, is_host), &page, &list, oob);
+        self.list = list;
+        let ((to, seq), end) = (programmed?, nand.ctx().last());
+        let mut needed = (to.0 * self.per_page..).zip(sectors).filter(|&(_, &sector)| sector != DEAD);
+        let mapped = needed.try_for_each(|(address, &sector)| self.map_sector(nand, sector, address, end));
+        self.pool.pass(seq);
+        mapped.map(|()| end)
+    }
+
+    /// Programs a whole page of the host and maps it; what the merge buffer has of it is nobody's any more.
+    pub(super) fn write_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        let die = self.next_die();
+        let oob = Oob::data(at, Default::default(), nand.ctx().origin());
+        let buffered = nand.ctx().set_buffered(true);
+        let programmed = self.program(nand, (die, true), page, &[], oob);
+        nand.ctx().set_buffered(buffered);
+        let programmed = programmed?;
+        let end = nand.ctx().last();
+        self.drop_buffered(at, self.full);
+        self.map_whole(nand, at, programmed, end)?;
+        let free = self.written.pass(end);
+        nand.ctx().wait_until(free);
+        self.after_write(nand)
+    }
+
+    fn drop_buffered(&mut self, at: Lpn, sectors: SectorMask) {
+        if self.buffer.len() > 0 {
+            let first = at.0 * self.per_page;
+            for sector in self.buffer.sectors.iter_mut() {
+                if sector.checked_sub(first).is_some_and(|place| place < self.per_page && sectors.has(place)) {
+                    *sector = DEAD;
+                }
+            }
+        }
+    }
+
+    /// Reads sectors from the merge buffer and from flash.
+    pub(super) fn read_sectors<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError> {
+        let mut missing = sectors;
+        for place in sectors.iter() {
+            if let Some(found) = self.buffer.find(self.sector(at, place)) {
+                self.buffer.copy_out(found, 1, page, place as usize);
+                missing.0 &= !(1 << place);
+            }
+        }
+        let mut blank = SectorMask(0);
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for place in missing.iter() {
+            match self.look_up(nand, self.sector(at, place))? {
+                NOTHING => blank.0 |= 1 << place,
+                address => wanted.push((place, address)),
+            }
+        }
+        page.clear(blank);
+        let is_whole = self.options.hybrid.is_some() && !wanted.is_empty() && self.entry(nand, at.0)? != SPLIT;
+        let joins = |a: &Wanted, b: &Wanted| {
+            let is_next = b.0 == a.0 + 1 && b.1 == a.1 + 1 && a.1 / self.per_page == b.1 / self.per_page;
+            is_whole || self.options.coalesce && is_next
+        };
+        wanted.chunk_by(joins).try_for_each(|run| self.fetch(nand, run, page))
+    }
+
+    /// Reads sectors that lie in one page of flash.
+    fn fetch<N: Nand>(&self, nand: &mut N, run: &[Wanted], page: &mut N::Buf) -> Result<(), FtlError> {
+        let from = self.page_of(run[0].1);
+        let mut found = N::Buf::zeroed(self.geometry.page_bytes());
+        let oob = nand.read(from, &mut found)?;
+        refuse_lost(from, oob)?;
+        if oob.kind == Kind::Sectors && oob.aux & LOST != 0 {
+            return Err(NandError::Uncorrectable(from).into());
+        }
+        for &(place, address) in run {
+            if let (Some(to), Some(bytes)) = (page.bytes_mut(), found.bytes()) {
+                let source = (address % self.per_page) as usize;
+                to[buffer::range(place as usize)].copy_from_slice(&bytes[buffer::range(source)]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads sectors of a page from flash, joined where they lie together, for a page that becomes whole.
+    pub(super) fn fetch_for_fold<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError> {
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for place in sectors.iter() {
+            wanted.push((place, self.look_up(nand, self.sector(at, place))?));
+        }
+        wanted.sort_unstable_by_key(|&(_, address)| address);
+        let per_page = self.per_page;
+        wanted.chunk_by(|a, b| a.1 / per_page == b.1 / per_page).try_for_each(|run| self.fetch(nand, run, page))?;
+        let end = nand.ctx().last();
+        nand.ctx().after(end);
+        Ok(())
+    }
+
+    /// The sectors hold nothing from now on. Of a page in the hybrid map only all of them.
+    pub(super) fn trim_sectors<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        if self.options.hybrid.is_some() {
+            return if sectors == self.full { self.trim_page(nand, at) } else { Ok(()) };
+        }
+        self.drop_buffered(at, sectors);
+        for place in sectors.iter() {
+            let sector = self.sector(at, place);
+            if self.look_up(nand, sector)? != NOTHING {
+                self.map_sector(nand, sector, NOTHING, 0)?;
+                self.trimmed.insert(sector / super::entries_per_map_page(&self.geometry));
+            }
+        }
+        Ok(())
+    }
+
+    fn trim_page<N: Nand>(&mut self, nand: &mut N, at: Lpn) -> Result<(), FtlError> {
+        self.drop_buffered(at, self.full);
+        let map_page = at.0 / super::entries_per_map_page(&self.geometry);
+        match self.entry(nand, at.0)? {
+            NOTHING => return Ok(()),
+            SPLIT => {
+                let first = self.first_sector_entry + at.0 * self.per_page;
+                let mut says_nothing = false;
+                for entry in first..first + self.per_page {
+                    let old = self.entry(nand, entry)?;
+                    says_nothing |= old == NOTHING;
+                    self.invalidate(old, 1, 0);
+                }
+                self.set_entry(nand, at.0, NOTHING)?;
+                self.trimmed.insert(map_page);
+                if says_nothing {
+                    // What hides older copies of these sectors gives way to what hides those of the page, not before
+                    // that is on flash.
+                    nandlab_nand::scoped(nand, Cause::Trim, |nand| self.write_map_page(nand, map_page))?;
+                    for entry in first..first + self.per_page {
+                        if self.entry(nand, entry)? == NOTHING {
+                            self.set_entry(nand, entry, UNSET)?;
+                        }
+                    }
+                }
+            }
+            page => {
+                self.invalidate(page * self.per_page, self.per_page, 0);
+                self.set_entry(nand, at.0, NOTHING)?;
+                self.trimmed.insert(map_page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Programs a page that stands for a logical page whose contents were lost.
+    pub(super) fn program_lost<N: Nand>(&mut self, nand: &mut N, die: usize, at: Lpn) -> Result<(), FtlError> {
+        let blank = N::Buf::zeroed(self.geometry.page_bytes());
+        let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
+        let programmed = self.program(nand, (die, false), &blank, &[], oob)?;
+        let end = nand.ctx().last();
+        self.events.lost_pages += 1;
+        self.map_whole(nand, at, programmed, end)
+    }
+}

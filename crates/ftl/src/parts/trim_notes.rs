@@ -1,0 +1,135 @@
+//! Notes of trims among the pages of the host: where they are, and which need a new one.
+
+use super::trim_note;
+use nandlab_nand::{Geometry, Lpn, Ppa};
+use std::collections::BTreeSet;
+
+/// Where the notes are and which segments need a new one.
+#[derive(Debug)]
+pub(crate) struct TrimNotes {
+    pages_per_segment: u32,
+    /// The live note of each segment.
+    notes: Vec<Ppa>,
+    changed: BTreeSet<u32>,
+    /// A bit for each logical page, set while it is unmapped: the map once more, in the form of the notes. Firmware
+    /// can read it off the map, so it does not count as memory.
+    unmapped: Vec<u64>,
+    durable: bool,
+}
+
+impl TrimNotes {
+    pub(crate) fn new(geometry: &Geometry, logical_pages: u32, durable: bool) -> Self {
+        let segments = trim_note::segments(geometry, logical_pages) as usize;
+        let words = logical_pages.div_ceil(64) as usize;
+        Self {
+            pages_per_segment: trim_note::pages_per_segment(geometry),
+            notes: vec![Ppa::NONE; segments],
+            changed: BTreeSet::new(),
+            unmapped: vec![u64::MAX; if durable { words } else { 0 }],
+            durable,
+        }
+    }
+
+    /// Most pages that notes ever hold valid, the one that is being replaced included.
+    pub(crate) fn most_pages_for(geometry: &Geometry, logical_pages: u32, durable: bool) -> u32 {
+        if durable {
+            trim_note::segments(geometry, logical_pages) + 1
+        } else {
+            0
+        }
+    }
+
+    pub(crate) fn most_pages(&self) -> u32 {
+        if self.durable {
+            self.notes.len() as u32 + 1
+        } else {
+            0
+        }
+    }
+
+    pub(crate) fn segments(&self) -> usize {
+        self.notes.len()
+    }
+
+    /// The first logical page of a segment.
+    pub(crate) fn first_of(&self, segment: Lpn) -> u32 {
+        segment.0 * self.pages_per_segment
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        4 * self.notes.len() as u64
+    }
+
+    /// A page was unmapped.
+    pub(crate) fn trimmed(&mut self, at: Lpn) {
+        if self.durable {
+            self.changed.insert(at.0 / self.pages_per_segment);
+            self.unmapped[at.index() / 64] |= 1 << (at.0 % 64);
+        }
+    }
+
+    /// An unmapped page was mapped.
+    #[inline]
+    pub(crate) fn mapped(&mut self, at: Lpn) {
+        if let Some(word) = self.unmapped.get_mut(at.index() / 64) {
+            *word &= !(1 << (at.0 % 64));
+        }
+    }
+
+    /// Takes the map that a mount has found.
+    pub(crate) fn follow(&mut self, map: &[Ppa]) {
+        for (at, _) in map.iter().enumerate().filter(|(_, page)| page.is_some()) {
+            self.mapped(Lpn(at as u32));
+        }
+    }
+
+    /// A segment that must be noted now: garbage collection writes all that are pending before an erase, and has
+    /// only room for so many in what the reserve leaves it.
+    pub(crate) fn overdue(&self, reserve: usize, pages_per_block: u32) -> Option<u32> {
+        let room = 1 + (reserve - 1) * pages_per_block as usize / 2;
+        self.pending().filter(|_| self.changed.len() > room)
+    }
+
+    /// A segment whose note is out of date.
+    pub(crate) fn pending(&self) -> Option<u32> {
+        self.changed.first().copied()
+    }
+
+    /// Where the live note of `segment` is.
+    pub(crate) fn entry(&mut self, segment: Lpn) -> &mut Ppa {
+        &mut self.notes[segment.index()]
+    }
+
+    /// Where the live note of `segment` is, if there is such a segment.
+    pub(crate) fn at(&self, segment: u32) -> Option<Ppa> {
+        self.notes.get(segment as usize).copied()
+    }
+
+    /// The segment whose live note is at `page`.
+    pub(crate) fn segment_at(&self, page: Ppa) -> Option<u32> {
+        self.notes.iter().position(|&note| note == page).map(|segment| segment as u32)
+    }
+
+    /// The live notes by segment.
+    pub(crate) fn live(&self) -> impl Iterator<Item = (u32, Ppa)> + '_ {
+        (0..).zip(self.notes.iter().copied()).filter(|(_, page)| page.is_some())
+    }
+
+    /// The note of `segment` for the present map, which speaks up to `seq`.
+    pub(crate) fn note(&self, geometry: &Geometry, segment: u32, seq: u64) -> Vec<u8> {
+        let mut note = trim_note::blank(geometry, seq);
+        // A segment is a whole number of words, and bits past the last logical page say nothing.
+        let words = self.pages_per_segment as usize / 64;
+        let unmapped = self.unmapped.iter().skip(segment as usize * words).take(words);
+        for (bytes, word) in trim_note::bits_mut(&mut note).chunks_exact_mut(8).zip(unmapped) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        note
+    }
+
+    /// The note of `segment` is now at `to`; returns where the one before was.
+    pub(crate) fn renewed(&mut self, segment: u32, to: Ppa) -> Ppa {
+        self.changed.remove(&segment);
+        std::mem::replace(self.entry(Lpn(segment)), to)
+    }
+}

@@ -1,0 +1,124 @@
+//! How much of each block is valid, in pages or sectors, and what each block is used for: a word a block, and no
+//! bitmap.
+//!
+//! What is valid in a block the FTL asks its map, for a list of what the block holds.
+
+use super::block_table::BlockUse;
+use super::scan::first_minimum;
+use nandlab_nand::BlockId;
+use std::ops::Range;
+
+/// Set in the word of an open block.
+const OPEN: i32 = 1 << 30;
+const FREE: i32 = i32::MAX;
+const BAD: i32 = i32::MAX - 1;
+
+/// A closed block is its number of valid units, so that a victim scan compares words and nothing else; an open one the
+/// same with [`OPEN`] set; free and bad ones are larger still.
+#[derive(Clone, Debug)]
+pub(crate) struct ValidCounts {
+    words: Vec<i32>,
+}
+
+impl ValidCounts {
+    /// All blocks free.
+    pub(crate) fn new(blocks: u32) -> Self {
+        Self { words: vec![FREE; blocks as usize] }
+    }
+
+    /// What `block` is used for.
+    pub(crate) fn usage(&self, block: BlockId) -> BlockUse {
+        match self.words[block.index()] {
+            FREE => BlockUse::Free,
+            BAD => BlockUse::Bad,
+            word if word & OPEN != 0 => BlockUse::Open,
+            _ => BlockUse::Closed,
+        }
+    }
+
+    /// What is valid in `block`.
+    #[inline]
+    pub(crate) fn valid(&self, block: BlockId) -> u32 {
+        match self.words[block.index()] {
+            FREE | BAD => 0,
+            word => (word & !OPEN) as u32,
+        }
+    }
+
+    /// So much more of an open or closed block is valid.
+    #[inline]
+    pub(crate) fn add(&mut self, block: BlockId, count: u32) {
+        debug_assert!(!matches!(self.usage(block), BlockUse::Free | BlockUse::Bad), "block {block} holds nothing");
+        self.words[block.index()] += count as i32;
+    }
+
+    /// So much less of an open or closed block is valid.
+    #[inline]
+    pub(crate) fn sub(&mut self, block: BlockId, count: u32) {
+        debug_assert!(self.valid(block) >= count, "block {block}: {count} of {} are invalid", self.valid(block));
+        self.words[block.index()] -= count as i32;
+    }
+
+    /// A free block starts to be filled, or was found in use at mount.
+    pub(crate) fn open(&mut self, block: BlockId) {
+        debug_assert_eq!(self.usage(block), BlockUse::Free, "block {block} is opened");
+        self.words[block.index()] = OPEN;
+    }
+
+    /// A filled block may be picked as a victim from now on.
+    pub(crate) fn close(&mut self, block: BlockId) {
+        debug_assert_eq!(self.usage(block), BlockUse::Open, "block {block} is closed");
+        self.words[block.index()] &= !OPEN;
+    }
+
+    /// A closed block is emptied: it is no victim any more.
+    pub(crate) fn reopen(&mut self, block: BlockId) {
+        debug_assert_eq!(self.usage(block), BlockUse::Closed, "block {block} is emptied");
+        self.words[block.index()] |= OPEN;
+    }
+
+    /// A block in which nothing is valid is free.
+    pub(crate) fn set_free(&mut self, block: BlockId) {
+        assert_eq!(self.valid(block), 0, "block {block} is freed and not empty");
+        self.words[block.index()] = FREE;
+    }
+
+    /// A block in which nothing is valid is out of use.
+    pub(crate) fn set_bad(&mut self, block: BlockId) {
+        assert_eq!(self.valid(block), 0, "block {block} is retired and not empty");
+        self.words[block.index()] = BAD;
+    }
+
+    /// The closed block of `blocks` with the least that is valid, the lowest number among equals.
+    #[inline]
+    pub(crate) fn fewest_valid(&self, blocks: Range<u32>) -> Option<BlockId> {
+        let words = &self.words[blocks.start as usize..blocks.end as usize];
+        let at = first_minimum(words)?;
+        (words[at] < OPEN).then_some(BlockId(blocks.start + at as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn victims_follow_counts() {
+        let mut counts = ValidCounts::new(5);
+        assert_eq!(counts.fewest_valid(0..5), None, "no block is closed");
+        for (block, valid) in [(0, 9), (1, 4), (2, 70_000), (3, 4)] {
+            counts.open(BlockId(block));
+            counts.add(BlockId(block), valid);
+        }
+        assert_eq!(counts.fewest_valid(0..5), None, "open blocks are no victims");
+        (0..4).for_each(|block| counts.close(BlockId(block)));
+        assert_eq!(counts.fewest_valid(0..5), Some(BlockId(1)), "the first of equals");
+        assert_eq!(counts.fewest_valid(2..5), Some(BlockId(3)));
+        counts.reopen(BlockId(1));
+        counts.sub(BlockId(2), 69_999);
+        assert_eq!((counts.fewest_valid(0..5), counts.valid(BlockId(1))), (Some(BlockId(2)), 4));
+        counts.sub(BlockId(1), 4);
+        counts.set_bad(BlockId(1));
+        assert_eq!((counts.usage(BlockId(1)), counts.usage(BlockId(4))), (BlockUse::Bad, BlockUse::Free));
+    }
+}

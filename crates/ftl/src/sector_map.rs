@@ -1,0 +1,140 @@
+//! Sector map: a map entry for every sector, most of them on flash.
+//!
+//! ## Idea
+//! A map of pages pays for a write of one sector with a read and a program of the whole page. Here each sector has an
+//! entry, so sectors that are written at the same time lie together, wherever they belong: a page of 64 sectors takes
+//! 63 small writes. The price is the map, 4 bytes a sector: 32 MiB for 4 GiB. It lies on flash, and memory keeps units
+//! of it, of 1 MiB, in a few slots (CMT, cached mapping table).
+//!
+//! ## Write path
+//! Sectors gather in a merge buffer. When it has all sectors of a page but one, their logical addresses become the last
+//! one, the page is programmed, and the entries are changed; meanwhile the next buffer is filled, and the host waits
+//! only where all of them are being written. A flush programs what the buffer has. The dies take pages in turn. Entries
+//! that are not in memory are read with their unit, for which the unit that `replacement` names leaves memory, and is
+//! written where it has changed. A read looks up each sector and reads each for itself, as in the paper; with
+//! `coalesce` sectors that lie one behind the other in a page are read at once. Once no more than `reserve_blocks`
+//! blocks are free that the map has no claim to, the block with the fewest valid sectors is emptied: the list of each
+//! of its pages is read, sectors to which the map still points are gathered in pages of their own, and the host fills
+//! the block of the survivors further.
+//!
+//! ## Recovery
+//! A mount reads all spare areas, the lists of all pages with data, and every map page. The copy of a sector with the
+//! highest sequence number counts, unless a map page that was written later says that nothing is there. Entries that
+//! the map pages do not have go to memory, or, without room there, to flash. What was in the merge buffer and not
+//! flushed is lost, and what it was to replace is still there: the map, the counts and garbage collection know of new
+//! sectors only when their page is on flash. A flush after trims writes the map pages of what was trimmed; so does
+//! garbage collection, before it erases what they hide.
+//!
+//! ## Invariants
+//! An entry in memory that is not marked is as on flash. Every mapped sector is the newest copy on flash, no address
+//! has two, and the counts of the blocks are those of the entries. Each block is free, of data, of the map or bad; the
+//! map can always take what its quota leaves.
+//!
+//! ## Differences
+//! The paper marks sectors in the buffer by a bit of their entries. That forgets where the copy on flash is, which a
+//! cut may need: here the list of the buffer, which firmware keeps in SRAM, says what is in it, and an entry is asked
+//! for when its page is programmed. So a write that misses waits at the end of its page, and a rewrite in the buffer
+//! asks for nothing. The last survivors of a victim are programmed at once, in a page that is not full, since the
+//! victim is erased. The map has a quota of blocks of its own and collects them as DFTL here does. With pages of one
+//! sector nothing gathers, and a sector has its address in the spare area.
+//!
+//! ## References
+//! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean.
+//! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of
+//! Page-level Address Mappings. ASPLOS 2009.
+
+use crate::parts::sectored::{self, Options, SectorMapped};
+pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
+use crate::Variant;
+#[cfg(test)]
+mod tests;
+
+/// The sector map.
+pub type SectorMap = SectorMapped<Scheme>;
+
+/// What makes the sector map of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Scheme;
+
+/// Options of the sector map.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Pages in memory that gather small writes, at least 1: while one is filled, the others are being written. Default
+    /// 32.
+    pub merge_buffers: u32,
+    /// Units of the map in memory; 0 for all of them. Default 32.
+    pub cmt_units: u32,
+    /// Bytes of a unit of the map, 4 for each sector: a power of two, from 8. One that is smaller than a page is read
+    /// with its page, and written with it. Default 1 MiB.
+    pub cmt_unit_bytes: u32,
+    /// Which unit leaves memory.
+    pub replacement: Replacement,
+    /// What of a changed unit is written when it leaves memory.
+    pub write_back: WriteBack,
+    /// What becomes of a sector that is written again while it waits in the merge buffer.
+    pub rewrite: Rewrite,
+    /// Whether sectors that lie one behind the other in a page are read at once.
+    pub coalesce: bool,
+    /// Blocks that stay free for garbage collection; at least 1. With 1 a program failure or a torn page may leave no
+    /// room. Default 2.
+    pub reserve_blocks: u32,
+    /// Blocks for the map beside those that hold it once, as a share of these in percent; one at least, 1000 percent at
+    /// most. Default 100.
+    pub map_spare_percent: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            merge_buffers: 32,
+            cmt_units: 32,
+            cmt_unit_bytes: 1 << 20,
+            replacement: Replacement::Clock,
+            write_back: WriteBack::Unit,
+            rewrite: Rewrite::Overwrite,
+            coalesce: false,
+            reserve_blocks: 2,
+            map_spare_percent: 100,
+        }
+    }
+}
+
+/// Tells its map from that of another FTL.
+const FORM: u16 = 3;
+
+impl sectored::Scheme for Scheme {
+    type Config = Config;
+    const NAME: &'static str = "sector_map";
+
+    fn variants() -> Vec<Variant<Config>> {
+        let usual = Config::default;
+        let paged = |cmt_units, cmt_unit_bytes| Config { cmt_units, cmt_unit_bytes, map_spare_percent: 1, ..usual() };
+        vec![
+            Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+            Variant::safe("paged", paged(2, 16)),
+            Variant::safe("paged_fifo", Config { replacement: Replacement::Fifo, merge_buffers: 1, ..paged(1, 8) }),
+            Variant::safe("paged_lru", Config { replacement: Replacement::Lru, coalesce: true, ..paged(3, 64) }),
+            Variant::safe(
+                "map_pages",
+                Config { write_back: WriteBack::Pages, rewrite: Rewrite::Append, ..paged(1, 1024) },
+            ),
+        ]
+    }
+
+    fn options(config: &Config) -> Options {
+        Options {
+            form: FORM,
+            merge_buffers: config.merge_buffers,
+            cmt_units: config.cmt_units,
+            unit_bytes: config.cmt_unit_bytes,
+            replacement: config.replacement,
+            rewrite: config.rewrite,
+            write_back: config.write_back,
+            coalesce: config.coalesce,
+            reserve_blocks: config.reserve_blocks,
+            map_spare_percent: config.map_spare_percent,
+            hybrid: None,
+        }
+    }
+}

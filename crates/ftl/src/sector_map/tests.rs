@@ -1,0 +1,107 @@
+//! What the sector map does, on examples worked by hand.
+
+use super::{Config, SectorMap};
+use crate::tests::submit;
+use crate::{Disk, Ftl};
+use nandlab_block::Op;
+use nandlab_nand::{Cause, Counting, Geometry, Nand, Rules};
+
+/// Blocks of 8 pages of 8 sectors; a map page has 1024 entries.
+fn disk(pages: u32, config: &Config) -> Disk<SectorMap, Counting> {
+    let geometry = Geometry::single_die(200, 8, 4096).unwrap();
+    Disk::mount(Counting::new(geometry, Rules::default()), pages, config).unwrap()
+}
+
+/// What `work` costs, without the mounts.
+fn spent(
+    disk: &mut Disk<SectorMap, Counting>,
+    work: impl FnOnce(&mut Disk<SectorMap, Counting>),
+) -> nandlab_nand::Cell {
+    let before = disk.nand_mut().ctx().matrix().clone();
+    work(disk);
+    let spent = disk.nand_mut().ctx().matrix().since(&before);
+    disk.check();
+    spent.sum(|_, cause| cause != Cause::Mount)
+}
+
+#[test]
+fn small_writes_share_a_page_and_its_list() {
+    let mut disk = disk(400, &Config::default());
+    let gathered = spent(&mut disk, |disk| (0..6).for_each(|at| submit(disk, Op::Write, 100 * at, 1)));
+    assert_eq!(gathered.page_programs, 0, "a page takes seven and the list");
+    submit(&mut disk, Op::Write, 300, 1);
+    let full = spent(&mut disk, |disk| submit(disk, Op::Write, 700, 1));
+    assert_eq!((full.page_programs, full.meta_programs, full.page_reads), (1, 1, 0), "300 was in the buffer");
+    submit(&mut disk, Op::Write, 5, 1);
+    let flushed = spent(&mut disk, |disk| submit(disk, Op::Flush, 0, 0));
+    assert_eq!(flushed.page_programs, 1, "no map page is written for a flush");
+}
+
+#[test]
+fn each_sector_is_read_for_itself_unless_neighbours_join() {
+    for (coalesce, reads) in [(false, 8), (true, 2)] {
+        let mut disk = disk(400, &Config { coalesce, ..Config::default() });
+        submit(&mut disk, Op::Write, 0, 14);
+        let cost = spent(&mut disk, |disk| submit(disk, Op::Read, 0, 8));
+        assert_eq!(cost.page_reads, reads, "7 sectors lie in a page, the eighth begins the next");
+    }
+}
+
+#[test]
+fn a_unit_that_leaves_memory_is_written_and_the_next_is_read() {
+    // Units of two map pages: 2048 sectors. A flash of 800 pages has 6400 sectors, 4 units.
+    let mut disk = disk(800, &Config { cmt_units: 1, cmt_unit_bytes: 8192, ..Config::default() });
+    let map = |disk: &mut Disk<SectorMap, Counting>, sector: u64| {
+        let before = disk.nand_mut().ctx().matrix().clone();
+        (0..7).for_each(|at| submit(disk, Op::Write, sector + at, 1));
+        let cost = disk.nand_mut().ctx().matrix().since(&before).sum(|_, cause| cause == Cause::Map);
+        (cost.page_reads, cost.page_programs)
+    };
+    assert_eq!(map(&mut disk, 0), (0, 0), "nothing was written there before");
+    assert_eq!(map(&mut disk, 2048), (0, 2));
+    assert_eq!(map(&mut disk, 0), (2, 2));
+    assert_eq!(map(&mut disk, 100), (0, 0), "it is in memory");
+    let events = disk.ftl().events();
+    assert_eq!((events.map_misses, events.map_dirty_evictions, events.map_hits), (3, 2, 25));
+}
+
+#[test]
+fn a_trimmed_sector_is_noted_by_its_map_page() {
+    let mut disk = disk(400, &Config::default());
+    submit(&mut disk, Op::Write, 0, 7);
+    submit(&mut disk, Op::Trim, 3, 1);
+    let before = disk.nand_mut().ctx().matrix().clone();
+    submit(&mut disk, Op::Flush, 0, 0);
+    let cost = disk.nand_mut().ctx().matrix().since(&before);
+    assert_eq!(cost.sum(|_, cause| cause == Cause::Trim).page_programs, 1);
+    disk.remount(&Config::default()).unwrap();
+    disk.check();
+    assert_eq!(cost_of_read(&mut disk, 3), 0);
+    assert_eq!(cost_of_read(&mut disk, 4), 1);
+}
+
+fn cost_of_read(disk: &mut Disk<SectorMap, Counting>, sector: u64) -> u64 {
+    submit(disk, Op::Read, 0, 1);
+    let before = disk.nand_mut().ctx().matrix().clone();
+    submit(disk, Op::Read, sector, 1);
+    disk.nand_mut().ctx().matrix().since(&before).sum(|_, cause| cause == Cause::Host).page_reads
+}
+
+#[test]
+fn memory_is_that_of_the_paper() {
+    let shape = nandlab_nand::Shape {
+        channels: 4,
+        dies_per_channel: 2,
+        planes_per_die: 1,
+        blocks_per_plane: 160,
+        pages_per_block: 128,
+        page_bytes: 32_768,
+        spare_bytes: 1744,
+    };
+    let nand: Counting = Counting::new(nandlab_nand::Geometry::new(shape).unwrap(), Rules::default());
+    let ftl = Disk::<SectorMap, _>::mount(nand, 131_072, &Config::default()).unwrap();
+    let ram = ftl.ftl().ram();
+    // Section 3 of the paper: 32 MB for the map of 4 GB, 1 MB of merge buffers.
+    assert_eq!((ram.dram["cmt"], ram.dram["merge_buffers"]), (32 << 20, 1 << 20));
+    assert_eq!((ram.sram["lists"], ram.sram["cmt_directory"]), (32 * 63 * 4, 4 * 32));
+}

@@ -1,0 +1,89 @@
+//! The invariants of the super-page map, derived anew from flash.
+
+use super::mount::is_nobodys;
+use super::{Firmware, SuperPage, NOTE};
+use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, PageBuf, Ppa};
+use std::collections::BTreeSet;
+
+pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
+    let open: Vec<BlockId> =
+        ftl.active.iter().map(|active| active.frontier.block).filter(|block| block.is_some()).collect();
+    ftl.banks.check(&open);
+    pages_have_one_owner(ftl);
+    let newest = newest_on_flash(ftl, nand);
+    for (lpn, &page) in (0..).map(Lpn).zip(&ftl.map).filter(|(_, page)| page.is_some()) {
+        let oob = nand.read_spare(page).expect("a mapped page can be read").expect("a mapped page is programmed");
+        assert_eq!(oob.lpn, lpn, "page {page} is mapped to logical page {lpn} and holds another");
+        assert!(oob.seq.0 >= newest[lpn.index()], "logical page {lpn} is mapped to {page}, flash has a newer copy");
+        assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
+        if ftl.config.firmware == Firmware::Greedy {
+            assert_eq!(ftl.banks.of(page), lpn.index() % ftl.active.len(), "the bank of logical page {lpn}");
+        }
+    }
+    for (segment, page) in ftl.notes.live() {
+        let oob = nand.read_spare(page).expect("a note can be read").expect("a note is programmed");
+        assert_eq!((oob.kind, oob.lpn), (Kind::TrimNote, Lpn(segment)), "page {page} is a live note");
+    }
+    for block in (0..ftl.geometry.blocks()).map(BlockId).filter(|block| ftl.listed[block.index()]) {
+        list_agrees(ftl, nand, block);
+    }
+}
+
+/// No page has two owners, and the counts of the blocks are those of the owned pages.
+fn pages_have_one_owner(ftl: &SuperPage) {
+    let mut owned = BTreeSet::new();
+    let mut valid = vec![0; ftl.geometry.blocks() as usize];
+    let notes = ftl.notes.live().map(|(_, page)| page);
+    for page in ftl.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
+        assert!(owned.insert(page), "page {page} belongs to two logical pages or notes");
+        valid[ftl.geometry.block_of(page).index()] += 1;
+    }
+    for (block, valid) in (0..).map(BlockId).zip(valid) {
+        assert_eq!(ftl.banks.counts.valid(block), valid, "valid pages of block {block}");
+    }
+}
+
+/// The sequence number of the newest copy of each logical page, 0 where there is none; a page that cannot be read does
+/// not count.
+fn newest_on_flash<N: Nand>(ftl: &SuperPage, nand: &mut N) -> Vec<u64> {
+    let mut newest = vec![0; ftl.map.len()];
+    for page in (0..ftl.geometry.pages()).map(Ppa) {
+        match nand.read_spare(page) {
+            Ok(Some(oob)) if matches!(oob.kind, Kind::Data | Kind::Lost) => {
+                assert!(oob.seq.0 < ftl.seq, "page {page} carries a sequence number that was not given out yet");
+                let newest = &mut newest[oob.lpn.index()];
+                // A torn page can look newer than the one it was to replace; only a page that reads counts.
+                if oob.seq.0 > *newest && is_whole(nand, page) {
+                    *newest = oob.seq.0;
+                }
+            }
+            Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => {}
+            Err(error) => panic!("page {page}: {error}"),
+        }
+    }
+    newest
+}
+
+fn is_whole<N: Nand>(nand: &mut N, page: Ppa) -> bool {
+    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
+    nand.read(page, &mut contents).is_ok()
+}
+
+/// The list of a block names what the spare areas of its pages name.
+fn list_agrees<N: Nand>(ftl: &SuperPage, nand: &mut N, block: BlockId) {
+    let mut list = vec![0; 4 * ftl.data_pages as usize];
+    if nand.read_tail(ftl.geometry.page(block, ftl.data_pages), &mut list).is_err() {
+        return;
+    }
+    for (place, entry) in (0..).zip(list.chunks_exact(4)) {
+        let entry = u32::from_le_bytes(entry.try_into().expect("four bytes"));
+        if is_nobodys(entry) {
+            continue;
+        }
+        let page = ftl.geometry.page(block, place);
+        if let Ok(Some(oob)) = nand.read_spare(page) {
+            let note = if oob.kind == Kind::TrimNote { NOTE } else { 0 };
+            assert_eq!(entry, oob.lpn.0 | note, "the list of block {block} on page {page}");
+        }
+    }
+}

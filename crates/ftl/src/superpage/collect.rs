@@ -1,0 +1,317 @@
+//! Opening and ending blocks, garbage collection, and blocks that failed.
+
+use super::{Firmware, SuperPage, NOTE};
+use crate::parts::frontier::Frontier;
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time};
+
+/// The pages of a victim that are still needed.
+#[derive(Debug, Default)]
+pub(super) struct Survivors {
+    pages: Vec<Ppa>,
+    entries: Vec<u32>,
+    list: Vec<u8>,
+}
+
+impl SuperPage {
+    /// Opens a block for the host where the one before is full, collecting garbage until the reserve is whole.
+    #[cold]
+    pub(super) fn open_block<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
+        self.refuse_worn_out()?;
+        let kept = self.config.kept() as usize;
+        loop {
+            if self.banks.free(bank) > kept {
+                if self.open_free(nand, bank)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            if self.config.firmware == Firmware::Tutorial {
+                return Err(self.full(bank));
+            }
+            // The survivors go to a reserved block, which the host then fills further.
+            self.collect(nand, bank)?;
+            if !self.active[bank].frontier.is_full() && self.banks.free(bank) >= kept {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A bank has no page left and nothing is collected.
+    fn full(&self, bank: usize) -> FtlError {
+        FtlError::Full(format!(
+            "bank {bank} has no erased page left: ftl.superpage.firmware = \"tutorial\" programs each of the {} pages of the \
+             device once and erases nothing; \"greedy\" collects garbage",
+            self.geometry.pages()
+        ))
+    }
+
+    /// Fills a free block of `bank` from now on; false where there is none.
+    fn open_free<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<bool, FtlError> {
+        let Some(block) = self.banks.open(nand, bank)? else { return Ok(false) };
+        let pages = self.config.list_pages();
+        let active = &mut self.active[bank];
+        active.frontier = Frontier::at_start(&self.geometry, block).without_last(pages);
+        active.list.clear();
+        self.listed[block.index()] = false;
+        Ok(true)
+    }
+
+    /// A program failed in the block that `bank` fills.
+    #[cold]
+    pub(super) fn fail_active(&mut self, bank: usize) {
+        let active = &mut self.active[bank];
+        let failed = std::mem::replace(&mut active.frontier, Frontier::none());
+        active.list.clear();
+        self.banks.fail(failed.block);
+    }
+
+    /// Where the last page for data was taken: programs the list of the block, which may be a victim from now on.
+    #[inline]
+    pub(super) fn end_if_full<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
+        let frontier = &self.active[bank].frontier;
+        if frontier.is_full() && frontier.block.is_some() {
+            self.end_block(nand, bank)?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn end_block<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
+        let block = self.active[bank].frontier.block;
+        if self.config.list_pages() > 0 {
+            let list: Vec<u8> = self.active[bank].list.iter().flat_map(|entry| entry.to_le_bytes()).collect();
+            let oob = Oob { kind: Kind::List, ..Oob::data(Lpn(block.0), self.next_seq(), Origin::FTL) };
+            let blank = N::Buf::zeroed(self.geometry.page_bytes());
+            let at = self.geometry.page(block, self.data_pages);
+            match scoped(nand, Cause::Map, |nand| nand.program(at, &blank, &list, oob)) {
+                Ok(_) => self.listed[block.index()] = true,
+                Err(NandError::ProgramFailed(_)) => {
+                    self.fail_active(bank);
+                    return Ok(());
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let active = &mut self.active[bank];
+        active.frontier = Frontier::none();
+        active.list.clear();
+        self.banks.counts.close(block);
+        Ok(())
+    }
+
+    /// Empties the closed block with the fewest valid pages and erases it.
+    fn collect<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
+        let victim = self.banks.victim(bank).filter(|&block| self.banks.counts.valid(block) < self.data_pages);
+        let Some(victim) = victim else { return Err(self.banks.worn_out(1)) };
+        self.events.gc_runs += 1;
+        self.events.empty_gc_runs += u64::from(self.banks.counts.valid(victim) == 0);
+        self.banks.counts.reopen(victim);
+        scoped(nand, Cause::Gc, |nand| match self.empty(nand, bank, victim) {
+            Ok(moved) => {
+                self.listed[victim.index()] = false;
+                self.banks.release(nand, victim, moved.max(self.noted))
+            }
+            Err(error) => {
+                self.banks.counts.close(victim);
+                Err(error)
+            }
+        })
+    }
+
+    /// Moves the valid pages of `block` away and notes what was trimmed; returns when the last of it ends.
+    fn empty<N: Nand>(&mut self, nand: &mut N, bank: usize, block: BlockId) -> Result<Time, FtlError> {
+        let mut found = std::mem::take(&mut self.survivors);
+        let moved =
+            self.find_survivors(nand, block, &mut found).and_then(|()| self.relocate(nand, bank, block, &found));
+        self.survivors = found;
+        let moved = moved?;
+        // A trimmed page may have its newest copy here and older ones elsewhere: the trim is noted before the newest
+        // goes, or a mount would bring back an older one.
+        while let Some(segment) = self.notes.pending() {
+            if self.active[bank].frontier.is_full() {
+                self.open_for_survivors(nand, bank)?;
+            }
+            self.write_note(nand, bank, segment)?;
+        }
+        Ok(moved)
+    }
+
+    /// Lists the pages of `block` to which the map still points.
+    fn find_survivors<N: Nand>(&mut self, nand: &mut N, block: BlockId, found: &mut Survivors) -> Result<(), FtlError> {
+        found.pages.clear();
+        found.entries.clear();
+        let valid = self.banks.counts.valid(block) as usize;
+        let first = self.geometry.page(block, 0).0;
+        if self.listed[block.index()] {
+            found.list.resize(4 * self.data_pages as usize, 0);
+            match nand.read_tail(self.geometry.page(block, self.data_pages), &mut found.list) {
+                Ok(_) => {
+                    for (page, entry) in (first..).map(Ppa).zip(found.list.chunks_exact(4)) {
+                        let entry = u32::from_le_bytes(entry.try_into().expect("four bytes"));
+                        if self.lives(page, entry) {
+                            found.pages.push(page);
+                            found.entries.push(entry);
+                        }
+                    }
+                    assert_eq!(found.pages.len(), valid, "valid pages of block {block} by its list");
+                    return Ok(());
+                }
+                Err(NandError::Uncorrectable(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        for page in (first..first + self.geometry.pages_per_block()).map(Ppa) {
+            let entry = match nand.read_spare(page) {
+                Ok(Some(oob)) if oob.kind == Kind::TrimNote => oob.lpn.0 | NOTE,
+                Ok(Some(oob)) if matches!(oob.kind, Kind::Data | Kind::Lost) => oob.lpn.0,
+                Ok(_) => continue,
+                Err(NandError::Uncorrectable(_)) => match self.entry_of(page) {
+                    Some(entry) => entry,
+                    None => continue,
+                },
+                Err(error) => return Err(error.into()),
+            };
+            if self.lives(page, entry) {
+                found.pages.push(page);
+                found.entries.push(entry);
+            }
+        }
+        assert_eq!(found.pages.len(), valid, "valid pages of block {block} by their spare areas");
+        Ok(())
+    }
+
+    /// Whether the page is what a list says, and still needed.
+    #[inline]
+    fn lives(&self, page: Ppa, entry: u32) -> bool {
+        if entry & NOTE == 0 {
+            return self.map.get(entry as usize) == Some(&page);
+        }
+        self.notes.at(entry & !NOTE) == Some(page)
+    }
+
+    /// What points to a page whose spare area cannot be read.
+    fn entry_of(&self, page: Ppa) -> Option<u32> {
+        let note = || self.notes.segment_at(page).map(|segment| segment | NOTE);
+        self.map.iter().position(|&at| at == page).map(|at| at as u32).or_else(note)
+    }
+
+    /// Copies the survivors of `block` behind each other; returns when the last copy ends.
+    fn relocate<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        bank: usize,
+        block: BlockId,
+        found: &Survivors,
+    ) -> Result<Time, FtlError> {
+        let mut done = 0;
+        let mut moved = 0;
+        while done < found.pages.len() {
+            if self.active[bank].frontier.is_full() {
+                self.open_for_survivors(nand, bank)?;
+            }
+            let left = &found.pages[done..];
+            let (to, count, aux) = self.active[bank].frontier.take_run(left.len() as u32);
+            let seq = Seq(self.seq);
+            self.seq += u64::from(count);
+            let (copied, error) = match nand.copy_run(&left[..count as usize], to, aux, seq) {
+                Ok(()) => (count as usize, None),
+                Err((copied, error)) => (copied, Some(error)),
+            };
+            if copied > 0 {
+                moved = moved.max(nand.ctx().last());
+                self.map_copies(bank, block, &found.entries[done..done + copied], to);
+                done += copied;
+            }
+            match error {
+                None => {}
+                Some(NandError::ProgramFailed(_)) => self.fail_active(bank),
+                Some(NandError::Uncorrectable(page)) if Some(&page) == found.pages.get(done) => {
+                    self.active[bank].frontier.give_back_from(Ppa(to.0 + copied as u32), copied == 0, aux);
+                    self.replace_lost(nand, bank, found.entries[done])?;
+                    moved = moved.max(nand.ctx().last());
+                    done += 1;
+                }
+                Some(error) => return Err(error.into()),
+            }
+            self.end_if_full(nand, bank)?;
+        }
+        Ok(moved)
+    }
+
+    /// Maps pages that were copied from `block` to the pages from `to` on.
+    fn map_copies(&mut self, bank: usize, block: BlockId, entries: &[u32], to: Ppa) {
+        for (to, &entry) in (to.0..).map(Ppa).zip(entries) {
+            match entry & NOTE {
+                0 => self.map[entry as usize] = to,
+                _ => *self.notes.entry(Lpn(entry & !NOTE)) = to,
+            }
+        }
+        self.active[bank].list.extend_from_slice(entries);
+        self.banks.counts.sub(block, entries.len() as u32);
+        self.banks.counts.add(self.geometry.block_of(to), entries.len() as u32);
+    }
+
+    /// The contents of a valid page are gone. A page of kind Lost takes its place, so that a later mount does not bring
+    /// back an older copy; a note is written anew.
+    #[cold]
+    fn replace_lost<N: Nand>(&mut self, nand: &mut N, bank: usize, entry: u32) -> Result<(), FtlError> {
+        if entry & NOTE != 0 {
+            return self.write_note(nand, bank, entry & !NOTE);
+        }
+        self.events.lost_pages += 1;
+        let blank = N::Buf::zeroed(self.geometry.page_bytes());
+        let to = self.program(nand, bank, &blank, &[], (entry, Kind::Lost))?;
+        let old = std::mem::replace(&mut self.map[entry as usize], to);
+        let end = nand.ctx().last();
+        self.banks.supersede(self.geometry.block_of(old), 1, end);
+        self.banks.counts.add(self.geometry.block_of(to), 1);
+        Ok(())
+    }
+
+    /// Opens one of the reserved blocks for what is moved.
+    fn open_for_survivors<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
+        match self.open_free(nand, bank)? {
+            true => Ok(()),
+            false if self.config.firmware == Firmware::Tutorial => Err(self.full(bank)),
+            false => Err(self.banks.worn_out(1)),
+        }
+    }
+
+    /// Empties and retires the blocks where a program has failed; a mount would not know of them.
+    #[cold]
+    pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        scoped(nand, Cause::BadBlock, |nand| {
+            while let Some(block) = self.banks.take_failing() {
+                let bank = self.geometry.die_of(block) as usize;
+                match self.empty(nand, bank, block) {
+                    Ok(moved) => {
+                        self.listed[block.index()] = false;
+                        self.banks.retire(nand, block, moved.max(self.noted))?;
+                        self.restore_reserve(nand, bank)?;
+                    }
+                    Err(error) => {
+                        self.banks.fail(block);
+                        return Err(error);
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Collects until the reserve of `bank` is whole, as far as there is room for what survives: right behind a failure
+    /// no trim waits for a note, which needs a page as well.
+    fn restore_reserve<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
+        while self.banks.free(bank) < self.config.kept() as usize {
+            let Some(victim) = self.banks.victim(bank) else { break };
+            let survivors = self.banks.counts.valid(victim);
+            let is_stuck = self.banks.free(bank) == 0 && survivors > self.active[bank].frontier.left();
+            if is_stuck || survivors >= self.data_pages {
+                break;
+            }
+            self.collect(nand, bank)?;
+        }
+        Ok(())
+    }
+}

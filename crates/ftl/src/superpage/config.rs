@@ -1,0 +1,129 @@
+//! The options.
+
+use crate::{error, FtlError, Variant};
+use nandlab_nand::Geometry;
+
+/// Options of the super-page map.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Which of the two firmwares of the board.
+    pub firmware: Firmware,
+    /// How garbage collection learns which logical pages a victim holds.
+    pub reverse_map: ReverseMap,
+    /// Most sectors of a partial write that is not at the start of its page for which the rest of the page is read at
+    /// once; a longer one, or one at the start, reads the part before it and the part behind it apart. Default 8.
+    pub one_read_sectors: u32,
+    /// Blocks of each bank that stay free for garbage collection; at least 1, as in the firmware. With 1 a program
+    /// failure or a torn page during garbage collection may leave no room; 2 is safe. Default 2.
+    pub reserve_blocks: u32,
+    /// Blocks at the start of each bank that are never used: the firmware keeps 32 there for itself, its code, its log
+    /// and its map. Default 0.
+    pub firmware_blocks: u32,
+    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the address
+    /// space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a trimmed page
+    /// that is not erased yet: what it held last, or before that.
+    pub durable_trim: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            firmware: Firmware::Greedy,
+            reverse_map: ReverseMap::ListPage,
+            one_read_sectors: 8,
+            reserve_blocks: 2,
+            firmware_blocks: 0,
+            durable_trim: true,
+        }
+    }
+}
+
+/// A firmware of the board.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Firmware {
+    /// A logical page has one bank, and each bank collects its own garbage.
+    #[default]
+    Greedy,
+    /// The banks take pages in turn, and nothing is ever erased: writes end when the bank whose turn it is has no page
+    /// left.
+    Tutorial,
+}
+
+/// How garbage collection learns what a victim holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReverseMap {
+    /// From the last page of the block, which lists the logical pages of the others: one read.
+    #[default]
+    ListPage,
+    /// From the spare areas of all its pages; each read is charged, and the last page is one like the others.
+    Spare,
+}
+
+impl Config {
+    /// Pages at the end of a block that hold its list.
+    pub(super) fn list_pages(&self) -> u32 {
+        u32::from(self.firmware == Firmware::Greedy && self.reverse_map == ReverseMap::ListPage)
+    }
+
+    /// Pages of a block for the host.
+    pub(super) fn data_pages(&self, geometry: &Geometry) -> u32 {
+        geometry.pages_per_block() - self.list_pages()
+    }
+
+    /// Blocks that stay free in each bank.
+    pub(super) fn kept(&self) -> u32 {
+        match self.firmware {
+            Firmware::Greedy => self.reserve_blocks,
+            Firmware::Tutorial => 0,
+        }
+    }
+
+    /// Refuses options that cannot work on this device.
+    pub(super) fn check(&self, geometry: &Geometry) -> Result<(), FtlError> {
+        let refuse = |why: String| Err(FtlError::Config(why));
+        let (kept, blocks) = (self.reserve_blocks, geometry.blocks_per_die());
+        if kept == 0 {
+            return refuse(
+                "ftl.superpage.reserve_blocks = 0 would deadlock: garbage collection needs at least 1 free block in \
+                 each bank"
+                    .into(),
+            );
+        }
+        let others = self.firmware_blocks.saturating_add(3);
+        if blocks < kept.saturating_add(others) {
+            return refuse(format!(
+                "ftl.superpage.reserve_blocks = {kept} would deadlock: a bank of this device has {}, and the reserve, \
+                 ftl.superpage.firmware_blocks = {}, one that is being filled, one of data and one to collect need {}{}",
+                error::blocks(blocks),
+                self.firmware_blocks,
+                kept.saturating_add(others),
+                error::at_most("ftl.superpage.reserve_blocks", blocks.saturating_sub(others)),
+            ));
+        }
+        let list = 4 * self.data_pages(geometry);
+        if self.list_pages() > 0 && list > geometry.page_bytes() {
+            return refuse(format!(
+                "ftl.superpage.reverse_map = \"list_page\" takes 4 bytes for each of the {} pages that a list names, \
+                 {list} in all, and a page of this device has {}; reverse_map = \"spare\" needs no list",
+                self.data_pages(geometry),
+                geometry.page_bytes()
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The sets of options that the proofs run: the tutorial firmware, which never erases, has tests of its own.
+pub(super) fn variants() -> Vec<Variant<Config>> {
+    let usual = Config::default;
+    vec![
+        Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+        Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
+        Variant::safe("spare", Config { reverse_map: ReverseMap::Spare, one_read_sectors: 0, ..usual() }),
+        Variant::safe("firmware_blocks", Config { firmware_blocks: 1, ..usual() }),
+        Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+    ]
+}

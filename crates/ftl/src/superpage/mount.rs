@@ -1,0 +1,192 @@
+//! Recovery of the super-page map from flash alone.
+
+use super::{Active, Config, Firmware, SuperPage, NOTE};
+use crate::parts::banks::Banks;
+use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
+use crate::parts::block_table::BlockUse;
+use crate::parts::frontier::Frontier;
+use crate::parts::trim_note;
+use crate::parts::trim_notes::TrimNotes;
+use crate::{Events, Ftl, FtlError};
+use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Ppa};
+
+pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<SuperPage, FtlError> {
+    let geometry = *nand.geometry();
+    let most = SuperPage::max_logical_pages(&geometry, nand.rules(), config)?;
+    if logical_pages > most {
+        return Err(FtlError::Config(format!(
+            "{logical_pages} logical pages are more than a super-page map with ftl.superpage.reserve_blocks = {} can export \
+             on this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve",
+            config.reserve_blocks,
+            geometry.pages()
+        )));
+    }
+    // What a mount finds must stay: a block of older copies is erased without another fence, and what was read once is
+    // there for good. Without a cut before it, programs may still be under way.
+    nand.ctx().fence();
+    let mut scans = scan(nand)?;
+    let mut ftl = blank(&geometry, logical_pages, config);
+    ftl.listed =
+        scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
+    refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, None))?;
+    let seqs = ftl.adopt_copies(&scans);
+    ftl.adopt_notes(nand, &scans, &seqs)?;
+    ftl.refuse_misplaced()?;
+    ftl.adopt(&scans);
+    ftl.refuse_worn_out()?;
+    Ok(ftl)
+}
+
+fn blank(geometry: &Geometry, logical_pages: u32, config: &Config) -> SuperPage {
+    SuperPage {
+        map: vec![Ppa::NONE; logical_pages as usize],
+        banks: Banks::new(geometry, config.firmware_blocks),
+        active: (0..geometry.dies()).map(|_| Active { frontier: Frontier::none(), list: Vec::new() }).collect(),
+        listed: vec![false; geometry.blocks() as usize],
+        notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
+        mapped: 0,
+        noted: 0,
+        turn: geometry.dies() as usize - 1,
+        seq: 1,
+        geometry: *geometry,
+        full: geometry.full_mask(),
+        data_pages: config.data_pages(geometry),
+        config: config.clone(),
+        survivors: Default::default(),
+        events: Events::default(),
+    }
+}
+
+/// Whether a block ends in the list of its other pages; what is left are those.
+fn has_list(scan: &mut BlockScan, data_pages: u32) -> bool {
+    let before = scan.pages.len();
+    scan.pages.retain(|page| page.place != data_pages || page.oob.kind != Kind::List);
+    scan.pages.len() < before
+}
+
+impl SuperPage {
+    /// Maps the newest copy of each logical page; returns their sequence numbers.
+    fn adopt_copies(&mut self, scans: &[Option<BlockScan>]) -> Vec<u64> {
+        let mut seqs = vec![0; self.map.len()];
+        for (block, scan) in (0..).map(BlockId).zip(scans) {
+            let Some(scan) = scan else { continue };
+            self.seq = self.seq.max(scan.highest + 1);
+            for &Page { place, oob } in scan.copies() {
+                if oob.seq.0 > seqs[oob.lpn.index()] {
+                    seqs[oob.lpn.index()] = oob.seq.0;
+                    self.map[oob.lpn.index()] = self.geometry.page(block, place);
+                }
+            }
+        }
+        seqs
+    }
+
+    /// Applies the notes to the copies and keeps the newest note of each segment.
+    fn adopt_notes<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        scans: &[Option<BlockScan>],
+        seqs: &[u64],
+    ) -> Result<(), FtlError> {
+        let mut note = vec![0; self.geometry.page_bytes() as usize];
+        let mut ages = vec![0; self.notes.segments()];
+        for (block, scan) in (0..).map(BlockId).zip(scans) {
+            for &Page { place, oob } in scan.iter().flat_map(BlockScan::notes) {
+                let (at, segment) = (self.geometry.page(block, place), oob.lpn);
+                match nand.read_tail(at, &mut note) {
+                    Ok(_) => {}
+                    Err(NandError::Uncorrectable(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                }
+                let (seq, unmapped) = trim_note::read(&note);
+                let first = self.notes.first_of(segment);
+                for at in unmapped.map(|page| (first + page) as usize) {
+                    if seqs.get(at).is_some_and(|&copy| copy < seq) {
+                        self.map[at] = Ppa::NONE;
+                    }
+                }
+                if ages[segment.index()] <= seq {
+                    ages[segment.index()] = seq;
+                    *self.notes.entry(segment) = at;
+                }
+            }
+        }
+        self.notes.follow(&self.map);
+        Ok(())
+    }
+
+    /// Refuses pages in another bank than this firmware would have put them in, or in blocks that it does not use.
+    fn refuse_misplaced(&self) -> Result<(), FtlError> {
+        let banks = self.active.len();
+        let notes = self.notes.live().map(|(_, page)| page);
+        for page in self.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
+            let (bank, block) = (self.banks.of(page), self.geometry.block_of(page));
+            if !self.banks.blocks(bank).contains(&block.0) {
+                return Err(FtlError::Config(format!(
+                    "block {block} holds data and ftl.superpage.firmware_blocks = {} leaves it out: the device was used by \
+                     another FTL or with other options",
+                    self.config.firmware_blocks
+                )));
+            }
+        }
+        if self.config.firmware == Firmware::Tutorial {
+            return Ok(());
+        }
+        for (at, &page) in self.map.iter().enumerate().filter(|(_, page)| page.is_some()) {
+            if self.banks.of(page) != at % banks {
+                return Err(FtlError::Config(format!(
+                    "page {page} holds logical page {at}, which superpage keeps in bank {}: the device was used by another \
+                     FTL or with other options",
+                    at % banks
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts what is valid and sorts the blocks into free ones, those that are filled further, closed and bad ones.
+    fn adopt(&mut self, scans: &[Option<BlockScan>]) {
+        self.banks.found(scans);
+        let notes = self.notes.live().map(|(_, page)| page);
+        for page in self.map.iter().copied().chain(notes).filter(|page| page.is_some()) {
+            self.banks.counts.add(self.geometry.block_of(page), 1);
+        }
+        self.banks.adopt(scans);
+        for bank in 0..self.active.len() {
+            self.resume(bank, scans);
+            for block in self.banks.blocks(bank).map(BlockId) {
+                let is_used = self.banks.counts.usage(block) == BlockUse::Open;
+                self.listed[block.index()] &= is_used;
+                if is_used && block != self.active[bank].frontier.block {
+                    self.banks.counts.close(block);
+                }
+            }
+        }
+    }
+
+    /// Fills the block with the most room further.
+    fn resume(&mut self, bank: usize, scans: &[Option<BlockScan>]) {
+        let blocks = self.banks.blocks(bank).map(BlockId);
+        let partial = blocks.filter_map(|block| {
+            let scan = scans[block.index()].as_ref()?;
+            let is_open = scan.can_resume(&self.geometry)
+                && scan.used < self.data_pages
+                && self.banks.counts.usage(block) == BlockUse::Open;
+            is_open.then_some((scan.used, block, scan))
+        });
+        let Some((used, block, scan)) = partial.min_by_key(|&(used, block, _)| (used, block)) else { return };
+        let active = &mut self.active[bank];
+        active.frontier = Frontier::resumed(&self.geometry, block, used).without_last(self.config.list_pages());
+        // A page that cannot be read is nobody's.
+        active.list = vec![u32::MAX; used as usize];
+        for page in &scan.pages {
+            let note = if page.oob.kind == Kind::TrimNote { NOTE } else { 0 };
+            active.list[page.place as usize] = page.oob.lpn.0 | note;
+        }
+    }
+}
+
+/// Whether an entry of a list is of a page that could not be read when the list was made.
+pub(super) fn is_nobodys(entry: u32) -> bool {
+    entry == Lpn::NONE.0
+}

@@ -1,0 +1,109 @@
+//! What the firmware does, on examples worked by hand.
+
+use super::{Config, Firmware, SuperPage};
+use crate::tests::{cost_of, erased, submit, two_dies, write, PAGES};
+use crate::{Disk, Ftl};
+use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
+use nandlab_nand::{Cause, Counting, Geometry, Lpn, Nand, ProgramOrder, Rules};
+
+/// One bank of super-pages of 64 sectors.
+fn super_pages() -> Disk<SuperPage, Counting> {
+    let geometry = Geometry::single_die(8, 16, 32_768).unwrap();
+    Disk::mount(Counting::new(geometry, Rules::default()), 40, &Config::default()).unwrap()
+}
+
+/// What `work` costs, without the mounts.
+fn spent(
+    disk: &mut Disk<SuperPage, Counting>,
+    work: impl FnOnce(&mut Disk<SuperPage, Counting>),
+) -> nandlab_nand::Cell {
+    let before = disk.nand_mut().ctx().matrix().clone();
+    work(disk);
+    let spent = disk.nand_mut().ctx().matrix().since(&before);
+    disk.check();
+    spent.sum(|_, cause| cause != Cause::Mount)
+}
+
+#[test]
+fn a_partial_write_reads_the_holes_and_programs_the_page() {
+    let mut disk = super_pages();
+    let reads_of = |disk: &mut Disk<_, _>, first, sectors| {
+        let cost = spent(disk, |disk| submit(disk, Op::Write, first, sectors));
+        assert_eq!(cost.page_programs, 1);
+        cost.page_reads
+    };
+    assert_eq!(reads_of(&mut disk, 3, 1), 0, "of a page that is not mapped nothing is read");
+    for (first, sectors, reads) in
+        [(8, 8, 1), (63, 1, 1), (8, 9, 2), (1, 62, 2), (0, 8, 1), (0, 63, 1), (9, 55, 1), (0, 64, 0)]
+    {
+        assert_eq!(reads_of(&mut disk, first, sectors), reads, "{sectors} sectors from {first} on");
+    }
+}
+
+#[test]
+fn the_last_page_of_a_block_lists_the_others_and_is_all_that_collection_reads() {
+    let pages = PAGES;
+    let mut disk = erased::<SuperPage>(ProgramOrder::Ascending, 8, 30, &Config::default());
+    let first = spent(&mut disk, |disk| write(disk, 0..pages - 2));
+    assert_eq!((first.page_programs, first.meta_programs), (pages - 2, 0));
+    let last = spent(&mut disk, |disk| write(disk, [pages - 2]));
+    assert_eq!((last.page_programs, last.meta_programs), (2, 1), "the page, and the list");
+    let spent = spent(&mut disk, |disk| (0..40).for_each(|_| write(disk, 0..30)));
+    let collected = disk.ftl().events().gc_runs;
+    assert!(collected > 100);
+    assert_eq!((spent.meta_reads, spent.page_reads), (collected, collected));
+}
+
+#[test]
+fn the_reserved_block_takes_survivors_and_then_the_host() {
+    // Blocks of 7 pages of data and a list; 6 blocks, of which 2 stay free: 4 are filled, with pages 0 to 13 twice.
+    let mut disk = erased::<SuperPage>(ProgramOrder::Ascending, 6, 14, &Config::default());
+    assert_eq!(cost_of(&mut disk, 0..14), (16, 0, 0));
+    // Block 0 loses pages 0 to 5, block 1 keeps all; then block 2 is full.
+    assert_eq!(cost_of(&mut disk, (0..6).chain([0])), (8, 0, 0));
+    assert_eq!(cost_of(&mut disk, 0..7), (8, 0, 0), "the last block above the reserve");
+    // Block 0 and block 2 hold nothing: the first is erased, nothing is copied, and a reserved block is filled.
+    assert_eq!(cost_of(&mut disk, [7]), (1, 0, 1));
+}
+
+#[test]
+fn a_logical_page_has_its_bank() {
+    let mut disk = Disk::<SuperPage, _>::mount(two_dies(), 20, &Config::default()).unwrap();
+    write(&mut disk, (0..20).chain((0..20).rev()));
+    for at in 0..20 {
+        let page = disk.ftl().map[at];
+        assert_eq!(disk.ftl().banks.of(page), at % 2, "{}", Lpn(at as u32));
+    }
+    disk.check();
+}
+
+#[test]
+fn the_tutorial_fills_the_banks_in_turn_and_ends_with_a_sentence() {
+    let config = Config { firmware: Firmware::Tutorial, durable_trim: false, ..Config::default() };
+    let mut disk = Disk::<SuperPage, _>::mount(two_dies(), 30, &config).unwrap();
+    // 2 x 10 blocks of 4 pages; page 7 is in one bank, then in the other.
+    write(&mut disk, (0..80).map(|_| 7));
+    assert_eq!(disk.nand_mut().ctx().matrix().total().erases(), 0.0);
+    let Err(Error::WornOut(why)) = disk.submit(&Request::new(Op::Write, 3, 1), Payload::None) else {
+        panic!("the device takes more than it has")
+    };
+    assert_eq!(
+        why,
+        "bank 0 has no erased page left: ftl.superpage.firmware = \"tutorial\" programs each of the 80 pages of the device once \
+         and erases nothing; \"greedy\" collects garbage"
+    );
+    submit(&mut disk, Op::Read, 7, 1);
+    disk.remount(&config).unwrap();
+    disk.check();
+    submit(&mut disk, Op::Read, 7, 1);
+}
+
+#[test]
+fn a_list_that_no_page_holds_is_refused() {
+    let geometry = Geometry::single_die(8, 256, 512).unwrap();
+    let error = SuperPage::max_logical_pages(&geometry, &Rules::default(), &Config::default()).unwrap_err().to_string();
+    assert!(
+        error.starts_with("ftl.superpage.reverse_map = \"list_page\" takes 4 bytes for each of the 255 pages"),
+        "{error}"
+    );
+}
