@@ -49,8 +49,7 @@ impl Run<'_> {
             host,
             flash,
             busy_us: us(device.profile.busy_ns(&total)),
-            waf: waf(total.programs(), self.sizing.geometry.sectors_per_page(), host.written_sectors)
-                .filter(|_| !self.experiment.is_in_directory()),
+            waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
             recyclings: self.recyclings(start),
@@ -84,6 +83,12 @@ impl Run<'_> {
         let said = self.notices(&record, (page_reads, answered), pace);
         record.notices.extend(said);
         record
+    }
+
+    /// Write amplification, on a device.
+    fn waf(&self, programs: u64, written_sectors: u64) -> Option<f64> {
+        let is_device = !self.experiment.is_in_directory();
+        waf(programs, self.sizing.geometry.sectors_per_page(), written_sectors).filter(|_| is_device)
     }
 
     /// What is worth knowing of a record, where the host read so many pages and the flash answered so many.
