@@ -29,8 +29,8 @@
 //! ## Invariants
 //! Those of the sector map; and an entry of a sector of a page that is not split never says "nothing".
 //!
-//! ## Choices
-//! Entries of sectors at fixed places cost address space, not memory or flash; lists of split pages by their length
+//! ## Differences
+//! No published design is followed; other choices would be these. Entries of sectors at fixed places cost address space, not memory or flash; lists of split pages by their length
 //! would save map pages that are split here and there, at the price of a second kind of garbage on flash. Folding only
 //! what is in a victim (`gather_from = 0`) reads nothing but folds hardly anything where small writes are scattered;
 //! half a page is the default, from where copying the other half costs less than the entries and lists that it saves.

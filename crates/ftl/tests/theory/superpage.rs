@@ -6,7 +6,7 @@ use nandlab_ftl::{Disk, Ftl};
 use nandlab_nand::counting::Lean;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Counting, Geometry, Nand, Shape};
+use nandlab_nand::{Counting, Geometry, Shape};
 
 /// What the firmware keeps of each bank: a block for garbage collection, and 32 for its code, its log and its map.
 fn firmware() -> Config {
