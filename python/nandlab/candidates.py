@@ -31,6 +31,14 @@ FRAM = {"unit_bytes": 2, "read_ns": 110.0, "write_ns": 110.0, "read_nj": 6.5, "w
 """What an access to NVRAM costs unless `sets` say so: a Ramtron FM22L16 of 2007, 16 bits in a cycle of 110 ns
 and 18 mA at 3.3 V."""
 
+CACHES: Mapping[str, Mapping[str, Any]] = {
+    "dftl": {"cmt_entries": 1024},
+    "sector_map": {"cmt_units": 16, "cmt_unit_bytes": 512, "merge_buffers": 1},
+    "hybrid_map": {"cmt_units": 16, "cmt_unit_bytes": 512, "merge_buffers": 1},
+}
+"""What FTLs with their map on flash keep of it in memory, 8 KiB, unless `sets` say so: as they come they are
+made for controllers with megabytes."""
+
 USUAL: Mapping[str, Mapping[str, Any]] = {"postmark": {"subdirectories": 10}}
 """What a workload has unless its table says otherwise: without subdirectories its files do not fit the root
 directory of FAT12 and FAT16, which has 512 entries."""
@@ -65,7 +73,8 @@ def candidates(wish: Wish) -> list[Candidate]:
             tree = {**base, "fs": {fs["name"]: own}}
             name = fs["name"]
             if ftl is not None:
-                tree["ftl"], name = {ftl["name"]: {}}, f"{name} over {ftl['name']}"
+                options = dict(CACHES.get(ftl["name"], {}))
+                tree["ftl"], name = {ftl["name"]: options}, f"{name} over {ftl['name']}"
             tree, applied = _with(tree, wish.sets)
             used |= applied
             found.append(_candidate(wish, name, tree, sorted(applied)))

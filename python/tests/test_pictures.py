@@ -93,7 +93,9 @@ def test_free_blocks_fall_until_collection_begins(result):
     assert before == sorted(before, reverse=True)
 
 
-@pytest.mark.parametrize("ftl", ["page", "block", "nftl", "fmax", "mtbs", "bast", "fast", "migration", "dftl"])
+@pytest.mark.parametrize(
+    "ftl", ["page", "block", "nftl", "fmax", "mtbs", "bast", "fast", "migration", "dftl"]
+)
 def test_blocks_of_every_ftl_hold_what_the_host_wrote(ftl):
     device = {"capacity": "8 MiB", "over_provisioning": 1.5}
     done = experiment(ftl={ftl: {}}, device=device, workload={"sequential": {"requests": 2048}}).run()

@@ -29,7 +29,7 @@ pub struct Config {
     /// With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at least 1. Default 64.
     pub window: u32,
     /// Blocks that stay free for relocation; at least 1. With 1 a program failure or a torn page during relocation may
-    /// leave no room. Default 2: the paper collects with fewer than 3 free.
+    /// leave no room. The paper collects with fewer than 3 free.
     pub reserve_blocks: u32,
     /// Blocks for the map beside those that hold it once, as a share of these in percent; one at least, 1000 percent at
     /// most. Default 100.
