@@ -406,8 +406,8 @@ def dftl(
         window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
             least 1. Default 64.
         reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
-            torn page during relocation may leave no room. Default 2: the paper collects with fewer than
-            3 free. Default 2.
+            torn page during relocation may leave no room. The paper collects with fewer than 3 free.
+            Default 2.
         map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
             percent; one at least, 1000 percent at most. Default 100.
     """
