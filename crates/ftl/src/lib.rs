@@ -63,6 +63,11 @@ pub trait Ftl: Sized {
         Trims::Durable
     }
 
+    /// Whether stale pages are erased; without that the device is full after a while.
+    fn collects(_config: &Self::Config) -> bool {
+        true
+    }
+
     /// Logical pages that this FTL can export on a device without bad blocks; more would deadlock.
     ///
     /// # Errors

@@ -271,6 +271,10 @@ impl Ftl for SuperPage {
         Ok(reserve.into_iter().chain(list).map(notice).collect())
     }
 
+    fn collects(config: &Config) -> bool {
+        config.firmware != Firmware::Tutorial
+    }
+
     fn trims(config: &Config) -> Trims {
         if config.durable_trim {
             Trims::Durable

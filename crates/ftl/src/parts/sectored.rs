@@ -185,15 +185,13 @@ impl Options {
         }
         if most == 0 {
             let reserve = self.reserve_blocks;
-            let needed = self.shape(geometry, 1).quota(geometry) + geometry.dies() + reserve + 1;
+            let others = self.shape(geometry, 1).quota(geometry) + geometry.dies() + 1;
+            let needed = u64::from(others) + u64::from(reserve);
             return Err(FtlError::Config(format!(
                 "ftl.{name}.reserve_blocks = {reserve} would deadlock: this device has {}, and the reserve, the map, one that is \
                  being filled on each die and one of data need {needed}{}",
                 error::blocks(geometry.blocks()),
-                error::at_most(
-                    &format!("ftl.{name}.reserve_blocks"),
-                    (reserve + geometry.blocks()).saturating_sub(needed)
-                ),
+                error::at_most(&format!("ftl.{name}.reserve_blocks"), geometry.blocks().saturating_sub(others)),
             )));
         }
         Ok(most)

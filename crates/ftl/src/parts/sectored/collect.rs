@@ -4,7 +4,7 @@ use super::buffer::{Gathered, DEAD};
 use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT};
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
 
 /// What survives of a victim.
 #[derive(Default)]
@@ -173,6 +173,8 @@ impl<S: Scheme> SectorMapped<S> {
         }
         let mut contents = N::Buf::zeroed(self.geometry.page_bytes());
         match nand.read(page, &mut contents) {
+            // Blanks that stand for what was lost before.
+            Ok(oob) if oob.kind == Kind::Lost => found.lost.extend(needed.iter().map(at)),
             Ok(oob) => {
                 let end = nand.ctx().last();
                 nand.ctx().after(end);
