@@ -316,8 +316,8 @@ def sector_map(
             others are being written. Default 32.
         cmt_units: Units of the map in memory; 0 for all of them. Default 32.
         cmt_unit_bytes: Bytes of a unit of the map, 4 for each sector: a power of two, from 8. One that
-            is smaller than a page is read with its page, and written with it. Default 1 MiB. Default
-            1048576.
+            is smaller than a page is read with its page, and written with it. 1 MiB is a segment of the
+            paper. Default 1048576.
         replacement: Which unit leaves memory. Default "clock".
         write_back: What of a changed unit is written when it leaves memory. Default "unit".
         rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
@@ -355,8 +355,8 @@ def hybrid_map(
             others are being written. Default 32.
         cmt_units: Units of the map in memory; 0 for all of them. Default 32.
         cmt_unit_bytes: Bytes of a unit of the map, 4 for each page or sector: a power of two, from 8.
-            One that is smaller than a page is read with its page, and written with it. Default 1 MiB.
-            Default 1048576.
+            One that is smaller than a page is read with its page, and written with it. 1 MiB is a
+            segment of the paper. Default 1048576.
         replacement: Which unit leaves memory. Default "clock".
         write_back: What of a changed unit is written when it leaves memory. Default "unit".
         rewrite: What becomes of a sector that is written again while it waits in the merge buffer.

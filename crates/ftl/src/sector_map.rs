@@ -66,7 +66,7 @@ pub struct Config {
     /// Units of the map in memory; 0 for all of them. Default 32.
     pub cmt_units: u32,
     /// Bytes of a unit of the map, 4 for each sector: a power of two, from 8. One that is smaller than a page is read
-    /// with its page, and written with it. Default 1 MiB.
+    /// with its page, and written with it. 1 MiB is a segment of the paper.
     pub cmt_unit_bytes: u32,
     /// Which unit leaves memory.
     pub replacement: Replacement,
