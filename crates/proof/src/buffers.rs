@@ -333,18 +333,24 @@ impl<'a, F: Ftl> Run<'a, F> {
         stack.submit(request, payload)?;
         if request.op == Op::Read {
             stack.model.compare(request, &bytes);
-            return Ok(());
+        } else {
+            stack.model.done(request, &bytes);
         }
-        stack.model.done(request, &bytes);
-        if request.op == Op::Write {
-            // What is in NVRAM survives without a flush.
-            for sector in request.sector..request.end() {
-                if stack.buffer.kept_in((sector / u64::from(self.page())) as u32) == Some(Memory::Nvram) {
-                    stack.model.persisted(sector);
-                }
-            }
-        }
+        self.pin(stack);
         Ok(())
+    }
+
+    /// What is newest in NVRAM survives without a flush: pages that were written there, and those that moved there since.
+    fn pin(&self, stack: &mut Stack<F>) {
+        if self.buffer.nvram_bytes(&self.bench.device.geometry) == 0 {
+            return;
+        }
+        for page in 0..self.pages {
+            let survivors = stack.buffer.surviving(page);
+            let first = u64::from(page) * u64::from(self.page());
+            let sectors = (0..u64::from(self.page())).filter(|at| survivors >> at & 1 == 1);
+            sectors.for_each(|at| stack.model.persisted(first + at));
+        }
     }
 }
 
