@@ -186,7 +186,7 @@ def test_an_interval_longer_than_the_trace_says_so(trace):
     done = command("profile", trace[0], "--intervals", "5000")
     assert done.status == 0
     assert "longer than the trace" in done.out
-    assert "note: the trace is shorter than an interval of 5000 requests" in done.out
+    assert "note: the trace is shorter than an interval of 5,000 requests" in done.out
     few = command("profile", trace[0], "--interval", "1000")
     assert "note: the trace has 3 intervals" in few.out
 
@@ -196,4 +196,5 @@ def test_sizes_in_sectors_are_told_in_sectors(tmp_path):
     path.write_text("time_us,op,sector,sectors\n0,W,0,2000000\n1,R,0,8\n", encoding="utf-8")
     done = command("profile", path, "--size-unit", "sector", "--json")
     assert done.document["write_sizes"]["max"] == 2_000_000
-    assert "written in a row, without a read between (sectors)" in command("profile", path, "--size-unit", "sector").out
+    shown = command("profile", path, "--size-unit", "sector").out
+    assert "written in a row, without a read between (sectors)" in shown

@@ -147,15 +147,17 @@ def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
     titles = ["interval", "intervals", "t_state", "t_read", "t_write", "write-intensive", "to NVRAM", ""]
     print_table(rows, titles, right=range(7))
     click.echo(
-        "write-intensive: share of the intervals; to NVRAM: of the requests; degenerate: one below 1 %; "
-        "longer than the trace: no interval has ended, and the thresholds are those of a part of one"
+        "write-intensive: share of the intervals; to NVRAM: of the requests; degenerate: one below 1 %"
     )
+    if not all(profiling.has_ended(one) for one in found["intervals"]):
+        click.echo("longer than the trace: no interval has ended, and the thresholds are those of a part of one")
     click.echo(f"\n{found['snippet']}")
     if chosen["placement"]["degenerate"]:
         click.echo("note: with these thresholds one state or one place is as good as never taken")
     if not profiling.has_ended(chosen):
         click.echo(
-            f"note: the trace is shorter than an interval of {chosen['interval']:,} requests: the thresholds are of all of it"
+            f"note: the trace is shorter than an interval of {chosen['interval']:,} requests: "
+            "the thresholds are of all of it"
         )
     elif chosen["count"] < profiling.ENOUGH:
         click.echo(

@@ -177,12 +177,11 @@ const FIRST_WAIT: u32 = 2;
 const LONGEST_WAIT: u32 = 32;
 /// A rule takes over that costs no more than this share of what the best one costs, before it and after it.
 const GAIN: f64 = 0.95;
-/// Where what the best rule costs changes by more than this factor, the workload is another, and nothing is lost yet.
-const DRIFT: f64 = 1.5;
 
 /// Tries other rules now and then, and stays with one under which fewer blocks are written for each page that the host
 /// writes. Another rule takes over only where it beats the best one twice, in the trial before it and in the one after it,
-/// so that a workload that changes between two trials decides nothing; one that loses is tried half as often.
+/// so that a workload that changes between two trials decides nothing; one that loses is tried half as often. A trial ends
+/// at once where it has written as many blocks as a whole trial of the best rule.
 #[derive(Clone, Debug)]
 struct Learner {
     /// The last intervals, and how many are kept.
@@ -197,10 +196,13 @@ struct Learner {
     /// Trials of the best rule until each rule is tried, and from one trial of it to the next.
     due: [u32; RULES.len()],
     waits: [u32; RULES.len()],
-    /// Of this trial: intervals left, pages written, and blocks flushed before those that count.
+    /// Of this trial: intervals left, pages written, and blocks flushed before it, and before those intervals that count.
     left: u32,
     written: u64,
+    began_at: u64,
     flushed_before: u64,
+    /// Blocks that a trial of another rule may write.
+    most: u64,
 }
 
 impl Learner {
@@ -217,8 +219,22 @@ impl Learner {
             waits: [FIRST_WAIT; RULES.len()],
             left: TRIAL,
             written: 0,
+            began_at: 0,
             flushed_before: 0,
+            most: 0,
         }
+    }
+
+    /// Ends a trial that has cost too much; whether it did.
+    #[inline]
+    fn gives_up(&mut self, flushed: u64) -> bool {
+        let gives_up = self.rule != self.best && flushed - self.began_at > self.most;
+        if gives_up {
+            self.lost(self.rule);
+            // What is left of this interval is no part of the next trial.
+            (self.rule, self.left, self.written, self.began_at) = (self.best, TRIAL + 1, 0, flushed);
+        }
+        gives_up
     }
 
     /// The thresholds after an interval; `flushed` are the blocks flushed so far.
@@ -227,7 +243,7 @@ impl Learner {
             self.seen.pop_front();
         }
         self.seen.push_back(interval);
-        match self.left == TRIAL {
+        match self.left >= TRIAL {
             true => self.flushed_before = flushed,
             false => self.written += interval.written,
         }
@@ -235,6 +251,11 @@ impl Learner {
         if self.left == 0 {
             self.end_trial(flushed);
         }
+        self.thresholds(before)
+    }
+
+    /// Those of the rule in force; what the last intervals say nothing of is as in `before`.
+    fn thresholds(&mut self, before: Thresholds) -> Thresholds {
         let found = Thresholds::of(self.seen.make_contiguous(), before);
         match RULES[self.rule] {
             Rule::Nothing => Thresholds::NEVER,
@@ -245,10 +266,12 @@ impl Learner {
 
     fn end_trial(&mut self, flushed: u64) {
         let cost = (self.written > 0).then(|| (flushed - self.flushed_before) as f64 / self.written as f64);
-        (self.left, self.written) = (TRIAL, 0);
+        let of_trial = (flushed - self.flushed_before) * u64::from(TRIAL) / u64::from(TRIAL - 1);
+        (self.left, self.written, self.began_at) = (TRIAL, 0, flushed);
         // Without writes nothing can be told.
         let Some(cost) = cost else { return };
         if self.rule == self.best {
+            self.most = of_trial;
             self.end_of_best(cost);
         } else {
             let is_ahead = self.best_cost.is_some_and(|best| cost < GAIN * best);
@@ -262,10 +285,6 @@ impl Learner {
 
     /// The best rule has been in force for a trial, and cost so much.
     fn end_of_best(&mut self, cost: f64) {
-        if self.best_cost.is_some_and(|last| cost > last * DRIFT || cost < last / DRIFT) {
-            self.waits = [FIRST_WAIT; RULES.len()];
-            self.due = self.due.map(|due| due.min(FIRST_WAIT));
-        }
         self.best_cost = Some(cost);
         if let Some((rule, its)) = self.ahead.take() {
             if its >= GAIN * cost {
@@ -419,6 +438,12 @@ impl Pattern {
     pub(super) fn place(&mut self, request: &Request, flushed: u64) -> Memory {
         let is_write = request.op == Op::Write;
         let (size, pages) = self.sizes.of(request, is_write);
+        if let Some(learner) = self.learner.as_mut() {
+            if learner.gives_up(flushed) {
+                self.thresholds = self.given.over(learner.thresholds(self.thresholds));
+                self.is_write_intensive = false;
+            }
+        }
         let memory = self.decide(is_write, size);
         match memory {
             Memory::Dram => self.placement.dram_requests += 1,
