@@ -1,8 +1,8 @@
 """Thresholds of WAP-LRU learnt while it runs, beside prior profiling and the best fixed ones of a search.
 
-`.venv/bin/python docs/images/wap_online.py` prints the tables of docs/profile.md. Five workloads change in
-their middle or every few thousand requests, a sixth is SQLite with its log and then without: with seed 1 they are
-what the rule was tried on. Other seeds, and the workloads of `fresh`, are what it was measured on.
+`.venv/bin/python docs/images/wap_online.py` prints the tables of docs/profile.md. Five workloads
+change in their middle or every few thousand requests, a sixth is SQLite with its log and then without: with
+seed 1 they are what the rule was tried on. Other seeds, and the workloads of `fresh`, are what it was measured on.
 """
 
 from __future__ import annotations
@@ -167,7 +167,15 @@ def rows(named: dict[str, list[Request]], searches: bool) -> None:
             found = measured(path, searches)
             others = [kind for kind in ("best", "profiled", "never") if kind in found]
             ratios = [f"{found['online'] / max(1, found[kind]):.2f}" for kind in others]
-            print("|", name, "|", " | ".join(f"{merges:,}" for merges in found.values()), "|", " | ".join(ratios), "|")
+            print(
+                "|",
+                name,
+                "|",
+                " | ".join(f"{merges:,}" for merges in found.values()),
+                "|",
+                " | ".join(ratios),
+                "|",
+            )
             sys.stdout.flush()
 
 
@@ -175,7 +183,9 @@ def main() -> None:
     """Prints the tables."""
     kinds = "profiled | online | never placing"
     against = "online / profiled | online / never placing"
-    print(f"| workload | {kinds} | best fixed | worst fixed | online / best | {against} |\n|---|" + "---|" * 8)
+    print(
+        f"| workload | {kinds} | best fixed | worst fixed | online / best | {against} |\n|---|" + "---|" * 8
+    )
     rows({**workloads(seed=1), "SQLite: log, then journal": sqlite()}, searches=True)
     print(f"\n| workload, seed | {kinds} | {against} |\n|---|" + "---|" * 5)
     for seed in (2, 3, 4):

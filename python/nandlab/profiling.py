@@ -58,9 +58,9 @@ def profile(  # noqa: PLR0913 - what is read, and how it is looked at
 def chosen(found: Found, interval: int | None = None) -> Found:
     """The entry of `intervals` of that length.
 
-    Without one the longest of those that are not degenerate and of which the trace has `ENOUGH`. In a short trace
-    that has none, the one that is not degenerate and of which it has most; where all are degenerate, that which
-    sends most to NVRAM.
+    Without one the longest of those that are not degenerate and of which the trace has `ENOUGH`. In a short
+    trace that has none, the one that is not degenerate and of which it has most; where all are degenerate,
+    that which sends most to NVRAM.
     """
     of = found["intervals"]
     if interval is not None:

@@ -128,7 +128,7 @@ def test_recorded_traces_take_the_place_of_generators(tmp_path):
 
 
 def test_every_run_can_be_made_with_every_trace(tmp_path):
-    """A tiny trace under each name: runs that change options of a generator keep it, the others play the trace."""
+    """A tiny trace under each name: runs that change a generator keep it, the others play the trace."""
     paper = load("wap-lru")
     for each in paper.traces:
         path = tmp_path / each.files[0]
@@ -152,22 +152,24 @@ def test_every_run_can_be_made_with_every_trace(tmp_path):
     # A trace is played from its first request on, and no seed changes it; a generator warms up, and one does.
     assert "warm_up" not in there.tree("financial.lru.block")["precondition"]
     assert there.tree("financial.small.lru.block")["precondition"]["warm_up"] == 100_000
-    assert there.has_one_course("financial.lru.block") and not there.has_one_course("financial.small.lru.block")
+    assert there.has_one_course("financial.lru.block")
+    assert not there.has_one_course("financial.small.lru.block")
     full = there.in_full()
     assert set(full.tree("financial.lru.block")["workload"]) == {"trace"}
     assert full.tree("financial.small.lru.block")["workload"]["zipf"]["requests"] == 500_000
 
 
-def test_a_verdict_on_a_warm_buffer_does_not_depend_on_its_length():
-    """Fig. 3 and 4 on the mean, after 50,000 requests and after 200,000: both as they were fitted."""
+def test_what_a_warm_buffer_gains_does_not_depend_on_the_length_of_the_run():
+    """Fig. 3 and 4 on the mean, after 50,000 requests to 200,000; and what a buffer gains that is filling."""
     paper = load("wap-lru")
     (warm,) = (grid for grid in paper.grids if grid.name == "warm")
     grid = dataclasses.replace(warm, rows=("cold", "after50", "after200"), columns=warm.columns[:2])
     found = reproduced(TEXT, {"model.static"}, grids=(grid,))
     cold, *later = cells(found.records, grid)
-    for fewer_gcs, fewer_writes in later:
-        assert abs(fewer_gcs - 63.1) <= 10 and abs(fewer_writes - 39.5) <= 10
-    assert cold[1] > 3 + max(row[1] for row in later), "a buffer that is still filling tells another tale"
+    for column in range(2):
+        gains = [row[column] for row in later]
+        assert max(gains) - min(gains) <= 4
+        assert cold[column] > max(gains) + 3, "a buffer that is still filling tells another tale"
 
 
 def test_a_folder_without_any_of_them_is_refused(tmp_path, nandlab_command):

@@ -150,7 +150,9 @@ def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
         "write-intensive: share of the intervals; to NVRAM: of the requests; degenerate: one below 1 %"
     )
     if not all(profiling.has_ended(one) for one in found["intervals"]):
-        click.echo("longer than the trace: no interval has ended, and the thresholds are those of a part of one")
+        click.echo(
+            "longer than the trace: no interval has ended, and the thresholds are those of a part of one"
+        )
     click.echo(f"\n{found['snippet']}")
     if chosen["placement"]["degenerate"]:
         click.echo("note: with these thresholds one state or one place is as good as never taken")

@@ -77,7 +77,7 @@ class Paper:
         return any(part in self.same_for_all_seeds and part not in kept for part in run.split("."))
 
     def keeps_generator(self, run: str) -> bool:
-        """Whether a run has its generator though there is a recorded trace: another part changes its workload."""
+        """Whether a run has its generator though there is a trace: another part changes its workload."""
         parts = run.split(".")
         return any(part in self.generators for part in parts) and any(
             "workload" in self.parts[part] for part in parts if part not in self.generators
@@ -86,8 +86,8 @@ class Paper:
     def with_traces(self, folder: Path) -> Paper:
         """The paper with every recorded trace that `folder` has, on the devices of a full run.
 
-        A trace takes the place of a whole part, which it plays from its first request on. Runs with another part
-        that changes the workload, such as its footprint, say something of the generator alone and keep it.
+        A trace takes the place of a whole part, which it plays from its first request on. Runs with another
+        part that changes the workload, such as its footprint, say something of the generator alone and keep it.
 
         Raises:
             ConfigError: It has none of them.

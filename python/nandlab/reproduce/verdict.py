@@ -13,7 +13,14 @@ from nandlab.reproduce.formula import Condition
 from nandlab.reproduce.tolerance import Tolerance
 
 Word = Literal[
-    "reproduced", "fitted", "loose", "direction", "differs", "not_exercised", "not_printed", "not_reproducible"
+    "reproduced",
+    "fitted",
+    "loose",
+    "direction",
+    "differs",
+    "not_exercised",
+    "not_printed",
+    "not_reproducible",
 ]
 Kind = Literal["value", "order", "sign", "model", "not_printed", "not_reproducible"]
 
