@@ -2,7 +2,8 @@
 
 `.venv/bin/python docs/images/wap_online.py` prints the tables of docs/profile.md. Five workloads
 change in their middle or every few thousand requests, a sixth is SQLite with its log and then without: with
-seed 1 they are what the rule was tried on. Other seeds, and the workloads of `fresh`, are what it was measured on.
+seed 1 they are what the rule was tried on. Other seeds, and the workloads of `fresh`, are what it was
+measured on.
 """
 
 from __future__ import annotations

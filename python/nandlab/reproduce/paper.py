@@ -87,7 +87,7 @@ class Paper:
         """The paper with every recorded trace that `folder` has, on the devices of a full run.
 
         A trace takes the place of a whole part, which it plays from its first request on. Runs with another
-        part that changes the workload, such as its footprint, say something of the generator alone and keep it.
+        part that changes the workload, such as its footprint, say something of the generator and keep it.
 
         Raises:
             ConfigError: It has none of them.
