@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::rig::{flash, Flash};
 use crate::script::{self, Mix, Step};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_buffer::{Buffer, BufferConfig, Buffered, Memory, MountError};
+use nandlab_buffer::{Buffer, BufferConfig, Buffered, MountError};
 use nandlab_ftl::{Disk, Ftl, FtlConfig, FtlError, Visitor};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::power_cut::CutPlan;
