@@ -3,7 +3,7 @@
 `.venv/bin/python docs/images/wap_online.py` prints the tables of docs/profile.md. Five workloads
 change in their middle or every few thousand requests, a sixth is SQLite with its log and then without: with
 seed 1 they are what the rule was tried on. Other seeds, and the workloads of `fresh`, are what it was
-measured on.
+measured on; that a trial ends early came after the rule before it had failed with them.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ FOOTPRINT = 100_000
 
 
 def fresh(seed: int) -> dict[str, list[Request]]:
-    """Three on which nothing was tried."""
+    """Three of other kinds."""
     draw = random.Random(1000 + seed)
     at, narrow, hot = Zipf(draw, 60_000), Zipf(draw, 3000, 0.9), Zipf(draw, 1500, 0.5)
     small = mixed(draw, at, 0.5, ((1, 2), (2, 1)))
