@@ -238,10 +238,10 @@ def wap_lru(
         dram: Size of the DRAM; rounded down to whole pages. Default "6710886 B".
         nvram: Size of the NVRAM; rounded down to whole blocks. Default "26843546 B".
         interval: Requests of an interval. Default 1000.
-        thresholds: Where thresholds come from that are not given: Table 4 of the paper (`financial`,
-            `fiu_online`, `web_vm`, `webmail`), the paper's recipe over the whole workload before the
-            run (`auto`), or over its last intervals while it runs (`online`), as far as that lowers
-            what is flushed. Default "financial".
+        thresholds: Where thresholds come from that are not given: the paper's recipe over the whole
+            workload before the run (`auto`), or over its last intervals while it runs (`online`), as
+            far as that lowers what is flushed; or Table 4 of the paper (`financial`, `fiu_online`,
+            `web_vm`, `webmail`). Default "online".
         window: Intervals from which `online` learns. Default 16.
         t_state: Pages written in a row, on the mean, from which an interval is write-intensive; that of
             `thresholds` where it is not given.

@@ -15,6 +15,8 @@ Found = dict[str, Any]
 
 ENOUGH = 30
 """Intervals from which percentiles are worth something."""
+NEVER = 2.0**32 - 1
+"""A threshold that no request reaches."""
 
 
 def profile(  # noqa: PLR0913 - what is read, and how it is looked at
@@ -56,22 +58,34 @@ def profile(  # noqa: PLR0913 - what is read, and how it is looked at
 def chosen(found: Found, interval: int | None = None) -> Found:
     """The entry of `intervals` of that length.
 
-    Without one the longest of those that are not degenerate and of which there are `ENOUGH`; where there is
-    none, that which sends most to NVRAM.
+    Without one the longest of those that are not degenerate and of which the trace has `ENOUGH`. In a short
+    trace that has none, the one that is not degenerate and of which it has most; where all are degenerate,
+    that which sends most to NVRAM.
     """
     of = found["intervals"]
     if interval is not None:
         return next(one for one in of if one["interval"] == interval)
-    fit = [one for one in of if not one["placement"]["degenerate"] and one["count"] >= ENOUGH]
-    return fit[-1] if fit else max(of, key=lambda one: one["placement"]["nvram_share"] or 0.0)
+    healthy = [one for one in of if not one["placement"]["degenerate"] and has_ended(one)]
+    enough = [one for one in healthy if one["count"] >= ENOUGH]
+    if enough:
+        return enough[-1]
+    if healthy:
+        return max(healthy, key=lambda one: one["count"])
+    return max(of, key=lambda one: (has_ended(one), one["placement"]["nvram_share"] or 0.0))
+
+
+def has_ended(one: Found) -> bool:
+    """Whether the trace has a whole interval of that length; else its thresholds are of a part of one."""
+    return one["placement"]["write_intensive_share"] is not None
 
 
 def snippet(found: Found, one: Found) -> str:
     """The table `[buffer.wap_lru]` with the thresholds of an entry of `intervals`, TOML."""
     lines = ["[buffer.wap_lru]", f"interval = {one['interval']}"]
-    # A kind of request that the trace has not needs no threshold.
+    # A kind of request that the trace has not needs no threshold: with this one it goes to DRAM.
     lines += [
-        f"{key} = {round(one[key], 3)!r}" for key in ("t_state", "t_read", "t_write") if one[key] is not None
+        f"{key} = {NEVER if one[key] is None else round(one[key], 3)!r}"
+        for key in ("t_state", "t_read", "t_write")
     ]
     lines += [
         f'{key} = "{found[key]}"'
@@ -84,11 +98,13 @@ def snippet(found: Found, one: Found) -> str:
 def short(value: float | None) -> str:
     """A number of pages.
 
-    >>> short(12.0), short(3.14159), short(None)
-    ('12', '3.14', '–')
+    >>> short(12.0), short(3.14159), short(None), short(NEVER)
+    ('12', '3.14', '–', 'never')
     """
     from nandlab import units
 
     if value is None:
         return units.NO_VALUE
+    if value >= NEVER:
+        return "never"
     return f"{value:,.0f}" if value == int(value) or value >= 100 else f"{value:.3g}"  # noqa: PLR2004

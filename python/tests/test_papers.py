@@ -227,7 +227,7 @@ def unchanged():
 )
 def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, old, new, named):
     assert TEXT.count(old) == 1
-    assert {unchanged[name] for name in named} <= {"reproduced", "direction"}
+    assert {unchanged[name] for name in named} <= {"reproduced", "fitted", "direction"}
     assert verdicts(TEXT.replace(old, new), named) == named
 
 

@@ -61,6 +61,17 @@ def test_runs_and_sizes_are_counted(trace):
     assert sum(count for _, count in found["write_sizes"]["buckets"]) == len(writes)
 
 
+def test_a_memory_that_the_buffer_has_not_is_noted():
+    experiment = nandlab.Experiment(
+        workload=nandlab.workload.uniform(requests=10),
+        buffer=nandlab.buffer.lru(),
+        memory={"nvram": {"static_w_per_gib": 0.5}},
+        ftl=nandlab.ftl.page(),
+        device=nandlab.Device(capacity="64 MiB"),
+    )
+    assert "[memory.nvram] has no effect: the buffer has no NVRAM" in experiment.run().notices
+
+
 def run_with(path, buffer):
     return nandlab.Experiment(
         workload=nandlab.Trace(path),
@@ -110,6 +121,7 @@ def test_the_table_and_the_picture(trace, tmp_path):
     [
         (["--intervals", "10,x"], "'10,x' is no list of numbers"),
         (["--intervals", "0"], "an interval has 1 request at least"),
+        (["--intervals", "99999999999"], "an interval has 4,294,967,295 requests at most"),
         (["--page-bytes", "1000"], "a page of 1000 bytes is none of a device with a buffer"),
         (["--format", "nothing"], "nothing"),
     ],
@@ -135,9 +147,56 @@ def test_auto_needs_requests_that_are_known_before():
     )
     with pytest.raises(nandlab.ConfigError, match=r"auto.*takes a look at the requests before"):
         experiment.resolve()
-    with pytest.raises(nandlab.ConfigError, match="t_state goes with fixed thresholds"):
-        nandlab.Experiment(
-            workload=nandlab.workload.uniform(),
-            buffer={"wap_lru": {"thresholds": "online", "t_state": 3.0}},
-            ftl=nandlab.ftl.page(),
-        ).resolve()
+
+
+def test_a_state_is_saved_before_a_run_whose_thresholds_follow_from_the_workload(trace, tmp_path):
+    path, _ = trace
+    file = tmp_path / "e.toml"
+    file.write_text(
+        f"[workload.trace]\npath = '{path}'\n[ftl.page]\n[device]\ncapacity = '64 MiB'\n"
+        "[buffer.wap_lru]\ndram = '1 MiB'\nnvram = '4 MiB'\nthresholds = 'auto'\n"
+        "[precondition]\nfill = 'sequential'\n",
+        encoding="utf-8",
+    )
+    saved = command("run", file, "--save-state", tmp_path / "s.state", "--json")
+    assert saved.status == 0, saved.err
+    begun = command("run", file, "--from-state", tmp_path / "s.state", "--json")
+    assert begun.status == 0, begun.err
+    assert begun.document["flash"] == saved.document["flash"]
+    assert begun.document["buffer"]["placement"] == saved.document["buffer"]["placement"]
+
+
+def entry(interval, count, share, degenerate, ended=True):
+    """Of the intervals of a trace, what the choice looks at."""
+    states = {"write_intensive_share": 0.3 if ended else None}
+    placement = {"degenerate": degenerate, "nvram_share": share, **states}
+    return {"interval": interval, "count": count, "placement": placement}
+
+
+def test_a_short_trace_gets_thresholds_that_are_not_degenerate():
+    healthy, degenerate = entry(30, 12, 0.1, False), entry(10, 36, 0.9, True)
+    longer = entry(1000, 1, 0.5, False, ended=False)
+    found = {"intervals": [degenerate, healthy, longer]}
+    assert profiling.chosen(found) is healthy
+    assert profiling.chosen({"intervals": [longer, degenerate]}) is degenerate
+    assert profiling.chosen({"intervals": [longer]}) is longer
+    enough = entry(20, 40, 0.1, False)
+    assert profiling.chosen({"intervals": [enough, healthy]}) is enough
+
+
+def test_an_interval_longer_than_the_trace_says_so(trace):
+    done = command("profile", trace[0], "--intervals", "5000")
+    assert done.status == 0
+    assert "longer than the trace" in done.out
+    assert "note: the trace is shorter than an interval of 5,000 requests" in done.out
+    few = command("profile", trace[0], "--interval", "1000")
+    assert "note: the trace has 3 intervals" in few.out
+
+
+def test_sizes_in_sectors_are_told_in_sectors(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("time_us,op,sector,sectors\n0,W,0,2000000\n1,R,0,8\n", encoding="utf-8")
+    done = command("profile", path, "--size-unit", "sector", "--json")
+    assert done.document["write_sizes"]["max"] == 2_000_000
+    shown = command("profile", path, "--size-unit", "sector").out
+    assert "written in a row, without a read between (sectors)" in shown

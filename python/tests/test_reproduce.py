@@ -69,12 +69,33 @@ def test_signs_with_equality_hold_for_every_seed():
 def test_the_verdict_on_a_number():
     near, wide = parse_tolerance("6 %", 100.0), parse_tolerance("20 %", 100.0)
     yes, no = verdict.Held(True, ""), verdict.Held(False, "")
-    assert verdict.of_value(106.0, near, None, [], 1) == "reproduced"
-    assert verdict.of_value(106.1, near, None, [], 5) == "differs"
-    assert verdict.of_value(106.1, near, wide, [], 5) == "loose"
-    assert verdict.of_value(120.1, near, wide, [yes], 5) == "direction"
-    assert verdict.of_value(120.1, near, wide, [yes], 4) == "differs"
-    assert verdict.of_value(120.1, near, wide, [yes, no], 5) == "differs"
+    narrow, loose = verdict.Printed(100.0, near), verdict.Printed(100.0, near, wide)
+    assert verdict.of_value(106.0, narrow, [], 1) == "reproduced"
+    assert verdict.of_value(106.1, narrow, [], 5) == "differs"
+    assert verdict.of_value(106.1, loose, [], 5) == "loose"
+    assert verdict.of_value(120.1, loose, [yes], 5) == "direction"
+    assert verdict.of_value(120.1, loose, [yes], 4) == "differs"
+    assert verdict.of_value(120.1, loose, [yes, no], 5) == "differs"
+
+
+def test_a_direction_has_the_sign_of_the_number():
+    """32.1 % more, and measured are 40.5 % less: no order beside it makes that a direction."""
+    yes = verdict.Held(True, "")
+    more = verdict.Printed(32.1, parse_tolerance("15 points", 32.1))
+    assert verdict.of_value(-40.5, more, [yes], 5) == "differs"
+    assert verdict.of_value(90.0, more, [yes], 5) == "direction"
+    less = verdict.Printed(-32.1, parse_tolerance("15 points", -32.1))
+    assert verdict.of_value(-90.0, less, [yes], 5) == "direction"
+
+
+def test_a_number_that_something_was_chosen_for_is_fitted_at_best():
+    wide = parse_tolerance("20 %", 100.0)
+    chosen = verdict.Printed(100.0, parse_tolerance("6 %", 100.0), wide, fitted=True)
+    assert [verdict.of_value(value, chosen, [], 5) for value in (100.0, 110.0, 130.0)] == [
+        "fitted",
+        "fitted",
+        "differs",
+    ]
 
 
 def test_an_order_takes_five_seeds():

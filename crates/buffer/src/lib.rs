@@ -71,6 +71,9 @@ pub trait Buffer {
 
     /// Which memory a logical page is in; `None` where it is not here.
     fn kept_in(&self, page: u32) -> Option<Memory>;
+
+    /// Sectors of a logical page that are newer here than below and survive a power cut, a bit each.
+    fn surviving(&self, page: u32) -> u64;
 }
 
 /// A memory of a buffer.

@@ -73,6 +73,10 @@ impl Buffer for PassThrough {
         None
     }
 
+    fn surviving(&self, _: u32) -> u64 {
+        0
+    }
+
     fn ram(&self) -> RamUse {
         RamUse::default()
     }

@@ -7,7 +7,7 @@ mod common;
 
 use common::{geometry, request, subjects, Rig, SECTOR, SECTORS};
 use nandlab_block::{Error, Op, Payload, Request};
-use nandlab_buffer::{BufferConfig, Memory, MountError};
+use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::random::Random;
 
@@ -82,7 +82,6 @@ impl Cuttable {
                 range.clone().for_each(|sector| self.model[sector].after_cut.push(of(sector)));
                 self.submit(request, Payload::Write(&bytes))?;
                 range.for_each(|sector| self.model[sector].now = vec![of(sector)]);
-                self.pin(request);
             }
             Op::Trim => {
                 range.clone().for_each(|sector| self.model[sector].after_cut.push([0; SECTOR]));
@@ -101,13 +100,14 @@ impl Cuttable {
                 self.model.iter_mut().for_each(|sector| sector.after_cut.clone_from(&sector.now));
             }
         }
+        self.pin();
         Ok(())
     }
 
-    /// What was acknowledged and is in NVRAM survives without a flush.
-    fn pin(&mut self, request: &Request) {
-        for sector in request.sector..request.end() {
-            if self.rig.buffer.kept_in((sector / 4) as u32) == Some(Memory::Nvram) {
+    /// What is newest in NVRAM survives without a flush: pages that were written there, and those that moved there since.
+    fn pin(&mut self) {
+        for sector in 0..SECTORS {
+            if self.rig.buffer.surviving((sector / 4) as u32) >> (sector % 4) & 1 == 1 {
                 let state = &mut self.model[sector as usize];
                 state.after_cut.clone_from(&state.now);
             }

@@ -285,20 +285,40 @@ fn wap_lru_learns_thresholds_from_the_last_intervals() {
     };
     let never = f64::from(u32::MAX);
     assert_eq!(thresholds(&player), [never; 3], "at first all goes to DRAM");
-    player.access(Op::Write, 0, 3);
-    player.access(Op::Write, 4, 1);
-    player.read(0);
+    // A trial is of three intervals. After the first of the best rule the sizes are tried: longest writes of 3 and 2, their
+    // 75th percentile 2.75, their median 2.5; the longest reads are of 1.
+    for _ in 0..2 {
+        player.access(Op::Write, 0, 3);
+        player.read(0);
+    }
     assert_eq!(thresholds(&player), [never; 3]);
-    player.access(Op::Write, 5, 2);
-    // Two intervals are a trial. The next is of the sizes: longest writes of 3 and 2, 75th percentile 2.75, median 2.5.
-    assert_eq!(thresholds(&player), [never, 1.0, 2.625]);
+    player.access(Op::Write, 4, 2);
     player.read(0);
+    assert_eq!(thresholds(&player), [never, 1.0, 2.625]);
+    player.access(Op::Write, 4, 2);
     player.read(1);
-    assert_eq!(thresholds(&player), [never, 1.0, 2.0], "of the last two intervals, one has writes");
-    player.access(Op::Write, 4, 1);
-    player.access(Op::Write, 5, 1);
-    // Then all of the recipe: a run of 2 pages, writes of 1.
-    assert_eq!(thresholds(&player), [2.0, 1.0, 1.0]);
+    assert_eq!(thresholds(&player), [never, 1.0, 2.0], "of the last two intervals");
+    for _ in 0..2 {
+        player.access(Op::Write, 4, 2);
+        player.read(1);
+    }
+    assert_eq!(thresholds(&player), [never; 3], "nothing was gained");
+    for _ in 0..3 {
+        player.access(Op::Write, 4, 1);
+        player.read(1);
+    }
+    // Then all of the recipe: runs of 1 page, writes of 1.
+    assert_eq!(thresholds(&player), [1.0, 1.0, 1.0]);
+}
+
+#[test]
+fn wap_lru_takes_the_thresholds_that_are_given_over_those_that_it_learns() {
+    let fixed = wap_lru::Config { t_state: Some(5.0), t_read: Some(2.0), t_write: Some(3.0), ..Default::default() };
+    let placement = Player::new(&BufferConfig::WapLru(fixed.clone())).0.buffer.placement().unwrap();
+    assert_eq!([placement.t_state, placement.t_read, placement.t_write], [5.0, 2.0, 3.0]);
+    let open = wap_lru::Config { t_write: None, ..fixed };
+    let placement = Player::new(&BufferConfig::WapLru(open)).0.buffer.placement().unwrap();
+    assert_eq!([placement.t_state, placement.t_read, placement.t_write], [5.0, 2.0, f64::from(u32::MAX)]);
 }
 
 #[test]

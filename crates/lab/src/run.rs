@@ -74,9 +74,11 @@ fn carry_out(
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let mut source = Source::open(experiment, &sizing, base, control)?;
     experiment.refuse_endless_warm_up(source.total()).map_err(ConfigError::of_key)?;
+    let fitted = fitted(experiment, &sizing, base, control)?;
+    let on_engine = fitted.as_ref().unwrap_or(experiment);
     let state = match (save_state, &experiment.precondition.from_state) {
         (Some(file), _) => {
-            let state = State::make(experiment, &sizing, control, planned(experiment, &sizing, &source))?;
+            let state = State::make(on_engine, &sizing, control, planned(experiment, &sizing, &source))?;
             if let Some(state) = &state {
                 state.write(file)?;
             }
@@ -88,9 +90,7 @@ fn carry_out(
     let begun = state.as_ref().map_or_else(Begun::default, State::begun);
     let start = state.map_or(Start::Erased, State::start);
     control.enter(Phase::Opening, 0, 0);
-    let fitted = fitted(experiment, &sizing, base, control)?;
-    control.enter(Phase::Opening, 0, 0);
-    let record = with_engine(fitted.as_ref().unwrap_or(experiment), &sizing, log.as_ref(), start, |engine| {
+    let record = with_engine(on_engine, &sizing, log.as_ref(), start, |engine| {
         Run { log: log.as_ref(), begun, ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
     control.enter(Phase::Done, 0, 0);

@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::rig::{flash, Flash};
 use crate::script::{self, Mix, Step};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_buffer::{Buffer, BufferConfig, Buffered, Memory, MountError};
+use nandlab_buffer::{Buffer, BufferConfig, Buffered, MountError};
 use nandlab_ftl::{Disk, Ftl, FtlConfig, FtlError, Visitor};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::power_cut::CutPlan;
@@ -333,18 +333,24 @@ impl<'a, F: Ftl> Run<'a, F> {
         stack.submit(request, payload)?;
         if request.op == Op::Read {
             stack.model.compare(request, &bytes);
-            return Ok(());
+        } else {
+            stack.model.done(request, &bytes);
         }
-        stack.model.done(request, &bytes);
-        if request.op == Op::Write {
-            // What is in NVRAM survives without a flush.
-            for sector in request.sector..request.end() {
-                if stack.buffer.kept_in((sector / u64::from(self.page())) as u32) == Some(Memory::Nvram) {
-                    stack.model.persisted(sector);
-                }
-            }
-        }
+        self.pin(stack);
         Ok(())
+    }
+
+    /// What is newest in NVRAM survives without a flush: pages that were written there, and those that moved there since.
+    fn pin(&self, stack: &mut Stack<F>) {
+        if self.buffer.nvram_bytes(&self.bench.device.geometry) == 0 {
+            return;
+        }
+        for page in 0..self.pages {
+            let survivors = stack.buffer.surviving(page);
+            let first = u64::from(page) * u64::from(self.page());
+            let sectors = (0..u64::from(self.page())).filter(|at| survivors >> at & 1 == 1);
+            sectors.for_each(|at| stack.model.persisted(first + at));
+        }
     }
 }
 

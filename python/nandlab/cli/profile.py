@@ -11,6 +11,8 @@ from nandlab.cli.output import print_json, print_table, say
 from nandlab.cli.trace import options_of, page_bytes_of, reads_a_trace
 
 INTERVALS = "10,30,100,300,1000,3000,10000"
+MOST = 2**32 - 1
+"""Requests of an interval at most."""
 
 
 def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> list[int]:
@@ -20,6 +22,8 @@ def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> lis
         raise click.BadParameter(f"{text!r} is no list of numbers such as {INTERVALS}") from None
     if any(number < 1 for number in found):
         raise click.BadParameter(f"{text!r}: an interval has 1 request at least")
+    if any(number > MOST for number in found):
+        raise click.BadParameter(f"{text!r}: an interval has {MOST:,} requests at most")
     return sorted(set(found))
 
 
@@ -35,7 +39,7 @@ def _numbers(_ctx: click.Context, _parameter: click.Parameter, text: str) -> lis
 )
 @click.option(
     "--interval",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MOST),
     help="The interval of the snippet; without it the longest that is not degenerate, of 30 or more.",
 )
 @click.option("--page-bytes", metavar="SIZE", default="4096", show_default=True, callback=page_bytes_of)
@@ -109,13 +113,14 @@ def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
     from nandlab import profiling, units
 
     unit = {"page": "pages", "sector": "sectors", "run": "pages of a sequential run"}[found["size_unit"]]
+    of_runs = "sectors" if found["size_unit"] == "sector" else "pages"
     requests = found["reads"] + found["writes"]
     click.echo(
         f"{found['format']}: {requests:,} reads and writes, {units.percent(found['writes'] / requests)} "
         f"of them writes; pages of {units.size(found['page_bytes'])}\n"
     )
     spreads = [
-        ("written in a row, without a read between (pages)", found["runs"]),
+        (f"written in a row, without a read between ({of_runs})", found["runs"]),
         (f"size of a read ({unit})", found["read_sizes"]),
         (f"size of a write ({unit})", found["write_sizes"]),
     ]
@@ -135,7 +140,7 @@ def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
                 units.NO_VALUE if share is None else units.percent(share)
                 for share in (one["placement"]["write_intensive_share"], one["placement"]["nvram_share"])
             ),
-            "degenerate" if one["placement"]["degenerate"] else "",
+            _said(one),
         ]
         for one in found["intervals"]
     ]
@@ -144,11 +149,33 @@ def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
     click.echo(
         "write-intensive: share of the intervals; to NVRAM: of the requests; degenerate: one below 1 %"
     )
+    if not all(profiling.has_ended(one) for one in found["intervals"]):
+        click.echo(
+            "longer than the trace: no interval has ended, and the thresholds are those of a part of one"
+        )
     click.echo(f"\n{found['snippet']}")
     if chosen["placement"]["degenerate"]:
         click.echo("note: with these thresholds one state or one place is as good as never taken")
+    if not profiling.has_ended(chosen):
+        click.echo(
+            f"note: the trace is shorter than an interval of {chosen['interval']:,} requests: "
+            "the thresholds are of all of it"
+        )
+    elif chosen["count"] < profiling.ENOUGH:
+        click.echo(
+            f"note: the trace has {chosen['count']} intervals of {chosen['interval']:,} requests, "
+            f"and percentiles are worth something from {profiling.ENOUGH} on"
+        )
     for notice in found["notices"]:
         click.echo(f"note: {notice}")
+
+
+def _said(one: dict[str, Any]) -> str:
+    from nandlab import profiling
+
+    if not profiling.has_ended(one):
+        return "longer than the trace"
+    return "degenerate" if one["placement"]["degenerate"] else ""
 
 
 SPREAD = ("mean", "p25", "p50", "p75", "p99", "max")

@@ -154,9 +154,9 @@ def _print(found: Reproduction) -> None:
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
-    for part, path in paper.played:
-        click.echo(f"{part}: {path}")
-    if paper.played:
+    for line in paper.workloads_in_words():
+        click.echo(_wrapped(line))
+    if paper.traces:
         click.echo()
     print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
     for claim in found.claims:

@@ -9,7 +9,7 @@ from nandlab.report.charts import COLOURS, Spec, standalone, svg
 WIDTH, HEIGHT = 240, 200
 
 PANELS = (
-    ("w_eval", "t_state", "written in a row, mean of an interval (pages)"),
+    ("w_eval", "t_state", "written in a row, mean of an interval ({whole})"),
     ("longest_write", "t_write", "longest write of an interval ({unit})"),
     ("longest_read", "t_read", "longest read of an interval ({unit})"),
 )
@@ -19,8 +19,9 @@ def pictures(found: dict[str, Any]) -> dict[str, str]:
     """What `nandlab.profiling.profile` found for the interval `chosen`, as SVG by name."""
     one = next(one for one in found["intervals"] if one["interval"] == found["chosen"])
     unit = {"page": "pages", "sector": "sectors", "run": "pages of a run"}[found["size_unit"]]
+    whole = "sectors" if found["size_unit"] == "sector" else "pages"
     panels = [
-        _panel(one[values], one[threshold], threshold, title.format(unit=unit))
+        _panel(one[values], one[threshold], threshold, title.format(unit=unit, whole=whole))
         for values, threshold, title in PANELS
         if one[values]
     ]
@@ -28,7 +29,9 @@ def pictures(found: dict[str, Any]) -> dict[str, str]:
 
 
 def _panel(values: list[float], threshold: float, name: str, title: str) -> Spec:
-    last = max(len(values) - 1, 1)
+    # One interval is a level line, and no point that nobody sees.
+    values = values * 2 if len(values) == 1 else values
+    last = len(values) - 1
     rows = [{"share": 100 * at / last, "value": value} for at, value in enumerate(values)]
     # Where all values lie near one another the axis does not begin at 0.
     scale = {"zero": values[0] < values[-1] / 3, "nice": True}

@@ -23,6 +23,7 @@ from nandlab.toml_text import toml_text
 
 MEANINGS = {
     "reproduced": "within the tolerance",
+    "fitted": "within the tolerance, which what the paper leaves open was chosen for",
     "loose": "within a wider tolerance, which the table states",
     "direction": "the order or the sign holds, beyond the 95 % interval over the seeds",
     "differs": "it does not, for the reason given",
@@ -78,8 +79,8 @@ def _paper(found: Reproduction) -> list[str]:
 
 
 def _played(paper: Paper) -> list[str]:
-    """Which recorded traces took the place of generators."""
-    return [html.paragraph(f"{part}: {path.rsplit('/', 1)[-1]}") for part, path in paper.played]
+    """Which recorded traces are played, and which generators stand for one."""
+    return [html.paragraph(line) for line in paper.workloads_in_words()]
 
 
 def _tiles(found: Reproduction) -> str:
@@ -110,12 +111,17 @@ def _claims(found: Reproduction) -> str:
                 _measured(each.measured, each.held),
                 each.off,
                 claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
-                _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else "the same",
+                _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
                 (each.verdict or "no verdict").replace("_", " "),
                 html.Wide(f"{claim.statement} ({claim.where})", 1),
             ]
         )
     return html.table(titles, lines, right=(1, 2, 3, 5))
+
+
+def _same(judged: Judged) -> str:
+    """Of a number that is in true units; an order or a sign has no units."""
+    return "" if judged.measured is None else "the same"
 
 
 def _measured(value: float | None, held: Sequence[object]) -> str:

@@ -35,6 +35,8 @@ class Claim:
     limits: Tolerance | None
     """The interval of `tolerance`."""
     loose: Tolerance | None
+    fitted: bool
+    """Whether something that the paper leaves open was chosen so that its number comes out."""
     reading: str
     measured: Formula | None
     holds: tuple[Condition, ...]
@@ -106,6 +108,7 @@ def parse_claim(table: Table, paper: Paper) -> Claim:
         tolerance=tolerance,
         limits=limits,
         loose=wide,
+        fitted=table.truth("fitted", False),
         reading=reading,
         measured=_formula(table, "measured"),
         holds=_conditions(table, "holds", table.texts("holds")),
@@ -177,6 +180,8 @@ def _check_comparisons(table: Table, claim: Claim) -> None:
     has_order = claim.kind in ("order", "sign")
     if has_order and not claim.holds:
         raise table.error("holds", f"a claim of kind {claim.kind} holds or does not: expected a comparison")
+    if claim.fitted and claim.kind != "value":
+        raise table.error("fitted", f"a number is fitted; a claim of kind {claim.kind} has none to fit")
     if claim.also and claim.kind != "value":
         raise table.error(
             "also", f"it stands beside a number; a claim of kind {claim.kind} has its comparisons in holds"

@@ -14,6 +14,7 @@ from nandlab.reproduce.verdict import (
     SEEDS_FOR_DIRECTION,
     VERDICTS,
     Held,
+    Printed,
     Word,
     check,
     check_every,
@@ -22,6 +23,9 @@ from nandlab.reproduce.verdict import (
     of_value,
     off,
 )
+
+FITTED = "What the paper leaves open was chosen so that this comes out: a fit, and no confirmation"
+"""Stands with a number that is `fitted`."""
 
 T = TypeVar("T")
 Judge = Callable[[Condition, Sequence[tuple[float, float]]], Held]
@@ -116,8 +120,8 @@ def _judge(claim: Claim, records: Records) -> Judged:
     idle = [each for each in held_by("exercised", claim.exercised, check_every) if not each.holds]
     if idle and claim.measured is not None and not _has_value(claim.measured, records):
         # A ratio of nothing to nothing, since the mechanism did not run.
-        words = f"{_said(idle)}: it takes {claim.to_exercise}"
-        return Judged(claim, None, [], None, [], "not_exercised", words)
+        words = [f"{_said(idle)}: it takes {claim.to_exercise}", records.filled(claim.note)]
+        return Judged(claim, None, [], None, [], "not_exercised", _sentences(words))
     measured, true_units = mean("measured", claim.measured), mean("true_units", claim.true_units)
     held, true_held = held_by("holds", claim.holds), held_by("true_units", claim.true_holds)
     also = held_by("also", claim.also, check_every)
@@ -125,7 +129,8 @@ def _judge(claim: Claim, records: Records) -> Judged:
     if claim.kind == "not_reproducible":
         verdict, parts = "not_reproducible", [_words(claim, records, True)]
     elif idle:
-        verdict, parts = "not_exercised", [f"{_said(idle)}: it takes {claim.to_exercise}"]
+        verdict = "not_exercised"
+        parts = [f"{_said(idle)}: it takes {claim.to_exercise}", records.filled(claim.note)]
     else:
         verdict = _verdict(claim, measured, held, records.seeds)
         if not all(each.holds for each in also):
@@ -133,21 +138,27 @@ def _judge(claim: Claim, records: Records) -> Judged:
         has_reason = verdict in ("differs", "loose") or (verdict == "direction" and claim.kind == "value")
         parts = [
             _distance(claim, measured),
+            FITTED if verdict == "fitted" else "",
             "; ".join(
                 each for each in (_order(claim, held, records.seeds), _also(also), _true(true_held)) if each
             ),
             _words(claim, records, has_reason),
             NO_REASON if verdict == "differs" and not claim.why.text else "",
         ]
-    why = ". ".join(part.rstrip(".") for part in parts if part)
-    return Judged(claim, measured, [*held, *also], true_units, true_held, verdict, why)
+    return Judged(claim, measured, [*held, *also], true_units, true_held, verdict, _sentences(parts))
+
+
+def _sentences(parts: Sequence[str]) -> str:
+    return ". ".join(part.rstrip(".") for part in parts if part)
 
 
 def _verdict(claim: Claim, measured: float | None, held: Sequence[Held], seeds: int) -> Word | None:
     if claim.kind == "not_printed":
         return "not_printed"
-    if measured is not None and claim.limits is not None:
-        return of_value(measured, claim.limits, claim.loose, held, seeds)
+    if measured is not None and claim.limits is not None and claim.published is not None:
+        return of_value(
+            measured, Printed(claim.published, claim.limits, claim.loose, claim.fitted), held, seeds
+        )
     return of_order(held, seeds)
 
 
@@ -190,7 +201,7 @@ def _words(claim: Claim, records: Records, with_reason: bool) -> str:
         for key, text in zip(keys, texts, strict=False)
         if text.text
     ]
-    return ". ".join(each.rstrip(".") for each in filled)
+    return _sentences(filled)
 
 
 def counted(claims: Sequence[Judged]) -> str:

@@ -63,6 +63,9 @@ class Paper:
     played: tuple[tuple[str, str], ...] = ()
     """Parts that play a recorded trace, and its path."""
 
+    generators: dict[str, Tree] = field(default_factory=dict)
+    """What those of them are without it that are in the file: runs that change the generator keep it."""
+
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
         """The figures of single runs."""
@@ -70,10 +73,21 @@ class Paper:
 
     def has_one_course(self, run: str) -> bool:
         """Whether no seed changes a run."""
-        return any(part in self.same_for_all_seeds for part in run.split("."))
+        kept = self.generators if self.keeps_generator(run) else {}
+        return any(part in self.same_for_all_seeds and part not in kept for part in run.split("."))
+
+    def keeps_generator(self, run: str) -> bool:
+        """Whether a run has its generator though there is a trace: another part changes its workload."""
+        parts = run.split(".")
+        return any(part in self.generators for part in parts) and any(
+            "workload" in self.parts[part] for part in parts if part not in self.generators
+        )
 
     def with_traces(self, folder: Path) -> Paper:
         """The paper with every recorded trace that `folder` has, on the devices of a full run.
+
+        A trace takes the place of a whole part, which it plays from its first request on. Runs with another
+        part that changes the workload, such as its footprint, say something of the generator and keep it.
 
         Raises:
             ConfigError: It has none of them.
@@ -90,17 +104,29 @@ class Paper:
             key: {"device": tree["device"]} for key, tree in self.full_parts.items() if "device" in tree
         }
         parts = merged(self.parts, devices)
-        for each, path in found:
-            parts[each.part] = {**parts[each.part], "workload": each.workload(path)}
         there = tuple(each.part for each, _ in found)
+        generators = {part: parts[part] for part in there if part not in self.absent}
+        for each, path in found:
+            parts[each.part] = {"workload": each.workload(path)}
         return replace(
             self,
             parts=parts,
-            full_parts={key: tree for key, tree in self.full_parts.items() if key not in there},
+            generators=generators,
             absent=tuple(part for part in self.absent if part not in there),
             same_for_all_seeds=(*self.same_for_all_seeds, *there),
             played=tuple((each.part, path) for each, path in found),
         )
+
+    def workloads_in_words(self) -> list[str]:
+        """Which recorded traces are played, and which generators stand for one, in sentences."""
+        lines = [
+            f"{each.part}: a generator in place of a trace that is not here ({each.words})"
+            for each in self.stand_ins
+        ]
+        lines += [f"{part}: the recorded trace {path.rsplit('/', 1)[-1]}" for part, path in self.played]
+        if self.generators:
+            lines.append("Runs that change options of a generator, such as its footprint, keep it.")
+        return lines
 
     def is_absent(self, run: str) -> bool:
         """Whether a run plays a trace that there is not."""
@@ -108,7 +134,20 @@ class Paper:
 
     def in_full(self) -> Paper:
         """The paper as a full run takes it."""
-        return replace(self, parts=merged(self.parts, self.full_parts), full_parts={})
+        played = {part: self.parts[part] for part, _ in self.played}
+        full = {part: tree for part, tree in self.full_parts.items() if part in self.generators}
+        return replace(
+            self,
+            parts={**merged(self.parts, self.full_parts), **played},
+            generators=merged(self.generators, full),
+            full_parts={},
+        )
+
+    @property
+    def stand_ins(self) -> tuple[Recorded, ...]:
+        """The recorded traces that a generator of the file stands for."""
+        played = [part for part, _ in self.played]
+        return tuple(each for each in self.traces if each.part not in (*played, *self.absent))
 
     def place(self, run: str, key: str, is_point: bool) -> tuple[str, int | None]:
         """Where a key of the experiment of a run comes from: the table of the file, and the line.
@@ -153,7 +192,9 @@ class Paper:
         for part in run.split("."):
             if part not in self.parts:
                 raise ValueError(f"run {run!r}: there is no part {part!r}; there are {', '.join(self.parts)}")
-            tree = merged(tree, self.parts[part])
+        kept = self.generators if self.keeps_generator(run) else {}
+        for part in run.split("."):
+            tree = merged(tree, kept.get(part, self.parts[part]))
         return tree
 
 

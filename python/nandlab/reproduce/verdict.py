@@ -13,12 +13,20 @@ from nandlab.reproduce.formula import Condition
 from nandlab.reproduce.tolerance import Tolerance
 
 Word = Literal[
-    "reproduced", "loose", "direction", "differs", "not_exercised", "not_printed", "not_reproducible"
+    "reproduced",
+    "fitted",
+    "loose",
+    "direction",
+    "differs",
+    "not_exercised",
+    "not_printed",
+    "not_reproducible",
 ]
 Kind = Literal["value", "order", "sign", "model", "not_printed", "not_reproducible"]
 
 VERDICTS: tuple[Word, ...] = (
     "reproduced",
+    "fitted",
     "loose",
     "direction",
     "differs",
@@ -118,15 +126,28 @@ def _held(condition: Condition, sides: Sequence[tuple[float, float]], holds: boo
     return Held(holds, f"{names[0]} {sign} {names[1]}{by}")
 
 
-def of_value(
-    measured: float, tolerance: Tolerance, loose: Tolerance | None, held: Sequence[Held], seeds: int
-) -> Word:
-    """The verdict on a number that was printed; `held` are the conditions of its direction, if it has any."""
-    if tolerance.holds(measured):
-        return "reproduced"
-    if loose is not None and loose.holds(measured):
-        return "loose"
-    return "direction" if _direction(held, seeds) else "differs"
+@dataclass(frozen=True)
+class Printed:
+    """A number that was printed, and how far from it a measured one may be."""
+
+    published: float
+    tolerance: Tolerance
+    loose: Tolerance | None = None
+    fitted: bool = False
+    """Whether something that the paper leaves open was chosen so that this number comes out."""
+
+
+def of_value(measured: float, printed: Printed, held: Sequence[Held], seeds: int) -> Word:
+    """The verdict on a number that was printed; `held` are the conditions of its direction, if it has any.
+
+    A direction has the sign of what was printed: less where the paper has more is none.
+    """
+    if printed.tolerance.holds(measured):
+        return "fitted" if printed.fitted else "reproduced"
+    if printed.loose is not None and printed.loose.holds(measured):
+        return "fitted" if printed.fitted else "loose"
+    has_sign = printed.published == 0 or measured * printed.published > 0
+    return "direction" if has_sign and _direction(held, seeds) else "differs"
 
 
 def of_order(held: Sequence[Held], seeds: int) -> Word | None:

@@ -289,4 +289,9 @@ impl<P: Policy> Buffer for Cached<P> {
     fn kept_in(&self, page: u32) -> Option<Memory> {
         self.pages.find(page).map(|slot| self.pages.memory(slot))
     }
+
+    fn surviving(&self, page: u32) -> u64 {
+        let slot = self.pages.find(page).filter(|&slot| self.pages.memory(slot) == Memory::Nvram);
+        slot.map_or(0, |slot| self.pages.frames[slot as usize].dirty)
+    }
 }

@@ -117,14 +117,14 @@ impl NvramBlocks {
     }
 
     /// Writes what is dirty of a block in both memories as one ordered run, with its clean pages where `with_clean`. Its
-    /// pages in NVRAM go; those in DRAM stay, clean, and `cleaned` gets those that were dirty.
+    /// pages in NVRAM go; those in DRAM stay, clean, and `cleaned` gets those that were dirty. Whether anything was written.
     pub(crate) fn flush(
         &mut self,
         io: &mut Io<'_>,
         node: Node,
         with_clean: bool,
         mut cleaned: impl FnMut(&mut Pages, Slot),
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let mut batch = std::mem::take(&mut self.batch);
         self.blocks.dirty(io.pages, node, &mut batch);
         let dirty = batch.len();
@@ -146,6 +146,6 @@ impl NvramBlocks {
             }
         }
         self.batch = batch;
-        written
+        written.map(|()| dirty > 0)
     }
 }

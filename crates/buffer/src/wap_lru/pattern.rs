@@ -21,7 +21,7 @@ pub enum Source {
     Webmail,
     /// The paper's recipe over the whole workload, looked at before the run.
     Auto,
-    /// The same recipe over the last intervals, in whole, for sizes alone, or not at all: whichever flushes least.
+    /// The same recipe over the last intervals, in whole, for sizes alone, or not at all: whichever writes the fewest blocks.
     Online,
 }
 
@@ -152,7 +152,11 @@ impl Tally {
     }
 }
 
-/// A size that no request has, and a run that no interval has: with it all goes to DRAM first.
+impl Thresholds {
+    /// A size that no request has, and a run that no interval has: with it all goes to DRAM first.
+    const NEVER: Self = Self { t_state: NEVER, t_read: NEVER, t_write: NEVER };
+}
+
 const NEVER: f64 = u32::MAX as f64;
 
 /// What of the recipe is in force.
@@ -165,25 +169,40 @@ enum Rule {
 
 const RULES: [Rule; 3] = [Rule::Nothing, Rule::Sizes, Rule::Whole];
 
-/// Intervals of a trial: what a buffer flushes in the first one is in part what came before.
-const TRIAL: u32 = 2;
-/// One trial of so many is of another rule than the best.
-const TRIALS_FOR_ANOTHER: usize = 8;
+/// Intervals of a trial; the first is not counted, since what a buffer flushes in it is in part what came before.
+const TRIAL: u32 = 3;
+/// Trials of the best rule between those of another one, at first.
+const FIRST_WAIT: u32 = 2;
+/// Each trial that another rule loses doubles its wait, up to this.
+const LONGEST_WAIT: u32 = 32;
+/// A rule takes over that costs no more than this share of what the best one costs, before it and after it.
+const GAIN: f64 = 0.95;
 
-/// Tries the rules in turn, and stays with the one under which least is flushed for what is written.
+/// Tries other rules now and then, and stays with one under which fewer blocks are written for each page that the host
+/// writes. Another rule takes over only where it beats the best one twice, in the trial before it and in the one after it,
+/// so that a workload that changes between two trials decides nothing; one that loses is tried half as often. A trial ends
+/// at once where it has written as many blocks as a whole trial of the best rule.
 #[derive(Clone, Debug)]
 struct Learner {
     /// The last intervals, and how many are kept.
     seen: VecDeque<Interval>,
     window: usize,
+    best: usize,
+    /// Blocks written for each page that the host wrote, in the last trial of the best rule; `None` before the first.
+    best_cost: Option<f64>,
     rule: usize,
-    /// Blocks flushed for each page written, halved in weight with each trial; `None` before the first.
-    costs: [Option<f64>; RULES.len()],
-    /// Of this trial: intervals left, pages written, and blocks flushed before it.
+    /// A rule that was ahead of the best one before it, with its cost.
+    ahead: Option<(usize, f64)>,
+    /// Trials of the best rule until each rule is tried, and from one trial of it to the next.
+    due: [u32; RULES.len()],
+    waits: [u32; RULES.len()],
+    /// Of this trial: intervals left, pages written, and blocks flushed before it, and before those intervals that count.
     left: u32,
     written: u64,
+    began_at: u64,
     flushed_before: u64,
-    trials: usize,
+    /// Blocks that a trial of another rule may write.
+    most: u64,
 }
 
 impl Learner {
@@ -191,13 +210,31 @@ impl Learner {
         Self {
             seen: VecDeque::new(),
             window: window as usize,
+            best: 0,
+            best_cost: None,
             rule: 0,
-            costs: [None; RULES.len()],
+            ahead: None,
+            // Not all at once.
+            due: std::array::from_fn(|rule| rule as u32),
+            waits: [FIRST_WAIT; RULES.len()],
             left: TRIAL,
             written: 0,
+            began_at: 0,
             flushed_before: 0,
-            trials: 0,
+            most: 0,
         }
+    }
+
+    /// Ends a trial that has cost too much; whether it did.
+    #[inline]
+    fn gives_up(&mut self, flushed: u64) -> bool {
+        let gives_up = self.rule != self.best && flushed - self.began_at > self.most;
+        if gives_up {
+            self.lost(self.rule);
+            // What is left of this interval is no part of the next trial.
+            (self.rule, self.left, self.written, self.began_at) = (self.best, TRIAL + 1, 0, flushed);
+        }
+        gives_up
     }
 
     /// The thresholds after an interval; `flushed` are the blocks flushed so far.
@@ -206,32 +243,88 @@ impl Learner {
             self.seen.pop_front();
         }
         self.seen.push_back(interval);
-        self.written += interval.written;
+        match self.left >= TRIAL {
+            true => self.flushed_before = flushed,
+            false => self.written += interval.written,
+        }
         self.left -= 1;
         if self.left == 0 {
             self.end_trial(flushed);
         }
+        self.thresholds(before)
+    }
+
+    /// Those of the rule in force; what the last intervals say nothing of is as in `before`.
+    fn thresholds(&mut self, before: Thresholds) -> Thresholds {
         let found = Thresholds::of(self.seen.make_contiguous(), before);
         match RULES[self.rule] {
-            Rule::Nothing => Thresholds { t_state: NEVER, t_read: NEVER, t_write: NEVER },
+            Rule::Nothing => Thresholds::NEVER,
             Rule::Sizes => Thresholds { t_state: NEVER, ..found },
             Rule::Whole => found,
         }
     }
 
     fn end_trial(&mut self, flushed: u64) {
-        if self.written > 0 {
-            let cost = (flushed - self.flushed_before) as f64 / self.written as f64;
-            let known = &mut self.costs[self.rule];
-            *known = Some(known.map_or(cost, |old| f64::midpoint(old, cost)));
+        let cost = (self.written > 0).then(|| (flushed - self.flushed_before) as f64 / self.written as f64);
+        let of_trial = (flushed - self.flushed_before) * u64::from(TRIAL) / u64::from(TRIAL - 1);
+        (self.left, self.written, self.began_at) = (TRIAL, 0, flushed);
+        // Without writes nothing can be told.
+        let Some(cost) = cost else { return };
+        if self.rule == self.best {
+            self.most = of_trial;
+            self.end_of_best(cost);
+        } else {
+            let is_ahead = self.best_cost.is_some_and(|best| cost < GAIN * best);
+            match is_ahead {
+                true => self.ahead = Some((self.rule, cost)),
+                false => self.lost(self.rule),
+            }
+            self.rule = self.best;
         }
-        self.trials += 1;
-        (self.left, self.written, self.flushed_before) = (TRIAL, 0, flushed);
-        let cost = |rule: &usize| self.costs[*rule].unwrap_or(-1.0);
-        let best = (0..RULES.len()).min_by(|a, b| cost(a).total_cmp(&cost(b))).expect("there are rules");
-        let turn = self.trials / TRIALS_FOR_ANOTHER;
-        let is_another = self.trials % TRIALS_FOR_ANOTHER == 0;
-        self.rule = if is_another { (best + 1 + turn % (RULES.len() - 1)) % RULES.len() } else { best };
+    }
+
+    /// The best rule has been in force for a trial, and cost so much.
+    fn end_of_best(&mut self, cost: f64) {
+        self.best_cost = Some(cost);
+        if let Some((rule, its)) = self.ahead.take() {
+            if its >= GAIN * cost {
+                return self.lost(rule);
+            }
+            (self.waits, self.due) = ([FIRST_WAIT; RULES.len()], [FIRST_WAIT; RULES.len()]);
+            (self.best, self.best_cost, self.rule) = (rule, Some(its), rule);
+            return;
+        }
+        self.due = self.due.map(|due| due.saturating_sub(1));
+        let others = (1..RULES.len()).map(|step| (self.best + step) % RULES.len());
+        self.rule = others.min_by_key(|&rule| self.due[rule]).filter(|&rule| self.due[rule] == 0).unwrap_or(self.best);
+    }
+
+    fn lost(&mut self, rule: usize) {
+        self.waits[rule] = (2 * self.waits[rule]).min(LONGEST_WAIT);
+        self.due[rule] = self.waits[rule];
+    }
+}
+
+/// Those thresholds that an experiment names.
+#[derive(Clone, Copy, Debug, Default)]
+struct Given {
+    t_state: Option<f64>,
+    t_read: Option<f64>,
+    t_write: Option<f64>,
+}
+
+impl Given {
+    /// Whether one of them is still to be found.
+    fn open(self) -> bool {
+        self.t_state.and(self.t_read).and(self.t_write).is_none()
+    }
+
+    fn over(self, found: Thresholds) -> Thresholds {
+        Thresholds {
+            t_state: self.t_state.unwrap_or(found.t_state),
+            t_read: self.t_read.unwrap_or(found.t_read),
+            t_write: self.t_write.unwrap_or(found.t_write),
+        }
     }
 }
 
@@ -241,6 +334,7 @@ pub(super) struct Pattern {
     sizes: Sizes,
     tally: Tally,
     thresholds: Thresholds,
+    given: Given,
     /// Where they are learnt.
     learner: Option<Learner>,
     is_write_intensive: bool,
@@ -293,22 +387,15 @@ impl Config {
 
 impl Pattern {
     pub(super) fn new(config: &Config, geometry: &Geometry) -> Result<Self, MountError> {
-        let first = config.thresholds.first();
-        let given = |key: &str, number: Option<f64>, preset: f64| match number.unwrap_or(preset) {
-            number if number >= 0.0 => Ok(number),
-            wrong => Err(MountError::Config(format!("buffer.wap_lru.{key} = {wrong} is not a number from 0 on"))),
+        let given = |key: &str, number: Option<f64>| match number {
+            Some(wrong) if wrong.is_nan() || wrong < 0.0 => {
+                Err(MountError::Config(format!("buffer.wap_lru.{key} = {wrong} is not a number from 0 on")))
+            }
+            fine => Ok(fine),
         };
         for (key, number, unit) in [("interval", config.interval, "request"), ("window", config.window, "interval")] {
             if number == 0 {
                 let message = format!("buffer.wap_lru.{key} = 0: it has 1 {unit} at least");
-                return Err(MountError::Config(message));
-            }
-        }
-        let is_online = config.thresholds == Source::Online;
-        for (key, number) in [("t_state", config.t_state), ("t_read", config.t_read), ("t_write", config.t_write)] {
-            if is_online && number.is_some() {
-                let message =
-                    format!("buffer.wap_lru.{key} goes with fixed thresholds, and thresholds = \"online\" learns them");
                 return Err(MountError::Config(message));
             }
         }
@@ -318,17 +405,15 @@ impl Pattern {
                            played: set t_state, t_read and t_write, or thresholds = \"online\"";
             return Err(MountError::Config(message.to_owned()));
         }
-        let thresholds = Thresholds {
-            t_state: given("t_state", config.t_state, first.t_state)?,
-            t_read: given("t_read", config.t_read, first.t_read)?,
-            t_write: given("t_write", config.t_write, first.t_write)?,
+        let given = Given {
+            t_state: given("t_state", config.t_state)?,
+            t_read: given("t_read", config.t_read)?,
+            t_write: given("t_write", config.t_write)?,
         };
+        let is_online = config.thresholds == Source::Online && given.open();
         let learner = is_online.then(|| Learner::new(config.window));
-        let thresholds = match is_online {
-            true => Thresholds { t_state: NEVER, t_read: NEVER, t_write: NEVER },
-            false => thresholds,
-        };
-        Ok(Self { learner, ..Self::with(config.look(geometry.sectors_per_page()), thresholds) })
+        let first = if is_online { Thresholds::NEVER } else { config.thresholds.first() };
+        Ok(Self { learner, given, ..Self::with(config.look(geometry.sectors_per_page()), given.over(first)) })
     }
 
     fn with(look: Look, thresholds: Thresholds) -> Self {
@@ -336,6 +421,7 @@ impl Pattern {
             sizes: Sizes::new(look.size_unit, look.sectors_per_page.into()),
             tally: Tally::new(look.interval, look.fw),
             thresholds,
+            given: Given::default(),
             learner: None,
             is_write_intensive: false,
             placement: Placement::default(),
@@ -352,6 +438,12 @@ impl Pattern {
     pub(super) fn place(&mut self, request: &Request, flushed: u64) -> Memory {
         let is_write = request.op == Op::Write;
         let (size, pages) = self.sizes.of(request, is_write);
+        if let Some(learner) = self.learner.as_mut() {
+            if learner.gives_up(flushed) {
+                self.thresholds = self.given.over(learner.thresholds(self.thresholds));
+                self.is_write_intensive = false;
+            }
+        }
         let memory = self.decide(is_write, size);
         match memory {
             Memory::Dram => self.placement.dram_requests += 1,
@@ -382,7 +474,7 @@ impl Pattern {
             true => self.placement.write_intensive_intervals += 1,
         }
         if let Some(learner) = &mut self.learner {
-            self.thresholds = learner.learn(interval, flushed, self.thresholds);
+            self.thresholds = self.given.over(learner.learn(interval, flushed, self.thresholds));
         }
         self.is_write_intensive = interval.w_eval.is_some_and(|pages| pages >= self.thresholds.t_state);
     }

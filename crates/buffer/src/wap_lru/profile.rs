@@ -85,7 +85,7 @@ pub struct Profiler {
     /// Runs of writes that have ended by their pages, and the pages of the one that goes on.
     runs: BTreeMap<u64, u64>,
     run: u64,
-    longest: [Vec<u64>; 2],
+    sizes_of: [BTreeMap<u64, u64>; 2],
 }
 
 impl Profiler {
@@ -97,7 +97,7 @@ impl Profiler {
             intervals: Vec::new(),
             runs: BTreeMap::new(),
             run: 0,
-            longest: [Vec::new(), Vec::new()],
+            sizes_of: [BTreeMap::new(), BTreeMap::new()],
         }
     }
 
@@ -108,12 +108,7 @@ impl Profiler {
         }
         let is_write = request.op == Op::Write;
         let (size, pages) = self.sizes.of(request, is_write);
-        let counts = &mut self.longest[usize::from(is_write)];
-        let at = (size as usize).min(MOST_SIZES - 1);
-        if counts.len() <= at {
-            counts.resize(at + 1, 0);
-        }
-        counts[at] += 1;
+        *self.sizes_of[usize::from(is_write)].entry(size).or_default() += 1;
         match is_write {
             true => self.run += pages,
             false => self.end_run(),
@@ -134,13 +129,10 @@ impl Profiler {
             self.intervals.extend(self.tally.end());
         }
         self.end_run();
-        let [reads, writes] = self.longest;
+        let [reads, writes] = self.sizes_of;
         Profiled { intervals: self.intervals, runs: self.runs, reads, writes }
     }
 }
-
-/// Longer requests than this are counted as this long.
-const MOST_SIZES: usize = 1 << 20;
 
 /// What a workload is, as [`Profiler`] saw it.
 #[derive(Clone, PartialEq, Debug)]
@@ -150,9 +142,9 @@ pub struct Profiled {
     /// Runs of writes without a read between them, by the pages of a run.
     pub runs: BTreeMap<u64, u64>,
     /// Reads by size.
-    pub reads: Vec<u64>,
+    pub reads: BTreeMap<u64, u64>,
     /// Writes by size.
-    pub writes: Vec<u64>,
+    pub writes: BTreeMap<u64, u64>,
 }
 
 #[cfg(test)]
@@ -198,7 +190,7 @@ mod tests {
         let second = Interval { w_eval: None, longest_read: Some(9), longest_write: None, written: 0 };
         assert_eq!(profiled.intervals, [first, second]);
         assert_eq!(profiled.runs, BTreeMap::from([(2, 1), (4, 1), (100, 1)]));
-        assert_eq!((profiled.reads[1], profiled.reads[9], profiled.writes[2]), (2, 1, 1));
+        assert_eq!((profiled.reads[&1], profiled.reads[&9], profiled.writes[&2]), (2, 1, 1));
         // Of the reads 5 and 9: median 7, 75th percentile 8.
         let expected = Thresholds { t_state: 3.0, t_read: 7.5, t_write: 3.0 };
         assert_eq!(Thresholds::of(&profiled.intervals, NONE), expected);

@@ -32,6 +32,17 @@ pub(super) struct MemoryTable {
     powered: Option<Powered>,
 }
 
+impl MemoryTable {
+    /// What of it has no effect with a buffer of so many bytes of DRAM and of NVRAM, in sentences.
+    pub(super) fn notices(&self, (dram, nvram): (u64, u64)) -> Vec<String> {
+        [("dram", &self.dram, dram), ("nvram", &self.nvram, nvram)]
+            .into_iter()
+            .filter(|(_, table, bytes)| !table.is_empty() && *bytes == 0)
+            .map(|(name, ..)| format!("[memory.{name}] has no effect: the buffer has no {}", name.to_uppercase()))
+            .collect()
+    }
+}
+
 /// The memories of a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Memory {

@@ -201,6 +201,9 @@ impl Experiment {
             (_, device) => Device::from_table(&tree, device.unwrap_or_default(), base, over == Over::Flash)?,
         };
         let host = table.host.unwrap_or_default();
+        if let Some((memory, buffer)) = table.memory.as_ref().zip(table.buffer.as_ref()) {
+            notices.extend(memory.notices(buffer.nominal_bytes()));
+        }
         let memory = table.memory.map(|memory| Memory::from_table(&tree, &memory, host.arrival, base)).transpose()?;
         if memory.is_some() && table.buffer.is_none() {
             notices.push("[memory] has no effect: there is no buffer whose memories it could describe".to_owned());

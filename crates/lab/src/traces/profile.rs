@@ -9,6 +9,7 @@ use nandlab_buffer::wap_lru::{Config as WapLru, Frequency, SizeUnit};
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::trace::Config;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// How a trace is profiled.
@@ -62,7 +63,7 @@ struct Told {
     page_bytes: u32,
     fw: Frequency,
     size_unit: SizeUnit,
-    /// Pages of a run of writes without a read between them.
+    /// Sizes of a run of writes without a read between them together.
     runs: Option<Spread>,
     read_sizes: Option<Spread>,
     write_sizes: Option<Spread>,
@@ -163,7 +164,7 @@ pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Wa
     let profiled: Vec<Profiled> = profilers.into_iter().map(Profiler::finish).collect();
     let placements = placements(config, base, options, &profiled, watch)?;
     let first = &profiled[0];
-    let sizes = |counts: &[u64]| Spread::of(&counts.iter().enumerate().map(|(size, &count)| (size as u64, count)));
+    let counted = |counts: &BTreeMap<u64, u64>| Spread::of(&counts.iter().map(|(&value, &count)| (value, count)));
     let told = Told {
         file: base.join(&config.path).display().to_string(),
         format,
@@ -172,9 +173,9 @@ pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Wa
         page_bytes: options.page_bytes,
         fw: options.fw,
         size_unit: options.size_unit,
-        runs: Spread::of(&first.runs.iter().map(|(&pages, &count)| (pages, count))),
-        read_sizes: sizes(&first.reads),
-        write_sizes: sizes(&first.writes),
+        runs: counted(&first.runs),
+        read_sizes: counted(&first.reads),
+        write_sizes: counted(&first.writes),
         intervals: options
             .intervals
             .iter()
