@@ -13,8 +13,8 @@
 //! that are not in memory are read with their unit, for which the unit that `replacement` names leaves memory, and is
 //! written where it has changed. A read looks up each sector and reads each for itself, as in the paper; with
 //! `coalesce` sectors that lie one behind the other in a page are read at once. Once no more than `reserve_blocks`
-//! blocks are free that the map has no claim to, the block with the fewest valid sectors is emptied: the list of each
-//! of its pages is read, sectors to which the map still points are gathered in pages of their own, and the host fills
+//! blocks are free that the map has no claim to, the block with the fewest valid sectors is emptied: each of
+//! its pages is read with its list, sectors to which the map still points are gathered in pages of their own, and the host fills
 //! the block of the survivors further.
 //!
 //! ## Recovery

@@ -262,6 +262,8 @@ pub struct MapCounts {
     pub gc_runs: u64,
     /// Pages of the map that were moved for it.
     pub gc_copies: u64,
+    /// Logical pages whose sectors lay apart and that garbage collection put together.
+    pub folded_pages: u64,
 }
 
 impl MapCounts {
@@ -273,6 +275,7 @@ impl MapCounts {
             dirty_evictions: end.map_dirty_evictions - start.map_dirty_evictions,
             gc_runs: end.map_gc_runs - start.map_gc_runs,
             gc_copies: end.map_gc_copies - start.map_gc_copies,
+            folded_pages: end.folded_pages - start.folded_pages,
         })
     }
 }

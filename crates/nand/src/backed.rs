@@ -152,6 +152,14 @@ impl<S: PageStore> Nand for Backed<S> {
         self.counting.read_tail(at, tail)
     }
 
+    fn read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.store.check()?;
+        let oob = self.counting.read_with_tail(at, &mut (), tail)?;
+        let page_bytes = self.counting.geometry().page_bytes();
+        self.store.load(at, page.0.get_or_insert_with(|| Bytes::zeroed(page_bytes)))?;
+        Ok(oob)
+    }
+
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.store.check()?;
         let stored = self.counting.copy(from, to, oob)?;

@@ -311,6 +311,10 @@ impl<S: SpareStore> Nand for Counting<S> {
         Ok(oob)
     }
 
+    fn read_with_tail(&mut self, at: Ppa, (): &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.read_tail(at, tail)
+    }
+
     #[inline(always)]
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         assert_in_range(&self.geometry, from);

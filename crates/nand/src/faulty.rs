@@ -293,6 +293,17 @@ impl<N: Nand> Nand for Faulty<N> {
         Ok(oob)
     }
 
+    fn read_with_tail(&mut self, at: Ppa, page: &mut N::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.refuse_lost(at)?;
+        let oob = self.inner.read_with_tail(at, page, tail)?;
+        let bytes = self.inner.geometry().page_bytes() as usize;
+        self.correct(at, bytes).inspect_err(|_| {
+            page.clear(self.inner.geometry().full_mask());
+            tail.fill(0);
+        })?;
+        Ok(oob)
+    }
+
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.assert_not_factory_bad(to);
         self.refuse_lost(from)?;

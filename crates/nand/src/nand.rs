@@ -72,6 +72,12 @@ pub trait Nand {
     /// [`NandError::Uncorrectable`], [`NandError::PowerLost`].
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError>;
 
+    /// Reads a page that was programmed with a tail, user data and the tail's last `tail.len()` bytes, at once.
+    ///
+    /// # Errors
+    /// [`NandError::Uncorrectable`], [`NandError::PowerLost`].
+    fn read_with_tail(&mut self, at: Ppa, page: &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError>;
+
     /// Moves a page, its tail included, under new metadata: by copyback, or by a read and a program; the profile says.
     ///
     /// Either way the old metadata passes through the controller: where `oob.lpn` is [`crate::Lpn::NONE`]
@@ -142,6 +148,9 @@ macro_rules! forward {
                 (**self).program(at, page, tail, oob)
             }
             fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> { (**self).read_tail(at, tail) }
+            fn read_with_tail(&mut self, at: Ppa, page: &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
+                (**self).read_with_tail(at, page, tail)
+            }
             fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> { (**self).copy(from, to, oob) }
             fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
                 (**self).copy_run(from, to, aux, seq)

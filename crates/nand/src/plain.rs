@@ -65,6 +65,11 @@ impl<N: Nand<Buf = ()>> Nand for WithContent<N> {
         self.0.read_tail(at, tail)
     }
 
+    fn read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError> {
+        page.0 = None;
+        self.0.read_with_tail(at, &mut (), tail)
+    }
+
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.0.copy(from, to, oob)
     }

@@ -331,6 +331,12 @@ impl<N: Nand> Nand for PowerCut<N> {
         self.inner.read_tail(at, tail)
     }
 
+    fn read_with_tail(&mut self, at: Ppa, page: &mut N::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.powered()?;
+        self.readable(at, "read with the tail")?;
+        self.inner.read_with_tail(at, page, tail)
+    }
+
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.powered()?;
         self.readable(from, "copy")?;

@@ -1,43 +1,110 @@
-//! What few pages have: a table beside the dense ones, empty in most runs and free while it is.
+//! What few pages have, or the pages of few blocks: a table beside the dense ones, empty in most runs and free while it
+//! is.
 
 use crate::address::Ppa;
-use std::collections::BTreeMap;
+use std::ops::Range;
 
+/// log2 of the pages of a chunk: no more than a usual block, so that few chunks belong to two of them.
+const CHUNK: u32 = 6;
+
+/// Entries by chunks of pages, those of a chunk in the order of their pages.
 #[derive(Clone, Debug)]
-pub(crate) struct SideTable<T>(BTreeMap<u32, T>);
+pub(crate) struct SideTable<T> {
+    chunks: Vec<Vec<(u32, T)>>,
+    count: usize,
+}
 
 impl<T> Default for SideTable<T> {
     fn default() -> Self {
-        Self(BTreeMap::new())
+        Self { chunks: Vec::new(), count: 0 }
     }
+}
+
+/// Where the entry of a page is in a chunk, or where it belongs.
+#[inline]
+fn place<T>(chunk: &[(u32, T)], at: u32) -> Result<usize, usize> {
+    let Some(&(first, _)) = chunk.first() else { return Err(0) };
+    // Where every page behind the first has an entry, its place is known.
+    let dense = at.wrapping_sub(first) as usize;
+    if chunk.get(dense).is_some_and(|entry| entry.0 == at) {
+        return Ok(dense);
+    }
+    chunk.binary_search_by_key(&at, |entry| entry.0)
 }
 
 impl<T> SideTable<T> {
     #[inline]
     pub(crate) fn get(&self, at: Ppa) -> Option<&T> {
-        if self.0.is_empty() {
-            return None;
-        }
-        self.0.get(&at.0)
+        let chunk = self.chunks.get((at.0 >> CHUNK) as usize)?;
+        place(chunk, at.0).ok().map(|place| &chunk[place].1)
     }
 
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.count == 0
     }
 
     pub(crate) fn insert(&mut self, at: Ppa, value: T) {
-        self.0.insert(at.0, value);
+        let number = (at.0 >> CHUNK) as usize;
+        if number >= self.chunks.len() {
+            self.chunks.resize_with(number + 1, Vec::new);
+        }
+        let chunk = &mut self.chunks[number];
+        match place(chunk, at.0) {
+            Ok(place) => chunk[place].1 = value,
+            Err(place) => {
+                chunk.insert(place, (at.0, value));
+                self.count += 1;
+            }
+        }
     }
 
     /// Drops the entries of `pages`.
     #[inline]
-    pub(crate) fn remove_range(&mut self, pages: std::ops::Range<u32>) {
-        if self.0.is_empty() {
-            return;
+    pub(crate) fn remove_range(&mut self, pages: Range<u32>) {
+        if self.count > 0 && !pages.is_empty() {
+            self.drop_range(pages);
         }
-        while let Some((&at, _)) = self.0.range(pages.clone()).next() {
-            self.0.remove(&at);
+    }
+
+    fn drop_range(&mut self, pages: Range<u32>) {
+        let chunks = (pages.start >> CHUNK) as usize..((pages.end - 1) >> CHUNK) as usize + 1;
+        let known = chunks.start.min(self.chunks.len())..chunks.end.min(self.chunks.len());
+        for chunk in &mut self.chunks[known] {
+            let start = chunk.partition_point(|entry| entry.0 < pages.start);
+            let end = chunk.partition_point(|entry| entry.0 < pages.end);
+            chunk.drain(start..end);
+            self.count -= end - start;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use std::collections::BTreeMap;
+
+    /// Against a map of the standard library.
+    #[test]
+    fn it_holds_what_a_map_holds() {
+        let (mut random, mut table, mut map) = (Random::new(5), SideTable::default(), BTreeMap::new());
+        let mut emptied = 0;
+        for round in 0..20_000 {
+            let at = random.below(300) as u32;
+            if round % 5_000 < 4_000 && random.below(20) > 0 {
+                table.insert(Ppa(at), round);
+                map.insert(at, round);
+            } else {
+                let pages = at..at + random.below(100) as u32;
+                table.remove_range(pages.clone());
+                map.retain(|page, _| !pages.contains(page));
+            }
+            assert_eq!(table.is_empty(), map.is_empty());
+            emptied += u32::from(map.is_empty());
+            let asked = random.below(400) as u32;
+            assert_eq!(table.get(Ppa(asked)), map.get(&asked));
+        }
+        assert!(emptied > 100);
     }
 }

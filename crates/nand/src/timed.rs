@@ -285,6 +285,14 @@ impl<N: Nand> Nand for Timed<N> {
         result
     }
 
+    fn read_with_tail(&mut self, at: Ppa, page: &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
+        let result = self.inner.read_with_tail(at, page, tail);
+        if took_place(&result) {
+            self.time_read(at, self.times.read, self.times.page_transfer);
+        }
+        result
+    }
+
     #[inline]
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         let result = self.inner.copy(from, to, oob);

@@ -187,6 +187,13 @@ impl<N: Nand> Nand for Traced<N> {
         self.end(record, result)
     }
 
+    fn read_with_tail(&mut self, at: Ppa, page: &mut N::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
+        let mut record = self.issue_at(Operation::TailRead, at);
+        let result = self.inner.read_with_tail(at, page, tail);
+        record.lpn = result.as_ref().ok().map(|oob| oob.lpn);
+        self.end(record, result)
+    }
+
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         let mut record = self.issue_at(Operation::Copy, to);
         let result = self.inner.copy(from, to, oob);

@@ -195,6 +195,11 @@ impl<N: Nand> Nand for Watched<N> {
         self.seen.meta_reads += 1;
         self.inner.read_tail(at, tail)
     }
+    fn read_with_tail(&mut self, at: Ppa, page: &mut N::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.seen.page_reads += 1;
+        self.seen.meta_reads += 1;
+        self.inner.read_with_tail(at, page, tail)
+    }
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.seen.copies += 1;
         self.inner.copy(from, to, oob)

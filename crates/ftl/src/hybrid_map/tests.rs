@@ -73,3 +73,19 @@ fn what_is_never_split_has_no_map_of_sectors() {
     submit(&mut disk, Op::Flush, 0, 0);
     assert_eq!(disk.ftl().events().map_misses, 6, "the unit of the sectors, for which that of the page left");
 }
+
+#[test]
+fn entries_that_no_number_names_are_refused() {
+    let most = |blocks, cmt_unit_bytes| {
+        // Pages of one sector, with an entry each way.
+        let geometry = Geometry::single_die(blocks, 8, 512).unwrap();
+        let config = Config { cmt_unit_bytes, ..Config::default() };
+        HybridMap::max_logical_pages(&geometry, &Rules::default(), &config).map_err(|error| error.to_string())
+    };
+    assert!(most(1 << 27, 1 << 20).is_ok_and(|pages| pages > 1 << 29), "half as many");
+    for unit_bytes in [1 << 20, 1 << 30] {
+        let why = most((1 << 28) - 1, unit_bytes).unwrap_err();
+        let start = format!("ftl.hybrid_map.cmt_unit_bytes = {unit_bytes}: pages and sectors of this device need");
+        assert!(why.starts_with(&start), "{why}");
+    }
+}

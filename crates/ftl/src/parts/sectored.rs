@@ -25,6 +25,7 @@ mod buffer;
 mod check;
 mod cmt;
 mod collect;
+mod copies;
 mod mount;
 mod paging;
 mod transfer;
@@ -168,6 +169,18 @@ impl Options {
                 MOST_SECTORS - 1
             )));
         }
+        // Entries are counted with 32 bits, up to the end of the last map page and unit.
+        let per_map_page = u64::from(entries_per_map_page(geometry));
+        let of_pages = self.hybrid.map_or(0, |_| u64::from(geometry.pages()).next_multiple_of(per_map_page));
+        let entries = of_pages + sectors + per_map_page.max(u64::from(self.unit_bytes / 4));
+        if entries > u64::from(u32::MAX) {
+            return refuse(format!(
+                "cmt_unit_bytes = {}: pages and sectors of this device need {entries} entries with the last unit of the map, \
+                 and they may be {} at most; take a smaller device or larger pages",
+                self.unit_bytes,
+                u32::MAX
+            ));
+        }
         Ok(())
     }
 
@@ -237,6 +250,8 @@ pub struct SectorMapped<S> {
     logical_pages: u32,
     /// Sectors of a page, and of one that gathers.
     per_page: u32,
+    /// log2 of the former.
+    page_shift: u32,
     gathered: u32,
     first_sector_entry: u32,
     pool: Pool,
@@ -275,7 +290,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// The page of flash that a sector lies in.
     #[inline]
     fn page_of(&self, address: u32) -> Ppa {
-        Ppa(address / self.per_page)
+        Ppa(address >> self.page_shift)
     }
 
     /// Fails where bad blocks leave too little for what is exported.

@@ -4,6 +4,7 @@ use super::{Config, SectorMap};
 use crate::tests::submit;
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
+use nandlab_nand::random::Random;
 use nandlab_nand::{Cause, Counting, Geometry, Nand, Rules};
 
 /// Blocks of 8 pages of 8 sectors; a map page has 1024 entries.
@@ -63,6 +64,20 @@ fn a_unit_that_leaves_memory_is_written_and_the_next_is_read() {
     assert_eq!(map(&mut disk, 100), (0, 0), "it is in memory");
     let events = disk.ftl().events();
     assert_eq!((events.map_misses, events.map_dirty_evictions, events.map_hits), (3, 2, 25));
+}
+
+#[test]
+fn collection_reads_a_page_and_its_list_at_once() {
+    let mut disk = disk(400, &Config::default());
+    let before = disk.nand_mut().ctx().matrix().clone();
+    let mut random = Random::new(9);
+    (0..30_000).for_each(|_| submit(&mut disk, Op::Write, random.below(3_200), 1));
+    disk.check();
+    let gc = disk.nand_mut().ctx().matrix().since(&before).sum(|_, cause| cause == Cause::Gc);
+    let collected = disk.ftl().events().gc_runs;
+    assert!(collected > 300, "{collected}");
+    assert_eq!(gc.page_reads, gc.meta_reads, "no page is read a second time for its contents");
+    assert!(gc.page_reads <= 8 * collected, "{} reads of {collected} blocks", gc.page_reads);
 }
 
 #[test]

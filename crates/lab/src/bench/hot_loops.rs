@@ -1,16 +1,18 @@
 //! The loops in which runs spend their time.
 
-use super::{million_per_s, repetitions, Measured, Scale};
+use super::{million_per_s, repetitions, Measured, Scale, PAGE_BYTES};
 use crate::build::{with_engine, Start};
 use crate::config::{Experiment, Format};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::run::Run;
+use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{ByteCount, Kind, Setting};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const WORKLOAD: &str = "uniform random writes of 4 KiB, filled and twice overwritten before";
+const PAGES: &str = "uniform random writes of 4 KiB, filled and twice overwritten before";
+const SECTORS: &str = "uniform random writes of 512 B, filled and twice overwritten before";
 
 /// Page programs a second of the page map on a device that only counts.
 pub(super) fn untimed(quick: bool, scale: Scale, ftl: &str) -> Result<Measured, LabError> {
@@ -19,8 +21,21 @@ pub(super) fn untimed(quick: bool, scale: Scale, ftl: &str) -> Result<Measured, 
          [device.shape]\npages_per_block = 256",
         ByteCount(scale.capacity_bytes(quick))
     );
-    let loop_ = Loop { ftl, device: &device, queue_depth: 1, requests: 4_000_000 };
+    let loop_ = Loop { ftl, device: &device, queue_depth: 1, requests: 4_000_000, write_bytes: PAGE_BYTES };
     loop_.measure(quick, "million page programs/s", |_, programs| programs)
+}
+
+/// Host writes a second of a single sector, of an FTL that maps sectors, on a device of 1 GiB with pages of 32 KiB that
+/// only counts.
+pub(super) fn sectors(quick: bool, ftl: &str) -> Result<Measured, LabError> {
+    let device = format!(
+        "profile = \"generic\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"counting\"\n\
+         [device.shape]\npage_bytes = 32768\npages_per_block = {}",
+        ByteCount(Scale::Small.capacity_bytes(quick)),
+        if quick { 16 } else { 128 }
+    );
+    let loop_ = Loop { ftl, device: &device, queue_depth: 1, requests: 4_000_000, write_bytes: SECTOR_BYTES.into() };
+    loop_.measure(quick, "million host writes/s", |requests, _| requests)
 }
 
 /// Host writes a second of an FTL that maps blocks, on a device of 64 MiB that only counts.
@@ -29,7 +44,7 @@ pub(super) fn block_mapped(quick: bool, ftl: &str, over_provisioning: f64) -> Re
         "profile = \"generic\"\ncapacity = \"64 MiB\"\nover_provisioning = {over_provisioning}\nmodel = \"counting\"\n\
          [device.shape]\npages_per_block = 64"
     );
-    let loop_ = Loop { ftl, device: &device, queue_depth: 1, requests: 1_000_000 };
+    let loop_ = Loop { ftl, device: &device, queue_depth: 1, requests: 1_000_000, write_bytes: PAGE_BYTES };
     loop_.measure(quick, "million host writes/s", |requests, _| requests)
 }
 
@@ -42,7 +57,8 @@ pub(super) fn timed(quick: bool, scale: Scale) -> Result<Measured, LabError> {
         // A quick device is a 64th in size, and so are its blocks.
         if quick { 16 } else { 256 }
     );
-    let loop_ = Loop { ftl: "[ftl.page]", device: &device, queue_depth: 32, requests: 4_000_000 };
+    let ftl = "[ftl.page]";
+    let loop_ = Loop { ftl, device: &device, queue_depth: 32, requests: 4_000_000, write_bytes: PAGE_BYTES };
     loop_.measure(quick, "million host requests/s", |requests, _| requests)
 }
 
@@ -52,15 +68,16 @@ struct Loop<'a> {
     device: &'a str,
     queue_depth: u32,
     requests: u64,
+    write_bytes: u64,
 }
 
 impl Loop<'_> {
     /// Fills and overwrites, then measures; `what` chooses from the host requests and the page programs.
     fn measure(&self, quick: bool, unit: &'static str, what: fn(u64, u64) -> u64) -> Result<Measured, LabError> {
-        let Self { ftl, device, queue_depth, requests } = *self;
+        let Self { ftl, device, queue_depth, requests, write_bytes } = *self;
         let requests = if quick { requests / 40 } else { requests };
         let text = format!(
-            "[workload.uniform]\nrequests = {requests}\n[host]\nqueue_depth = {queue_depth}\n\
+            "[workload.uniform]\nrequests = {requests}\nsize = {write_bytes}\nalignment = {write_bytes}\n[host]\nqueue_depth = {queue_depth}\n\
          [precondition]\nfill = \"sequential\"\noverwrites = 2\n{ftl}\n[device]\n{device}"
         );
         let base = Path::new(".");
@@ -86,7 +103,7 @@ impl Loop<'_> {
             // Four bytes of metadata a page on the device, beside the tables of the FTL.
             let state_bytes = run.engine().ram().total() + 4 * u64::from(sizing.geometry.pages());
             let params = BTreeMap::from([
-                ("workload", WORKLOAD.to_owned()),
+                ("workload", if write_bytes == PAGE_BYTES { PAGES } else { SECTORS }.to_owned()),
                 ("capacity", ByteCount(sizing.logical_bytes()).to_string()),
                 ("over_provisioning", format!("{:.2}", sizing.over_provisioning())),
                 ("ftl", ftl.replace('\n', " ")),

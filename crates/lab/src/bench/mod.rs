@@ -91,6 +91,13 @@ const BENCHES: &[Bench] = &[
         limit: None,
         measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.dftl]\ncmt_entries = 262144"),
     },
+    Bench {
+        name: "superpage",
+        limit: None,
+        measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.superpage]"),
+    },
+    Bench { name: "sector_map", limit: None, measure: |quick| hot_loops::sectors(quick, "[ftl.sector_map]") },
+    Bench { name: "hybrid_map", limit: None, measure: |quick| hot_loops::sectors(quick, "[ftl.hybrid_map]") },
     Bench { name: "timed_small", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Small) },
     Bench { name: "timed_large", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Large) },
     Bench {

@@ -30,6 +30,9 @@ impl Nand for Failing {
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         self.inner.read_tail(at, tail).and(Err(self.error))
     }
+    fn read_with_tail(&mut self, at: Ppa, page: &mut (), tail: &mut [u8]) -> Result<Oob, NandError> {
+        self.inner.read_with_tail(at, page, tail).and(Err(self.error))
+    }
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         self.inner.copy(from, to, oob).and(Err(self.error))
     }

@@ -27,6 +27,11 @@ impl Gathered {
     /// The place of a logical sector.
     #[inline]
     pub(super) fn find(&self, sector: u32) -> Option<usize> {
+        // Mostly there is none, which a look at all of them at once tells.
+        let is_there = self.sectors.iter().fold(false, |found, &at| found | (at == sector));
+        if !is_there {
+            return None;
+        }
         self.sectors.iter().position(|&at| at == sector)
     }
 

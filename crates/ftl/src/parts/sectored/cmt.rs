@@ -1,6 +1,7 @@
 //! The part of the map that is in memory: slots for units of consecutive entries.
 
 use super::Replacement;
+use nandlab_nand::prefetch::prefetch;
 
 const NONE: u32 = u32::MAX;
 
@@ -59,6 +60,14 @@ impl Cmt {
     pub(super) fn slots_of(&self, entries: std::ops::Range<u32>) -> impl Iterator<Item = usize> + '_ {
         let units = entries.start >> self.shift..((entries.end - 1) >> self.shift) + 1;
         units.filter_map(|unit| self.places.get(unit as usize).filter(|&&place| place != NONE).map(|&at| at as usize))
+    }
+
+    /// Starts loading an entry, where it is in memory.
+    #[inline]
+    pub(super) fn prefetch(&self, entry: u32) {
+        if let Some(slot) = self.find(entry) {
+            prefetch(&self.slots[slot].entries, (entry & ((1 << self.shift) - 1)) as usize);
+        }
     }
 
     /// An entry was asked for.

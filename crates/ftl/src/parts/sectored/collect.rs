@@ -6,6 +6,9 @@ use crate::parts::frontier::Frontier;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
 
+/// A logical sector that survives, and its place among the survivors.
+type Survivor = (u32, usize);
+
 /// What survives of a victim.
 #[derive(Default)]
 struct Survivors {
@@ -129,11 +132,17 @@ impl<S: Scheme> SectorMapped<S> {
         self.write_trims(nand)
     }
 
-    /// Reads the list of a page, and the page where something of it is still needed.
+    /// Reads a page with its list, and takes what is still needed of it.
     fn survive_listed<N: Nand>(&mut self, nand: &mut N, page: Ppa, found: &mut Survivors) -> Result<(), FtlError> {
         let mut list = std::mem::take(&mut self.list);
         list.resize(4 * self.gathered as usize, 0);
-        let read = nand.read_tail(page, &mut list);
+        let mut contents = N::Buf::zeroed(self.geometry.page_bytes());
+        let mut read = nand.read_with_tail(page, &mut contents, &mut list);
+        let is_whole = !matches!(read, Err(NandError::Uncorrectable(_)));
+        if !is_whole {
+            // The list alone may be better off than the page.
+            read = nand.read_tail(page, &mut list);
+        }
         let sectors: Vec<u32> = super::paging::entries_in(&list).collect();
         self.list = list;
         let oob = match read {
@@ -145,32 +154,37 @@ impl<S: Scheme> SectorMapped<S> {
             }
             Err(error) => return Err(error.into()),
         };
+        let end = nand.ctx().last();
+        nand.ctx().after(end);
+        self.prefetch_entries(&sectors);
         let mut needed = SectorMask(0);
         for (place, &sector) in (0..).zip(&sectors) {
             if sector != DEAD && self.look_up(nand, sector)? == page.0 * self.per_page + place {
                 needed.0 |= 1 << place;
             }
         }
-        if oob.aux & LOST != 0 {
-            found.lost.extend(needed.iter().map(|place| sectors[place as usize]));
-            return Ok(());
+        let needed = needed.iter().map(|place| (place, sectors[place as usize]));
+        if !is_whole || oob.aux & LOST != 0 {
+            found.lost.extend(needed.map(|(_, sector)| sector));
+        } else {
+            needed.for_each(|(place, sector)| found.sectors.push(sector, oob.origin, &contents, place));
         }
-        let at = |place: u32| sectors[place as usize];
-        self.take(nand, page, needed, at, found)
+        Ok(())
     }
 
-    /// Reads a page of which sectors are needed; `at` says which logical sectors they are.
+    /// Reads a whole page of which sectors are needed, those from `first` on.
     fn take<N: Nand>(
         &mut self,
         nand: &mut N,
         page: Ppa,
+        first: u32,
         needed: SectorMask,
-        at: impl Fn(u32) -> u32,
         found: &mut Survivors,
     ) -> Result<(), FtlError> {
         if needed.is_empty() {
             return Ok(());
         }
+        let at = |place: u32| first + place;
         let mut contents = N::Buf::zeroed(self.geometry.page_bytes());
         match nand.read(page, &mut contents) {
             // Blanks that stand for what was lost before.
@@ -218,7 +232,7 @@ impl<S: Scheme> SectorMapped<S> {
                 needed.0 |= 1 << place;
             }
         }
-        self.take(nand, page, needed, |place| first + place, found)
+        self.take(nand, page, first, needed, found)
     }
 
     /// Copies a whole page.
@@ -255,43 +269,37 @@ impl<S: Scheme> SectorMapped<S> {
         if self.per_page == 1 || found.sectors.len() == 0 {
             return Ok(());
         }
-        let mut order: Vec<usize> = (0..found.sectors.len()).collect();
-        order.sort_unstable_by_key(|&place| found.sectors.sectors[place]);
-        let page_of = |sector: u32| sector / self.per_page;
-        let pages: Vec<Vec<usize>> = order
-            .chunk_by(|&a, &b| page_of(found.sectors.sectors[a]) == page_of(found.sectors.sectors[b]))
-            .map(<[usize]>::to_vec)
-            .collect();
-        for places in pages {
-            let enough = match hybrid.gather_from {
-                0 => self.per_page,
-                from => from.min(self.per_page),
-            };
-            if places.len() as u32 >= enough {
-                self.fold_page(nand, die, &places, found)?;
-            }
-        }
-        Ok(())
+        let enough = match hybrid.gather_from {
+            0 => self.per_page,
+            from => from.min(self.per_page),
+        };
+        let mut order: Vec<Survivor> = found.sectors.sectors.iter().copied().zip(0..).collect();
+        order.sort_unstable();
+        let page_shift = self.page_shift;
+        let pages = order.chunk_by(|a, b| a.0 >> page_shift == b.0 >> page_shift);
+        pages
+            .filter(|of_page| of_page.len() as u32 >= enough)
+            .try_for_each(|of_page| self.fold_page(nand, die, of_page, found))
     }
 
-    /// Makes one page whole of the survivors at `places`, which are of it; leaves them where it cannot.
+    /// Makes one page whole of the survivors `of_page`; leaves them where it cannot.
     fn fold_page<N: Nand>(
         &mut self,
         nand: &mut N,
         die: usize,
-        places: &[usize],
+        of_page: &[Survivor],
         found: &mut Survivors,
     ) -> Result<(), FtlError> {
         // A page that is mostly fetched takes more room than its survivors: a victim must still leave a page.
-        let others = (found.left - places.len() as u32).div_ceil(self.gathered);
+        let others = (found.left - of_page.len() as u32).div_ceil(self.gathered);
         if found.whole + 1 + others >= self.geometry.pages_per_block() {
             return Ok(());
         }
-        let at = Lpn(found.sectors.sectors[places[0]] / self.per_page);
+        let at = Lpn(of_page[0].0 / self.per_page);
         let mut page = N::Buf::zeroed(self.geometry.page_bytes());
         let mut missing = self.full;
-        for &place in places {
-            let sector = found.sectors.sectors[place] % self.per_page;
+        for &(sector, place) in of_page {
+            let sector = sector % self.per_page;
             found.sectors.copy_out(place, 1, &mut page, sector as usize);
             missing.0 &= !(1 << sector);
         }
@@ -306,14 +314,14 @@ impl<S: Scheme> SectorMapped<S> {
             Err(FtlError::Nand(NandError::Uncorrectable(_))) => return Ok(()),
             Err(error) => return Err(error),
         }
-        let oob = Oob::data(at, Seq(0), found.sectors.author(places[0], 1));
+        let oob = Oob::data(at, Seq(0), found.sectors.author(of_page[0].1, 1));
         let programmed = self.program(nand, (die, false), &page, &[], oob)?;
         let end = nand.ctx().last();
         self.map_whole(nand, at, programmed, end)?;
         self.events.folded_pages += 1;
         found.whole += 1;
-        found.left -= places.len() as u32;
-        places.iter().for_each(|&place| found.sectors.sectors[place] = DEAD);
+        found.left -= of_page.len() as u32;
+        of_page.iter().for_each(|&(_, place)| found.sectors.sectors[place] = DEAD);
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::buffer::{Gathered, Written};
 use super::cmt::Cmt;
+use super::copies::Copies;
 use super::paging::entries_in;
 use super::{entries_per_map_page, Holds, Options, Scheme, SectorMapped, NOTHING, SPLIT, UNSET};
 use crate::parts::block_scan::{refuse_foreign, scan_ascending, BlockScan, Page};
@@ -16,8 +17,8 @@ use std::marker::PhantomData;
 
 /// What flash says.
 struct Found {
-    /// By logical sector: the sequence number of the newest copy that counts, 0 where there is none, and its address.
-    copies: Vec<(u64, u32)>,
+    /// The newest copies that count.
+    copies: Copies,
     /// By map page: its entries, where it was written.
     said: Vec<Option<Vec<u32>>>,
 }
@@ -47,7 +48,7 @@ pub(super) fn mount<N: Nand, S: Scheme>(
     let listed = take_listed(&mut scans);
     refuse_foreign(&geometry, logical_pages, &scans, S::NAME, (None, Some(shape.form())))?;
     let mut ftl = blank::<S>(&geometry, logical_pages, options, &scans);
-    let mut found = Found { copies: vec![(0, 0); (logical_pages * ftl.per_page) as usize], said: Vec::new() };
+    let mut found = Found { copies: Copies::new(&geometry, logical_pages * ftl.per_page), said: Vec::new() };
     ftl.read_whole(&scans, &mut found);
     ftl.read_listed(nand, &listed, &mut found)?;
     let map = FoundMap::new(&geometry, shape, &scans);
@@ -80,7 +81,7 @@ fn ftl_hides(
     options: &Options,
     geometry: &Geometry,
     logical_pages: u32,
-    copies: &mut [(u64, u32)],
+    copies: &mut Copies,
     (page, seq): (u32, u64),
     entries: &[u32],
 ) {
@@ -92,9 +93,7 @@ fn ftl_hides(
             Some(sector) => sector..sector + 1,
             None => entry * per_page..(entry + 1) * per_page,
         };
-        for copy in copies.get_mut(sectors).into_iter().flatten().filter(|copy| copy.0 < seq) {
-            copy.0 = 0;
-        }
+        copies.hide(sectors, seq);
     }
 }
 
@@ -116,6 +115,7 @@ fn blank<S: Scheme>(
         full: geometry.full_mask(),
         logical_pages,
         per_page: geometry.sectors_per_page(),
+        page_shift: geometry.sectors_per_page().trailing_zeros(),
         gathered: options.gathered(geometry),
         first_sector_entry: options.first_sector_entry(geometry, logical_pages),
         pool: Pool::new(geometry, highest),
@@ -150,10 +150,9 @@ impl<S: Scheme> SectorMapped<S> {
             for &Page { place, oob } in scan.iter().flat_map(BlockScan::copies) {
                 let page = self.geometry.page(block, place);
                 self.holds[page.index()] = Holds::Whole;
-                for at in 0..self.per_page {
-                    let copy = &mut found.copies[(oob.lpn.0 * self.per_page + at) as usize];
-                    *copy = (*copy).max((oob.seq.0, page.0 * self.per_page + at));
-                }
+                let first = self.sector(oob.lpn, 0);
+                let added = found.copies.add_page(page, oob.seq, first..first + self.per_page);
+                added.expect("pages with a larger logical page were refused");
             }
         }
     }
@@ -173,17 +172,13 @@ impl<S: Scheme> SectorMapped<S> {
                 Err(error) => return Err(error.into()),
             }
             self.holds[page.index()] = Holds::Sectors;
-            for (address, sector) in (page.0 * self.per_page..).zip(entries_in(&list)).filter(|&(_, at)| at != NOTHING)
-            {
-                let Some(copy) = found.copies.get_mut(sector as usize) else {
-                    return Err(FtlError::Config(format!(
-                        "page {page} holds logical sector {sector} and {} logical pages are exported: the device was used \
-                         with a larger capacity",
-                        self.logical_pages
-                    )));
-                };
-                *copy = (*copy).max((oob.seq.0, address));
-            }
+            found.copies.add_page(page, oob.seq, entries_in(&list)).map_err(|sector| {
+                FtlError::Config(format!(
+                    "page {page} holds logical sector {sector} and {} logical pages are exported: the device was used \
+                     with a larger capacity",
+                    self.logical_pages
+                ))
+            })?;
         }
         Ok(())
     }
@@ -191,7 +186,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// Counts what is valid and sorts the blocks into those of data, of the map, free and bad ones.
     fn adopt<N: Nand>(&mut self, nand: &mut N, scans: &[Option<BlockScan>], found: &Found) -> Result<(), FtlError> {
         let mut valid = vec![0; self.geometry.blocks() as usize];
-        for &(_, address) in found.copies.iter().filter(|copy| copy.0 > 0) {
+        for address in found.copies.all() {
             valid[self.geometry.block_of(self.page_of(address)).index()] += 1;
         }
         for (block, &count) in (0..).map(BlockId).zip(&valid).filter(|(_, &count)| count > 0) {
@@ -245,10 +240,6 @@ impl<S: Scheme> SectorMapped<S> {
 
     fn true_entry(&self, entry: u32, found: &Found) -> u32 {
         let unwritten = self.unwritten(entry / entries_per_map_page(&self.geometry));
-        let address = |sector: u32| match found.copies.get(sector as usize) {
-            Some(&(seq, address)) if seq > 0 => address,
-            _ => NOTHING,
-        };
         let Some(sector) = entry.checked_sub(self.first_sector_entry) else {
             return if entry < self.logical_pages { self.true_page(entry, found) } else { unwritten };
         };
@@ -256,7 +247,7 @@ impl<S: Scheme> SectorMapped<S> {
             return unwritten;
         }
         if self.options.hybrid.is_none() || self.true_page(sector / self.per_page, found) == SPLIT {
-            return address(sector);
+            return found.copies.at(sector);
         }
         // Of a page that is not split: any statement would hide what is written from now on.
         match self.said(entry, found) {
@@ -268,16 +259,17 @@ impl<S: Scheme> SectorMapped<S> {
     /// The entry of a logical page in the hybrid map.
     fn true_page(&self, page: u32, found: &Found) -> u32 {
         let first = page * self.per_page;
-        let copies = &found.copies[first as usize..(first + self.per_page) as usize];
-        if copies.iter().all(|copy| copy.0 == 0) {
+        let copies = (first..first + self.per_page).map(|sector| found.copies.at(sector));
+        let start = found.copies.at(first);
+        if copies.clone().all(|address| address == NOTHING) {
             // What says so of its sectors goes on to.
             let mut sectors = first..first + self.per_page;
             let says_nothing = sectors.any(|sector| self.said(self.first_sector_entry + sector, found) == NOTHING);
             return if says_nothing { SPLIT } else { NOTHING };
         }
-        let start = copies[0].1;
-        let is_whole = copies.iter().zip(start..).all(|(copy, address)| copy.0 > 0 && copy.1 == address)
+        let is_whole = start != NOTHING
             && start % self.per_page == 0
+            && copies.zip(start..).all(|(address, expected)| address == expected)
             && self.holds[self.page_of(start).index()] == Holds::Whole;
         if is_whole {
             start / self.per_page
@@ -298,7 +290,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// Takes units of which flash has other entries into memory, or, where there is no more room, writes their map
     /// pages. Those of sectors come first: they say what those of pages say no more.
     fn adopt_stale<N: Nand>(&mut self, nand: &mut N, found: &Found) -> Result<(), FtlError> {
-        if found.said.iter().all(Option::is_none) && found.copies.iter().all(|copy| copy.0 == 0) {
+        if found.said.iter().all(Option::is_none) && found.copies.all().next().is_none() {
             return Ok(());
         }
         let per_map_page = entries_per_map_page(&self.geometry);

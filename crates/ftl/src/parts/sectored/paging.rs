@@ -1,6 +1,8 @@
 //! Entries between memory and map pages.
 
-use super::{entries_per_map_page, Scheme, SectorMapped, WriteBack, NOTHING, SPLIT, UNSET};
+use super::buffer::DEAD;
+use super::copies::Copies;
+use super::{entries_per_map_page, Holds, Scheme, SectorMapped, WriteBack, NOTHING, SPLIT, UNSET};
 use crate::parts::paged_map::Held;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Lpn, Nand, NandError, Ppa, Seq, Time};
@@ -178,6 +180,16 @@ impl<S: Scheme> SectorMapped<S> {
         })
     }
 
+    /// Starts loading the entries of sectors, which are asked for next.
+    pub(super) fn prefetch_entries(&self, sectors: &[u32]) {
+        for &sector in sectors.iter().filter(|&&sector| sector != DEAD) {
+            if self.options.hybrid.is_some() {
+                self.cmt.prefetch(sector >> self.page_shift);
+            }
+            self.cmt.prefetch(self.first_sector_entry + sector);
+        }
+    }
+
     /// Where a logical sector is; [`NOTHING`] where it was never written.
     #[inline]
     pub(super) fn look_up<N: Nand>(&mut self, nand: &mut N, sector: u32) -> Result<u32, FtlError> {
@@ -303,16 +315,14 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// The entry that the newest copies make.
-    fn copied_entry(&self, copies: &[(u64, u32)], entry: u32) -> u32 {
-        let address =
-            |sector: u32| copies.get(sector as usize).filter(|copy| copy.0 > 0).map_or(NOTHING, |copy| copy.1);
+    fn copied_entry(&self, copies: &Copies, entry: u32) -> u32 {
         let Some(sector) = entry.checked_sub(self.first_sector_entry) else {
             let first = entry * self.per_page;
-            let is_none = (first..first + self.per_page).all(|sector| address(sector) == NOTHING);
-            let start = address(first);
+            let is_none = (first..first + self.per_page).all(|sector| copies.at(sector) == NOTHING);
+            let start = copies.at(first);
             let is_whole = start != NOTHING
-                && self.holds[self.page_of(start).index()] == super::Holds::Whole
-                && (0..self.per_page).all(|place| address(first + place) == start + place);
+                && self.holds[self.page_of(start).index()] == Holds::Whole
+                && (0..self.per_page).all(|place| copies.at(first + place) == start + place);
             return if is_none {
                 NOTHING
             } else if is_whole {
@@ -321,32 +331,32 @@ impl<S: Scheme> SectorMapped<S> {
                 SPLIT
             };
         };
-        address(sector)
+        copies.at(sector)
     }
 
-    /// By logical sector: the sequence number of its newest copy, 0 where there is none, and its address.
-    fn newest_copies<N: Nand>(&self, nand: &mut N) -> Result<Vec<(u64, u32)>, FtlError> {
-        let mut copies = vec![(0, 0); (self.logical_pages * self.per_page) as usize];
+    /// The newest copy of each logical sector.
+    fn newest_copies<N: Nand>(&self, nand: &mut N) -> Result<Copies, FtlError> {
+        const KNOWN: &str = "a mount refuses what is not exported";
+        let mut copies = Copies::new(&self.geometry, self.logical_pages * self.per_page);
         let mut list = vec![0; 4 * self.gathered as usize];
         for page in (0..self.geometry.pages()).map(Ppa) {
-            let first = page.0 * self.per_page;
-            let (seq, sectors): (u64, Vec<u32>) = match self.holds[page.index()] {
-                super::Holds::Nothing => continue,
-                super::Holds::Whole => match nand.read_spare(page) {
-                    Ok(Some(oob)) => (oob.seq.0, (0..self.per_page).map(|at| self.sector(oob.lpn, at)).collect()),
-                    Ok(None) | Err(NandError::Uncorrectable(_)) => continue,
+            match self.holds[page.index()] {
+                Holds::Nothing => {}
+                Holds::Whole => match nand.read_spare(page) {
+                    Ok(Some(oob)) => {
+                        let first = self.sector(oob.lpn, 0);
+                        copies.add_page(page, oob.seq, first..first + self.per_page).expect(KNOWN);
+                    }
+                    Ok(None) | Err(NandError::Uncorrectable(_)) => {}
                     Err(error) => return Err(error.into()),
                 },
-                super::Holds::Sectors => match nand.read_tail(page, &mut list) {
-                    Ok(oob) => (oob.seq.0, entries_in(&list).collect()),
-                    Err(NandError::Uncorrectable(_)) => continue,
+                Holds::Sectors => match nand.read_tail(page, &mut list) {
+                    Ok(oob) => {
+                        copies.add_page(page, oob.seq, entries_in(&list)).expect(KNOWN);
+                    }
+                    Err(NandError::Uncorrectable(_)) => {}
                     Err(error) => return Err(error.into()),
                 },
-            };
-            for (address, sector) in (first..).zip(sectors) {
-                if let Some(copy) = copies.get_mut(sector as usize) {
-                    *copy = (*copy).max((seq, address));
-                }
             }
         }
         Ok(copies)

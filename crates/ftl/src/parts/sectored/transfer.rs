@@ -62,6 +62,7 @@ impl<S: Scheme> SectorMapped<S> {
     ) -> Result<Time, FtlError> {
         let count = (from.len() - first).min(self.gathered as usize);
         let sectors = &from.sectors[first..first + count];
+        self.prefetch_entries(sectors);
         let mut page = N::Buf::zeroed(self.geometry.page_bytes());
         from.copy_out(first, count, &mut page, 0);
         let mut list = std::mem::take(&mut self.list);

@@ -1,0 +1,85 @@
+//! The newest copies of logical sectors, while flash is searched for them.
+
+use super::NOTHING;
+use nandlab_nand::{Geometry, Ppa, Seq};
+use std::ops::Range;
+
+/// Four bytes a logical sector; sequence numbers are those of the pages, a few bytes for many sectors.
+pub(super) struct Copies {
+    /// By logical sector: the address of its newest copy, [`NOTHING`] where there is none.
+    addresses: Vec<u32>,
+    /// By page: its sequence number.
+    seqs: Vec<u64>,
+    /// log2 of the sectors of a page.
+    page_shift: u32,
+}
+
+impl Copies {
+    pub(super) fn new(geometry: &Geometry, logical_sectors: u32) -> Self {
+        Self {
+            addresses: vec![NOTHING; logical_sectors as usize],
+            seqs: vec![0; geometry.pages() as usize],
+            page_shift: geometry.sectors_per_page().trailing_zeros(),
+        }
+    }
+
+    /// A page holds copies of these logical sectors, one behind the other, [`NOTHING`] for none; fails with the first
+    /// one that is too large.
+    pub(super) fn add_page(&mut self, page: Ppa, seq: Seq, sectors: impl IntoIterator<Item = u32>) -> Result<(), u32> {
+        self.seqs[page.index()] = seq.0;
+        for (address, sector) in (page.0 << self.page_shift..).zip(sectors).filter(|&(_, at)| at != NOTHING) {
+            let known = self.addresses.get(sector as usize).ok_or(sector)?;
+            if *known == NOTHING || (self.seq(*known), *known) < (seq.0, address) {
+                self.addresses[sector as usize] = address;
+            }
+        }
+        Ok(())
+    }
+
+    fn seq(&self, address: u32) -> u64 {
+        self.seqs[(address >> self.page_shift) as usize]
+    }
+
+    /// The address of the newest copy of a logical sector; [`NOTHING`] for one that does not exist.
+    #[inline]
+    pub(super) fn at(&self, sector: u32) -> u32 {
+        self.addresses.get(sector as usize).copied().unwrap_or(NOTHING)
+    }
+
+    /// Copies of these logical sectors that are older than `seq` do not count.
+    pub(super) fn hide(&mut self, sectors: Range<usize>, seq: u64) {
+        for sector in sectors.start..sectors.end.min(self.addresses.len()) {
+            let address = self.addresses[sector];
+            if address != NOTHING && self.seq(address) < seq {
+                self.addresses[sector] = NOTHING;
+            }
+        }
+    }
+
+    /// The addresses of all copies.
+    pub(super) fn all(&self) -> impl Iterator<Item = u32> + '_ {
+        self.addresses.iter().copied().filter(|&address| address != NOTHING)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_copy_counts_unless_it_is_hidden() {
+        let geometry = Geometry::single_die(4, 4, 2048).unwrap();
+        let mut copies = Copies::new(&geometry, 8);
+        assert_eq!(copies.add_page(Ppa(3), Seq(20), 4..8), Ok(()));
+        assert_eq!(copies.add_page(Ppa(1), Seq(30), [5, NOTHING, 0]), Ok(()));
+        assert_eq!(copies.add_page(Ppa(2), Seq(10), [7, 1, 0]), Ok(()));
+        assert_eq!(
+            (0..9).map(|at| copies.at(at)).collect::<Vec<_>>(),
+            [6, 9, NOTHING, NOTHING, 12, 4, 14, 15, NOTHING]
+        );
+        copies.hide(0..2, 21);
+        copies.hide(6..100, 20);
+        assert_eq!(copies.all().collect::<Vec<_>>(), [6, 12, 4, 14, 15], "only sector 1 has a copy from before");
+        assert_eq!(copies.add_page(Ppa(5), Seq(40), [2, 8]), Err(8));
+    }
+}
