@@ -92,7 +92,7 @@ fn default_seed() -> u64 {
 }
 
 /// When requests come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
     /// `closed`: the next request comes when one of the outstanding ones is done; `recorded`: at its own time.
