@@ -263,3 +263,151 @@ def migration(
         log_recyclings_of: The logical block whose recyclings are kept; those of all where it is not
             set. Default null.
     """
+
+def superpage(
+    *,
+    firmware: Literal['greedy', 'tutorial'] | None = None,
+    reverse_map: Literal['list_page', 'spare'] | None = None,
+    one_read_sectors: int | None = None,
+    reserve_blocks: int | None = None,
+    firmware_blocks: int | None = None,
+    durable_trim: bool | None = None,
+) -> Choice:
+    """A map entry for every logical page of a controller that programs whole super-pages.
+
+    After OpenSSD Jasmine firmware 1.1.0.
+
+    Args:
+        firmware: Which of the two firmwares of the board. Default "greedy".
+        reverse_map: How garbage collection learns which logical pages a victim holds. Default
+            "list_page".
+        one_read_sectors: Most sectors of a partial write that is not at the start of its page for which
+            the rest of the page is read at once; a longer one, or one at the start, reads the part
+            before it and the part behind it apart. Default 8.
+        reserve_blocks: Blocks of each bank that stay free for garbage collection; at least 1, as in the
+            firmware. With 1 a program failure or a torn page during garbage collection may leave no
+            room; 2 is safe. Default 2.
+        firmware_blocks: Blocks at the start of each bank that are never used: the firmware keeps 32
+            there for itself, its code, its log and its map. Default 0.
+        durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
+            each segment of the address space that was trimmed. Without it there are no notes, and a
+            mount brings back the newest copy of a trimmed page that is not erased yet: what it held
+            last, or before that. Default true.
+    """
+
+def sector_map(
+    *,
+    merge_buffers: int | None = None,
+    cmt_units: int | None = None,
+    cmt_unit_bytes: int | None = None,
+    replacement: Literal['clock', 'fifo', 'lru'] | None = None,
+    write_back: Literal['unit', 'pages'] | None = None,
+    rewrite: Literal['overwrite', 'append'] | None = None,
+    coalesce: bool | None = None,
+    reserve_blocks: int | None = None,
+    map_spare_percent: int | None = None,
+) -> Choice:
+    """A map entry for every sector, most of them on flash.
+
+    After Han et al. (KIISE).
+
+    Args:
+        merge_buffers: Pages in memory that gather small writes, at least 1: while one is filled, the
+            others are being written. Default 32.
+        cmt_units: Units of the map in memory; 0 for all of them. Default 32.
+        cmt_unit_bytes: Bytes of a unit of the map, 4 for each sector: a power of two, from 8. One that
+            is smaller than a page is read with its page, and written with it. Default 1 MiB. Default
+            1048576.
+        replacement: Which unit leaves memory. Default "clock".
+        write_back: What of a changed unit is written when it leaves memory. Default "unit".
+        rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
+            Default "overwrite".
+        coalesce: Whether sectors that lie one behind the other in a page are read at once. Default
+            false.
+        reserve_blocks: Blocks that stay free for garbage collection; at least 1. With 1 a program
+            failure or a torn page may leave no room. Default 2.
+        map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
+            percent; one at least, 1000 percent at most. Default 100.
+    """
+
+def hybrid_map(
+    *,
+    gather_from: int | None = None,
+    merge_buffers: int | None = None,
+    cmt_units: int | None = None,
+    cmt_unit_bytes: int | None = None,
+    replacement: Literal['clock', 'fifo', 'lru'] | None = None,
+    write_back: Literal['unit', 'pages'] | None = None,
+    rewrite: Literal['overwrite', 'append'] | None = None,
+    coalesce: bool | None = None,
+    reserve_blocks: int | None = None,
+    map_spare_percent: int | None = None,
+) -> Choice:
+    """A map entry for every page, and for every sector of those pages that are written small.
+
+    After Han et al. (KIISE), outlook.
+
+    Args:
+        gather_from: Sectors of a split page in a victim from which on garbage collection fetches the
+            others and makes the page whole; 0: only where all of them are in the victim. Default 32,
+            half of a super-page.
+        merge_buffers: Pages in memory that gather small writes, at least 1: while one is filled, the
+            others are being written. Default 32.
+        cmt_units: Units of the map in memory; 0 for all of them. Default 32.
+        cmt_unit_bytes: Bytes of a unit of the map, 4 for each page or sector: a power of two, from 8.
+            One that is smaller than a page is read with its page, and written with it. Default 1 MiB.
+            Default 1048576.
+        replacement: Which unit leaves memory. Default "clock".
+        write_back: What of a changed unit is written when it leaves memory. Default "unit".
+        rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
+            Default "overwrite".
+        coalesce: Whether sectors of split pages that lie one behind the other are read at once. Default
+            true.
+        reserve_blocks: Blocks that stay free for garbage collection; at least 1. With 1 a program
+            failure or a torn page may leave no room. Default 2.
+        map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
+            percent; one at least, 1000 percent at most. Default 100.
+    """
+
+def dftl(
+    *,
+    cmt_entries: int | None = None,
+    protected_percent: int | None = None,
+    lazy_update: bool | None = None,
+    batch_update: bool | None = None,
+    batch_write_back: bool | None = None,
+    victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | None = None,
+    choices: int | None = None,
+    window: int | None = None,
+    reserve_blocks: int | None = None,
+    map_spare_percent: int | None = None,
+) -> Choice:
+    """A map entry for every page, most of them on flash.
+
+    After Gupta et al. 2009.
+
+    Args:
+        cmt_entries: Map entries in memory, at least 2. Default 8192, as in public simulators of the
+            paper: 6552 and 1640.
+        protected_percent: Share of the entries in memory that is protected: an entry is there from when
+            it was read or asked for again, until it is the one that was not asked for the longest. From
+            1 to 99 percent. Default 80.
+        lazy_update: Whether garbage collection leaves an entry that is in memory to be written when it
+            is evicted; else its map page is written at once. The entries that are not in memory are
+            written in either case. Default true.
+        batch_update: Whether garbage collection writes a map page once for all pages of a victim with
+            an entry in it; else once for each. Default true.
+        batch_write_back: Whether the other changed entries of a map page need no write any more once
+            one of them was evicted. Without it they stay marked as changed, although the map page has
+            them. Default true.
+        victim: Which block of data garbage collection empties next; blocks of the map go by the fewest
+            valid pages. Default "greedy".
+        choices: With `victim = "d_choices"`: blocks that are drawn, at least 1. Default 5.
+        window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
+            least 1. Default 64.
+        reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
+            torn page during relocation may leave no room. Default 2: the paper collects with fewer than
+            3 free. Default 2.
+        map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
+            percent; one at least, 1000 percent at most. Default 100.
+    """
