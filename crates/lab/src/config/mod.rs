@@ -113,7 +113,13 @@ pub struct Host {
 
 impl Default for Host {
     fn default() -> Self {
-        Self { arrival: Arrival::Closed, queue_depth: 1, firmware_us: 0.0, sample_transactions: 0, sample_blocks: false }
+        Self {
+            arrival: Arrival::Closed,
+            queue_depth: 1,
+            firmware_us: 0.0,
+            sample_transactions: 0,
+            sample_blocks: false,
+        }
     }
 }
 
