@@ -1,4 +1,4 @@
-"""The paper about the sector map: the bar of its claims, the closed forms, and the assumptions that they rest on."""
+"""The paper about the sector map: its bar, closed forms, and assumptions that claims rest on."""
 
 import csv
 import dataclasses
@@ -37,7 +37,7 @@ def test_the_bar(flash):
 
 
 def test_small_writes_gain_what_the_closed_form_says(flash):
-    """63 sectors a page in place of one write, each of which also reads: no less, and 20 % more for idle banks."""
+    """63 sectors a page in place of one write that also reads; up to 20 % more for idle banks."""
     gain = (400 + 491.52 + 1300 + 491.52) / (1300 + 491.52)
     for claim, writes in (("fig4.512w", 63), ("fig4.4kw", 63 / 8)):
         assert 1 <= flash[claim].measured / (writes * gain) < 1.2
