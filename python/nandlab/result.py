@@ -76,7 +76,7 @@ class FlashCounts(View):
 
 
 class MapCounts(View):
-    """A map that is paged in from flash: entries found in memory or not, those that had changed when they left.
+    """A map that is paged in from flash: entries found in memory or not, those changed when they left.
 
     `gc_runs` are victim blocks that held pages of the map, `gc_copies` the pages moved for it.
     """
