@@ -60,6 +60,8 @@ class Host:
         arrival: "closed": the next request comes when an outstanding one is done;
             "recorded": at the time that the trace says.
         queue_depth: Requests outstanding at once in a closed loop.
+        firmware_us: Microseconds that firmware on one processor takes for each request before the flash
+            begins with it.
         sample_transactions: Transactions of a workload of files from one sample to the next; as many as make
             at most 100 unless given.
         sample_blocks: Whether the samples of a file system on bare flash hold the live pages of each block.
@@ -71,6 +73,7 @@ class Host:
 
     arrival: Literal["closed", "recorded"] | None = None
     queue_depth: int | None = None
+    firmware_us: float | None = None
     sample_transactions: int | None = None
     sample_blocks: bool | None = None
 

@@ -44,6 +44,7 @@ class Stopped(View):
 class HostCounts(View):
     """What the workload asked for; preconditioning not included.
 
+    `partial_writes` are writes that do not begin and end with pages of the device;
     `unreadable` requests failed because data was lost to bit errors; their sectors are not counted.
     """
 
@@ -55,6 +56,7 @@ class HostCounts(View):
     read_sectors: int
     written_sectors: int
     trimmed_sectors: int
+    partial_writes: int
     unreadable: int
 
 

@@ -150,7 +150,9 @@ def trace(
     """Requests that were recorded.
 
     Args:
-        path: The file; a relative path starts at the folder of the experiment.
+        path: The file; a relative path starts at the folder of the experiment. `bundled:sqlite-
+            rollback` and `bundled:sqlite-wal` are the traces of workloads/sqlite, which come with the
+            program.
         format: How the file is written. Default "auto".
         action: Which action of a block trace (`blkparse`, `wiscsee`) is the request.
         time_unit: The unit of times, where it is not that of the format.

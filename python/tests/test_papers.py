@@ -34,6 +34,11 @@ LISTED = {
         "e027a7e8758042b7b5443c1b5fbe238791cf882e055ba1a574261a1be55803e0",
         ("fig", "model.", "sec2."),
     ),
+    "sector-map": (
+        12,
+        "75a9a5b5a07410a81778faee5bc1ad03bf5434005d27950a2e944908bdf6be0d",
+        ("fig", "table1.", "sec", "jasmine."),
+    ),
     "theory": (
         57,
         "3fca34cb96ef7c469f1b406889061ff7a3b683ef6ce30cab3c5e772cc4b741fb",

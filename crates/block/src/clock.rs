@@ -1,11 +1,17 @@
-//! When requests come: from the trace, or as earlier ones are answered.
+//! When requests come, from the trace or as earlier ones are answered, and when firmware has looked at them.
 
 use crate::request::Request;
 use nandlab_nand::Time;
 
-/// Decides when the next request comes.
+/// Decides when the next request comes, and when the device begins with it.
 #[derive(Clone, Debug)]
-pub struct HostClock(Mode);
+pub struct HostClock {
+    mode: Mode,
+    /// What firmware takes for a request, one after another.
+    firmware: Time,
+    /// When the processor of the firmware is free.
+    free: Time,
+}
 
 #[derive(Clone, Debug)]
 enum Mode {
@@ -18,7 +24,7 @@ enum Mode {
 impl HostClock {
     /// Requests come at their own times.
     pub fn open_loop() -> Self {
-        Self(Mode::Open)
+        Self { mode: Mode::Open, firmware: 0, free: 0 }
     }
 
     /// `queue_depth` requests are outstanding all the time; the next comes when the first of them is done.
@@ -27,13 +33,28 @@ impl HostClock {
     /// With a queue depth of 0.
     pub fn closed_loop(queue_depth: u32) -> Self {
         assert!(queue_depth > 0, "a closed loop keeps at least one request outstanding");
-        Self(Mode::Closed(Outstanding::new(queue_depth)))
+        Self { mode: Mode::Closed(Outstanding::new(queue_depth)), firmware: 0, free: 0 }
+    }
+
+    /// Firmware on one processor takes `time` for each request before the device begins with it.
+    pub fn with_firmware(self, time: Time) -> Self {
+        Self { firmware: time, ..self }
+    }
+
+    /// When the device begins with a request that came at `arrival`.
+    #[inline]
+    pub fn begin(&mut self, arrival: Time) -> Time {
+        if self.firmware == 0 {
+            return arrival;
+        }
+        self.free = self.free.max(arrival) + self.firmware;
+        self.free
     }
 
     /// When `request` comes.
     #[inline]
     pub fn arrival(&self, request: &Request) -> Time {
-        match &self.0 {
+        match &self.mode {
             Mode::Open => request.time,
             Mode::Closed(outstanding) => outstanding.first(),
         }
@@ -42,7 +63,7 @@ impl HostClock {
     /// Takes the end of the request that came last.
     #[inline]
     pub fn complete(&mut self, done: Time) {
-        if let Mode::Closed(outstanding) = &mut self.0 {
+        if let Mode::Closed(outstanding) = &mut self.mode {
             outstanding.replace_first(done);
         }
     }
@@ -121,6 +142,14 @@ mod tests {
             clock.complete(done);
         }
         assert_eq!(seen, [20, 40, 45, 50]);
+    }
+
+    /// Requests wait for the processor one behind the other, and it for them.
+    #[test]
+    fn firmware_looks_at_one_request_at_a_time() {
+        let mut clock = HostClock::open_loop().with_firmware(10);
+        assert_eq!([0, 0, 5, 100].map(|arrival| clock.begin(arrival)), [10, 20, 30, 110]);
+        assert_eq!(HostClock::open_loop().begin(7), 7);
     }
 
     #[test]

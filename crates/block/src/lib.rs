@@ -87,9 +87,10 @@ pub trait BlockDevice {
     ) -> Result<(), Error> {
         for request in requests {
             let arrival = clock.arrival(request);
-            let completion = self.submit(&Request { time: arrival, ..*request }, Payload::None)?;
+            let time = clock.begin(arrival);
+            let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
             clock.complete(completion.done);
-            done.push(completion);
+            done.push(Completion { arrival, ..completion });
         }
         Ok(())
     }

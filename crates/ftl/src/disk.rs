@@ -237,10 +237,11 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
             if let Some(ahead) = requests.get(at + ARRIVED) {
                 self.ftl.prefetch_old(Lpn((ahead.sector >> self.page_shift) as u32));
             }
-            let time = clock.arrival(request);
+            let arrival = clock.arrival(request);
+            let time = clock.begin(arrival);
             let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
             clock.complete(completion.done);
-            done.push(completion);
+            done.push(Completion { arrival, ..completion });
         }
         Ok(())
     }

@@ -282,10 +282,11 @@ impl Carry for Oracle {
         done: &mut Vec<Completion>,
     ) -> Result<(), Error> {
         for request in requests {
-            let time = clock.arrival(request);
+            let arrival = clock.arrival(request);
+            let time = clock.begin(arrival);
             let completion = self.submit(disk, &Request { time, ..*request })?;
             clock.complete(completion.done);
-            done.push(completion);
+            done.push(Completion { arrival, ..completion });
         }
         Ok(())
     }

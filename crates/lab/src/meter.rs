@@ -64,7 +64,11 @@ impl Meter {
         for request in requests {
             let sectors = u64::from(request.sectors);
             match request.op {
-                Op::Write => (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors),
+                Op::Write => {
+                    (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors);
+                    let beside = (request.sector | request.end()) & ((1 << self.page_shift) - 1);
+                    host.partial_writes += u64::from(beside != 0);
+                }
                 Op::Read => {
                     (host.reads, host.read_sectors) = (host.reads + 1, host.read_sectors + sectors);
                     self.page_reads +=

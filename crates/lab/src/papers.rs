@@ -10,6 +10,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
     "btree",
     "migration",
     "minv",
+    "sector-map",
     "theory",
     "wap-lru",
 };

@@ -157,6 +157,8 @@ pub struct HostCounts {
     pub written_sectors: u64,
     /// 512-byte sectors trimmed.
     pub trimmed_sectors: u64,
+    /// Writes that do not begin and end with pages of the device.
+    pub partial_writes: u64,
     /// Requests that failed because data was lost to bit errors.
     pub unreadable: u64,
 }

@@ -272,11 +272,12 @@ impl<'a> Run<'a> {
 
     /// A clock for requests that come from `start` on.
     pub(crate) fn clock(&self, closed: bool, start: Time) -> HostClock {
+        let firmware = (self.experiment.host.firmware_us * 1e3).round() as Time;
         if !closed {
-            return HostClock::open_loop();
+            return HostClock::open_loop().with_firmware(firmware);
         }
         let depth = self.experiment.host.queue_depth;
-        let mut clock = HostClock::closed_loop(depth);
+        let mut clock = HostClock::closed_loop(depth).with_firmware(firmware);
         (0..depth).for_each(|_| clock.complete(start));
         clock
     }

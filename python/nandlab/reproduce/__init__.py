@@ -2,7 +2,7 @@
 
 >>> from nandlab.reproduce import bundled, load
 >>> bundled()
-['btree', 'migration', 'minv', 'theory', 'wap-lru']
+['btree', 'migration', 'minv', 'sector-map', 'theory', 'wap-lru']
 >>> load("btree").claims[0].published
 120201
 """

@@ -257,7 +257,16 @@ def number(record: Mapping[str, Any], path: str) -> float:
 
 
 def _get(value: object, key: str) -> object:
-    return value.get(key) if isinstance(value, dict) else None
+    """What a table has under a key; with `any` the sum of its numbers, such as `ram.sram.any`.
+
+    >>> _get({"map": 3, "lists": 4}, "any"), _get({"map": 3}, "map"), _get({"map": "no"}, "any")
+    (7, 3, None)
+    """
+    if not isinstance(value, dict):
+        return None
+    if key == "any" and value and all(isinstance(each, int | float) for each in value.values()):
+        return sum(value.values())
+    return value.get(key)
 
 
 def _entry(entries: list[Any], number: str) -> object:

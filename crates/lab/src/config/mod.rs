@@ -92,13 +92,17 @@ fn default_seed() -> u64 {
 }
 
 /// When requests come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
     /// `closed`: the next request comes when one of the outstanding ones is done; `recorded`: at its own time.
     pub arrival: Arrival,
     /// Requests outstanding at a time in a closed loop.
     pub queue_depth: u32,
+    /// What the firmware of the device takes for each request before it begins with it, in microseconds: one processor,
+    /// one request at a time. The times of the flash do not hold it.
+    #[serde(skip_serializing_if = "is_none")]
+    pub firmware_us: f64,
     /// Transactions of a file workload from one sample of `fs.samples` to the next; 0: as many as make at most 100.
     #[serde(skip_serializing_if = "is_zero")]
     pub sample_transactions: u64,
@@ -109,8 +113,18 @@ pub struct Host {
 
 impl Default for Host {
     fn default() -> Self {
-        Self { arrival: Arrival::Closed, queue_depth: 1, sample_transactions: 0, sample_blocks: false }
+        Self {
+            arrival: Arrival::Closed,
+            queue_depth: 1,
+            firmware_us: 0.0,
+            sample_transactions: 0,
+            sample_blocks: false,
+        }
     }
+}
+
+fn is_none(time: &f64) -> bool {
+    *time == 0.0
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -170,6 +184,8 @@ pub enum Fill {
 
 /// Requests that a host may keep outstanding: more than any interface has.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
+/// A second: longer than any firmware looks at a request.
+const MAX_FIRMWARE_US: f64 = 1e6;
 const MAX_OVERWRITES: f64 = 10_000.0;
 const MAX_WINDOWS: u32 = 10_000;
 
@@ -362,7 +378,15 @@ impl Experiment {
         };
         let workload = self.workload.name();
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
-        let Host { arrival, queue_depth, sample_transactions, sample_blocks } = self.host;
+        let Host { arrival, queue_depth, firmware_us, sample_transactions, sample_blocks } = self.host;
+        if !(0.0..=MAX_FIRMWARE_US).contains(&firmware_us) {
+            let why = "it is a time from 0 to 1000000 microseconds";
+            return refuse("host.firmware_us", &firmware_us, why);
+        }
+        if firmware_us > 0.0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
+            let why = "it is added to requests that come by themselves, and a file system or an index makes these";
+            return refuse("host.firmware_us", &firmware_us, why);
+        }
         if sample_transactions > 0 && self.fs.is_none() {
             let why = "it counts the transactions of a workload of files, and this one has none";
             return refuse("host.sample_transactions", &sample_transactions, why);

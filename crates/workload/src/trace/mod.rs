@@ -90,7 +90,8 @@ pub enum Unsorted {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The file; a relative path starts at the folder of the experiment.
+    /// The file; a relative path starts at the folder of the experiment. `bundled:sqlite-rollback` and `bundled:sqlite-wal`
+    /// are the traces of workloads/sqlite, which come with the program.
     pub path: String,
     /// How the file is written.
     #[serde(default)]

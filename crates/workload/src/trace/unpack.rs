@@ -16,6 +16,12 @@ const BUFFER_BYTES: usize = 256 * 1024;
 const READ_TWICE: &str = "expected a file, not a pipe or a device: a trace is read through before it is played. Write \
                           it into a file first";
 
+/// Traces that come with the program, by the name that takes the place of their path.
+const BUNDLED: [(&str, &[u8]); 2] = [
+    ("bundled:sqlite-rollback", include_bytes!("../../../../workloads/sqlite/rollback.csv.gz")),
+    ("bundled:sqlite-wal", include_bytes!("../../../../workloads/sqlite/wal.csv.gz")),
+];
+
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 /// What a file holds, and whether an archive in it was cut short.
@@ -23,6 +29,18 @@ pub(crate) struct Contents {
     pub(crate) source: Box<dyn Read + Send>,
     /// Set at the end of the contents.
     pub(crate) is_cut: Arc<AtomicBool>,
+}
+
+/// A file, or a trace that comes with the program.
+fn source(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    if let Some((_, bytes)) = BUNDLED.iter().find(|(name, _)| path.file_name().is_some_and(|file| file == *name)) {
+        return Ok(Box::new(*bytes));
+    }
+    let kind = std::fs::metadata(path)?.file_type();
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(io::Error::other(READ_TWICE));
+    }
+    Ok(Box::new(File::open(path)?))
 }
 
 /// Opens `path`; gzip, zstd and tar are recognised by their contents, whatever the name. `member` is the file of a tar
@@ -34,11 +52,7 @@ pub(crate) fn open(path: &Path, member: Option<&str>) -> io::Result<Contents> {
     if path.as_os_str().as_encoded_bytes().contains(&0) {
         return Err(io::Error::other("no file has a name with the character NUL"));
     }
-    let kind = std::fs::metadata(path)?.file_type();
-    if !kind.is_file() && !kind.is_dir() {
-        return Err(io::Error::other(READ_TWICE));
-    }
-    let (magic, whole) = peek(File::open(path)?, 4)?;
+    let (magic, whole) = peek(source(path)?, 4)?;
     let unpacked: Box<dyn Read + Send> = if magic.starts_with(&[0x1F, 0x8B]) {
         Box::new(Members(Some(GzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, whole)))))
     } else if magic == ZSTD {
