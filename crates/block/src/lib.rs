@@ -89,10 +89,15 @@ pub trait BlockDevice {
             let arrival = clock.arrival(request);
             let completion = self.submit(&Request { time: arrival, ..*request }, Payload::None)?;
             clock.complete(completion.done);
+            self.request_done(&completion);
             done.push(completion);
         }
         Ok(())
     }
+
+    /// A request of the host is over; [`Self::submit`] does not say so, since what is above a device may make several
+    /// requests of one.
+    fn request_done(&mut self, _: &Completion) {}
 
     /// Sectors of the device.
     fn sectors(&self) -> u64;

@@ -17,6 +17,17 @@ pub(crate) struct Meter {
     page_shift: u32,
     /// Where requests come at times of their own.
     pub(crate) pace: Option<Pace>,
+    /// The request that took longest, where any took time.
+    pub(crate) longest: Option<Longest>,
+}
+
+/// The request that took longest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Longest {
+    /// Its number, from 1.
+    pub(crate) number: u64,
+    pub(crate) request: Request,
+    pub(crate) completion: Completion,
 }
 
 /// When requests came, and when the last of them was done.
@@ -37,6 +48,7 @@ impl Meter {
             page_reads: 0,
             page_shift: sectors_per_page.trailing_zeros(),
             pace: None,
+            longest: None,
         }
     }
 
@@ -46,6 +58,7 @@ impl Meter {
         self.latency = self.latency.take().map(|_| LatencyMeter::default());
         self.series.restart();
         self.page_reads = 0;
+        self.longest = None;
     }
 
     /// Looks at how requests came and ended that do not wait for each other.
@@ -59,6 +72,7 @@ impl Meter {
     /// Adds requests that were carried out; `failed` are the places of those whose data was lost.
     #[inline]
     pub(crate) fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
+        let before = self.host.requests;
         let host = &mut self.host;
         host.requests += requests.len() as u64;
         for request in requests {
@@ -84,8 +98,14 @@ impl Meter {
             }
         }
         if let Some(latency) = &mut self.latency {
-            for (request, completion) in requests.iter().zip(done) {
+            let mut most = self.longest.map_or(0, |Longest { completion, .. }| completion.done - completion.arrival);
+            for (at, (request, completion)) in requests.iter().zip(done).enumerate() {
                 latency.add(request, completion);
+                if completion.done - completion.arrival > most {
+                    most = completion.done - completion.arrival;
+                    let number = before + at as u64 + 1;
+                    self.longest = Some(Longest { number, request: *request, completion: *completion });
+                }
             }
         }
     }

@@ -275,10 +275,8 @@ impl<'a> Run<'a> {
         if !closed {
             return HostClock::open_loop();
         }
-        let depth = self.experiment.host.queue_depth;
-        let mut clock = HostClock::closed_loop(depth);
-        (0..depth).for_each(|_| clock.complete(start));
-        clock
+        let host = &self.experiment.host;
+        HostClock::thinking(host.queue_depth, host.think_ns(), start)
     }
 
     /// Fills `batch`; false at the end of the workload, or where the run is to stop.
@@ -324,6 +322,7 @@ impl<'a> Run<'a> {
         start: &Mark,
     ) -> Result<Option<Stopped>, LabError> {
         let recorded = self.experiment.host.arrival == Arrival::Recorded;
+        self.engine.look_for_stalls();
         let mut clock = self.clock(!recorded, start.time);
         let room = meter.series.every().clamp(1, BATCH);
         let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);

@@ -1,5 +1,6 @@
 //! Who asks for an operation, why, since when; and the counts by origin and cause.
 
+use crate::trail::{Span, Stall, Trail};
 use serde::Serialize;
 
 /// Simulated time in nanoseconds.
@@ -288,6 +289,7 @@ pub struct Ctx {
     /// What ended by then is durable.
     settled: Time,
     matrix: Matrix,
+    trail: Trail,
 }
 
 impl Ctx {
@@ -419,6 +421,38 @@ impl Ctx {
     #[inline]
     pub fn wait_until(&mut self, at: Time) {
         self.finish = self.finish.max(at);
+    }
+
+    /// Looks for the longest request from now on.
+    pub fn look_for_stalls(&mut self) {
+        self.trail.start();
+    }
+
+    /// A request of the host is over; told by whoever takes the requests of the host, after each of them.
+    #[inline]
+    pub fn request_done(&mut self, arrival: Time, done: Time) {
+        if self.trail.is_on {
+            self.trail.end(arrival, done);
+        }
+    }
+
+    /// How the time of the longest request divides, since [`Self::look_for_stalls`]; `None` where none took time.
+    pub fn longest_stall(&mut self) -> Option<&Stall> {
+        self.trail.stall()
+    }
+
+    /// A unit was held; `wait` and `transfer` are times of its channel.
+    #[inline]
+    pub(crate) fn held(
+        &mut self,
+        (unit, channel, reads): (u32, u32, bool),
+        (start, end): (Time, Time),
+        (wait, transfer): (Time, Time),
+    ) {
+        if self.trail.is_on {
+            let who = Span::who(unit, reads, self.cause);
+            self.trail.add(start, end, (wait, transfer), channel, who);
+        }
     }
 
     /// The counts.

@@ -151,23 +151,31 @@ impl<N: Nand> Timed<N> {
     /// Array time on `unit`, then its transfer; no earlier than `from`. Returns the end.
     #[inline]
     fn read_out(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
-        let sensed = from.max(self.units[unit].free) + array;
-        let end = self.transfer(unit, sensed, transfer);
-        let unit = &mut self.units[unit];
-        unit.free = end;
-        unit.busy += array + transfer;
+        let start = from.max(self.units[unit].free);
+        let end = self.transfer(unit, start + array, transfer);
+        self.hold(unit, true, (start, end), (array, transfer));
         end
     }
 
     /// Transfer to `unit`, then its array time; no earlier than `from`. Returns the end.
     #[inline]
     fn write_in(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
-        let free = from.max(self.units[unit].free);
-        let end = self.transfer(unit, free, transfer) + array;
+        let start = from.max(self.units[unit].free);
+        let end = self.transfer(unit, start, transfer) + array;
+        self.hold(unit, false, (start, end), (array, transfer));
+        end
+    }
+
+    /// `unit` is held between two times, for `array` and `transfer` and while it waited for its channel.
+    #[inline]
+    fn hold(&mut self, unit: usize, reads: bool, (start, end): (Time, Time), (array, transfer): (Time, Time)) {
+        let number = unit as u32;
         let unit = &mut self.units[unit];
         unit.free = end;
         unit.busy += array + transfer;
-        end
+        let wait = end - start - array - transfer;
+        let channel = unit.channel;
+        self.inner.ctx().held((number, channel, reads), (start, end), (wait, transfer));
     }
 
     /// A transfer of `ns` on the channel of `unit`, no earlier than `from`. Returns the end.

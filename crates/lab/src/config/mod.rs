@@ -24,6 +24,7 @@ use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsConfig, Over};
 use nandlab_ftl::FtlConfig;
 use nandlab_index::IndexConfig;
+use nandlab_nand::Time;
 use nandlab_workload::keys::KeySetting;
 use nandlab_workload::{Kind, Setting, WorkloadConfig, WorkloadError};
 use serde::{Deserialize, Serialize};
@@ -92,13 +93,16 @@ fn default_seed() -> u64 {
 }
 
 /// When requests come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
     /// `closed`: the next request comes when one of the outstanding ones is done; `recorded`: at its own time.
     pub arrival: Arrival,
     /// Requests outstanding at a time in a closed loop.
     pub queue_depth: u32,
+    /// Time from the end of a request to the next one of its slot in a closed loop, us.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub think_time_us: f64,
     /// Transactions of a file workload from one sample of `fs.samples` to the next; 0: as many as make at most 100.
     #[serde(skip_serializing_if = "is_zero")]
     pub sample_transactions: u64,
@@ -109,8 +113,25 @@ pub struct Host {
 
 impl Default for Host {
     fn default() -> Self {
-        Self { arrival: Arrival::Closed, queue_depth: 1, sample_transactions: 0, sample_blocks: false }
+        Self {
+            arrival: Arrival::Closed,
+            queue_depth: 1,
+            think_time_us: 0.0,
+            sample_transactions: 0,
+            sample_blocks: false,
+        }
     }
+}
+
+impl Host {
+    /// The time between the requests of a slot, in whole nanoseconds.
+    pub(crate) fn think_ns(&self) -> Time {
+        (self.think_time_us * 1000.0).round() as Time
+    }
+}
+
+fn is_nothing(amount: &f64) -> bool {
+    *amount == 0.0
 }
 
 fn is_zero(count: &u64) -> bool {
@@ -170,6 +191,8 @@ pub enum Fill {
 
 /// Requests that a host may keep outstanding: more than any interface has.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
+/// Longest time to think: an hour.
+const MAX_THINK_TIME_US: f64 = 3.6e9;
 const MAX_OVERWRITES: f64 = 10_000.0;
 const MAX_WINDOWS: u32 = 10_000;
 
@@ -359,7 +382,7 @@ impl Experiment {
         };
         let workload = self.workload.name();
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
-        let Host { arrival, queue_depth, sample_transactions, sample_blocks } = self.host;
+        let Host { arrival, queue_depth, think_time_us, sample_transactions, sample_blocks } = self.host;
         if sample_transactions > 0 && self.fs.is_none() {
             let why = "it counts the transactions of a workload of files, and this one has none";
             return refuse("host.sample_transactions", &sample_transactions, why);
@@ -374,6 +397,17 @@ impl Experiment {
         if arrival == Arrival::Recorded && queue_depth != 1 {
             let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
             return refuse("host.queue_depth", &queue_depth, why);
+        }
+        if !(0.0..=MAX_THINK_TIME_US).contains(&think_time_us) {
+            return refuse("host.think_time_us", &think_time_us, "it is a time from 0 to 3600000000 us, an hour");
+        }
+        if arrival == Arrival::Recorded && think_time_us > 0.0 {
+            let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
+            return refuse("host.think_time_us", &think_time_us, why);
+        }
+        if think_time_us > 0.0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
+            let why = "the requests of an index or a file system follow one another; leave it out";
+            return refuse("host.think_time_us", &think_time_us, why);
         }
         let has_times = match self.workload.kind() {
             Kind::Requests(options) => options.has_times(),

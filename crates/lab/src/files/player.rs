@@ -97,6 +97,7 @@ impl<'a, 'd> Player<'a, 'd> {
         self.phases.mount = self.phase();
         let below = &mut *self.below.0.borrow_mut();
         below.meter.restart();
+        below.engine.look_for_stalls();
         below.start = Mark::of(below.engine);
         below.now = below.start.time;
         self.since.host = HostCounts::default();

@@ -6,7 +6,7 @@ use crate::meter::{Meter, Pace};
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
-    MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, Throughput,
+    LongestRequest, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, Throughput,
     Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
@@ -39,6 +39,8 @@ impl Run<'_> {
         let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
         let page_reads = meter.page_reads;
+        let stall = self.engine.longest_stall();
+        let longest = meter.longest.zip(stall).map(|(longest, stall)| LongestRequest::of(&longest, &stall, start.time));
         let pace = meter.pace.filter(|_| self.keeps_time());
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -65,7 +67,9 @@ impl Run<'_> {
             remount: None,
             time_us: time.map(us),
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
+            latency_by_origin: meter.latency.as_ref().and_then(LatencyMeter::by_origin),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
+            longest_request: longest,
             throughput: time.map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,

@@ -1,0 +1,254 @@
+//! Why a request took as long as it did: the operations that stood in its way, one behind the other.
+//!
+//! A device that keeps time writes down what held each of its units, and when. From the end of a request the way back is
+//! followed to its arrival: the operation that ended last, then what ended when that one began, first on the same unit
+//! (which was busy until then), else anywhere (its result was needed), and so on. So every nanosecond of a request
+//! belongs to one operation, and with that to a cause. Where an operation of the request itself waited for its channel,
+//! that time belongs to the transfers that had the channel, with the gaps between them that were too short; where one of
+//! another request did, it belongs to that operation as a whole.
+//!
+//! Only the way of the longest request is followed, and only when what it needs is about to be forgotten or asked for.
+
+use crate::context::{Cause, Time};
+
+/// How the time of a request divides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// When the request came.
+    pub arrival: Time,
+    /// When it was done.
+    pub done: Time,
+    /// By cause, time of operations that the request itself led to, in ns.
+    pub own: [Time; Cause::COUNT],
+    /// By cause, time of operations that earlier requests had led to, in ns.
+    pub others: [Time; Cause::COUNT],
+    /// Time in which no operation of the flash was in the way, in ns: that of other memories.
+    pub elsewhere: Time,
+    /// Time of operations that were no longer remembered, in ns.
+    pub unknown: Time,
+}
+
+/// What held a unit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Span {
+    pub(crate) start: Time,
+    pub(crate) end: Time,
+    /// Time that it waited for its channel.
+    pub(crate) wait: u32,
+    /// Time on the channel: at the end of a read, behind the wait of a program.
+    pub(crate) transfer: u32,
+    pub(crate) channel: u32,
+    who: u32,
+}
+
+const CAUSE_BITS: u32 = Cause::COUNT.trailing_zeros();
+
+impl Span {
+    #[inline]
+    pub(crate) fn who(unit: u32, reads: bool, cause: Cause) -> u32 {
+        (unit << (CAUSE_BITS + 1)) | (u32::from(reads) << CAUSE_BITS) | cause as u32
+    }
+
+    fn unit(&self) -> u32 {
+        self.who >> (CAUSE_BITS + 1)
+    }
+
+    fn cause(&self) -> usize {
+        self.who as usize % Cause::COUNT
+    }
+
+    /// When it had the channel.
+    fn on_channel(&self) -> (Time, Time) {
+        let transfer = Time::from(self.transfer);
+        let start = match self.who >> CAUSE_BITS & 1 {
+            0 => self.start + Time::from(self.wait),
+            _ => self.end - transfer,
+        };
+        (start, start + transfer)
+    }
+}
+
+/// What held the units of late, and the longest request so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trail {
+    pub(crate) is_on: bool,
+    spans: Vec<Span>,
+    /// The first span of the request that is under way.
+    first: usize,
+    /// When the last request came.
+    arrival: Time,
+    longest: Time,
+    /// The longest request, while its way was not followed.
+    open: Option<Open>,
+    stall: Option<Stall>,
+    /// What ended by then may be forgotten though it was in the way.
+    forgotten: Time,
+}
+
+/// A request whose way was not followed yet.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    arrival: Time,
+    done: Time,
+    /// Its own spans.
+    first: usize,
+    end: usize,
+}
+
+/// Spans that are remembered at first.
+const FIRST_ROOM: usize = 1 << 10;
+/// Most spans that are remembered: 2 MiB.
+const MOST_ROOM: usize = 1 << 16;
+
+impl Trail {
+    /// Begins anew.
+    pub(crate) fn start(&mut self) {
+        *self = Self { is_on: true, spans: Vec::with_capacity(FIRST_ROOM), ..Self::default() };
+    }
+
+    /// Takes what held a unit.
+    #[inline]
+    pub(crate) fn add(&mut self, start: Time, end: Time, (wait, transfer): (Time, Time), channel: u32, who: u32) {
+        if self.spans.len() > self.first && transfer == 0 {
+            let last = self.spans.last_mut().expect("the request has spans");
+            // What copies one page after the other is one span.
+            if last.who == who && last.end == start && last.transfer == 0 {
+                last.end = end;
+                return;
+            }
+        }
+        if self.spans.len() == self.spans.capacity() {
+            self.make_room();
+        }
+        let (wait, transfer) = (wait.min(u32::MAX.into()) as u32, transfer.min(u32::MAX.into()) as u32);
+        self.spans.push(Span { start, end, wait, transfer, channel, who });
+    }
+
+    /// A request is over; the next span is of another one.
+    #[inline]
+    pub(crate) fn end(&mut self, arrival: Time, done: Time) {
+        if done - arrival > self.longest {
+            self.longest = done - arrival;
+            self.open = Some(Open { arrival, done, first: self.first, end: self.spans.len() });
+        }
+        self.first = self.spans.len();
+        self.arrival = arrival;
+    }
+
+    /// How the time of the longest request divides; the first of those that are.
+    pub(crate) fn stall(&mut self) -> Option<&Stall> {
+        self.close();
+        self.stall.as_ref()
+    }
+
+    fn close(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.stall = Some(self.explain(open));
+        }
+    }
+
+    /// Forgets what no later request can have waited for.
+    #[cold]
+    fn make_room(&mut self) {
+        self.close();
+        let past = self.arrival;
+        let dead = self.spans.iter().position(|span| span.end > past).unwrap_or(self.spans.len()).min(self.first);
+        self.forget(dead);
+        if self.spans.len() <= self.spans.capacity() / 2 {
+            return;
+        }
+        if self.spans.capacity() < MOST_ROOM {
+            self.spans.reserve_exact(2 * self.spans.capacity() - self.spans.len());
+            return;
+        }
+        let half = self.spans.len() / 2;
+        let latest = self.spans[..half].iter().map(|span| span.end).max().unwrap_or(0);
+        self.forgotten = self.forgotten.max(latest);
+        self.forget(half);
+    }
+
+    fn forget(&mut self, count: usize) {
+        self.spans.drain(..count);
+        self.first = self.first.saturating_sub(count);
+    }
+
+    fn explain(&self, open: Open) -> Stall {
+        let Open { arrival, done, first, end } = open;
+        let mut stall = Stall { arrival, done, ..Stall::nothing() };
+        let (mut at, mut until, mut unit) = (done, end, None);
+        while at > arrival {
+            let Some(n) = self.what_ended(at, until, unit, first) else {
+                // Nothing of the flash: what its own operations waited for is outside, or no longer known.
+                let known = self.spans[first.min(until)..until].iter().map(|span| span.end).filter(|&end| end < at);
+                let back = known.max().unwrap_or(0).max(arrival);
+                let lost = at.min(self.forgotten).saturating_sub(back);
+                stall.unknown += lost;
+                stall.elsewhere += at - back - lost;
+                (at, unit) = (back, None);
+                continue;
+            };
+            let span = &self.spans[n];
+            let start = span.start.max(arrival);
+            let mut held = at - start;
+            if n >= first && span.wait > 0 {
+                held -= self.divide_wait(n, (start, at), first, &mut stall);
+            }
+            stall.of(n >= first)[span.cause()] += held;
+            (at, until, unit) = (start, n, Some(span.unit()));
+        }
+        stall
+    }
+
+    /// The span before `until` that ended at `at`: on the unit that was busy until then, else anywhere.
+    fn what_ended(&self, at: Time, until: usize, unit: Option<u32>, first: usize) -> Option<usize> {
+        let spans = &self.spans[..until];
+        let on_unit = unit.and_then(|unit| spans.iter().rposition(|span| span.unit() == unit));
+        on_unit
+            .filter(|&n| spans[n].end == at)
+            .or_else(|| spans.iter().rposition(|span| span.end == at && span.start < at))
+            // Of several copies in one span any can be what was needed.
+            .or_else(|| spans.iter().rposition(|span| span.start < at && at < span.end).filter(|&n| n >= first))
+    }
+
+    /// Gives the time between two moments in which span `n` waited for its channel to those that had it; how much that is.
+    fn divide_wait(&self, n: usize, (from, to): (Time, Time), first: usize, stall: &mut Stall) -> Time {
+        let span = &self.spans[n];
+        let end = span.on_channel().0;
+        let (begin, end) = ((end - Time::from(span.wait)).max(from), end.min(to));
+        let mut had: Vec<(Time, Time, usize)> = self.spans[..n]
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| other.channel == span.channel && other.transfer > 0)
+            .map(|(n, other)| (other.on_channel().0, other.on_channel().1, n))
+            .filter(|&(start, stop, _)| stop > begin && start < end)
+            .collect();
+        had.sort_unstable();
+        let mut at = begin;
+        for (_, stop, n) in had {
+            let stop = stop.min(end);
+            stall.of(n >= first)[self.spans[n].cause()] += stop.saturating_sub(at);
+            at = at.max(stop);
+        }
+        at.saturating_sub(begin)
+    }
+}
+
+impl Stall {
+    fn nothing() -> Self {
+        let none = [0; Cause::COUNT];
+        Self { arrival: 0, done: 0, own: none, others: none, elsewhere: 0, unknown: 0 }
+    }
+
+    fn of(&mut self, own: bool) -> &mut [Time; Cause::COUNT] {
+        if own {
+            &mut self.own
+        } else {
+            &mut self.others
+        }
+    }
+
+    /// Time that is accounted for: that of the request.
+    pub fn total(&self) -> Time {
+        self.own.iter().chain(&self.others).sum::<Time>() + self.elsewhere + self.unknown
+    }
+}
