@@ -55,3 +55,75 @@ fn time_to_think_needs_a_closed_loop_of_requests() {
     let files = refused("[workload.phone]\n[fs.fat]\n[ftl.page]", &["host.think_time_us=1"]);
     assert!(files.message.contains("requests of an index or a file system follow one another"), "{files}");
 }
+
+/// Random writes of a page on one die.
+const COLLECTING: &str = r#"
+[workload.uniform]
+requests = 4000
+[precondition]
+fill = "sequential"
+[ftl.page]
+[device]
+profile = "generic"
+capacity = "8 MiB"
+over_provisioning = 0.25
+[device.shape]
+pages_per_block = 32
+"#;
+
+#[test]
+fn the_longest_write_waits_for_one_collection_to_the_nanosecond() {
+    // Copies go out and in over the bus, with 4096 + 128 bytes at 2.5 ns.
+    let copy_us = 50.0 + 2.0 * 10.56 + 500.0;
+    let run = |requests: u64| record(COLLECTING, &[&format!("workload.uniform.requests={requests}")]);
+    let longest = run(4000).longest_request.unwrap();
+    assert_eq!((longest.op, longest.origin.as_str(), longest.unknown_us), ("write", "host", 0.0));
+    // It waits for what the write before it has led to.
+    let [before, after] = [longest.number - 2, longest.number - 1].map(run);
+    let copies = (after.flash.copies - before.flash.copies) as f64;
+    assert!(copies > 20.0 && after.flash.erases - before.flash.erases == 1, "{:?} {:?}", before.flash, after.flash);
+    let [gc, host] = longest.parts[..] else { panic!("{:?}", longest.parts) };
+    assert_eq!((gc.cause, gc.own_us, host.cause, host.own_us, host.waited_us), ("gc", 0.0, "host", WRITE_US, 0.0));
+    let ns = |us: f64| (us * 1000.0).round();
+    assert_eq!(ns(gc.waited_us), ns(copies * copy_us + 3000.0));
+    assert_eq!(ns(longest.latency_us), ns(gc.waited_us + WRITE_US));
+}
+
+#[test]
+fn the_time_of_the_longest_request_divides_without_a_rest() {
+    let buffers = ["buffer=none", "buffer.lru.size=1 MiB", "buffer.wap_lru.dram=1 MiB"];
+    for ftl in ["page", "bast", "fast", "nftl"] {
+        for buffer in buffers {
+            let text = support::MIXED.replace("[ftl.page]", &format!("[ftl.{ftl}]"));
+            let record = record(&text, &[buffer, "workload.zipf.requests=5000"]);
+            let latencies = record.latency_us.unwrap();
+            let kinds = [latencies.read, latencies.write, latencies.trim, latencies.flush];
+            let longest = record.longest_request.unwrap();
+            let most = kinds.iter().flatten().map(|kind| kind.max).fold(0.0, f64::max);
+            assert_eq!(longest.latency_us, most, "{ftl} {buffer}");
+            assert_eq!(longest.unknown_us, 0.0, "{ftl} {buffer}");
+            let sum: f64 = longest.parts.iter().map(|part| part.own_us + part.waited_us).sum();
+            assert!((sum + longest.elsewhere_us - most).abs() < 1e-6, "{ftl} {buffer}: {longest:?}");
+            if buffer == "buffer=none" {
+                assert_eq!(longest.elsewhere_us, 0.0, "{ftl}: {longest:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_only_counts_has_no_longest_request() {
+    assert_eq!(record(COLLECTING, &["device.model=counting"]).longest_request, None);
+}
+
+#[test]
+fn years_follow_from_what_is_written_a_day() {
+    let sets = ["host.daily=100 MB", "workload.uniform.requests=20000"];
+    let life = record(COLLECTING, &sets).lifetime.unwrap();
+    for until in [life.even, life.first_block, life.one_percent.unwrap()] {
+        assert!((until.years.unwrap() / (until.host_bytes / 100e6 / 365.0) - 1.0).abs() < 1e-12);
+    }
+    let error = refused(COLLECTING, &["host.daily=0"]);
+    assert!(error.message.contains("host.daily = 0 B cannot work"), "{error}");
+    assert_eq!(record(COLLECTING, &sets[1..]).lifetime.unwrap().even.years, None);
+}

@@ -177,7 +177,7 @@ impl Trail {
         let mut stall = Stall { arrival, done, ..Stall::nothing() };
         let (mut at, mut until, mut unit) = (done, end, None);
         while at > arrival {
-            let Some(n) = self.what_ended(at, until, unit, first) else {
+            let Some(n) = self.what_ended(at, until, unit) else {
                 // Nothing of the flash: what its own operations waited for is outside, or no longer known.
                 let known = self.spans[first.min(until)..until].iter().map(|span| span.end).filter(|&end| end < at);
                 let back = known.max().unwrap_or(0).max(arrival);
@@ -200,14 +200,14 @@ impl Trail {
     }
 
     /// The span before `until` that ended at `at`: on the unit that was busy until then, else anywhere.
-    fn what_ended(&self, at: Time, until: usize, unit: Option<u32>, first: usize) -> Option<usize> {
+    fn what_ended(&self, at: Time, until: usize, unit: Option<u32>) -> Option<usize> {
         let spans = &self.spans[..until];
         let on_unit = unit.and_then(|unit| spans.iter().rposition(|span| span.unit() == unit));
         on_unit
             .filter(|&n| spans[n].end == at)
             .or_else(|| spans.iter().rposition(|span| span.end == at && span.start < at))
-            // Of several copies in one span any can be what was needed.
-            .or_else(|| spans.iter().rposition(|span| span.start < at && at < span.end).filter(|&n| n >= first))
+            // One of the operations that are one span was needed, and not the last of them.
+            .or_else(|| unit.and_then(|_| spans.iter().rposition(|span| span.start < at && at < span.end)))
     }
 
     /// Gives the time between two moments in which span `n` waited for its channel to those that had it; how much that is.

@@ -20,6 +20,7 @@ pub use tree::Format;
 use crate::error::{ConfigError, LabError};
 use advice::Advice;
 use device::DeviceTable;
+use nandlab_block::ByteCount;
 use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsConfig, Over};
 use nandlab_ftl::FtlConfig;
@@ -103,6 +104,9 @@ pub struct Host {
     /// Time from the end of a request to the next one of its slot in a closed loop, us.
     #[serde(skip_serializing_if = "is_nothing")]
     pub think_time_us: f64,
+    /// Bytes that the host writes a day in the life of the device, from which `lifetime` has years; it changes no request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daily: Option<ByteCount>,
     /// Transactions of a file workload from one sample of `fs.samples` to the next; 0: as many as make at most 100.
     #[serde(skip_serializing_if = "is_zero")]
     pub sample_transactions: u64,
@@ -117,6 +121,7 @@ impl Default for Host {
             arrival: Arrival::Closed,
             queue_depth: 1,
             think_time_us: 0.0,
+            daily: None,
             sample_transactions: 0,
             sample_blocks: false,
         }
@@ -382,7 +387,7 @@ impl Experiment {
         };
         let workload = self.workload.name();
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
-        let Host { arrival, queue_depth, think_time_us, sample_transactions, sample_blocks } = self.host;
+        let Host { arrival, queue_depth, think_time_us, daily, sample_transactions, sample_blocks } = self.host;
         if sample_transactions > 0 && self.fs.is_none() {
             let why = "it counts the transactions of a workload of files, and this one has none";
             return refuse("host.sample_transactions", &sample_transactions, why);
@@ -397,6 +402,9 @@ impl Experiment {
         if arrival == Arrival::Recorded && queue_depth != 1 {
             let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
             return refuse("host.queue_depth", &queue_depth, why);
+        }
+        if let Some(none) = daily.filter(|daily| daily.0 == 0) {
+            return refuse("host.daily", &none, "a device that is never written lasts for ever; leave it out");
         }
         if !(0.0..=MAX_THINK_TIME_US).contains(&think_time_us) {
             return refuse("host.think_time_us", &think_time_us, "it is a time from 0 to 3600000000 us, an hour");

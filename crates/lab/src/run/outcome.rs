@@ -6,8 +6,8 @@ use crate::meter::{Meter, Pace};
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
-    LongestRequest, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed, Throughput,
-    Wear, WholeEnergyRecord,
+    LongestRequest, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord,
+    Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
@@ -76,7 +76,12 @@ impl Run<'_> {
             ram: ram_record(self.engine.ram()),
             wear,
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
-            lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, time.map(us)),
+            lifetime: LifetimeRecord::of(
+                endurance,
+                (&start.pe_cycles, &end.pe_cycles),
+                &host,
+                (time.map(us), self.experiment.host.daily.map(|daily| daily.0)),
+            ),
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
             device: facts,
