@@ -1,6 +1,6 @@
 //! Who asks for an operation, why, since when; and the counts by origin and cause.
 
-use crate::trail::{Span, Stall, Trail};
+use crate::trail::{Held, Stall, Trail};
 use serde::Serialize;
 
 /// Simulated time in nanoseconds.
@@ -441,17 +441,11 @@ impl Ctx {
         self.trail.stall()
     }
 
-    /// A unit was held; `wait` and `transfer` are times of its channel.
+    /// A unit was held by an operation of the present cause.
     #[inline]
-    pub(crate) fn held(
-        &mut self,
-        (unit, channel, reads): (u32, u32, bool),
-        (start, end): (Time, Time),
-        (wait, transfer): (Time, Time),
-    ) {
+    pub(crate) fn held(&mut self, held: &Held) {
         if self.trail.is_on {
-            let who = Span::who(unit, reads, self.cause);
-            self.trail.add(start, end, (wait, transfer), channel, who);
+            self.trail.add(self.cause, held);
         }
     }
 

@@ -26,6 +26,7 @@ use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::profile::{Durations, PageCopy, PlaneOverlap, Timing};
 use crate::rules::Rules;
+use crate::trail::Held;
 use channel::Channel;
 
 /// Adds time to the device `N`. Counts and contents are those of `N`.
@@ -153,7 +154,7 @@ impl<N: Nand> Timed<N> {
     fn read_out(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + array, transfer);
-        self.hold(unit, true, (start, end), (array, transfer));
+        self.hold(unit, (start, end), array, (array, transfer));
         end
     }
 
@@ -162,20 +163,30 @@ impl<N: Nand> Timed<N> {
     fn write_in(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start, transfer) + array;
-        self.hold(unit, false, (start, end), (array, transfer));
+        self.hold(unit, (start, end), 0, (array, transfer));
         end
     }
 
-    /// `unit` is held between two times, for `array` and `transfer` and while it waited for its channel.
+    /// Reads a page of `unit` and programs another one of it, over the bus; no earlier than `from`. Returns the end.
     #[inline]
-    fn hold(&mut self, unit: usize, reads: bool, (start, end): (Time, Time), (array, transfer): (Time, Time)) {
-        let number = unit as u32;
-        let unit = &mut self.units[unit];
+    fn copy_over_bus(&mut self, unit: usize, from: Time) -> Time {
+        let Durations { read, program, page_transfer, .. } = self.times;
+        let start = from.max(self.units[unit].free);
+        let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
+        self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
+        end
+    }
+
+    /// `number` is held between two times, for `array` and `transfer` and while it waits for its channel, `before` after
+    /// the first.
+    #[inline]
+    fn hold(&mut self, number: usize, (start, end): (Time, Time), before: Time, (array, transfer): (Time, Time)) {
+        let unit = &mut self.units[number];
         unit.free = end;
         unit.busy += array + transfer;
-        let wait = end - start - array - transfer;
-        let channel = unit.channel;
-        self.inner.ctx().held((number, channel, reads), (start, end), (wait, transfer));
+        let (channel, wait) = (unit.channel, end - start - array - transfer);
+        let held = Held { unit: number as u32, channel, start, end, before, wait, transfer };
+        self.inner.ctx().held(&held);
     }
 
     /// A transfer of `ns` on the channel of `unit`, no earlier than `from`. Returns the end.
@@ -225,10 +236,7 @@ impl<N: Nand> Timed<N> {
         let Durations { read, program, page_transfer, copy_inside, .. } = self.times;
         let end = match copy_inside {
             Some(total) if reached => self.write_in(source, ready, total, 0),
-            _ if source == target => {
-                let loaded = self.read_out(source, ready, read, 2 * page_transfer);
-                self.write_in(source, loaded, program, 0)
-            }
+            _ if source == target => self.copy_over_bus(source, ready),
             _ => {
                 let out = self.read_out(source, ready, read, page_transfer);
                 self.write_in(target, out, program, page_transfer)

@@ -28,44 +28,60 @@ pub struct Stall {
     pub unknown: Time,
 }
 
-/// What held a unit.
+/// An operation on a unit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Span {
+pub(crate) struct Held {
+    pub(crate) unit: u32,
+    pub(crate) channel: u32,
     pub(crate) start: Time,
     pub(crate) end: Time,
+    /// Time before its transfer in which it did not wait for its channel.
+    pub(crate) before: Time,
     /// Time that it waited for its channel.
-    pub(crate) wait: u32,
-    /// Time on the channel: at the end of a read, behind the wait of a program.
-    pub(crate) transfer: u32,
-    pub(crate) channel: u32,
+    pub(crate) wait: Time,
+    /// Time on its channel, behind both.
+    pub(crate) transfer: Time,
+}
+
+/// What held a unit: operations alike, each beginning where the one before ended.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    start: Time,
+    end: Time,
+    /// Length of one operation; what is longer than 4 s is alone.
+    each: u32,
+    before: u32,
+    wait: u32,
+    transfer: u32,
+    channel: u32,
+    /// Unit and cause.
     who: u32,
 }
 
 const CAUSE_BITS: u32 = Cause::COUNT.trailing_zeros();
 
 impl Span {
-    #[inline]
-    pub(crate) fn who(unit: u32, reads: bool, cause: Cause) -> u32 {
-        (unit << (CAUSE_BITS + 1)) | (u32::from(reads) << CAUSE_BITS) | cause as u32
-    }
-
     fn unit(&self) -> u32 {
-        self.who >> (CAUSE_BITS + 1)
+        self.who >> CAUSE_BITS
     }
 
     fn cause(&self) -> usize {
         self.who as usize % Cause::COUNT
     }
 
-    /// When it had the channel.
-    fn on_channel(&self) -> (Time, Time) {
+    /// When its operations had the channel.
+    fn on_channel(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
+        let each = (self.end - self.start).min(self.each.into());
+        let first = self.start + Time::from(self.before) + Time::from(self.wait);
+        let count = (self.end - self.start) / each.max(1);
         let transfer = Time::from(self.transfer);
-        let start = match self.who >> CAUSE_BITS & 1 {
-            0 => self.start + Time::from(self.wait),
-            _ => self.end - transfer,
-        };
-        (start, start + transfer)
+        (0..count).map(move |n| (first + n * each, first + n * each + transfer)).filter(move |_| transfer > 0)
     }
+}
+
+#[inline]
+fn short(time: Time) -> u32 {
+    time.min(u32::MAX.into()) as u32
 }
 
 /// What held the units of late, and the longest request so far.
@@ -97,7 +113,7 @@ struct Open {
 
 /// Spans that are remembered at first.
 const FIRST_ROOM: usize = 1 << 10;
-/// Most spans that are remembered: 2 MiB.
+/// Most spans that are remembered: 2.5 MiB.
 const MOST_ROOM: usize = 1 << 16;
 
 impl Trail {
@@ -108,11 +124,13 @@ impl Trail {
 
     /// Takes what held a unit.
     #[inline]
-    pub(crate) fn add(&mut self, start: Time, end: Time, (wait, transfer): (Time, Time), channel: u32, who: u32) {
-        if self.spans.len() > self.first && transfer == 0 {
+    pub(crate) fn add(&mut self, cause: Cause, held: &Held) {
+        let Held { unit, channel, start, end, before, wait, transfer } = *held;
+        let (who, each) = (unit << CAUSE_BITS | cause as u32, short(end - start));
+        if self.spans.len() > self.first && wait == 0 {
             let last = self.spans.last_mut().expect("the request has spans");
-            // What copies one page after the other is one span.
-            if last.who == who && last.end == start && last.transfer == 0 {
+            let is_alike = last.who == who && last.each == each && last.wait == 0 && Time::from(last.before) == before;
+            if is_alike && last.end == start && Time::from(last.transfer) == transfer && each < u32::MAX {
                 last.end = end;
                 return;
             }
@@ -120,8 +138,8 @@ impl Trail {
         if self.spans.len() == self.spans.capacity() {
             self.make_room();
         }
-        let (wait, transfer) = (wait.min(u32::MAX.into()) as u32, transfer.min(u32::MAX.into()) as u32);
-        self.spans.push(Span { start, end, wait, transfer, channel, who });
+        let (before, wait, transfer) = (short(before), short(wait), short(transfer));
+        self.spans.push(Span { start, end, each, before, wait, transfer, channel, who });
     }
 
     /// A request is over; the next span is of another one.
@@ -213,13 +231,13 @@ impl Trail {
     /// Gives the time between two moments in which span `n` waited for its channel to those that had it; how much that is.
     fn divide_wait(&self, n: usize, (from, to): (Time, Time), first: usize, stall: &mut Stall) -> Time {
         let span = &self.spans[n];
-        let end = span.on_channel().0;
-        let (begin, end) = ((end - Time::from(span.wait)).max(from), end.min(to));
+        let begin = span.start + Time::from(span.before);
+        let (begin, end) = (begin.max(from), (begin + Time::from(span.wait)).min(to));
         let mut had: Vec<(Time, Time, usize)> = self.spans[..n]
             .iter()
             .enumerate()
-            .filter(|(_, other)| other.channel == span.channel && other.transfer > 0)
-            .map(|(n, other)| (other.on_channel().0, other.on_channel().1, n))
+            .filter(|(_, other)| other.channel == span.channel && other.start < end && other.end > begin)
+            .flat_map(|(n, other)| other.on_channel().map(move |(start, stop)| (start, stop, n)))
             .filter(|&(start, stop, _)| stop > begin && start < end)
             .collect();
         had.sort_unstable();
