@@ -160,9 +160,9 @@ def latency_by_origin(result: Result) -> polars.DataFrame:
 
 
 def longest_request(result: Result) -> polars.DataFrame:
-    """What the longest request spent its time on: `cause`, `own_us`, `waited_us`; without time none."""
+    """What the longest request spent its time on, where that was asked for: `cause`, `own_us`, `waited_us`."""
     longest = result.longest_request
-    rows = [] if longest is None else [(part.cause, part.own_us, part.waited_us) for part in longest.parts]
+    rows = [] if longest is None else [(part.cause, part.own_us, part.waited_us) for part in longest.parts or []]
     return _frame(rows, cause=str, own_us=float, waited_us=float)
 
 

@@ -49,7 +49,7 @@ class LatencyPart(View):
 class LongestRequest(View):
     """The request that took longest, its `number` from 1, and what its time went to, the most first.
 
-    `elsewhere_us` is time in which it waited for no operation of the flash, `unknown_us` that of operations which the
+    `parts` and what follows are None unless `host.explain_longest` asked for them. `elsewhere_us` is time in which it waited for no operation of the flash, `unknown_us` that of operations which the
     simulator no longer remembered.
     """
 
@@ -58,24 +58,24 @@ class LongestRequest(View):
     origin: str
     arrival_us: float
     latency_us: float
-    parts: list[LatencyPart]
-    elsewhere_us: float
-    unknown_us: float
+    parts: list[LatencyPart] | None
+    elsewhere_us: float | None
+    unknown_us: float | None
 
 
 def longest_parts(longest: LongestRequest) -> list[tuple[str, float]]:
     """What the longest request spent its time on, in words, with microseconds; the most first."""
-    found = []
-    for part in longest.parts:
+    found: list[tuple[str, float]] = []
+    for part in longest.parts or []:
         plain = part.cause.replace("_", " ")
         waited = f"waiting for {plain if part.cause != 'host' else 'other requests'}"
         own = "its own operations" if part.cause == "host" else f"its own {plain}"
         found += [(waited, part.waited_us), (own, part.own_us)]
-    found += [("other memories", longest.elsewhere_us), ("no longer known", longest.unknown_us)]
+    found += [("other memories", longest.elsewhere_us or 0.0), ("no longer known", longest.unknown_us or 0.0)]
     return sorted(((words, us) for words, us in found if us > 0), key=lambda each: -each[1])
 
 
 def longest_words(longest: LongestRequest) -> str:
     """The longest request in one line: what it was, and what its time went to."""
     parts = ", ".join(f"{units.time_us(us)} {words}" for words, us in longest_parts(longest))
-    return f"{longest.op} {longest.number:,}: {parts}"
+    return f"{longest.op} {longest.number:,}: {parts or 'host.explain_longest = true says why'}"

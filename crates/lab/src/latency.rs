@@ -37,11 +37,16 @@ impl OpMeter {
         Self { histogram, sum: 0, max: 0 }
     }
 
+    /// Whether none took longer or as long.
     #[inline]
-    fn add(&mut self, ns: u64) {
+    fn add(&mut self, ns: u64) -> bool {
         self.sum += u128::from(ns);
-        self.max = self.max.max(ns);
         self.histogram.saturating_record(ns);
+        let is_longest = ns > self.max;
+        if is_longest {
+            self.max = ns;
+        }
+        is_longest
     }
 
     fn merge(&mut self, other: &Self) {
@@ -78,14 +83,15 @@ fn us(ns: u64) -> f64 {
 }
 
 impl LatencyMeter {
+    /// Whether no request of this kind and origin took longer or as long.
     #[inline]
-    pub(crate) fn add(&mut self, request: &Request, completion: &Completion) {
+    pub(crate) fn add(&mut self, request: &Request, completion: &Completion) -> bool {
         let ops = match self.origins.get_mut(self.last) {
             Some((origin, ops)) if *origin == request.origin => ops,
             _ => self.other(request.origin),
         };
         let meter = ops[request.op as usize].get_or_insert_with(OpMeter::new);
-        meter.add(completion.done - completion.arrival);
+        meter.add(completion.done - completion.arrival)
     }
 
     #[cold]

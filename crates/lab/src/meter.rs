@@ -38,6 +38,12 @@ pub(crate) struct Pace {
     pub(crate) done: Time,
 }
 
+impl Longest {
+    fn latency(&self) -> Time {
+        self.completion.done - self.completion.arrival
+    }
+}
+
 impl Meter {
     /// For about `total` requests.
     pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
@@ -98,13 +104,11 @@ impl Meter {
             }
         }
         if let Some(latency) = &mut self.latency {
-            let mut most = self.longest.map_or(0, |Longest { completion, .. }| completion.done - completion.arrival);
             for (at, (request, completion)) in requests.iter().zip(done).enumerate() {
-                latency.add(request, completion);
-                if completion.done - completion.arrival > most {
-                    most = completion.done - completion.arrival;
-                    let number = before + at as u64 + 1;
-                    self.longest = Some(Longest { number, request: *request, completion: *completion });
+                if latency.add(request, completion) {
+                    let one = Longest { number: before + at as u64 + 1, request: *request, completion: *completion };
+                    let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());
+                    self.longest = if is_longest { Some(one) } else { self.longest };
                 }
             }
         }

@@ -87,7 +87,7 @@ pub struct Record {
     pub latency_by_origin: Option<Vec<OriginLatency>>,
     /// Latencies as histograms; null without time.
     pub latency_histogram: Option<LatencyHistograms>,
-    /// The request that took longest, and why; null without time, and where no request took any.
+    /// The request that took longest, and why if that is asked for; null without time, and where no request took any.
     pub longest_request: Option<LongestRequest>,
     /// Simulated throughput; null without time.
     pub throughput: Option<Throughput>,

@@ -322,7 +322,9 @@ impl<'a> Run<'a> {
         start: &Mark,
     ) -> Result<Option<Stopped>, LabError> {
         let recorded = self.experiment.host.arrival == Arrival::Recorded;
-        self.engine.look_for_stalls();
+        if self.experiment.host.explain_longest {
+            self.engine.look_for_stalls();
+        }
         let mut clock = self.clock(!recorded, start.time);
         let room = meter.series.every().clamp(1, BATCH);
         let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);

@@ -75,14 +75,16 @@ pages_per_block = 32
 fn the_longest_write_waits_for_one_collection_to_the_nanosecond() {
     // Copies go out and in over the bus, with 4096 + 128 bytes at 2.5 ns.
     let copy_us = 50.0 + 2.0 * 10.56 + 500.0;
-    let run = |requests: u64| record(COLLECTING, &[&format!("workload.uniform.requests={requests}")]);
+    let run = |requests: u64| {
+        record(COLLECTING, &[&format!("workload.uniform.requests={requests}"), "host.explain_longest=true"])
+    };
     let longest = run(4000).longest_request.unwrap();
-    assert_eq!((longest.op, longest.origin.as_str(), longest.unknown_us), ("write", "host", 0.0));
+    assert_eq!((longest.op, longest.origin.as_str(), longest.unknown_us), ("write", "host", Some(0.0)));
     // It waits for what the write before it has led to.
     let [before, after] = [longest.number - 2, longest.number - 1].map(run);
     let copies = (after.flash.copies - before.flash.copies) as f64;
     assert!(copies > 20.0 && after.flash.erases - before.flash.erases == 1, "{:?} {:?}", before.flash, after.flash);
-    let [gc, host] = longest.parts[..] else { panic!("{:?}", longest.parts) };
+    let [gc, host] = longest.parts.unwrap()[..] else { panic!("collection and write alone") };
     assert_eq!((gc.cause, gc.own_us, host.cause, host.own_us, host.waited_us), ("gc", 0.0, "host", WRITE_US, 0.0));
     let ns = |us: f64| (us * 1000.0).round();
     assert_eq!(ns(gc.waited_us), ns(copies * copy_us + 3000.0));
@@ -95,17 +97,17 @@ fn the_time_of_the_longest_request_divides_without_a_rest() {
     for ftl in ["page", "bast", "fast", "nftl"] {
         for buffer in buffers {
             let text = support::MIXED.replace("[ftl.page]", &format!("[ftl.{ftl}]"));
-            let record = record(&text, &[buffer, "workload.zipf.requests=5000"]);
+            let record = record(&text, &[buffer, "workload.zipf.requests=5000", "host.explain_longest=true"]);
             let latencies = record.latency_us.unwrap();
             let kinds = [latencies.read, latencies.write, latencies.trim, latencies.flush];
             let longest = record.longest_request.unwrap();
             let most = kinds.iter().flatten().map(|kind| kind.max).fold(0.0, f64::max);
             assert_eq!(longest.latency_us, most, "{ftl} {buffer}");
-            assert_eq!(longest.unknown_us, 0.0, "{ftl} {buffer}");
-            let sum: f64 = longest.parts.iter().map(|part| part.own_us + part.waited_us).sum();
-            assert!((sum + longest.elsewhere_us - most).abs() < 1e-6, "{ftl} {buffer}: {longest:?}");
+            assert_eq!(longest.unknown_us, Some(0.0), "{ftl} {buffer}");
+            let sum: f64 = longest.parts.iter().flatten().map(|part| part.own_us + part.waited_us).sum();
+            assert!((sum + longest.elsewhere_us.unwrap() - most).abs() < 1e-6, "{ftl} {buffer}: {longest:?}");
             if buffer == "buffer=none" {
-                assert_eq!(longest.elsewhere_us, 0.0, "{ftl}: {longest:?}");
+                assert_eq!(longest.elsewhere_us, Some(0.0), "{ftl}: {longest:?}");
             }
         }
     }
@@ -114,6 +116,11 @@ fn the_time_of_the_longest_request_divides_without_a_rest() {
 #[test]
 fn a_device_that_only_counts_has_no_longest_request() {
     assert_eq!(record(COLLECTING, &["device.model=counting"]).longest_request, None);
+    let error = refused(COLLECTING, &["device.model=counting", "host.explain_longest=true"]);
+    assert!(error.message.contains("it takes a device that keeps time"), "{error}");
+    let found = record(COLLECTING, &[]).longest_request.unwrap();
+    let explained = record(COLLECTING, &["host.explain_longest=true"]).longest_request.unwrap();
+    assert_eq!((found.number, found.latency_us, found.parts), (explained.number, explained.latency_us, None));
 }
 
 #[test]

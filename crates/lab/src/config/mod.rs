@@ -104,6 +104,9 @@ pub struct Host {
     /// Time from the end of a request to the next one of its slot in a closed loop, us.
     #[serde(skip_serializing_if = "is_nothing")]
     pub think_time_us: f64,
+    /// Whether to find out what the longest request waited for (`longest_request.parts`); it slows a run by some per cent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub explain_longest: bool,
     /// Bytes that the host writes a day in the life of the device, from which `lifetime` has years; it changes no request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daily: Option<ByteCount>,
@@ -121,6 +124,7 @@ impl Default for Host {
             arrival: Arrival::Closed,
             queue_depth: 1,
             think_time_us: 0.0,
+            explain_longest: false,
             daily: None,
             sample_transactions: 0,
             sample_blocks: false,
@@ -387,7 +391,9 @@ impl Experiment {
         };
         let workload = self.workload.name();
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
-        let Host { arrival, queue_depth, think_time_us, daily, sample_transactions, sample_blocks } = self.host;
+        let Host { arrival, queue_depth, think_time_us, daily, sample_transactions, sample_blocks, explain_longest } =
+            self.host;
+        let over = self.fs.as_ref().map_or(Over::Device, FsConfig::over);
         if sample_transactions > 0 && self.fs.is_none() {
             let why = "it counts the transactions of a workload of files, and this one has none";
             return refuse("host.sample_transactions", &sample_transactions, why);
@@ -402,6 +408,10 @@ impl Experiment {
         if arrival == Arrival::Recorded && queue_depth != 1 {
             let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
             return refuse("host.queue_depth", &queue_depth, why);
+        }
+        if explain_longest && (self.device.model == Model::Counting || over != Over::Device) {
+            let why = "it takes a device that keeps time, below an FTL; leave it out";
+            return refuse("host.explain_longest", &explain_longest, why);
         }
         if let Some(none) = daily.filter(|daily| daily.0 == 0) {
             return refuse("host.daily", &none, "a device that is never written lasts for ever; leave it out");

@@ -19,12 +19,12 @@ pub struct LongestRequest {
     pub arrival_us: f64,
     /// From its arrival to its end, us: the sum of what follows.
     pub latency_us: f64,
-    /// What its time went to, the most first.
-    pub parts: Vec<LatencyPart>,
-    /// Time in which it waited for no operation of the flash, us: that of the memories of a buffer.
-    pub elsewhere_us: f64,
-    /// Time of operations that the simulator no longer remembered, us.
-    pub unknown_us: f64,
+    /// What its time went to, the most first; null unless `host.explain_longest` asks for it.
+    pub parts: Option<Vec<LatencyPart>>,
+    /// Time in which it waited for no operation of the flash, us: that of the memories of a buffer. Null as `parts`.
+    pub elsewhere_us: Option<f64>,
+    /// Time of operations that the simulator no longer remembered, us; null as `parts`.
+    pub unknown_us: Option<f64>,
 }
 
 /// Time that a request spent on operations of one cause.
@@ -39,33 +39,37 @@ pub struct LatencyPart {
 }
 
 impl LongestRequest {
-    /// `stall` is what the device knows of the request that took longest there; `start` is when the workload began.
-    pub(crate) fn of(longest: &Longest, stall: &Stall, start: Time) -> Self {
+    /// `stall` is what the device knows of the request that took longest there, where it was asked; `start` is when the
+    /// workload began.
+    pub(crate) fn of(longest: &Longest, stall: Option<&Stall>, start: Time) -> Self {
         let Longest { number, request, completion } = longest;
         let took = completion.done - completion.arrival;
-        // Of a request that ended in an error of its data nobody asked why it took as long.
-        let known = Some(stall).filter(|stall| (stall.arrival, stall.done) == (completion.arrival, completion.done));
-        let parts = |stall: &Stall| {
-            let part = |&cause: &Cause| LatencyPart {
-                cause: cause.name(),
-                own_us: us(stall.own[cause as usize]),
-                waited_us: us(stall.others[cause as usize]),
-            };
-            let mut parts: Vec<_> = Cause::ALL.iter().map(part).filter(|part| part.total_us() > 0.0).collect();
-            parts.sort_by(|a, b| b.total_us().total_cmp(&a.total_us()));
-            parts
-        };
+        let is_it = |stall: &Stall| (stall.arrival, stall.done) == (completion.arrival, completion.done);
+        // Of a request that ended in an error of its data the device was not told.
+        let (known, other) = (stall.filter(|stall| is_it(stall)), stall.filter(|stall| !is_it(stall)));
         Self {
             number: *number,
             op: name(request.op),
             origin: request.origin.name(),
             arrival_us: us(completion.arrival.saturating_sub(start)),
             latency_us: us(took),
-            parts: known.map(parts).unwrap_or_default(),
-            elsewhere_us: us(known.map_or(0, |stall| stall.elsewhere)),
-            unknown_us: us(known.map_or(took, |stall| stall.unknown)),
+            parts: known.map(parts).or(other.map(|_| Vec::new())),
+            elsewhere_us: known.map(|stall| us(stall.elsewhere)).or(other.map(|_| 0.0)),
+            unknown_us: known.map(|stall| us(stall.unknown)).or(other.map(|_| us(took))),
         }
     }
+}
+
+/// By cause, the most first.
+fn parts(stall: &Stall) -> Vec<LatencyPart> {
+    let part = |&cause: &Cause| LatencyPart {
+        cause: cause.name(),
+        own_us: us(stall.own[cause as usize]),
+        waited_us: us(stall.others[cause as usize]),
+    };
+    let mut parts: Vec<_> = Cause::ALL.iter().map(part).filter(|part| part.total_us() > 0.0).collect();
+    parts.sort_by(|a, b| b.total_us().total_cmp(&a.total_us()));
+    parts
 }
 
 impl LatencyPart {

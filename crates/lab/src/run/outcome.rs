@@ -40,7 +40,7 @@ impl Run<'_> {
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
         let page_reads = meter.page_reads;
         let stall = self.engine.longest_stall();
-        let longest = meter.longest.zip(stall).map(|(longest, stall)| LongestRequest::of(&longest, &stall, start.time));
+        let longest = meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), start.time));
         let pace = meter.pace.filter(|_| self.keeps_time());
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
