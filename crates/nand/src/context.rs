@@ -1,6 +1,6 @@
 //! Who asks for an operation, why, since when; and the counts by origin and cause.
 
-use crate::trail::{Held, Stall, Trail};
+use crate::trail::Trail;
 use serde::Serialize;
 
 /// Simulated time in nanoseconds.
@@ -289,7 +289,7 @@ pub struct Ctx {
     /// What ended by then is durable.
     settled: Time,
     matrix: Matrix,
-    trail: Trail,
+    pub(crate) trail: Trail,
 }
 
 impl Ctx {
@@ -421,32 +421,6 @@ impl Ctx {
     #[inline]
     pub fn wait_until(&mut self, at: Time) {
         self.finish = self.finish.max(at);
-    }
-
-    /// Looks for the longest request from now on.
-    pub fn look_for_stalls(&mut self) {
-        self.trail.start();
-    }
-
-    /// A request of the host is over; told by whoever takes the requests of the host, after each of them.
-    #[inline]
-    pub fn request_done(&mut self, arrival: Time, done: Time) {
-        if self.trail.is_on {
-            self.trail.end(arrival, done);
-        }
-    }
-
-    /// How the time of the longest request divides, since [`Self::look_for_stalls`]; `None` where none took time.
-    pub fn longest_stall(&mut self) -> Option<&Stall> {
-        self.trail.stall()
-    }
-
-    /// A unit was held by an operation of the present cause.
-    #[inline]
-    pub(crate) fn held(&mut self, held: &Held) {
-        if self.trail.is_on {
-            self.trail.add(self.cause, held);
-        }
     }
 
     /// The counts.

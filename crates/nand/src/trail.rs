@@ -9,7 +9,7 @@
 //!
 //! Only the way of the longest request is followed, and only when what it needs is about to be forgotten or asked for.
 
-use crate::context::{Cause, Time};
+use crate::context::{Cause, Ctx, Time};
 
 /// How the time of a request divides.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -248,6 +248,36 @@ impl Trail {
             at = at.max(stop);
         }
         at.saturating_sub(begin)
+    }
+}
+
+/// What a context knows of the longest request.
+impl Ctx {
+    /// Looks for the longest request from now on.
+    pub fn look_for_stalls(&mut self) {
+        self.trail.start();
+    }
+
+    /// A request of the host is over; told by whoever takes the requests of the host, after each of them.
+    #[inline]
+    pub fn request_done(&mut self, arrival: Time, done: Time) {
+        if self.trail.is_on {
+            self.trail.end(arrival, done);
+        }
+    }
+
+    /// How the time of the longest request divides, since [`Self::look_for_stalls`]; `None` where none took time.
+    pub fn longest_stall(&mut self) -> Option<&Stall> {
+        self.trail.stall()
+    }
+
+    /// A unit was held by an operation of the present cause.
+    #[inline]
+    pub(crate) fn held(&mut self, held: &Held) {
+        if self.trail.is_on {
+            let cause = self.cause();
+            self.trail.add(cause, held);
+        }
     }
 }
 

@@ -205,6 +205,8 @@ const MAX_THINK_TIME_US: f64 = 3.6e9;
 const MAX_OVERWRITES: f64 = 10_000.0;
 const MAX_WINDOWS: u32 = 10_000;
 
+type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), (String, String)> + 'a;
+
 impl Experiment {
     /// Reads an experiment.
     ///
@@ -385,12 +387,8 @@ impl Experiment {
         Err(("precondition.warm_up".to_owned(), message))
     }
 
-    fn check_ranges(&self) -> Result<(), (String, String)> {
-        let refuse = |key: &str, given: &dyn std::fmt::Display, why: &str| {
-            Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
-        };
-        let workload = self.workload.name();
-        self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
+    /// Whether requests can come like this; `refuse` takes a key, what is given, and why it cannot work.
+    fn check_host(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Host { arrival, queue_depth, think_time_us, daily, sample_transactions, sample_blocks, explain_longest } =
             self.host;
         let over = self.fs.as_ref().map_or(Over::Device, FsConfig::over);
@@ -427,6 +425,17 @@ impl Experiment {
             let why = "the requests of an index or a file system follow one another; leave it out";
             return refuse("host.think_time_us", &think_time_us, why);
         }
+        Ok(())
+    }
+
+    fn check_ranges(&self) -> Result<(), (String, String)> {
+        let refuse = |key: &str, given: &dyn std::fmt::Display, why: &str| {
+            Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
+        };
+        let workload = self.workload.name();
+        self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
+        self.check_host(&refuse)?;
+        let arrival = self.host.arrival;
         let has_times = match self.workload.kind() {
             Kind::Requests(options) => options.has_times(),
             Kind::Keys(_) => {
