@@ -70,9 +70,9 @@ class Life(View):
 class Lifetime(View):
     """How long a new device lasts if the workload goes on as in this run.
 
-    Until the mean of the P/E cycles is at the `endurance` of the profile (`even`), until the block is there that
-    took most cycles in this run (`first_block`), and until 1 % of the blocks are there (`one_percent`, None where
-    fewer of them were erased).
+    Until the mean of the P/E cycles is at the `endurance` of the profile (`even`), until the block is there
+    that took most cycles in this run (`first_block`), and until 1 % of the blocks are there (`one_percent`,
+    None where fewer of them were erased).
     """
 
     endurance: int
@@ -83,4 +83,6 @@ class Lifetime(View):
     def named(self) -> list[tuple[str, Life]]:
         """Each life with what ends it, the shortest first."""
         found = [("first block", self.first_block), ("1 % of the blocks", self.one_percent)]
-        return [(name, life) for name, life in [*found, ("mean of the blocks", self.even)] if life is not None]
+        return [
+            (name, life) for name, life in [*found, ("mean of the blocks", self.even)] if life is not None
+        ]

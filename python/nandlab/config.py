@@ -61,7 +61,8 @@ class Host:
             "recorded": at the time that the trace says.
         queue_depth: Requests outstanding at once in a closed loop.
         think_time_us: Time from the end of a request to the next one of its slot in a closed loop.
-        explain_longest: Whether to find out what the longest request waited for; it slows a run by some per cent.
+        explain_longest: Whether to find out what the longest request waited for; it slows a run by some
+            per cent.
         daily: Bytes that the host writes a day, for the years of `lifetime`; it changes no request.
         sample_transactions: Transactions of a workload of files from one sample to the next; as many as make
             at most 100 unless given.

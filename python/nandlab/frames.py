@@ -141,7 +141,7 @@ def ram(result: Result) -> polars.DataFrame:
 
 
 def lifetime(result: Result) -> polars.DataFrame:
-    """What a new device takes until its blocks reach their endurance: `until`, `host_bytes`, `time_s`, `years`."""
+    """What a new device takes until blocks reach their endurance: `until`, `host_bytes`, `time_s`, `years`."""
     life = result.lifetime
     each = [] if life is None else life.named()
     rows = [(until, life.host_bytes, life.time_s, life.years) for until, life in each]
@@ -149,7 +149,7 @@ def lifetime(result: Result) -> polars.DataFrame:
 
 
 def latency_by_origin(result: Result) -> polars.DataFrame:
-    """Latency by `origin` and kind of `request`, as in `latency`; empty where one part of the host asked for everything."""
+    """Latency by `origin` and kind of `request`, as in `latency`; empty where one part of the host asked."""
     rows = [
         (row.origin, kind, one.count, *(getattr(one, name.removesuffix("_us")) for name in PERCENTILES))
         for row in result.latency_by_origin or []
@@ -160,9 +160,11 @@ def latency_by_origin(result: Result) -> polars.DataFrame:
 
 
 def longest_request(result: Result) -> polars.DataFrame:
-    """What the longest request spent its time on, where that was asked for: `cause`, `own_us`, `waited_us`."""
+    """What the longest request spent its time on, if that was asked for: `cause`, `own_us`, `waited_us`."""
     longest = result.longest_request
-    rows = [] if longest is None else [(part.cause, part.own_us, part.waited_us) for part in longest.parts or []]
+    rows = (
+        [] if longest is None else [(part.cause, part.own_us, part.waited_us) for part in longest.parts or []]
+    )
     return _frame(rows, cause=str, own_us=float, waited_us=float)
 
 

@@ -290,7 +290,7 @@ class Result(View):
         time_us: Simulated time; None when the model keeps no time.
         energy_j: Energy of the flash; None where its profile states none.
         energy_all_j: That of the buffer and of NVRAM added; None where nothing states one.
-        latency_by_origin: Latencies by the part of the host that asked; None where one part asked for everything.
+        latency_by_origin: Latencies by the part of the host that asked; None where one part asked.
         longest_request: The request that took longest, and what it waited for; None without time.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
         series: Up to 200 samples over the run.

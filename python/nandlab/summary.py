@@ -104,7 +104,9 @@ def _years(result: Result) -> list[tuple[str, str, str]]:
     life, daily = result.lifetime, result.experiment["host"].get("daily")
     if life is None or daily is None:
         return []
-    first, *others = [(until, units.short(each.years)) for until, each in life.named() if each.years is not None]
+    first, *others = [
+        (until, units.short(each.years)) for until, each in life.named() if each.years is not None
+    ]
     words = ", ".join(f"{years} until {until}" for until, years in others)
     return [("years", first[1], f"at {daily} a day until the {first[0]} reaches its endurance; {words}")]
 

@@ -49,9 +49,10 @@ def lifetime(result: Result) -> Table | None:
         "time": "time",
         "years": f"years at {daily} a day" if daily else "years",
     }
-    if not daily:
-        rows, titles = [row[:-1] for row in rows], {key: titles[key] for key in titles if key != "years"}
     frame = pl.DataFrame(rows, schema=dict.fromkeys(titles, str), orient="row")
+    if not daily:
+        frame = frame.drop("years")
+        del titles["years"]
     note = f"Endurance: {life.endurance:,} P/E cycles. The time is at the pace of this run."
     if result.experiment["host"]["arrival"] == "closed" and life.even.time_s is not None:
         note += " Requests came as fast as they were answered, not at the times of a trace."
