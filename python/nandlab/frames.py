@@ -141,7 +141,7 @@ def ram(result: Result) -> polars.DataFrame:
 
 
 def lifetime(result: Result) -> polars.DataFrame:
-    """What a new device takes until blocks reach their endurance: `until`, `host_bytes`, `time_s`, `years`."""
+    """What a new device takes until blocks are worn out: `until`, `host_bytes`, `time_s`, `years`."""
     life = result.lifetime
     each = [] if life is None else life.named()
     rows = [(until, life.host_bytes, life.time_s, life.years) for until, life in each]

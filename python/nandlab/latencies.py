@@ -38,7 +38,7 @@ class OriginLatency(View):
 class LatencyPart(View):
     """Time of the longest request, in microseconds, that went to operations of one `cause`.
 
-    `own_us` is that of operations that the request itself led to, `waited_us` that of those of earlier requests.
+    `own_us` is that of operations that the request itself led to, `waited_us` that of earlier ones.
     """
 
     cause: str
@@ -49,9 +49,9 @@ class LatencyPart(View):
 class LongestRequest(View):
     """The request that took longest, its `number` from 1, and what its time went to, the most first.
 
-    `parts` and what follows are None unless `host.explain_longest` asked for them. `elsewhere_us` is time in
-    which it waited for no operation of the flash, `unknown_us` that of operations which the simulator no longer
-    remembered.
+    `parts` and what follows are None unless `host.explain_longest` asked for them. `elsewhere_us` is time
+    in which it waited for no operation of the flash, `unknown_us` that of operations which the simulator no
+    longer remembered.
     """
 
     number: int
