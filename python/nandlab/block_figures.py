@@ -57,19 +57,32 @@ class Blocks(View):
 
 
 class Life(View):
-    """What a new device takes: bytes that the host writes, and simulated seconds at the pace of the run."""
+    """What a new device takes: bytes that the host writes, and simulated seconds at the pace of the run.
+
+    `years` is at what the host writes a day (`host.daily`), None where that is not given.
+    """
 
     host_bytes: float
     time_s: float | None
+    years: float | None
 
 
 class Lifetime(View):
     """How long a new device lasts if the workload goes on as in this run.
 
-    Until the mean of the P/E cycles is at the `endurance` of the profile (`even`), and until the block is
-    there that took most cycles in this run (`first_block`).
+    Until the mean of the P/E cycles is at the `endurance` of the profile (`even`), until the block is there
+    that took most cycles in this run (`first_block`), and until 1 % of the blocks are there (`one_percent`,
+    None where fewer of them were erased).
     """
 
     endurance: int
     even: Life
     first_block: Life
+    one_percent: Life | None
+
+    def named(self) -> list[tuple[str, Life]]:
+        """Each life with what ends it, the shortest first."""
+        found = [("first block", self.first_block), ("1 % of the blocks", self.one_percent)]
+        return [
+            (name, life) for name, life in [*found, ("mean of the blocks", self.even)] if life is not None
+        ]

@@ -62,6 +62,10 @@ class Host:
         queue_depth: Requests outstanding at once in a closed loop.
         firmware_us: Microseconds that firmware on one processor takes for each request before the flash
             begins with it.
+        think_time_us: Time from the end of a request to the next one of its slot in a closed loop.
+        explain_longest: Whether to find out what the longest request waited for; it slows a run by some
+            per cent.
+        daily: Bytes that the host writes a day, for the years of `lifetime`; it changes no request.
         sample_transactions: Transactions of a workload of files from one sample to the next; as many as make
             at most 100 unless given.
         sample_blocks: Whether the samples of a file system on bare flash hold the live pages of each block.
@@ -74,6 +78,9 @@ class Host:
     arrival: Literal["closed", "recorded"] | None = None
     queue_depth: int | None = None
     firmware_us: float | None = None
+    think_time_us: float | None = None
+    explain_longest: bool | None = None
+    daily: Bytes | None = None
     sample_transactions: int | None = None
     sample_blocks: bool | None = None
 

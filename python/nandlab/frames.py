@@ -141,15 +141,31 @@ def ram(result: Result) -> polars.DataFrame:
 
 
 def lifetime(result: Result) -> polars.DataFrame:
-    """What a new device takes until its blocks reach their endurance: `until`, `host_bytes`, `time_s`."""
+    """What a new device takes until blocks are worn out: `until`, `host_bytes`, `time_s`, `years`."""
     life = result.lifetime
-    rows: Rows = []
-    if life is not None:
-        rows = [
-            (until, each.host_bytes, each.time_s)
-            for until, each in (("mean of the blocks", life.even), ("first block", life.first_block))
-        ]
-    return _frame(rows, until=str, host_bytes=float, time_s=float)
+    each = [] if life is None else life.named()
+    rows = [(until, life.host_bytes, life.time_s, life.years) for until, life in each]
+    return _frame(rows, until=str, host_bytes=float, time_s=float, years=float)
+
+
+def latency_by_origin(result: Result) -> polars.DataFrame:
+    """Latency by `origin` and kind of `request`, as in `latency`; empty where one part of the host asked."""
+    rows = [
+        (row.origin, kind, one.count, *(getattr(one, name.removesuffix("_us")) for name in PERCENTILES))
+        for row in result.latency_by_origin or []
+        for kind in LATENCY_KINDS
+        if (one := getattr(row.latency_us, kind)) is not None
+    ]
+    return _frame(rows, origin=str, request=str, count=int, **dict.fromkeys(PERCENTILES, float))
+
+
+def longest_request(result: Result) -> polars.DataFrame:
+    """What the longest request spent its time on, if that was asked for: `cause`, `own_us`, `waited_us`."""
+    longest = result.longest_request
+    rows = (
+        [] if longest is None else [(part.cause, part.own_us, part.waited_us) for part in longest.parts or []]
+    )
+    return _frame(rows, cause=str, own_us=float, waited_us=float)
 
 
 FRAMES: dict[str, Callable[[Result], Any]] = {
@@ -159,6 +175,8 @@ FRAMES: dict[str, Callable[[Result], Any]] = {
         matrix,
         latency,
         latency_histogram,
+        latency_by_origin,
+        longest_request,
         series,
         wear,
         valid_pages,

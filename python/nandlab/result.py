@@ -14,7 +14,7 @@ from nandlab.block_figures import Blocks, Lifetime, Sample, Wear
 from nandlab.buffer_counts import BufferCounts
 from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.index_counts import IndexFigures
-from nandlab.latencies import Latencies
+from nandlab.latencies import Latencies, LongestRequest, OriginLatency
 from nandlab.recycling_figures import Recyclings
 from nandlab.speed_figures import Speed
 from nandlab.units import counted
@@ -307,6 +307,8 @@ class Result(View):
         time_us: Simulated time; None when the model keeps no time.
         energy_j: Energy of the flash; None where its profile states none.
         energy_all_j: That of the buffer and of NVRAM added; None where nothing states one.
+        latency_by_origin: Latencies by the part of the host that asked; None where one part asked.
+        longest_request: The request that took longest, and what it waited for; None without time.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
         series: Up to 200 samples over the run.
         notices: What was rounded or left out, in sentences.
@@ -337,7 +339,9 @@ class Result(View):
     remount: Mount | None
     time_us: float | None
     latency_us: Latencies | None
+    latency_by_origin: list[OriginLatency] | None
     latency_histogram: dict[str, list[list[float]]] | None
+    longest_request: LongestRequest | None
     throughput: Throughput | None
     energy_j: Energy | None
     energy_all_j: WholeEnergy | None

@@ -8,7 +8,7 @@ from typing import Any
 
 from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.buffer_counts import BufferCounts
-from nandlab.latencies import Latency
+from nandlab.latencies import Latency, longest_words
 from nandlab.result import Faults, Result
 
 
@@ -66,6 +66,11 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         rows = [*index_figures.rows(result.index), *rows]
     if result.fs is not None:
         rows = [*fs_figures.rows(result.fs), *fs_figures.device_rows(result), *rows]
+    longest = result.longest_request
+    if longest is not None:
+        after = next(at for at, row in enumerate(rows) if row[0] == "time") + 1
+        rows.insert(after, ("longest request", units.time_us(longest.latency_us), longest_words(longest)))
+    rows += _years(result)
     if result.time_us is None:
         rows = [row for row in rows if row[0] != "time"]
     if result.energy_j is not None:
@@ -94,6 +99,18 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     return rows
 
 
+def _years(result: Result) -> list[tuple[str, str, str]]:
+    """How long the device lasts at what the host writes a day, where the experiment says how much that is."""
+    life, daily = result.lifetime, result.experiment["host"].get("daily")
+    if life is None or daily is None:
+        return []
+    first, *others = [
+        (until, units.short(each.years)) for until, each in life.named() if each.years is not None
+    ]
+    words = ", ".join(f"{years} until {until}" for until, years in others)
+    return [("years", first[1], f"at {daily} a day until the {first[0]} reaches its endurance; {words}")]
+
+
 LATENCY_TITLES = ("latency of a", "requests", "mean", "p50", "p90", "p99", "p99.9", "longest")
 
 
@@ -109,6 +126,8 @@ def latency_table(result: Result) -> list[tuple[str, ...]]:
         on_files = result.fs.latency_us
         words = {"read": "file read", "write": "file change", "flush": "file sync"}
         found += [(name, getattr(on_files, kind)) for kind, name in words.items()]
+    for row in result.latency_by_origin or []:
+        found += [(f"{plain(row.origin)}: {kind}", getattr(row.latency_us, kind)) for kind in kinds]
     for kind, latency in found:
         if latency is not None:
             values = (latency.mean, latency.p50, latency.p90, latency.p99, latency.p999, latency.max)

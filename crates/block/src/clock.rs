@@ -1,4 +1,5 @@
-//! When requests come, from the trace or as earlier ones are answered, and when firmware has looked at them.
+//! When requests come, from the trace or as earlier ones are answered and the host has thought; and when firmware has
+//! looked at them.
 
 use crate::request::Request;
 use nandlab_nand::Time;
@@ -17,8 +18,8 @@ pub struct HostClock {
 enum Mode {
     /// At the time the request names.
     Open,
-    /// When one of the outstanding requests is done.
-    Closed(Outstanding),
+    /// When one of the outstanding requests is done, and the host has thought for some time.
+    Closed { outstanding: Outstanding, think: Time },
 }
 
 impl HostClock {
@@ -32,8 +33,16 @@ impl HostClock {
     /// # Panics
     /// With a queue depth of 0.
     pub fn closed_loop(queue_depth: u32) -> Self {
+        Self::thinking(queue_depth, 0, 0)
+    }
+
+    /// `queue_depth` slots, each of which asks first at `start`, and again `think` after its last request was done.
+    ///
+    /// # Panics
+    /// With a queue depth of 0.
+    pub fn thinking(queue_depth: u32, think: Time, start: Time) -> Self {
         assert!(queue_depth > 0, "a closed loop keeps at least one request outstanding");
-        Self { mode: Mode::Closed(Outstanding::new(queue_depth)), firmware: 0, free: 0 }
+        Self { mode: Mode::Closed { outstanding: Outstanding::new(queue_depth, start), think }, firmware: 0, free: 0 }
     }
 
     /// Firmware on one processor takes `time` for each request before the device begins with it.
@@ -56,15 +65,15 @@ impl HostClock {
     pub fn arrival(&self, request: &Request) -> Time {
         match &self.mode {
             Mode::Open => request.time,
-            Mode::Closed(outstanding) => outstanding.first(),
+            Mode::Closed { outstanding, .. } => outstanding.first(),
         }
     }
 
     /// Takes the end of the request that came last.
     #[inline]
     pub fn complete(&mut self, done: Time) {
-        if let Mode::Closed(outstanding) = &mut self.mode {
-            outstanding.replace_first(done);
+        if let Mode::Closed { outstanding, think } = &mut self.mode {
+            outstanding.replace_first(done + *think);
         }
     }
 }
@@ -85,10 +94,10 @@ struct End {
 }
 
 impl Outstanding {
-    fn new(depth: u32) -> Self {
+    fn new(depth: u32, start: Time) -> Self {
         let players = depth.next_power_of_two();
         // Players that make up the power of two never win; times are below 2^63 ns, 292 years.
-        let time = |request| if request < players + depth { 0 } else { i64::MAX as Time };
+        let time = |request| if request < players + depth { start } else { i64::MAX as Time };
         let mut games: Vec<End> = (0..2 * players).map(|request| End { time: time(request), request }).collect();
         for game in (1..players as usize).rev() {
             games[game] = games[2 * game];
@@ -150,6 +159,18 @@ mod tests {
         let mut clock = HostClock::open_loop().with_firmware(10);
         assert_eq!([0, 0, 5, 100].map(|arrival| clock.begin(arrival)), [10, 20, 30, 110]);
         assert_eq!(HostClock::open_loop().begin(7), 7);
+    }
+
+    #[test]
+    fn a_slot_thinks_between_its_requests() {
+        let any = Request::new(Op::Read, 0, 1);
+        let mut clock = HostClock::thinking(2, 7, 100);
+        let mut seen = Vec::new();
+        for done in [150, 120, 130, 160] {
+            seen.push(clock.arrival(&any));
+            clock.complete(done);
+        }
+        assert_eq!(seen, [100, 100, 127, 137]);
     }
 
     #[test]

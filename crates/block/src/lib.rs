@@ -90,10 +90,16 @@ pub trait BlockDevice {
             let time = clock.begin(arrival);
             let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
             clock.complete(completion.done);
-            done.push(Completion { arrival, ..completion });
+            let completion = Completion { arrival, ..completion };
+            self.request_done(&completion);
+            done.push(completion);
         }
         Ok(())
     }
+
+    /// A request of the host is over; [`Self::submit`] does not say so, since what is above a device may make several
+    /// requests of one.
+    fn request_done(&mut self, _: &Completion) {}
 
     /// Sectors of the device.
     fn sectors(&self) -> u64;

@@ -200,6 +200,10 @@ impl BlockDevice for Buffered<'_> {
         self.buffer.submit(Devices { below: self.below, nvram: self.nvram }, request, data)
     }
 
+    fn request_done(&mut self, completion: &Completion) {
+        self.below.request_done(completion);
+    }
+
     fn sectors(&self) -> u64 {
         self.below.sectors()
     }

@@ -241,9 +241,16 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
             let time = clock.begin(arrival);
             let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
             clock.complete(completion.done);
-            done.push(Completion { arrival, ..completion });
+            let completion = Completion { arrival, ..completion };
+            self.request_done(&completion);
+            done.push(completion);
         }
         Ok(())
+    }
+
+    #[inline]
+    fn request_done(&mut self, completion: &Completion) {
+        self.nand.ctx().request_done(completion.arrival, completion.done);
     }
 
     fn sectors(&self) -> u64 {

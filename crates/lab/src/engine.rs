@@ -15,7 +15,7 @@ use nandlab_nand::nvm::{Nvm, NvmUsage};
 use nandlab_nand::plain::WithContent;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
-use nandlab_nand::{Content, Counting, Matrix, Nand, Time, ERASE_SHARE};
+use nandlab_nand::{Content, Counting, Matrix, Nand, Stall, Time, ERASE_SHARE};
 use std::any::Any;
 
 /// A buffer and its NVRAM.
@@ -90,6 +90,14 @@ pub(crate) trait Engine {
 
     /// The counts by origin and cause.
     fn matrix(&mut self) -> &Matrix;
+
+    /// Looks for the longest request from now on.
+    fn look_for_stalls(&mut self) {}
+
+    /// How the time of the longest request divides; `None` where it was not looked for, or no request took time.
+    fn longest_stall(&mut self) -> Option<Stall> {
+        None
+    }
 
     /// Latest end of any operation, in simulated nanoseconds.
     fn now(&mut self) -> Time;
@@ -286,7 +294,9 @@ impl Carry for Oracle {
             let time = clock.begin(arrival);
             let completion = self.submit(disk, &Request { time, ..*request })?;
             clock.complete(completion.done);
-            done.push(Completion { arrival, ..completion });
+            let completion = Completion { arrival, ..completion };
+            disk.request_done(&completion);
+            done.push(completion);
         }
         Ok(())
     }
@@ -338,7 +348,9 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Requests for Stack<F, N, C> {
                     let arrival = clock.arrival(&requests[done.len() - first]);
                     let end = self.disk.nand_mut().ctx().finish().max(arrival);
                     clock.complete(end);
-                    done.push(Completion { arrival, done: end });
+                    let completion = Completion { arrival, done: end };
+                    self.disk.request_done(&completion);
+                    done.push(completion);
                 }
                 Err(error) => return Err(error),
             }
@@ -358,6 +370,9 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Requests for Stack<F, N, C> {
             }
         };
         self.unreadable += u64::from(matches!(submitted, Err(Error::Unreadable { .. })));
+        if let Ok(completion) = &submitted {
+            self.disk.request_done(completion);
+        }
         submitted
     }
 
@@ -380,6 +395,14 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 
     fn matrix(&mut self) -> &Matrix {
         self.disk.nand_mut().ctx().matrix()
+    }
+
+    fn look_for_stalls(&mut self) {
+        self.disk.nand_mut().ctx().look_for_stalls();
+    }
+
+    fn longest_stall(&mut self) -> Option<Stall> {
+        self.disk.nand_mut().ctx().longest_stall().cloned()
     }
 
     fn now(&mut self) -> Time {

@@ -95,6 +95,7 @@ pub(crate) fn play(
     let now = start.time;
     let below = Device(Rc::new(RefCell::new(Below { engine: run.engine(), meter, start, now })));
     let mut player = Player::new(&below, &experiment.device.profile, experiment.seed, keeps_time, every);
+    player.explain_longest = experiment.host.explain_longest;
     let mut session = Session { experiment, control, log, ops };
     let mut volume = None;
     let ended = match fs.over() {

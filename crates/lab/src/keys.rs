@@ -67,6 +67,9 @@ pub(crate) fn play(
     let Run { experiment, control, log, .. } = *run;
     let index = experiment.index.as_ref().expect("an experiment with a key workload was checked to have an index");
     let (seed, keeps_time, has_bytes) = (experiment.seed, run.keeps_time(), run.has_bytes());
+    if experiment.host.explain_longest {
+        run.engine().look_for_stalls();
+    }
     let below = Below { engine: run.engine(), meter, start };
     let mut mirror = if has_bytes { Mirror::comparing(below) } else { Mirror::new(below) };
     let switch = mirror.switch();

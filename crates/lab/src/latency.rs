@@ -1,16 +1,23 @@
 //! How long requests took.
 
-use crate::record::{Latencies, LatencyHistograms, LatencySummary};
+use crate::record::{Latencies, LatencyHistograms, LatencySummary, OriginLatency};
 use hdrhistogram::Histogram;
 use nandlab_block::{Completion, Op, Request};
+use nandlab_nand::Origin;
 
-/// Latencies by operation, to three significant digits.
-#[derive(Debug)]
+/// Latencies by origin and operation, to three significant digits.
+#[derive(Debug, Default)]
 pub(crate) struct LatencyMeter {
-    ops: [OpMeter; 4],
+    /// In the order in which they asked first.
+    origins: Vec<(Origin, ByOp)>,
+    /// Which of them asked last.
+    last: usize,
 }
 
-#[derive(Debug)]
+/// Histograms of the operations that were asked for.
+type ByOp = [Option<OpMeter>; 4];
+
+#[derive(Clone, Debug)]
 struct OpMeter {
     histogram: Histogram<u64>,
     /// In nanoseconds.
@@ -23,12 +30,6 @@ const FIRST_BUCKET_NS: u64 = 1000;
 /// Each bucket of a histogram ends at this multiple of the one before: four buckets an octave.
 const BUCKET_GROWTH: f64 = 1.189_207_115_002_721;
 
-impl Default for LatencyMeter {
-    fn default() -> Self {
-        Self { ops: [(); 4].map(|()| OpMeter::new()) }
-    }
-}
-
 impl OpMeter {
     fn new() -> Self {
         // Up to a quarter of an hour without growing.
@@ -36,20 +37,28 @@ impl OpMeter {
         Self { histogram, sum: 0, max: 0 }
     }
 
+    /// Whether none took longer or as long.
     #[inline]
-    fn add(&mut self, ns: u64) {
+    fn add(&mut self, ns: u64) -> bool {
         self.sum += u128::from(ns);
-        self.max = self.max.max(ns);
         self.histogram.saturating_record(ns);
+        let is_longest = ns > self.max;
+        if is_longest {
+            self.max = ns;
+        }
+        is_longest
     }
 
-    fn summary(&self) -> Option<LatencySummary> {
+    fn merge(&mut self, other: &Self) {
+        self.sum += other.sum;
+        self.max = self.max.max(other.max);
+        self.histogram.add(&other.histogram).expect("both grow as they need");
+    }
+
+    fn summary(&self) -> LatencySummary {
         let count = self.histogram.len();
-        if count == 0 {
-            return None;
-        }
         let quantile = |q| us(self.histogram.value_at_quantile(q).min(self.max));
-        Some(LatencySummary {
+        LatencySummary {
             mean: (self.sum / u128::from(count)) as f64 / 1000.0,
             p50: quantile(0.5),
             p90: quantile(0.9),
@@ -57,7 +66,7 @@ impl OpMeter {
             p999: quantile(0.999),
             max: us(self.max),
             count,
-        })
+        }
     }
 
     fn buckets(&self) -> Vec<(f64, u64)> {
@@ -74,20 +83,71 @@ fn us(ns: u64) -> f64 {
 }
 
 impl LatencyMeter {
+    /// Whether no request of this kind and origin took longer or as long.
     #[inline]
-    pub(crate) fn add(&mut self, request: &Request, completion: &Completion) {
-        self.ops[request.op as usize].add(completion.done - completion.arrival);
+    pub(crate) fn add(&mut self, request: &Request, completion: &Completion) -> bool {
+        let ops = match self.origins.get_mut(self.last) {
+            Some((origin, ops)) if *origin == request.origin => ops,
+            _ => self.other(request.origin),
+        };
+        let meter = ops[request.op as usize].get_or_insert_with(OpMeter::new);
+        meter.add(completion.done - completion.arrival)
+    }
+
+    #[cold]
+    fn other(&mut self, asks: Origin) -> &mut ByOp {
+        let known = self.origins.iter().position(|&(origin, _)| origin == asks);
+        self.last = known.unwrap_or_else(|| {
+            self.origins.push((asks, ByOp::default()));
+            self.origins.len() - 1
+        });
+        &mut self.origins[self.last].1
+    }
+
+    /// All origins together.
+    fn all(&self) -> ByOp {
+        let mut all = ByOp::default();
+        for (_, ops) in &self.origins {
+            for (sum, meter) in all.iter_mut().zip(ops) {
+                match (sum, meter) {
+                    (Some(sum), Some(meter)) => sum.merge(meter),
+                    (sum, Some(meter)) => *sum = Some(meter.clone()),
+                    (_, None) => {}
+                }
+            }
+        }
+        all
     }
 
     pub(crate) fn summary(&self) -> Latencies {
-        let of = |op: Op| self.ops[op as usize].summary();
-        Latencies { read: of(Op::Read), write: of(Op::Write), trim: of(Op::Trim), flush: of(Op::Flush) }
+        summaries(&self.all())
     }
 
     pub(crate) fn histograms(&self) -> LatencyHistograms {
-        let of = |op: Op| self.ops[op as usize].buckets();
-        LatencyHistograms { read: of(Op::Read), write: of(Op::Write), trim: of(Op::Trim), flush: of(Op::Flush) }
+        histograms(&self.all())
     }
+
+    /// By the part of the host that asked, in the order of their numbers; `None` for one or none.
+    pub(crate) fn by_origin(&self) -> Option<Vec<OriginLatency>> {
+        let mut origins: Vec<_> = self.origins.iter().collect();
+        origins.sort_by_key(|(origin, _)| *origin);
+        let row = |(origin, ops): &(Origin, ByOp)| OriginLatency {
+            origin: origin.name(),
+            latency_us: summaries(ops),
+            latency_histogram: histograms(ops),
+        };
+        (origins.len() > 1).then(|| origins.into_iter().map(row).collect())
+    }
+}
+
+fn summaries(ops: &ByOp) -> Latencies {
+    let of = |op: Op| ops[op as usize].as_ref().map(OpMeter::summary);
+    Latencies { read: of(Op::Read), write: of(Op::Write), trim: of(Op::Trim), flush: of(Op::Flush) }
+}
+
+fn histograms(ops: &ByOp) -> LatencyHistograms {
+    let of = |op: Op| ops[op as usize].as_ref().map(OpMeter::buckets).unwrap_or_default();
+    LatencyHistograms { read: of(Op::Read), write: of(Op::Write), trim: of(Op::Trim), flush: of(Op::Flush) }
 }
 
 #[cfg(test)]
@@ -112,5 +172,28 @@ mod tests {
         assert_eq!(buckets.iter().map(|&(_, count)| count).sum::<u64>(), 1000);
         assert!(buckets.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert!((35..50).contains(&buckets.len()), "ten octaves: {buckets:?}");
+        assert_eq!(meter.by_origin(), None, "one origin asked");
+    }
+
+    #[test]
+    fn what_origins_took_sums_to_what_all_took() {
+        let mut meter = LatencyMeter::default();
+        for n in 0..300u64 {
+            let origin = [Origin::JOURNAL, Origin::FILE_DATA, Origin::FAT][n as usize % 3];
+            let op = if n % 2 == 0 { Op::Read } else { Op::Write };
+            let took = (1 + n % 3) * 1000;
+            meter.add(&Request { origin, ..Request::new(op, 0, 8) }, &Completion { arrival: n, done: n + took });
+        }
+        let rows = meter.by_origin().unwrap();
+        let names: Vec<_> = rows.iter().map(|row| row.origin.as_str()).collect();
+        assert_eq!(names, ["file_data", "fat", "journal"], "in the order of their numbers");
+        let means: Vec<_> = rows.iter().map(|row| row.latency_us.write.unwrap().mean).collect();
+        assert_eq!(means, [2.0, 3.0, 1.0]);
+        let all = meter.summary();
+        let (read, write) = (all.read.unwrap(), all.write.unwrap());
+        assert_eq!((read.count, read.max, read.mean, write.count), (150, 3.0, 2.0, 150));
+        let counts = |bins: &[(f64, u64)]| bins.iter().map(|&(_, n)| n).sum::<u64>();
+        let parts: u64 = rows.iter().map(|row| counts(&row.latency_histogram.read)).sum();
+        assert_eq!((parts, counts(&meter.histograms().read)), (150, 150));
     }
 }

@@ -17,6 +17,17 @@ pub(crate) struct Meter {
     page_shift: u32,
     /// Where requests come at times of their own.
     pub(crate) pace: Option<Pace>,
+    /// The request that took longest, where any took time.
+    pub(crate) longest: Option<Longest>,
+}
+
+/// The request that took longest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Longest {
+    /// Its number, from 1.
+    pub(crate) number: u64,
+    pub(crate) request: Request,
+    pub(crate) completion: Completion,
 }
 
 /// When requests came, and when the last of them was done.
@@ -25,6 +36,12 @@ pub(crate) struct Pace {
     pub(crate) first: Time,
     pub(crate) last: Time,
     pub(crate) done: Time,
+}
+
+impl Longest {
+    fn latency(&self) -> Time {
+        self.completion.done - self.completion.arrival
+    }
 }
 
 impl Meter {
@@ -37,6 +54,7 @@ impl Meter {
             page_reads: 0,
             page_shift: sectors_per_page.trailing_zeros(),
             pace: None,
+            longest: None,
         }
     }
 
@@ -46,6 +64,7 @@ impl Meter {
         self.latency = self.latency.take().map(|_| LatencyMeter::default());
         self.series.restart();
         self.page_reads = 0;
+        self.longest = None;
     }
 
     /// Looks at how requests came and ended that do not wait for each other.
@@ -59,6 +78,7 @@ impl Meter {
     /// Adds requests that were carried out; `failed` are the places of those whose data was lost.
     #[inline]
     pub(crate) fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
+        let before = self.host.requests;
         let host = &mut self.host;
         host.requests += requests.len() as u64;
         for request in requests {
@@ -88,8 +108,12 @@ impl Meter {
             }
         }
         if let Some(latency) = &mut self.latency {
-            for (request, completion) in requests.iter().zip(done) {
-                latency.add(request, completion);
+            for (at, (request, completion)) in requests.iter().zip(done).enumerate() {
+                if latency.add(request, completion) {
+                    let one = Longest { number: before + at as u64 + 1, request: *request, completion: *completion };
+                    let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());
+                    self.longest = if is_longest { Some(one) } else { self.longest };
+                }
             }
         }
     }

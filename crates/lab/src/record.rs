@@ -6,6 +6,7 @@ mod device;
 mod energy;
 mod fs;
 mod index;
+mod longest;
 mod mount;
 mod recycling;
 mod speed;
@@ -17,6 +18,7 @@ pub(crate) use energy::Powers;
 pub use energy::{BufferEnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
+pub use longest::{LatencyPart, LongestRequest};
 pub use mount::{MountRecord, MountShare};
 pub use recycling::RecyclingRecord;
 pub use speed::{Speed, SpeedPhases};
@@ -83,8 +85,12 @@ pub struct Record {
     pub time_us: Option<f64>,
     /// Latencies of requests, us; null without time.
     pub latency_us: Option<Latencies>,
+    /// Both by the part of the host that asked; null without time, and where one part asked for everything.
+    pub latency_by_origin: Option<Vec<OriginLatency>>,
     /// Latencies as histograms; null without time.
     pub latency_histogram: Option<LatencyHistograms>,
+    /// The request that took longest, and why if that is asked for; null without time, and where no request took any.
+    pub longest_request: Option<LongestRequest>,
     /// Simulated throughput; null without time.
     pub throughput: Option<Throughput>,
     /// Energy of the flash, J; null where the profile states none.
@@ -417,6 +423,17 @@ pub struct LatencyHistograms {
     pub trim: Vec<(f64, u64)>,
     /// Flushes.
     pub flush: Vec<(f64, u64)>,
+}
+
+/// Latencies of the requests of one part of the host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OriginLatency {
+    /// The part.
+    pub origin: String,
+    /// By kind of request, us.
+    pub latency_us: Latencies,
+    /// By kind of request, as histograms.
+    pub latency_histogram: LatencyHistograms,
 }
 
 /// Throughput in simulated time; MB are 1,000,000 bytes.

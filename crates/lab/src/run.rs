@@ -272,14 +272,12 @@ impl<'a> Run<'a> {
 
     /// A clock for requests that come from `start` on.
     pub(crate) fn clock(&self, closed: bool, start: Time) -> HostClock {
-        let firmware = (self.experiment.host.firmware_us * 1e3).round() as Time;
+        let firmware = self.experiment.host.firmware_ns();
         if !closed {
             return HostClock::open_loop().with_firmware(firmware);
         }
-        let depth = self.experiment.host.queue_depth;
-        let mut clock = HostClock::closed_loop(depth).with_firmware(firmware);
-        (0..depth).for_each(|_| clock.complete(start));
-        clock
+        let host = &self.experiment.host;
+        HostClock::thinking(host.queue_depth, host.think_ns(), start).with_firmware(firmware)
     }
 
     /// Fills `batch`; false at the end of the workload, or where the run is to stop.
@@ -325,6 +323,9 @@ impl<'a> Run<'a> {
         start: &Mark,
     ) -> Result<Option<Stopped>, LabError> {
         let recorded = self.experiment.host.arrival == Arrival::Recorded;
+        if self.experiment.host.explain_longest {
+            self.engine.look_for_stalls();
+        }
         let mut clock = self.clock(!recorded, start.time);
         let room = meter.series.every().clamp(1, BATCH);
         let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);

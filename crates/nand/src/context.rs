@@ -1,5 +1,6 @@
 //! Who asks for an operation, why, since when; and the counts by origin and cause.
 
+use crate::trail::Trail;
 use serde::Serialize;
 
 /// Simulated time in nanoseconds.
@@ -290,6 +291,7 @@ pub struct Ctx {
     /// Whether the host does not wait for what is issued: a buffer holds it.
     buffered: bool,
     matrix: Matrix,
+    pub(crate) trail: Trail,
 }
 
 impl Ctx {

@@ -23,6 +23,7 @@ pub mod rules;
 mod side_table;
 pub mod timed;
 pub mod traced;
+mod trail;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
 pub use content::{Bytes, Content, PageBuf};
@@ -31,3 +32,4 @@ pub use counting::Counting;
 pub use nand::{scoped, Done, Nand, NandError};
 pub use oob::{Kind, Oob};
 pub use rules::{ProgramOrder, Rules};
+pub use trail::Stall;

@@ -26,6 +26,7 @@ use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::profile::{Durations, PageCopy, PlaneOverlap, Timing};
 use crate::rules::Rules;
+use crate::trail::Held;
 use channel::Channel;
 
 /// Adds time to the device `N`. Counts and contents are those of `N`.
@@ -151,23 +152,41 @@ impl<N: Nand> Timed<N> {
     /// Array time on `unit`, then its transfer; no earlier than `from`. Returns the end.
     #[inline]
     fn read_out(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
-        let sensed = from.max(self.units[unit].free) + array;
-        let end = self.transfer(unit, sensed, transfer);
-        let unit = &mut self.units[unit];
-        unit.free = end;
-        unit.busy += array + transfer;
+        let start = from.max(self.units[unit].free);
+        let end = self.transfer(unit, start + array, transfer);
+        self.hold(unit, (start, end), array, (array, transfer));
         end
     }
 
     /// Transfer to `unit`, then its array time; no earlier than `from`. Returns the end.
     #[inline]
     fn write_in(&mut self, unit: usize, from: Time, array: Time, transfer: Time) -> Time {
-        let free = from.max(self.units[unit].free);
-        let end = self.transfer(unit, free, transfer) + array;
-        let unit = &mut self.units[unit];
+        let start = from.max(self.units[unit].free);
+        let end = self.transfer(unit, start, transfer) + array;
+        self.hold(unit, (start, end), 0, (array, transfer));
+        end
+    }
+
+    /// Reads a page of `unit` and programs another one of it, over the bus; no earlier than `from`. Returns the end.
+    #[inline]
+    fn copy_over_bus(&mut self, unit: usize, from: Time) -> Time {
+        let Durations { read, program, page_transfer, .. } = self.times;
+        let start = from.max(self.units[unit].free);
+        let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
+        self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
+        end
+    }
+
+    /// `number` is held between two times, for `array` and `transfer` and while it waits for its channel, `before` after
+    /// the first.
+    #[inline]
+    fn hold(&mut self, number: usize, (start, end): (Time, Time), before: Time, (array, transfer): (Time, Time)) {
+        let unit = &mut self.units[number];
         unit.free = end;
         unit.busy += array + transfer;
-        end
+        let (channel, wait) = (unit.channel, end - start - array - transfer);
+        let held = Held { unit: number as u32, channel, start, end, before, wait, transfer };
+        self.inner.ctx().held(&held);
     }
 
     /// A transfer of `ns` on the channel of `unit`, no earlier than `from`. Returns the end.
@@ -217,10 +236,7 @@ impl<N: Nand> Timed<N> {
         let Durations { read, program, page_transfer, copy_inside, .. } = self.times;
         let end = match copy_inside {
             Some(total) if reached => self.write_in(source, ready, total, 0),
-            _ if source == target => {
-                let loaded = self.read_out(source, ready, read, 2 * page_transfer);
-                self.write_in(source, loaded, program, 0)
-            }
+            _ if source == target => self.copy_over_bus(source, ready),
             _ => {
                 let out = self.read_out(source, ready, read, page_transfer);
                 self.write_in(target, out, program, page_transfer)

@@ -32,22 +32,29 @@ def lifetime(result: Result) -> Table | None:
     life = result.lifetime
     if life is None:
         return None
+    daily = result.experiment["host"].get("daily")
+    words = {"first block": "the most worn block", "mean of the blocks": "the mean of the blocks"}
     rows = [
         (
-            until,
+            words.get(until, until),
             units.size(each.host_bytes),
             f"{units.short(each.host_bytes / result.device.logical_bytes)} x",
             units.NO_VALUE if each.time_s is None else units.span_s(each.time_s),
+            units.NO_VALUE if each.years is None else units.short(each.years),
         )
-        for until, each in (("the most worn block", life.first_block), ("the mean of the blocks", life.even))
+        for until, each in life.named()
     ]
     titles: dict[str, Any] = {
         "until": "endurance of",
         "bytes": "host writes",
         "times": "device writes",
         "time": "time",
+        "years": f"years at {daily} a day" if daily else "years",
     }
     frame = pl.DataFrame(rows, schema=dict.fromkeys(titles, str), orient="row")
+    if not daily:
+        frame = frame.drop("years")
+        del titles["years"]
     note = f"Endurance: {life.endurance:,} P/E cycles. The time is at the pace of this run."
     if result.experiment["host"]["arrival"] == "closed" and life.even.time_s is not None:
         note += " Requests came as fast as they were answered, not at the times of a trace."

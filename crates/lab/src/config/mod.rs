@@ -7,6 +7,7 @@
 mod advice;
 mod device;
 mod fs;
+mod host;
 mod index;
 mod memory;
 pub(crate) mod tree;
@@ -14,6 +15,7 @@ mod typed;
 
 pub use device::{Device, Model, Sizing};
 pub(crate) use fs::key_and_message;
+pub use host::{Arrival, Host};
 pub use memory::{Memory, OneMemory, Powered};
 pub use tree::Format;
 
@@ -91,57 +93,6 @@ fn default_seed() -> u64 {
     1
 }
 
-/// When requests come.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Host {
-    /// `closed`: the next request comes when one of the outstanding ones is done; `recorded`: at its own time.
-    pub arrival: Arrival,
-    /// Requests outstanding at a time in a closed loop.
-    pub queue_depth: u32,
-    /// What the firmware of the device takes for each request before it begins with it, in microseconds: one processor,
-    /// one request at a time. The times of the flash do not hold it.
-    #[serde(skip_serializing_if = "is_none")]
-    pub firmware_us: f64,
-    /// Transactions of a file workload from one sample of `fs.samples` to the next; 0: as many as make at most 100.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub sample_transactions: u64,
-    /// Whether these samples hold the live pages of each single block, too.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub sample_blocks: bool,
-}
-
-impl Default for Host {
-    fn default() -> Self {
-        Self {
-            arrival: Arrival::Closed,
-            queue_depth: 1,
-            firmware_us: 0.0,
-            sample_transactions: 0,
-            sample_blocks: false,
-        }
-    }
-}
-
-fn is_none(time: &f64) -> bool {
-    *time == 0.0
-}
-
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-/// When requests come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrival {
-    /// When an earlier one is done.
-    #[default]
-    Closed,
-    /// At the times of the workload.
-    Recorded,
-}
-
 /// What is written before the measurement; its counts are kept apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -182,10 +133,6 @@ pub enum Fill {
     Random,
 }
 
-/// Requests that a host may keep outstanding: more than any interface has.
-const MAX_QUEUE_DEPTH: u32 = 65_536;
-/// A second: longer than any firmware looks at a request.
-const MAX_FIRMWARE_US: f64 = 1e6;
 const MAX_OVERWRITES: f64 = 10_000.0;
 const MAX_WINDOWS: u32 = 10_000;
 
@@ -378,30 +325,8 @@ impl Experiment {
         };
         let workload = self.workload.name();
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
-        let Host { arrival, queue_depth, firmware_us, sample_transactions, sample_blocks } = self.host;
-        if !(0.0..=MAX_FIRMWARE_US).contains(&firmware_us) {
-            let why = "it is a time from 0 to 1000000 microseconds";
-            return refuse("host.firmware_us", &firmware_us, why);
-        }
-        if firmware_us > 0.0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
-            let why = "it is added to requests that come by themselves, and a file system or an index makes these";
-            return refuse("host.firmware_us", &firmware_us, why);
-        }
-        if sample_transactions > 0 && self.fs.is_none() {
-            let why = "it counts the transactions of a workload of files, and this one has none";
-            return refuse("host.sample_transactions", &sample_transactions, why);
-        }
-        if sample_blocks && !self.is_bare() {
-            let why = "only a file system on bare flash knows the blocks, and this experiment has none";
-            return refuse("host.sample_blocks", &sample_blocks, why);
-        }
-        if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
-            return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
-        }
-        if arrival == Arrival::Recorded && queue_depth != 1 {
-            let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
-            return refuse("host.queue_depth", &queue_depth, why);
-        }
+        self.check_host(&refuse)?;
+        let arrival = self.host.arrival;
         let has_times = match self.workload.kind() {
             Kind::Requests(options) => options.has_times(),
             Kind::Keys(_) => {

@@ -45,6 +45,8 @@ pub(super) struct Player<'a, 'd> {
     every: u64,
     /// Whether samples hold the live pages of each block.
     pub(super) with_blocks: bool,
+    /// Whether to find out what the longest request waited for.
+    pub(super) explain_longest: bool,
     /// What files must read as, on bare flash with bytes.
     pub(super) contents: Option<Contents>,
     ram: RamUse,
@@ -87,6 +89,7 @@ impl<'a, 'd> Player<'a, 'd> {
             every,
             with_blocks: false,
             contents: None,
+            explain_longest: false,
             ram: RamUse::default(),
             is_cancelled: false,
         }
@@ -97,6 +100,9 @@ impl<'a, 'd> Player<'a, 'd> {
         self.phases.mount = self.phase();
         let below = &mut *self.below.0.borrow_mut();
         below.meter.restart();
+        if self.explain_longest {
+            below.engine.look_for_stalls();
+        }
         below.start = Mark::of(below.engine);
         below.now = below.start.time;
         self.since.host = HostCounts::default();

@@ -114,6 +114,8 @@ impl BlockGroup {
     }
 }
 
+const DAYS_A_YEAR: f64 = 365.0;
+
 /// How long a new device lasts if the workload goes on as in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LifetimeRecord {
@@ -123,6 +125,8 @@ pub struct LifetimeRecord {
     pub even: LifeRecord,
     /// Until the block is there that took most cycles in this run.
     pub first_block: LifeRecord,
+    /// Until 1 % of the blocks are there, at least one; null where fewer of them were erased.
+    pub one_percent: Option<LifeRecord>,
 }
 
 /// What is done until then.
@@ -132,25 +136,36 @@ pub struct LifeRecord {
     pub host_bytes: f64,
     /// Simulated time, s, at the pace of this run; null without time.
     pub time_s: Option<f64>,
+    /// Years of 365 days at what the host writes a day (`host.daily`); null where that is not given.
+    pub years: Option<f64>,
 }
 
 impl LifetimeRecord {
-    /// `before` and `after` are the P/E cycles of each block at the start and at the end.
+    /// `before` and `after` are the P/E cycles of each block at the start and at the end, `daily` the bytes that the host
+    /// writes a day.
     pub(crate) fn of(
         endurance: u32,
         (before, after): (&[u32], &[u32]),
         host: &HostCounts,
-        time_us: Option<f64>,
+        (time_us, daily): (Option<f64>, Option<u64>),
     ) -> Option<Self> {
         let written_sectors = host.written_sectors;
-        let spent: Vec<u64> = after.iter().zip(before).map(|(&end, &start)| u64::from(end - start)).collect();
-        let most = spent.iter().copied().max().filter(|&most| most > 0 && written_sectors > 0)?;
+        let mut spent: Vec<u64> = after.iter().zip(before).map(|(&end, &start)| u64::from(end - start)).collect();
+        spent.sort_unstable_by(|a, b| b.cmp(a));
+        let most = spent.first().copied().filter(|&most| most > 0 && written_sectors > 0)?;
         let mean = spent.iter().sum::<u64>() as f64 / spent.len() as f64;
-        let life = |cycles: f64| LifeRecord {
-            host_bytes: (written_sectors * u64::from(SECTOR_BYTES)) as f64 * (f64::from(endurance) / cycles),
-            time_s: time_us.map(|us| us / 1e6 * (f64::from(endurance) / cycles)),
+        let life = |cycles: f64| {
+            let host_bytes = (written_sectors * u64::from(SECTOR_BYTES)) as f64 * (f64::from(endurance) / cycles);
+            LifeRecord {
+                host_bytes,
+                time_s: time_us.map(|us| us / 1e6 * (f64::from(endurance) / cycles)),
+                years: daily.map(|daily| host_bytes / (daily as f64 * DAYS_A_YEAR)),
+            }
         };
-        Some(Self { endurance, even: life(mean), first_block: life(most as f64) })
+        // The block with which a hundredth of all is there.
+        let hundredth = spent[spent.len().div_ceil(100) - 1];
+        let one_percent = (hundredth > 0).then(|| life(hundredth as f64));
+        Some(Self { endurance, even: life(mean), first_block: life(most as f64), one_percent })
     }
 }
 
@@ -201,14 +216,46 @@ mod tests {
     }
 
     #[test]
+    fn even_wear_wears_out_all_blocks_at_once() {
+        // 500 blocks of 4 MiB, filled 3 times with WAF 2: 2 cycles a fill, 3000 / 6 such runs.
+        let (blocks, block_bytes) = (500u32, 4u64 << 20);
+        let bytes = 3 * u64::from(blocks) * block_bytes;
+        let host = HostCounts { written_sectors: bytes / 512, ..HostCounts::default() };
+        let (before, after) = (vec![7; blocks as usize], vec![13; blocks as usize]);
+        let daily = bytes / 10;
+        let life = LifetimeRecord::of(3000, (&before, &after), &host, (Some(60e6), Some(daily))).unwrap();
+        let expected =
+            LifeRecord { host_bytes: 500.0 * bytes as f64, time_s: Some(500.0 * 60.0), years: Some(5000.0 / 365.0) };
+        assert_eq!(life.even.host_bytes, expected.host_bytes, "capacity x endurance / WAF");
+        assert!((life.even.years.unwrap() / expected.years.unwrap() - 1.0).abs() < 1e-12, "{life:?}");
+        assert_eq!(life.even.time_s, expected.time_s);
+        assert_eq!((life.first_block, life.one_percent), (life.even, Some(life.even)));
+    }
+
+    #[test]
+    fn a_hundredth_of_the_blocks_is_the_fifth_of_500_and_the_sixth_of_501() {
+        let host = HostCounts { written_sectors: 2048, ..HostCounts::default() };
+        for (blocks, cycles) in [(1, 1000), (100, 1000), (101, 999), (500, 996), (501, 995)] {
+            let after: Vec<u32> = (0..blocks).map(|at| 1000 - (at * 7) % blocks).collect();
+            let life = LifetimeRecord::of(1000, (&vec![0; blocks as usize], &after), &host, (None, None)).unwrap();
+            let expected = 1_048_576.0 * (1000.0 / f64::from(cycles));
+            assert_eq!(life.one_percent.unwrap().host_bytes, expected, "{blocks} blocks");
+            assert_eq!((life.one_percent.unwrap().time_s, life.one_percent.unwrap().years), (None, None));
+        }
+        let one = LifetimeRecord::of(1000, (&[0; 101], &[&[5][..], &[0; 100]].concat()), &host, (None, None)).unwrap();
+        assert_eq!(one.one_percent, None, "two blocks of 101 were never erased");
+    }
+
+    #[test]
     fn lifetime_is_endurance_over_cycles() {
         // 1 MiB written for 2 and 6 cycles of two blocks in 8 s.
         let host = |written_sectors| HostCounts { written_sectors, ..HostCounts::default() };
-        let life = LifetimeRecord::of(1000, (&[10, 0], &[12, 6]), &host(2048), Some(8e6)).unwrap();
+        let life = LifetimeRecord::of(1000, (&[10, 0], &[12, 6]), &host(2048), (Some(8e6), None)).unwrap();
         assert_eq!((life.even.host_bytes, life.even.time_s), (1_048_576.0 * 250.0, Some(2000.0)));
         let first = life.first_block.host_bytes;
         assert!((first / (1_048_576.0 * 1000.0 / 6.0) - 1.0).abs() < 1e-12, "{first}");
-        assert_eq!(LifetimeRecord::of(1000, (&[1, 1], &[1, 1]), &host(2048), None), None);
-        assert_eq!(LifetimeRecord::of(1000, (&[0, 0], &[1, 1]), &host(0), None), None);
+        assert_eq!(life.one_percent, Some(life.first_block), "one of two blocks is 1 % of them");
+        assert_eq!(LifetimeRecord::of(1000, (&[1, 1], &[1, 1]), &host(2048), (None, None)), None);
+        assert_eq!(LifetimeRecord::of(1000, (&[0, 0], &[1, 1]), &host(0), (None, None)), None);
     }
 }

@@ -6,8 +6,8 @@ use crate::meter::{Meter, Pace};
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
-    MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, Speed,
-    Throughput, Wear, WholeEnergyRecord,
+    LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record,
+    RecyclingRecord, Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
@@ -23,18 +23,16 @@ impl Run<'_> {
     ) -> Record {
         let end = self.mark();
         let matrix = end.matrix.since(&start.matrix);
-        let total = matrix.total();
+        let (total, wear) = (matrix.total(), Wear::of(&end.pe_cycles));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
-        let wear = Wear::of(&end.pe_cycles);
-        let device = &self.experiment.device;
+        let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
         let endurance = device.profile.rules.endurance;
         let chip = (&self.sizing.geometry, &device.profile);
         let powers = self.powers(time, &meter);
         let buffer =
             end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
-        let energy_j = EnergyRecord::of(&device.profile, &total);
-        let nvram = end.nvram_since(start);
+        let (energy_j, nvram) = (EnergyRecord::of(&device.profile, &total), end.nvram_since(start));
         let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
         let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
@@ -65,14 +63,16 @@ impl Run<'_> {
             remount: None,
             time_us: time.map(us),
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
+            latency_by_origin: meter.latency.as_ref().and_then(LatencyMeter::by_origin),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
+            longest_request: self.longest(&meter, start),
             throughput: time.map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
             ram: ram_record(self.engine.ram()),
             wear,
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
-            lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, time.map(us)),
+            lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, (time.map(us), daily)),
             faults: self.faults(&end.events),
             series: meter.series.into_samples(),
             device: facts,
@@ -89,6 +89,12 @@ impl Run<'_> {
     fn waf(&self, programs: u64, written_sectors: u64) -> Option<f64> {
         let is_device = !self.experiment.is_in_directory();
         waf(programs, self.sizing.geometry.sectors_per_page(), written_sectors).filter(|_| is_device)
+    }
+
+    /// The request that took longest.
+    fn longest(&mut self, meter: &Meter, start: &Mark) -> Option<LongestRequest> {
+        let stall = self.engine.longest_stall();
+        meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), start.time))
     }
 
     /// What is worth knowing of a record, where the host read so many pages and the flash answered so many.

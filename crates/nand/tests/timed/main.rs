@@ -7,6 +7,7 @@
 
 mod failures;
 mod random;
+mod stalls;
 
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Profile, Timing};
 use nandlab_nand::random::Random;

@@ -1,0 +1,149 @@
+//! How the requests of the host come, and what of them is asked for.
+
+use super::{Experiment, Model};
+use nandlab_block::ByteCount;
+use nandlab_fs::{FsConfig, Over};
+use nandlab_nand::Time;
+use nandlab_workload::Kind;
+use serde::{Deserialize, Serialize};
+
+/// Requests that a host may keep outstanding: more than any interface has.
+const MAX_QUEUE_DEPTH: u32 = 65_536;
+/// A second: longer than any firmware looks at a request.
+const MAX_FIRMWARE_US: f64 = 1e6;
+/// Longest time to think: an hour.
+const MAX_THINK_TIME_US: f64 = 3.6e9;
+
+type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), (String, String)> + 'a;
+
+/// When requests come.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Host {
+    /// `closed`: the next request comes when one of the outstanding ones is done; `recorded`: at its own time.
+    pub arrival: Arrival,
+    /// Requests outstanding at a time in a closed loop.
+    pub queue_depth: u32,
+    /// What the firmware of the device takes for each request before it begins with it, in microseconds: one processor,
+    /// one request at a time. The times of the flash do not hold it.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub firmware_us: f64,
+    /// Time from the end of a request to the next one of its slot in a closed loop, us.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub think_time_us: f64,
+    /// Whether to find out what the longest request waited for (`longest_request.parts`); it slows a run by some per cent.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub explain_longest: bool,
+    /// Bytes that the host writes a day in the life of the device, from which `lifetime` has years; it changes no request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub daily: Option<ByteCount>,
+    /// Transactions of a file workload from one sample of `fs.samples` to the next; 0: as many as make at most 100.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub sample_transactions: u64,
+    /// Whether these samples hold the live pages of each single block, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sample_blocks: bool,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Self {
+            arrival: Arrival::Closed,
+            queue_depth: 1,
+            think_time_us: 0.0,
+            firmware_us: 0.0,
+            explain_longest: false,
+            daily: None,
+            sample_transactions: 0,
+            sample_blocks: false,
+        }
+    }
+}
+
+impl Host {
+    /// The time between the requests of a slot, in whole nanoseconds.
+    pub(crate) fn think_ns(&self) -> Time {
+        (self.think_time_us * 1000.0).round() as Time
+    }
+
+    /// What firmware takes for a request, in whole nanoseconds.
+    pub(crate) fn firmware_ns(&self) -> Time {
+        (self.firmware_us * 1000.0).round() as Time
+    }
+}
+
+fn is_nothing(amount: &f64) -> bool {
+    *amount == 0.0
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// When requests come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// When an earlier one is done.
+    #[default]
+    Closed,
+    /// At the times of the workload.
+    Recorded,
+}
+
+impl Experiment {
+    /// Whether requests can come like this; `refuse` takes a key, what is given, and why it cannot work.
+    pub(super) fn check_host(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+        let Host { arrival, queue_depth, think_time_us, sample_transactions, sample_blocks, .. } = self.host;
+        self.check_host_aids(refuse)?;
+        if sample_transactions > 0 && self.fs.is_none() {
+            let why = "it counts the transactions of a workload of files, and this one has none";
+            return refuse("host.sample_transactions", &sample_transactions, why);
+        }
+        if sample_blocks && !self.is_bare() {
+            let why = "only a file system on bare flash knows the blocks, and this experiment has none";
+            return refuse("host.sample_blocks", &sample_blocks, why);
+        }
+        if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
+            return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
+        }
+        if arrival == Arrival::Recorded && queue_depth != 1 {
+            let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
+            return refuse("host.queue_depth", &queue_depth, why);
+        }
+        if !(0.0..=MAX_THINK_TIME_US).contains(&think_time_us) {
+            return refuse("host.think_time_us", &think_time_us, "it is a time from 0 to 3600000000 us, an hour");
+        }
+        if arrival == Arrival::Recorded && think_time_us > 0.0 {
+            let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
+            return refuse("host.think_time_us", &think_time_us, why);
+        }
+        if think_time_us > 0.0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
+            let why = "the requests of an index or a file system follow one another; leave it out";
+            return refuse("host.think_time_us", &think_time_us, why);
+        }
+        Ok(())
+    }
+
+    /// Whether what is asked of the run beside its requests can be told.
+    fn check_host_aids(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+        let Host { firmware_us, daily, explain_longest, .. } = self.host;
+        let over = self.fs.as_ref().map_or(Over::Device, FsConfig::over);
+        if !(0.0..=MAX_FIRMWARE_US).contains(&firmware_us) {
+            let why = "it is a time from 0 to 1000000 microseconds";
+            return refuse("host.firmware_us", &firmware_us, why);
+        }
+        if firmware_us > 0.0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
+            let why = "it is added to requests that come by themselves, and a file system or an index makes these";
+            return refuse("host.firmware_us", &firmware_us, why);
+        }
+        if explain_longest && (self.device.model == Model::Counting || over != Over::Device) {
+            let why = "it takes a device that keeps time, below an FTL; leave it out";
+            return refuse("host.explain_longest", &explain_longest, why);
+        }
+        if let Some(none) = daily.filter(|daily| daily.0 == 0) {
+            return refuse("host.daily", &none, "a device that is never written lasts for ever; leave it out");
+        }
+        Ok(())
+    }
+}

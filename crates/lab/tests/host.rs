@@ -1,0 +1,136 @@
+//! When requests come, and how long they wait, against what a data sheet says.
+
+#![allow(clippy::unwrap_used, reason = "a test that finds nothing fails")]
+
+mod support;
+
+use support::{record, refused};
+
+/// Writes of a page each: 500 us of program and (4096 + 128) bytes at 2.5 ns on the bus.
+const WRITES: &str = "[workload.sequential]\nrequests = 1000\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"";
+const WRITE_US: f64 = 510.56;
+
+#[test]
+fn a_host_that_thinks_asks_once_in_latency_and_think_time() {
+    for think_us in [0.0, 0.001, 1.0, 489.44, 10_000.0] {
+        let record = record(WRITES, &[&format!("host.think_time_us={think_us:?}")]);
+        let write = record.latency_us.unwrap().write.unwrap();
+        assert_eq!((write.mean, write.max), (WRITE_US, WRITE_US), "an idle device is as fast as the data sheet");
+        // The last request is not thought about.
+        let expected = 1000.0 * WRITE_US + 999.0 * think_us;
+        assert!((record.time_us.unwrap() - expected).abs() < 1e-6, "{think_us}: {:?}", record.time_us);
+    }
+}
+
+#[test]
+fn slots_that_think_as_long_as_a_write_takes_share_a_die_without_waiting() {
+    // Two slots on one die: a request comes 510.56 us + T after the one before in its slot. The die is free for it from
+    // T = 510.56 us on: not 1 ns earlier.
+    let max = |think_us: f64| {
+        let sets = ["host.queue_depth=2", &format!("host.think_time_us={think_us:?}")];
+        let latencies = record(WRITES, &sets).latency_us.unwrap();
+        let write = latencies.write.unwrap();
+        (write.max, write.mean, write.p50)
+    };
+    let (longest, mean, median) = max(WRITE_US);
+    // Both slots begin at once, so that the second one waits once.
+    assert_eq!(longest, 2.0 * WRITE_US);
+    assert!((mean - (WRITE_US + WRITE_US / 1000.0)).abs() < 1e-3 && median < WRITE_US * 1.001, "{mean} {median}");
+    let (_, mean, _) = max(WRITE_US - 0.001);
+    // From then on each request comes 1 ns before the die is free.
+    assert!((mean - (WRITE_US + 0.001 + (WRITE_US - 0.001) / 1000.0)).abs() < 2e-3, "{mean}");
+}
+
+#[test]
+fn time_to_think_needs_a_closed_loop_of_requests() {
+    let recorded = ["host.arrival=recorded", "workload.sequential.requests_per_s=10"];
+    for (sets, why) in [
+        (&["host.think_time_us=-1"][..], "it is a time from 0 to 3600000000 us, an hour"),
+        (&["host.think_time_us=3.7e9"], "it is a time from 0 to 3600000000 us, an hour"),
+        (&["host.think_time_us=1", recorded[0], recorded[1]], "it counts only with host.arrival = \"closed\""),
+    ] {
+        let error = refused(WRITES, sets);
+        assert!(error.message.contains(why) && error.key.as_deref() == Some("host.think_time_us"), "{error}");
+    }
+    let files = refused("[workload.phone]\n[fs.fat]\n[ftl.page]", &["host.think_time_us=1"]);
+    assert!(files.message.contains("requests of an index or a file system follow one another"), "{files}");
+}
+
+/// Random writes of a page on one die.
+const COLLECTING: &str = r#"
+[workload.uniform]
+requests = 4000
+[precondition]
+fill = "sequential"
+[ftl.page]
+[device]
+profile = "generic"
+capacity = "8 MiB"
+over_provisioning = 0.25
+[device.shape]
+pages_per_block = 32
+"#;
+
+#[test]
+fn the_longest_write_waits_for_one_collection_to_the_nanosecond() {
+    // Copies go out and in over the bus, with 4096 + 128 bytes at 2.5 ns.
+    let copy_us = 50.0 + 2.0 * 10.56 + 500.0;
+    let run = |requests: u64| {
+        record(COLLECTING, &[&format!("workload.uniform.requests={requests}"), "host.explain_longest=true"])
+    };
+    let longest = run(4000).longest_request.unwrap();
+    assert_eq!((longest.op, longest.origin.as_str(), longest.unknown_us), ("write", "host", Some(0.0)));
+    // It waits for what the write before it has led to.
+    let [before, after] = [longest.number - 2, longest.number - 1].map(run);
+    let copies = (after.flash.copies - before.flash.copies) as f64;
+    assert!(copies > 20.0 && after.flash.erases - before.flash.erases == 1, "{:?} {:?}", before.flash, after.flash);
+    let [gc, host] = longest.parts.unwrap()[..] else { panic!("collection and write alone") };
+    assert_eq!((gc.cause, gc.own_us, host.cause, host.own_us, host.waited_us), ("gc", 0.0, "host", WRITE_US, 0.0));
+    let ns = |us: f64| (us * 1000.0).round();
+    assert_eq!(ns(gc.waited_us), ns(copies * copy_us + 3000.0));
+    assert_eq!(ns(longest.latency_us), ns(gc.waited_us + WRITE_US));
+}
+
+#[test]
+fn the_time_of_the_longest_request_divides_without_a_rest() {
+    let buffers = ["buffer=none", "buffer.lru.size=1 MiB", "buffer.wap_lru.dram=1 MiB"];
+    for ftl in ["page", "bast", "fast", "nftl"] {
+        for buffer in buffers {
+            let text = support::MIXED.replace("[ftl.page]", &format!("[ftl.{ftl}]"));
+            let record = record(&text, &[buffer, "workload.zipf.requests=5000", "host.explain_longest=true"]);
+            let latencies = record.latency_us.unwrap();
+            let kinds = [latencies.read, latencies.write, latencies.trim, latencies.flush];
+            let longest = record.longest_request.unwrap();
+            let most = kinds.iter().flatten().map(|kind| kind.max).fold(0.0, f64::max);
+            assert_eq!(longest.latency_us, most, "{ftl} {buffer}");
+            assert_eq!(longest.unknown_us, Some(0.0), "{ftl} {buffer}");
+            let sum: f64 = longest.parts.iter().flatten().map(|part| part.own_us + part.waited_us).sum();
+            assert!((sum + longest.elsewhere_us.unwrap() - most).abs() < 1e-6, "{ftl} {buffer}: {longest:?}");
+            if buffer == "buffer=none" {
+                assert_eq!(longest.elsewhere_us, Some(0.0), "{ftl}: {longest:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_that_only_counts_has_no_longest_request() {
+    assert_eq!(record(COLLECTING, &["device.model=counting"]).longest_request, None);
+    let error = refused(COLLECTING, &["device.model=counting", "host.explain_longest=true"]);
+    assert!(error.message.contains("it takes a device that keeps time"), "{error}");
+    let found = record(COLLECTING, &[]).longest_request.unwrap();
+    let explained = record(COLLECTING, &["host.explain_longest=true"]).longest_request.unwrap();
+    assert_eq!((found.number, found.latency_us, found.parts), (explained.number, explained.latency_us, None));
+}
+
+#[test]
+fn years_follow_from_what_is_written_a_day() {
+    let sets = ["host.daily=100 MB", "workload.uniform.requests=20000"];
+    let life = record(COLLECTING, &sets).lifetime.unwrap();
+    for until in [life.even, life.first_block, life.one_percent.unwrap()] {
+        assert!((until.years.unwrap() / (until.host_bytes / 100e6 / 365.0) - 1.0).abs() < 1e-12);
+    }
+    let error = refused(COLLECTING, &["host.daily=0"]);
+    assert!(error.message.contains("host.daily = 0 B cannot work"), "{error}");
+    assert_eq!(record(COLLECTING, &sets[1..]).lifetime.unwrap().even.years, None);
+}
