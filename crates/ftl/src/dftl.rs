@@ -58,7 +58,7 @@ use crate::parts::victim::VictimPolicy;
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use cmt::{Cmt, Slot};
 pub use config::Config;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Oob, Ppa, Rules, SectorMask, Time};
+use nandlab_nand::{scoped, Cause, Geometry, Lpn, Nand, Oob, Ppa, Rules, SectorMask, Time};
 use std::collections::BTreeSet;
 
 /// The RAM state of DFTL.
@@ -261,24 +261,11 @@ impl Ftl for Dftl {
     }
 
     fn events(&self) -> Events {
-        let map = self.map.counts();
-        Events {
-            gc_runs: self.events.gc_runs + map.gc_runs,
-            empty_gc_runs: self.events.empty_gc_runs + map.empty_gc_runs,
-            map_gc_runs: map.gc_runs,
-            map_gc_copies: map.moved,
-            retired_blocks: self.pool.retired(),
-            ..self.events
-        }
+        self.map.events(&self.events, &self.pool)
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        let free: BTreeSet<BlockId> = self.pool.blocks().collect();
-        let state = |block| BlockState {
-            valid: self.data.valid_pages(block) + self.map.area().valid_pages(block),
-            is_free: free.contains(&block),
-        };
-        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+        self.map.blocks(&self.geometry, &self.pool, |block| self.data.valid_pages(block))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

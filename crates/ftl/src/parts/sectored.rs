@@ -403,24 +403,11 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     }
 
     fn events(&self) -> Events {
-        let map = self.map.counts();
-        Events {
-            gc_runs: self.events.gc_runs + map.gc_runs,
-            empty_gc_runs: self.events.empty_gc_runs + map.empty_gc_runs,
-            map_gc_runs: map.gc_runs,
-            map_gc_copies: map.moved,
-            retired_blocks: self.pool.retired(),
-            ..self.events
-        }
+        self.map.events(&self.events, &self.pool)
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        let free: BTreeSet<BlockId> = self.pool.blocks().collect();
-        let state = |block| BlockState {
-            valid: self.counts.valid(block).div_ceil(self.per_page) + self.map.area().valid_pages(block),
-            is_free: free.contains(&block),
-        };
-        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+        self.map.blocks(&self.geometry, &self.pool, |block| self.counts.valid(block).div_ceil(self.per_page))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {
