@@ -1,26 +1,17 @@
 """The paper about block recycling by cost: each of its assumptions matters."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
+from papers import Paper
 
 from nandlab import Experiment
-from nandlab.reproduce import load, parse, reproduce
+from nandlab.reproduce import load, parse
 
 # Runs of PostMark that are short enough for a test.
 TEXT = load("migration").text.replace("directories.transactions = 1500", "directories.transactions = 200")
 TEXT = TEXT.replace("large_files.transactions = 300", "large_files.transactions = 60")
 CLUSTERS = 'cluster_bytes = 4096, root_entries = 512, align_data = "256 KiB" }'
-
-
-def verdicts(text, ids, seeds=1):
-    """Verdicts of some claims, the paper's file being `text`."""
-    paper = parse(text, "migration", "migration.toml")
-    claims = tuple(dataclasses.replace(claim) for claim in paper.claims if claim.id in ids)
-    assert len(claims) == len(ids)
-    paper = dataclasses.replace(paper, claims=claims, figures=(), grids=(), timelines=(), op_figures=())
-    return {each.claim.id: each.verdict for each in reproduce(paper, seeds).claims}
 
 
 MUTATIONS = {
@@ -46,18 +37,17 @@ MUTATIONS = {
 }
 
 
+PAPER = Paper("migration", TEXT, MUTATIONS)
+
+
 @pytest.fixture(scope="module")
 def unchanged():
-    """Verdicts of every claim that a mutation names."""
-    return verdicts(TEXT, {name for _, _, named in MUTATIONS.values() for name in named})
+    return PAPER.unchanged()
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation):
-    old, new, named = MUTATIONS[mutation]
-    assert old in TEXT
-    assert {unchanged[name] for name in named} == {"reproduced"}
-    assert verdicts(TEXT.replace(old, new), named) == named
+    PAPER.assert_matters(mutation, unchanged)
 
 
 def test_what_runs_once_is_the_same_for_every_seed():

@@ -4,25 +4,12 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from papers import Paper
 
-from nandlab.reproduce import load, parse, reproduce
+from nandlab.reproduce import load
 from nandlab.reproduce.records import cells, drawn_rows, key_of
 
 TEXT = load("minv").text
-
-
-def reproduced(text, ids, seeds=1, **kept):
-    """Some claims, the paper's file being `text`."""
-    paper = parse(text, "minv", "minv.toml")
-    claims = tuple(claim for claim in paper.claims if claim.id in ids)
-    assert len(claims) == len(ids)
-    none = {"figures": (), "grids": (), "timelines": (), "block_maps": ()}
-    return reproduce(dataclasses.replace(paper, claims=claims, **{**none, **kept}), seeds)
-
-
-def verdicts(text, ids):
-    """Their verdicts."""
-    return {each.claim.id: each.verdict for each in reproduced(text, ids).claims}
 
 
 MUTATIONS = {
@@ -58,18 +45,17 @@ MUTATIONS = {
 }
 
 
+PAPER = Paper("minv", TEXT, MUTATIONS)
+
+
 @pytest.fixture(scope="module")
 def unchanged():
-    """Verdicts of every claim that a mutation names."""
-    return verdicts(TEXT, {name for _, _, named in MUTATIONS.values() for name in named})
+    return PAPER.unchanged()
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation):
-    old, new, named = MUTATIONS[mutation]
-    assert TEXT.count(old) == 1
-    assert {unchanged[name] for name in named} == {"reproduced"}
-    assert verdicts(TEXT.replace(old, new), named) == named
+    PAPER.assert_matters(mutation, unchanged)
 
 
 def test_aggressive_collection_sets_in_where_the_paper_says():
@@ -77,7 +63,7 @@ def test_aggressive_collection_sets_in_where_the_paper_says():
     paper = load("minv")
     (counts,) = (grid for grid in paper.grids if grid.name == "counts")
     ids = {"fig2.yaffs_aggressive", "fig2.minv_aggressive", "fig2.minv_quiet"}
-    found = reproduced(TEXT, ids, grids=(dataclasses.replace(counts, one_seed=True),))
+    found = PAPER.reproduced(ids, grids=(dataclasses.replace(counts, one_seed=True),))
     measured = {each.claim.id: each.measured for each in found.claims}
     assert 1000 < measured["fig2.yaffs_aggressive"] <= 2000
     assert 2000 < measured["fig2.minv_aggressive"] <= 2500
@@ -90,7 +76,7 @@ def test_aggressive_collection_sets_in_where_the_paper_says():
 
 def test_every_block_is_drawn_with_its_valid_pages():
     paper = load("minv")
-    found = reproduced(TEXT, set(), block_maps=paper.block_maps, timelines=paper.timelines)
+    found = PAPER.reproduced(set(), block_maps=paper.block_maps, timelines=paper.timelines)
     (blocks,) = paper.block_maps
     rows = drawn_rows(found.records, blocks)
     assert len(rows) == 2 * len(blocks.moments) * 2048

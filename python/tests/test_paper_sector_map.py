@@ -1,32 +1,22 @@
 """The paper about the sector map: its bar, closed forms, and assumptions that claims rest on."""
 
 import csv
-import dataclasses
 import gzip
 from pathlib import Path
 
 import pytest
-
-from nandlab.reproduce import parse, reproduce
-from nandlab.reproduce.words import Why
+from papers import Paper
 
 TEXT = (Path(__file__).parents[2] / "papers" / "sector-map.toml").read_text(encoding="utf-8")
 
 
-def reproduced(text, ids, seeds=1):
-    """Some claims by their id, the paper's file being `text`; reasons and notes take runs of their own."""
-    paper = parse(text, "sector-map", "sector-map.toml")
-    claims = tuple(claim for claim in paper.claims if claim.id in ids)
-    assert len(claims) == len(ids)
-    bare = tuple(dataclasses.replace(claim, note=Why("", ()), why=Why("", ())) for claim in claims)
-    paper = dataclasses.replace(paper, claims=bare, figures=(), grids=())
-    return {each.claim.id: each for each in reproduce(paper, seeds).claims}
+PAPER = Paper("sector-map", TEXT)
 
 
 @pytest.fixture(scope="module")
 def flash():
     """The claims of the flash alone, over one seed."""
-    return reproduced(TEXT, {"fig4.512w", "fig4.4kw", "jasmine.waf", "fig1.unaligned"})
+    return PAPER.claims({"fig4.512w", "fig4.4kw", "jasmine.waf", "fig1.unaligned"})
 
 
 def test_the_bar(flash):
@@ -46,7 +36,7 @@ def test_small_writes_gain_what_the_closed_form_says(flash):
 
 def test_map_traffic_is_that_of_the_data_sheet():
     """A miss moves 32 pages each way, 16 of each over the fuller of the channels that they share."""
-    found = reproduced(TEXT, {"table1.with", "table1.without"})
+    found = PAPER.claims({"table1.with", "table1.without"})
     request_ms = 1000 / found["table1.with"].measured
     transfer_ms = 2 * 32 * 32768 * 15e-6 / 4
     busy_ms = 32 * (0.4 + 1.3) / 8 + transfer_ms
@@ -57,13 +47,13 @@ def test_map_traffic_is_that_of_the_data_sheet():
 def test_the_left_cell_is_a_fit():
     """With another cost of the firmware it is another figure, as nothing else limits it."""
     text = TEXT.replace("firmware_us = 35.2", "firmware_us = 70.4")
-    found = reproduced(text, {"table1.without"})["table1.without"]
+    found = PAPER.claims({"table1.without"}, text)["table1.without"]
     assert found.verdict == "differs" and found.measured == pytest.approx(1e6 / 70.4, rel=0.01)
 
 
 def test_directions_hold_over_the_seeds():
     ids = {"fig4.128kw", "fig4.128kr", "sec1.erases", "sec4.coalescing"}
-    found = reproduced(TEXT, ids, seeds=5)
+    found = PAPER.claims(ids, seeds=5)
     assert {each.verdict for each in found.values()} == {"direction"}
 
 

@@ -4,29 +4,13 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from papers import Paper
 
 import nandlab
 from nandlab.reproduce import load, parse, reproduce
 from nandlab.reproduce.records import cells
-from nandlab.reproduce.words import Why
 
 TEXT = load("wap-lru").text
-
-
-def reproduced(text, ids, seeds=1, **kept):
-    """Some claims, the paper's file being `text`."""
-    paper = parse(text, "wap-lru", "wap-lru.toml")
-    claims = tuple(claim for claim in paper.claims if claim.id in ids)
-    assert len(claims) == len(ids)
-    # Reasons and notes take runs of their own.
-    bare = tuple(dataclasses.replace(claim, note=Why("", ()), why=Why("", ())) for claim in claims)
-    none = {"figures": (), "grids": (), "timelines": (), "block_maps": ()}
-    return reproduce(dataclasses.replace(paper, claims=bare, **{**none, **kept}), seeds)
-
-
-def verdicts(text, ids):
-    """Their verdicts."""
-    return {each.claim.id: each.verdict for each in reproduced(text, ids).claims}
 
 
 MUTATIONS = {
@@ -58,23 +42,22 @@ MUTATIONS = {
 }
 
 
+PAPER = Paper("wap-lru", TEXT, MUTATIONS)
+
+
 @pytest.fixture(scope="module")
 def unchanged():
-    """Verdicts of every claim that a mutation names."""
-    return verdicts(TEXT, {name for _, _, named in MUTATIONS.values() for name in named})
+    return PAPER.unchanged()
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation):
-    old, new, named = MUTATIONS[mutation]
-    assert old in TEXT
-    assert {unchanged[name] for name in named} <= {"reproduced", "fitted"}
-    assert verdicts(TEXT.replace(old, new), named) == named
+    PAPER.assert_matters(mutation, unchanged, {"reproduced", "fitted"})
 
 
 def test_the_bar():
     """Fig. 7's step within 1 point of 21.8, and 28 % exactly."""
-    found = {each.claim.id: each for each in reproduced(TEXT, {"fig7.step", "model.static"}).claims}
+    found = PAPER.claims({"fig7.step", "model.static"})
     assert abs(found["fig7.step"].measured - 21.8) <= 1
     assert found["model.static"].measured == 28
 
@@ -86,7 +69,7 @@ def test_claims_about_collection_say_so_where_none_ran():
         '[parts.block]\nftl.page = {}\ndevice.capacity = "8 GiB"',
     )
     assert text != TEXT
-    assert verdicts(text, {"fig3.mean"}) == {"fig3.mean": "not_exercised"}
+    assert PAPER.verdicts({"fig3.mean"}, text) == {"fig3.mean": "not_exercised"}
 
 
 def test_a_device_that_is_full_is_as_good_as_one_of_64_gib():
@@ -94,7 +77,7 @@ def test_a_device_that_is_full_is_as_good_as_one_of_64_gib():
     (devices,) = (grid for grid in paper.grids if grid.name == "devices")
     rows = tuple(f"financial.wap.{size}" for size in ("gib4", "gib64"))
     grid = dataclasses.replace(devices, rows=rows, columns=("on_block.gc", "on_block.programs"))
-    found = reproduced(TEXT, {"model.static"}, grids=(grid,))
+    found = PAPER.reproduced({"model.static"}, grids=(grid,))
     small, large = cells(found.records, grid)
     assert small == large
 
@@ -164,7 +147,7 @@ def test_what_a_warm_buffer_gains_does_not_depend_on_the_length_of_the_run():
     paper = load("wap-lru")
     (warm,) = (grid for grid in paper.grids if grid.name == "warm")
     grid = dataclasses.replace(warm, rows=("cold", "after50", "after200"), columns=warm.columns[:2])
-    found = reproduced(TEXT, {"model.static"}, grids=(grid,))
+    found = PAPER.reproduced({"model.static"}, grids=(grid,))
     cold, *later = cells(found.records, grid)
     for column in range(2):
         gains = [row[column] for row in later]

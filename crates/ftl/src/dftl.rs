@@ -52,13 +52,13 @@ mod tests;
 
 use crate::parts::area::Area;
 use crate::parts::paged_map::PagedMap;
-use crate::parts::partial::{merged, refuse_lost};
+use crate::parts::partial::{merged, padded, read_mapped};
 use crate::parts::pool::Pool;
 use crate::parts::victim::VictimPolicy;
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use cmt::{Cmt, Slot};
 pub use config::Config;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Oob, PageBuf, Ppa, Rules, SectorMask, Time};
+use nandlab_nand::{scoped, Cause, Geometry, Lpn, Nand, Oob, Ppa, Rules, SectorMask, Time};
 use std::collections::BTreeSet;
 
 /// The RAM state of DFTL.
@@ -197,9 +197,7 @@ impl Ftl for Dftl {
         let stored = if self.cmt.page(slot).is_some() {
             self.store_part(nand, (at, slot), sectors, page)
         } else {
-            let mut padded = page.clone();
-            padded.clear(SectorMask(self.full.0 & !sectors.0));
-            self.store(nand, at, slot, &padded)
+            self.store(nand, at, slot, &padded(page, sectors, self.full))
         };
         nand.ctx().set_ready(before);
         stored
@@ -207,15 +205,10 @@ impl Ftl for Dftl {
 
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
         let (slot, looked_up) = self.look_up(nand, at)?;
-        let from = self.cmt.page(slot);
-        if !from.is_some() {
-            page.clear(sectors);
-            return Ok(());
-        }
         let before = nand.ctx().after(looked_up);
-        let read = nand.read(from, page);
+        let read = read_mapped(nand, self.cmt.page(slot), sectors, page);
         nand.ctx().set_ready(before);
-        refuse_lost(from, read?)
+        read
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
@@ -268,24 +261,11 @@ impl Ftl for Dftl {
     }
 
     fn events(&self) -> Events {
-        let map = self.map.counts();
-        Events {
-            gc_runs: self.events.gc_runs + map.gc_runs,
-            empty_gc_runs: self.events.empty_gc_runs + map.empty_gc_runs,
-            map_gc_runs: map.gc_runs,
-            map_gc_copies: map.moved,
-            retired_blocks: self.pool.retired(),
-            ..self.events
-        }
+        self.map.events(&self.events, &self.pool)
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        let free: BTreeSet<BlockId> = self.pool.blocks().collect();
-        let state = |block| BlockState {
-            valid: self.data.valid_pages(block) + self.map.area().valid_pages(block),
-            is_free: free.contains(&block),
-        };
-        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+        self.map.blocks(&self.geometry, &self.pool, |block| self.data.valid_pages(block))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

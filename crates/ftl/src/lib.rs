@@ -174,6 +174,17 @@ pub enum Trims {
     Forgotten,
 }
 
+impl Trims {
+    /// Those of an FTL that notes them on flash, or not.
+    pub(crate) fn noted(durable: bool) -> Self {
+        if durable {
+            Self::Durable
+        } else {
+            Self::Forgotten
+        }
+    }
+}
+
 /// A set of options with a name of its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Variant<C> {

@@ -46,7 +46,7 @@ mod trim_notes;
 
 use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::{Frontier, Frontiers};
-use crate::parts::partial::{merged, refuse_lost};
+use crate::parts::partial::{merged, padded, read_mapped};
 use crate::parts::placement::Placer;
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
@@ -55,8 +55,7 @@ use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, ValidPages};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
-    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Seq,
-    Time,
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Seq, Time,
 };
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -314,11 +313,7 @@ impl Ftl for PageMap {
     }
 
     fn trims(config: &Config) -> Trims {
-        if config.durable_trim {
-            Trims::Durable
-        } else {
-            Trims::Forgotten
-        }
+        Trims::noted(config.durable_trim)
     }
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
@@ -357,19 +352,12 @@ impl Ftl for PageMap {
         if sectors == self.full {
             return self.store(nand, at, page);
         }
-        let mut padded = page.clone();
-        padded.clear(SectorMask(self.full.0 & !sectors.0));
-        self.store(nand, at, &padded)
+        self.store(nand, at, &padded(page, sectors, self.full))
     }
 
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        let from = self.map[at.index()];
-        if !from.is_some() {
-            page.clear(sectors);
-            return Ok(());
-        }
-        refuse_lost(from, nand.read(from, page)?)
+        read_mapped(nand, self.map[at.index()], sectors, page)
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {

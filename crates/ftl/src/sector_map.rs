@@ -43,7 +43,7 @@
 //! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of
 //! Page-level Address Mappings. ASPLOS 2009.
 
-use crate::parts::sectored::{self, Options, SectorMapped};
+use crate::parts::sectored::{self, sectored_options, Options, SectorMapped};
 pub use crate::parts::sectored::{Replacement, Rewrite, WriteBack};
 use crate::Variant;
 #[cfg(test)]
@@ -56,47 +56,11 @@ pub type SectorMap = SectorMapped<Scheme>;
 #[derive(Clone, Copy, Debug)]
 pub struct Scheme;
 
-/// Options of the sector map.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Config {
-    /// Pages in memory that gather small writes, at least 1: while one is filled, the others are being written. Default
-    /// 32.
-    pub merge_buffers: u32,
-    /// Units of the map in memory; 0 for all of them. Default 32.
-    pub cmt_units: u32,
-    /// Bytes of a unit of the map, 4 for each sector: a power of two, from 8. One that is smaller than a page is read
-    /// with its page, and written with it. 1 MiB is a segment of the paper.
-    pub cmt_unit_bytes: u32,
-    /// Which unit leaves memory.
-    pub replacement: Replacement,
-    /// What of a changed unit is written when it leaves memory.
-    pub write_back: WriteBack,
-    /// What becomes of a sector that is written again while it waits in the merge buffer.
-    pub rewrite: Rewrite,
-    /// Whether sectors that lie one behind the other in a page are read at once.
-    pub coalesce: bool,
-    /// Blocks that stay free for garbage collection; at least 1. With 1 a program failure or a torn page may leave no
-    /// room. Default 2.
-    pub reserve_blocks: u32,
-    /// Blocks for the map beside those that hold it once, as a share of these in percent; one at least, 1000 percent at
-    /// most. Default 100.
-    pub map_spare_percent: u32,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            merge_buffers: 32,
-            cmt_units: 32,
-            cmt_unit_bytes: 1 << 20,
-            replacement: Replacement::Clock,
-            write_back: WriteBack::Unit,
-            rewrite: Rewrite::Overwrite,
-            coalesce: false,
-            reserve_blocks: 2,
-            map_spare_percent: 100,
-        }
+sectored_options! {
+    /// Options of the sector map.
+    {
+        /// Whether sectors that lie one behind the other in a page are read at once.
+        coalesce: bool = false,
     }
 }
 
@@ -123,18 +87,6 @@ impl sectored::Scheme for Scheme {
     }
 
     fn options(config: &Config) -> Options {
-        Options {
-            form: FORM,
-            merge_buffers: config.merge_buffers,
-            cmt_units: config.cmt_units,
-            unit_bytes: config.cmt_unit_bytes,
-            replacement: config.replacement,
-            rewrite: config.rewrite,
-            write_back: config.write_back,
-            coalesce: config.coalesce,
-            reserve_blocks: config.reserve_blocks,
-            map_spare_percent: config.map_spare_percent,
-            hybrid: None,
-        }
+        config.common(FORM)
     }
 }

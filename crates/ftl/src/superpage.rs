@@ -49,7 +49,7 @@ mod tests;
 
 use crate::parts::banks::Banks;
 use crate::parts::frontier::Frontier;
-use crate::parts::partial::refuse_lost;
+use crate::parts::partial::{padded, read_mapped, refuse_lost};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, Firmware, ReverseMap};
@@ -276,11 +276,7 @@ impl Ftl for SuperPage {
     }
 
     fn trims(config: &Config) -> Trims {
-        if config.durable_trim {
-            Trims::Durable
-        } else {
-            Trims::Forgotten
-        }
+        Trims::noted(config.durable_trim)
     }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Config) -> Result<u32, FtlError> {
@@ -304,19 +300,12 @@ impl Ftl for SuperPage {
         if self.map[at.index()].is_some() {
             return self.store_part(nand, at, sectors, page);
         }
-        let mut padded = page.clone();
-        padded.clear(SectorMask(self.full.0 & !sectors.0));
-        self.store(nand, at, &padded)
+        self.store(nand, at, &padded(page, sectors, self.full))
     }
 
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        let from = self.map[at.index()];
-        if !from.is_some() {
-            page.clear(sectors);
-            return Ok(());
-        }
-        refuse_lost(from, nand.read(from, page)?)
+        read_mapped(nand, self.map[at.index()], sectors, page)
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {

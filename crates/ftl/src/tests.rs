@@ -67,12 +67,13 @@ pub(crate) fn submit<F: Ftl, N: Nand>(disk: &mut Disk<F, N>, op: Op, first: u64,
     disk.submit(&Request::new(op, first, pages), Payload::None).unwrap();
 }
 
-/// What `work` costs.
+/// What `work` costs, without the mounts.
 pub(crate) fn cost<F: Ftl>(disk: &mut Disk<F, Counting>, work: impl FnOnce(&mut Disk<F, Counting>)) -> Cell {
     let before = disk.nand_mut().ctx().matrix().clone();
     work(disk);
+    let cost = disk.nand_mut().ctx().matrix().since(&before);
     disk.check();
-    disk.nand_mut().ctx().matrix().since(&before).total()
+    cost.sum(|_, cause| cause != Cause::Mount)
 }
 
 /// What writing `pages` costs: programs of the host, copies and erases.

@@ -4,11 +4,12 @@
 
 mod support;
 
+use nandlab_lab::config::Experiment;
 use nandlab_lab::record::Record;
 use nandlab_lab::{run, Control, LabError, Outputs};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::parse;
+use support::{parse, MIXED};
 
 /// A folder of its own, removed at the end.
 struct Folder(PathBuf);
@@ -31,30 +32,24 @@ impl Drop for Folder {
     }
 }
 
-const SMALL: &str = r#"
-[workload.zipf]
-requests = 8_000
-read_share = 0.3
-trim_share = 0.05
-flush_every = 50
-size = { min = "512 B", max = "24 KiB", step = "512 B" }
-alignment = 512
-[host]
-queue_depth = 4
-[precondition]
-fill = "random"
-overwrites = 0.7
-[ftl.page]
-[device]
-capacity = "8 MiB"
-over_provisioning = 1.5 # MTBS keeps half of each block as its spare area
-[device.shape]
-pages_per_block = 32
-"#;
+/// The mixed workload on a smaller device.
+fn small(sets: &[&str]) -> Result<Experiment, LabError> {
+    let smaller = [
+        "workload.zipf.requests=8_000",
+        "precondition.overwrites=0.7",
+        "device.capacity=8 MiB",
+        "device.over_provisioning=1.5", // MTBS keeps half of each block as its spare area
+        "device.shape={ pages_per_block = 32, channels = 1, dies_per_channel = 1 }",
+    ];
+    parse(MIXED, &[&smaller[..], sets].concat())
+}
 
-fn outcome(text: &str, sets: &[&str], save: Option<&Path>) -> Result<Record, LabError> {
-    let outputs = Outputs { save_state: save, ..Outputs::default() };
-    run(&parse(text, sets)?, Path::new("."), &Control::default(), outputs)
+fn outcome(sets: &[&str], save: Option<&Path>) -> Result<Record, LabError> {
+    outcome_of(&small(sets)?, save)
+}
+
+fn outcome_of(experiment: &Experiment, save: Option<&Path>) -> Result<Record, LabError> {
+    run(experiment, Path::new("."), &Control::default(), Outputs { save_state: save, ..Outputs::default() })
 }
 
 /// What was measured: all but how fast, and the experiment.
@@ -75,19 +70,19 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
         for model in ["timed", "counting"] {
             let sets = [format!("ftl={}", ftl.name), format!("device.model={model}")];
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-            let saved = outcome(SMALL, &sets, Some(&folder.file())).unwrap();
+            let saved = outcome(&sets, Some(&folder.file())).unwrap();
             let state = from(&folder.file());
-            let begun = outcome(SMALL, &[&sets[..], &[&state]].concat(), None).unwrap();
+            let begun = outcome(&[&sets[..], &[&state]].concat(), None).unwrap();
             assert_eq!(measured(&saved), measured(&begun), "{}, {model}", ftl.name);
             // Its options need not be given again.
-            let bare = outcome(SMALL, &[&sets[..], &["precondition={}", &state]].concat(), None).unwrap();
+            let bare = outcome(&[&sets[..], &["precondition={}", &state]].concat(), None).unwrap();
             assert_eq!(measured(&saved), measured(&bare), "{}, {model}", ftl.name);
             let before = begun.precondition.unwrap();
             assert_eq!(before.requests, 2048 + 1434);
             // Also on a device that is asked for more than counts.
             let log = folder.0.join("ops.csv");
             let outputs = Outputs { op_log: Some(&log), ..Outputs::default() };
-            let logged = parse(SMALL, &[&sets[..], &[&state]].concat()).unwrap();
+            let logged = small(&[&sets[..], &[&state]].concat()).unwrap();
             let logged = run(&logged, Path::new("."), &Control::default(), outputs).unwrap();
             assert_eq!(measured(&saved), measured(&logged), "{}, {model}", ftl.name);
         }
@@ -99,8 +94,8 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
 fn a_state_stands_for_what_was_written() {
     let folder = Folder::new("stands");
     let sets = ["workload.zipf.requests=30_000", "device.over_provisioning=0.25"];
-    let fresh = outcome(SMALL, &sets, None).unwrap();
-    let saved = outcome(SMALL, &sets, Some(&folder.file())).unwrap();
+    let fresh = outcome(&sets, None).unwrap();
+    let saved = outcome(&sets, Some(&folder.file())).unwrap();
     assert_eq!(fresh.precondition, saved.precondition);
     let (fresh_waf, saved_waf) = (fresh.waf.unwrap(), saved.waf.unwrap());
     assert!((saved_waf / fresh_waf - 1.0).abs() < 0.02, "{fresh_waf} and {saved_waf}");
@@ -110,7 +105,7 @@ fn a_state_stands_for_what_was_written() {
 #[test]
 fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
     let folder = Folder::new("others");
-    outcome(SMALL, &[], Some(&folder.file())).unwrap();
+    outcome(&[], Some(&folder.file())).unwrap();
     let state = from(&folder.file());
     let sets = [
         "workload={ uniform = { requests = 3000 } }",
@@ -120,7 +115,7 @@ fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
         "seed=9",
         &state,
     ];
-    let record = outcome(SMALL, &sets, None).unwrap();
+    let record = outcome(&sets, None).unwrap();
     assert_eq!(record.host.requests, 2000);
     let before = record.precondition.unwrap();
     assert_eq!(before.requests, 2048 + 1434 + 1000);
@@ -129,14 +124,14 @@ fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
     let files =
         "[workload.postmark]\nnumber = 20\ntransactions = 50\n[fs.fat]\n[ftl.page]\n[device]\ncapacity = \"8 MiB\"\n\
                  over_provisioning = 1.5\n[device.shape]\npages_per_block = 32\n";
-    let record = outcome(files, &[&state], None).unwrap();
+    let record = outcome_of(&parse(files, &[&state]).unwrap(), None).unwrap();
     assert!(record.remount.is_some() && record.precondition.is_some());
 }
 
 #[test]
 fn what_does_not_fit_is_refused_with_the_key() {
     let folder = Folder::new("fit");
-    outcome(SMALL, &[], Some(&folder.file())).unwrap();
+    outcome(&[], Some(&folder.file())).unwrap();
     let state = from(&folder.file());
     for (sets, says) in [
         (&["ftl=block"][..], "it was made with ftl.page, and the experiment has ftl.block"),
@@ -149,12 +144,12 @@ fn what_does_not_fit_is_refused_with_the_key() {
         (&["device.model=bytes"], "it holds no bytes"),
         (&["device.faults={ erase_failure_rate = 0.1 }"], "it holds nothing of device.faults"),
     ] {
-        let error = outcome(SMALL, &[sets, &[&state]].concat(), None).unwrap_err();
+        let error = outcome(&[sets, &[&state]].concat(), None).unwrap_err();
         let LabError::Config(wrong) = &error else { panic!("{error}") };
         assert!(wrong.message.contains(says), "{sets:?}: {error}");
         assert_eq!(wrong.key.as_deref(), Some("precondition.from_state"), "{sets:?}: {error}");
         // `nandlab check` says the same.
-        assert!(nandlab_lab::inspect(&parse(SMALL, &[sets, &[&state]].concat()).unwrap(), Path::new(".")).is_err());
+        assert!(nandlab_lab::inspect(&small(&[sets, &[&state]].concat()).unwrap(), Path::new(".")).is_err());
     }
 }
 
@@ -162,12 +157,12 @@ fn what_does_not_fit_is_refused_with_the_key() {
 fn a_file_that_is_no_whole_state_is_refused() {
     let folder = Folder::new("damaged");
     let file = folder.file();
-    outcome(SMALL, &[], Some(&file)).unwrap();
+    outcome(&[], Some(&file)).unwrap();
     let whole = std::fs::read(&file).unwrap();
     let state = from(&file);
     let refused = |contents: &[u8]| {
         std::fs::write(&file, contents).unwrap();
-        outcome(SMALL, &[&state], None).map_or_else(|error| error.to_string(), |_| "nothing".to_owned())
+        outcome(&[&state], None).map_or_else(|error| error.to_string(), |_| "nothing".to_owned())
     };
     for length in [0, 5, 14, 20, 26, 100, whole.len() / 2, whole.len() - 9, whole.len() - 1] {
         let said = refused(&whole[..length]);
@@ -187,7 +182,7 @@ fn a_file_that_is_no_whole_state_is_refused() {
     assert!(refused(&newer).contains("it has version 9 of its form, and this program reads version 1"));
     assert!(refused(b"time_us,op,sector,sectors\n0,W,0,8\n").contains("this is no state"));
     std::fs::remove_file(&file).unwrap();
-    let missing = outcome(SMALL, &[&state], None).unwrap_err().to_string();
+    let missing = outcome(&[&state], None).unwrap_err().to_string();
     assert!(missing.contains("there is no such file"), "{missing}");
 }
 
@@ -199,13 +194,13 @@ fn nothing_is_saved_where_there_is_nothing_to_save() {
         (&["device.model=bytes"], "it holds no bytes"),
         (&["precondition={ from_state = \"x\" }"], "begins with a state of its own"),
     ] {
-        let error = outcome(SMALL, sets, Some(&folder.file())).unwrap_err().to_string();
+        let error = outcome(sets, Some(&folder.file())).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
     let bare = "[workload.postmark]\n[fs.yaffs]\n[device]\ncapacity = \"8 MiB\"\n";
-    let error = outcome(bare, &[], Some(&folder.file())).unwrap_err().to_string();
+    let error = outcome_of(&parse(bare, &[]).unwrap(), Some(&folder.file())).unwrap_err().to_string();
     assert!(error.contains("a state is of a device with an FTL"), "{error}");
-    let error = outcome(SMALL, &[], Some(&folder.0.join("absent/state"))).unwrap_err();
+    let error = outcome(&[], Some(&folder.0.join("absent/state"))).unwrap_err();
     assert!(matches!(error, LabError::Io(_)), "{error}");
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "nothing is left behind");
 }

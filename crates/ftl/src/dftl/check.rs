@@ -2,8 +2,9 @@
 
 use super::paging::entries;
 use super::Dftl;
+use crate::parts::copies::newest_copies;
 use crate::parts::paged_map::Held;
-use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, PageBuf, Ppa};
+use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
 /// What flash says of a page of the host.
@@ -21,7 +22,9 @@ pub(super) fn check<N: Nand>(ftl: &Dftl, nand: &mut N) {
     blocks_have_one_use(ftl);
     ftl.data.check("data");
     ftl.map.check(nand);
-    let mut on_flash = newest_copies(ftl, nand);
+    let newest = newest_copies(nand, ftl.logical_pages as usize, ftl.pool.seq(), |_| false);
+    let seqs = newest.into_iter().map(|found| found.map_or(0, |(seq, _)| seq));
+    let mut on_flash: Vec<_> = seqs.map(|newest| OnFlash { newest, ..OnFlash::default() }).collect();
     let map = whole_map(ftl, nand, &mut on_flash);
     let mut owners = BTreeSet::new();
     for (at, &page) in (0..).map(Lpn).zip(&map) {
@@ -62,34 +65,6 @@ fn blocks_have_one_use(ftl: &Dftl) {
         let uses = uses + others.into_iter().filter(|&other| other).count();
         assert_eq!(uses, 1, "uses of block {block}");
     }
-}
-
-/// The newest copy of each page; a page that cannot be read does not count.
-fn newest_copies<N: Nand>(ftl: &Dftl, nand: &mut N) -> Vec<OnFlash> {
-    let mut on_flash = vec![OnFlash::default(); ftl.logical_pages as usize];
-    for page in (0..ftl.geometry.pages()).map(Ppa) {
-        match nand.read_spare(page) {
-            Ok(Some(oob)) => {
-                assert!(oob.seq.0 < ftl.pool.seq(), "page {page} carries a sequence number that was not given out yet");
-                if !matches!(oob.kind, Kind::Data | Kind::Lost) {
-                    continue;
-                }
-                // A torn page can look newer than the one it was to replace; only a page that reads counts.
-                let newest = &mut on_flash[oob.lpn.index()].newest;
-                if oob.seq.0 > *newest && is_whole(nand, page) {
-                    *newest = oob.seq.0;
-                }
-            }
-            Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => {}
-            Err(error) => panic!("page {page}: {error}"),
-        }
-    }
-    on_flash
-}
-
-fn is_whole<N: Nand>(nand: &mut N, page: Ppa) -> bool {
-    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
-    nand.read(page, &mut contents).is_ok()
 }
 
 /// The whole map: map pages, and over them the entries in memory; those that are not marked must be alike.

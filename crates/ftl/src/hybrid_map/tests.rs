@@ -1,11 +1,11 @@
 //! What the hybrid map does, on examples worked by hand.
 
 use super::{Config, HybridMap};
-use crate::tests::submit;
+use crate::tests::{cost, submit};
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Counting, Geometry, Nand, Rules};
+use nandlab_nand::{Counting, Geometry, Rules};
 
 /// Blocks of 8 pages of 8 sectors.
 fn disk(pages: u32, config: &Config) -> Disk<HybridMap, Counting> {
@@ -13,27 +13,15 @@ fn disk(pages: u32, config: &Config) -> Disk<HybridMap, Counting> {
     Disk::mount(Counting::new(geometry, Rules::default()), pages, config).unwrap()
 }
 
-/// What `work` costs, without the mounts.
-fn spent(
-    disk: &mut Disk<HybridMap, Counting>,
-    work: impl FnOnce(&mut Disk<HybridMap, Counting>),
-) -> nandlab_nand::Cell {
-    let before = disk.nand_mut().ctx().matrix().clone();
-    work(disk);
-    let spent = disk.nand_mut().ctx().matrix().since(&before);
-    disk.check();
-    spent.sum(|_, cause| cause != Cause::Mount)
-}
-
 #[test]
 fn a_page_splits_when_written_small_and_folds_when_written_whole() {
     let mut disk = disk(200, &Config::default());
     let read =
-        |disk: &mut _| spent(disk, |disk: &mut Disk<HybridMap, Counting>| submit(disk, Op::Read, 8, 8)).page_reads;
-    let whole = spent(&mut disk, |disk| submit(disk, Op::Write, 8, 8));
+        |disk: &mut _| cost(disk, |disk: &mut Disk<HybridMap, Counting>| submit(disk, Op::Read, 8, 8)).page_reads;
+    let whole = cost(&mut disk, |disk| submit(disk, Op::Write, 8, 8));
     assert_eq!((whole.page_programs, whole.meta_programs, read(&mut disk)), (1, 0, 1));
     submit(&mut disk, Op::Write, 10, 1);
-    let flushed = spent(&mut disk, |disk| submit(disk, Op::Flush, 0, 0));
+    let flushed = cost(&mut disk, |disk| submit(disk, Op::Flush, 0, 0));
     assert_eq!(
         (flushed.page_programs, flushed.meta_programs, flushed.page_reads),
         (1, 1, 0),

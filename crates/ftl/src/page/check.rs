@@ -2,7 +2,8 @@
 
 use super::PageMap;
 use crate::parts::block_table::BlockUse;
-use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, PageBuf, Ppa};
+use crate::parts::copies::newest_copies;
+use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
 pub(super) fn check<N: Nand>(ftl: &PageMap, nand: &mut N) {
@@ -73,29 +74,9 @@ fn pages_have_one_owner(ftl: &PageMap) {
     }
 }
 
-/// Sequence and place of the newest copy of each logical page; a page that cannot be read does not count.
+/// Sequence and place of the newest copy of each logical page, those apart that a relocation has not mapped yet.
 fn newest_on_flash<N: Nand>(ftl: &PageMap, nand: &mut N) -> Vec<Option<(u64, Ppa)>> {
-    let mut newest = vec![None; ftl.map.len()];
     let unmapped: BTreeSet<Ppa> =
         ftl.dies.iter().flat_map(|die| &die.relocation).flat_map(super::collect::Relocation::unmapped).collect();
-    for page in (0..ftl.geometry.pages()).map(Ppa).filter(|page| !unmapped.contains(page)) {
-        match nand.read_spare(page) {
-            Ok(Some(oob)) if matches!(oob.kind, Kind::Data | Kind::Lost) => {
-                assert!(oob.seq.0 < ftl.seq, "page {page} carries a sequence number that was not given out yet");
-                let slot = &mut newest[oob.lpn.index()];
-                // A torn page can look newer than the one it was to replace; only a page that reads counts.
-                if slot.is_none_or(|(seq, _)| oob.seq.0 > seq) && is_whole(nand, page) {
-                    *slot = Some((oob.seq.0, page));
-                }
-            }
-            Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => {}
-            Err(error) => panic!("page {page}: {error}"),
-        }
-    }
-    newest
-}
-
-fn is_whole<N: Nand>(nand: &mut N, page: Ppa) -> bool {
-    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
-    nand.read(page, &mut contents).is_ok()
+    newest_copies(nand, ftl.map.len(), ftl.seq, |page| unmapped.contains(&page))
 }

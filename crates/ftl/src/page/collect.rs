@@ -1,6 +1,7 @@
 //! Garbage collection of the page map: opening blocks, choosing victims, relocating pages, erasing.
 
 use super::{FreeBlock, PageMap, ValidPages};
+use crate::parts::erase::erase_behind;
 use crate::parts::frontier::Frontier;
 use crate::parts::wear;
 use crate::FtlError;
@@ -410,22 +411,17 @@ impl PageMap {
         block: BlockId,
         replaced: Time,
     ) -> Result<bool, FtlError> {
-        // What replaced the pages of this block must be on flash before they go, and the notes of what was trimmed.
-        let before = nand.ctx().fence_at(replaced.max(self.noted));
-        let erased = nand.erase(block);
-        nand.ctx().set_ready(before);
+        // The notes of what was trimmed must be on flash, too.
+        let erased = erase_behind(nand, block, replaced.max(self.noted))?;
         self.superseded[block.index()] = 0;
-        match erased {
-            Ok(_) => {
-                self.table.set_cycles(block, self.table.cycles(block) + 1);
-                if let Some(wear) = &mut self.wear_policy {
-                    wear.erased(block, self.table.die(die as u32));
-                }
-                Ok(true)
-            }
-            Err(NandError::EraseFailed(_)) => self.retire(nand, die, block, replaced).map(|()| false),
-            Err(error) => Err(error.into()),
+        if !erased {
+            return self.retire(nand, die, block, replaced).map(|()| false);
         }
+        self.table.set_cycles(block, self.table.cycles(block) + 1);
+        if let Some(wear) = &mut self.wear_policy {
+            wear.erased(block, self.table.die(die as u32));
+        }
+        Ok(true)
     }
 
     fn retire<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId, replaced: Time) -> Result<(), FtlError> {

@@ -219,7 +219,7 @@ impl Area {
 
     /// A block that a mount has found in use; its valid pages are set one by one.
     pub(crate) fn found(&mut self, block: BlockId) {
-        self.table.found(block);
+        self.table.open(block);
         self.blocks += 1;
     }
 

@@ -4,8 +4,9 @@
 use super::block_scan::BlockScan;
 use super::block_table::BlockUse;
 use super::valid_counts::ValidCounts;
+use crate::parts::erase::erase_behind;
 use crate::{BlockState, Events, FtlError};
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, NandError, Ppa, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, Ppa, Time};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -122,18 +123,11 @@ impl Banks {
 
     /// Erases a block; false where that failed and the block was retired.
     fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId, replaced: Time) -> Result<bool, FtlError> {
-        // What replaced the contents of this block must be on flash before they go.
-        let before = nand.ctx().fence_at(replaced.max(self.superseded[block.index()]));
-        let erased = nand.erase(block);
-        nand.ctx().set_ready(before);
-        match erased {
-            Ok(_) => {
-                self.superseded[block.index()] = 0;
-                Ok(true)
-            }
-            Err(NandError::EraseFailed(_)) => self.retire(nand, block, replaced).map(|()| false),
-            Err(error) => Err(error.into()),
+        if !erase_behind(nand, block, replaced.max(self.superseded[block.index()]))? {
+            return self.retire(nand, block, replaced).map(|()| false);
         }
+        self.superseded[block.index()] = 0;
+        Ok(true)
     }
 
     /// Takes a block out of use in which nothing is valid.

@@ -1,9 +1,9 @@
 //! An FTL that maps blocks: a scheme over a [`Store`].
 
-use crate::parts::partial::{merged, refuse_lost};
+use crate::parts::partial::{merged, padded, read_mapped};
 use crate::parts::store::{self, Found, Options, Store};
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, PageBuf, Rules, SectorMask};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Rules, SectorMask};
 
 /// What one FTL that maps blocks does otherwise than another: which block takes a page, and what is merged when.
 pub trait Scheme: Sized + std::fmt::Debug {
@@ -174,11 +174,7 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
     }
 
     fn trims(config: &Self::Config) -> Trims {
-        if S::is_trim_durable(config) {
-            Trims::Durable
-        } else {
-            Trims::Forgotten
-        }
+        Trims::noted(S::is_trim_durable(config))
     }
 
     fn max_logical_pages(geometry: &Geometry, _: &Rules, config: &Self::Config) -> Result<u32, FtlError> {
@@ -205,9 +201,7 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
             nand.ctx().set_ready(before);
             return written;
         }
-        let mut padded = page.clone();
-        padded.clear(SectorMask(full.0 & !sectors.0));
-        self.write_whole(nand, at, &padded)
+        self.write_whole(nand, at, &padded(page, sectors, full))
     }
 
     fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
@@ -220,12 +214,7 @@ impl<S: Scheme> Ftl for BlockMapped<S> {
 
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        let from = self.store.lookup(at);
-        if !from.is_some() {
-            page.clear(sectors);
-            return Ok(());
-        }
-        refuse_lost(from, nand.read(from, page)?)
+        read_mapped(nand, self.store.lookup(at), sectors, page)
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {

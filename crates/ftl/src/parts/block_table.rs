@@ -1,28 +1,16 @@
 //! Which pages are valid, how many in each block, what each block is used for, and when it was closed and erased.
 
 use super::closing_order::ClosingOrder;
+pub use super::valid_counts::BlockUse;
+use super::valid_counts::{ValidCounts, Word};
 use nandlab_nand::{BlockId, Geometry, Ppa};
 use std::ops::Range;
 
-/// What a block is used for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum BlockUse {
-    /// Erased, or to be erased before its next use; holds nothing.
-    Free,
-    /// Being filled, or otherwise not to be chosen as a victim.
-    Open,
-    /// Filled; a victim if a policy picks it.
-    Closed,
-    /// Out of use.
-    Bad,
-}
-
-/// Valid bits and counts. One signed word a block, so that a victim scan compares words and nothing else:
-/// a closed block is its number of valid pages; an open one the same with [`OPEN`] set; free and bad ones are larger still.
+/// Valid bits and counts.
 #[derive(Clone, Debug)]
 pub struct BlockTable {
     geometry: Geometry,
-    words: Vec<i16>,
+    counts: ValidCounts<i16>,
     bits: Vec<u64>,
     /// Closed blocks of each die, the oldest first.
     order: ClosingOrder,
@@ -32,19 +20,17 @@ pub struct BlockTable {
     cycles: Vec<u32>,
 }
 
-/// Set in the word of an open block.
-const OPEN: i16 = 0x4000;
-const FREE: i16 = i16::MAX;
-const BAD: i16 = i16::MAX - 1;
-const _: () =
-    assert!(OPEN as u32 + Geometry::MAX_PAGES_PER_BLOCK < BAD as u32, "a full open block is neither bad nor free");
+const _: () = assert!(
+    i16::OPEN as u32 + Geometry::MAX_PAGES_PER_BLOCK < i16::BAD as u32,
+    "a full open block is neither bad nor free"
+);
 
 impl BlockTable {
     /// All blocks free.
     pub fn new(geometry: &Geometry) -> Self {
         Self {
             geometry: *geometry,
-            words: vec![FREE; geometry.blocks() as usize],
+            counts: ValidCounts::new(geometry.blocks()),
             bits: vec![0; geometry.pages().div_ceil(64) as usize],
             order: ClosingOrder::new(geometry),
             closed_at: vec![0; geometry.blocks() as usize],
@@ -69,21 +55,13 @@ impl BlockTable {
 
     /// What `block` is used for.
     pub fn usage(&self, block: BlockId) -> BlockUse {
-        match self.words[block.index()] {
-            FREE => BlockUse::Free,
-            BAD => BlockUse::Bad,
-            word if word & OPEN != 0 => BlockUse::Open,
-            _ => BlockUse::Closed,
-        }
+        self.counts.usage(block)
     }
 
     /// Valid pages of `block`.
     #[inline]
     pub fn valid_pages(&self, block: BlockId) -> u32 {
-        match self.words[block.index()] {
-            FREE | BAD => 0,
-            word => (word & !OPEN) as u32,
-        }
+        self.counts.valid(block)
     }
 
     /// Valid pages of `blocks`.
@@ -107,7 +85,7 @@ impl BlockTable {
     #[inline]
     pub fn set_valid(&mut self, page: Ppa) {
         self.bits[page.index() / 64] |= 1 << (page.0 % 64);
-        self.words[self.geometry.block_of(page).index()] += 1;
+        self.counts.add(self.geometry.block_of(page), 1);
     }
 
     /// Marks a valid page invalid; returns its block.
@@ -116,7 +94,7 @@ impl BlockTable {
         debug_assert!(self.is_valid(page), "page {page} is invalidated twice");
         self.bits[page.index() / 64] &= !(1 << (page.0 % 64));
         let block = self.geometry.block_of(page);
-        self.words[block.index()] -= 1;
+        self.counts.sub(block, 1);
         block
     }
 
@@ -135,42 +113,32 @@ impl BlockTable {
         None
     }
 
-    /// A free block starts to be filled.
+    /// A free block starts to be filled, or was found at mount, to be filled further or closed.
     pub fn open(&mut self, block: BlockId) {
-        debug_assert_eq!(self.usage(block), BlockUse::Free, "block {block} is opened");
-        self.words[block.index()] = OPEN;
-    }
-
-    /// A block found at mount, to be filled further or closed; its valid pages are set one by one.
-    pub fn found(&mut self, block: BlockId) {
-        self.words[block.index()] = OPEN;
+        self.counts.open(block);
     }
 
     /// A filled block may be picked as a victim from now on, `programs` after the first.
     pub fn close(&mut self, block: BlockId, programs: u64) {
-        debug_assert_eq!(self.usage(block), BlockUse::Open, "block {block} is closed");
-        self.words[block.index()] &= !OPEN;
+        self.counts.close(block);
         self.closed_at[block.index()] = self.clock(programs);
         self.order.push(self.geometry.die_of(block), block);
     }
 
     /// A closed block is emptied: it is no victim any more.
     pub fn reopen(&mut self, block: BlockId) {
-        debug_assert_eq!(self.usage(block), BlockUse::Closed, "block {block} is emptied");
-        self.words[block.index()] |= OPEN;
+        self.counts.reopen(block);
         self.order.remove(block);
     }
 
     /// A block without valid pages is free.
     pub fn set_free(&mut self, block: BlockId) {
-        assert_eq!(self.valid_pages(block), 0, "block {block} is freed with valid pages");
-        self.words[block.index()] = FREE;
+        self.counts.set_free(block);
     }
 
     /// A block without valid pages is out of use.
     pub fn set_bad(&mut self, block: BlockId) {
-        assert_eq!(self.valid_pages(block), 0, "block {block} is retired with valid pages");
-        self.words[block.index()] = BAD;
+        self.counts.set_bad(block);
     }
 
     /// A read-only view of the blocks of `die` for a policy.
@@ -182,7 +150,7 @@ impl BlockTable {
 
     /// Bytes of memory: two a block for the counts, a bit a page.
     pub fn bytes(&self) -> (u64, u64) {
-        (2 * self.words.len() as u64, u64::from(self.geometry.pages()).div_ceil(8))
+        (2 * u64::from(self.geometry.blocks()), u64::from(self.geometry.pages()).div_ceil(8))
     }
 }
 
@@ -199,9 +167,7 @@ impl<'a> Blocks<'a> {
     /// The closed block with the fewest valid pages, the lowest number among equals.
     #[inline]
     pub fn fewest_valid(&self) -> Option<BlockId> {
-        let words = self.words();
-        let at = super::scan::first_minimum(words)?;
-        (words[at] < OPEN).then_some(BlockId(self.first + at as u32))
+        self.table.counts.fewest_valid(self.first..self.end)
     }
 
     /// The number of the die.
@@ -227,7 +193,7 @@ impl<'a> Blocks<'a> {
     /// Whether `block` is a victim if a policy picks it.
     #[inline]
     pub fn is_closed(&self, block: BlockId) -> bool {
-        self.table.words[block.index()] < OPEN
+        self.table.counts.words()[block.index()] < Self::CLOSED
     }
 
     /// Valid pages of `block`.
@@ -253,11 +219,11 @@ impl<'a> Blocks<'a> {
 
     /// A word a block: below [`Self::CLOSED`] the valid pages of a closed block, else no victim.
     pub fn words(&self) -> &'a [i16] {
-        &self.table.words[self.first as usize..self.end as usize]
+        &self.table.counts.words()[self.first as usize..self.end as usize]
     }
 
     /// What the words of closed blocks stay below.
-    pub const CLOSED: i16 = OPEN;
+    pub const CLOSED: i16 = i16::OPEN;
 
     /// By block: when it was closed.
     pub fn closed_at(&self) -> &'a [u32] {

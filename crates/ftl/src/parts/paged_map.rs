@@ -32,10 +32,11 @@ use super::area::{Area, Victim};
 use super::block_scan::MapForm;
 use super::pool::Pool;
 use super::victim::{self, VictimPolicy};
-use crate::FtlError;
+use crate::{BlockState, Events, FtlError};
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time,
 };
+use std::collections::BTreeSet;
 
 /// Size and share of a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,8 +147,29 @@ impl PagedMap {
         &self.area
     }
 
-    pub(crate) fn counts(&self) -> MapCounts {
+    #[cfg(test)]
+    fn counts(&self) -> MapCounts {
         self.counts
+    }
+
+    /// The events of an FTL with this map, those of the map among them.
+    pub(crate) fn events(&self, of_data: &Events, pool: &Pool) -> Events {
+        Events {
+            gc_runs: of_data.gc_runs + self.counts.gc_runs,
+            empty_gc_runs: of_data.empty_gc_runs + self.counts.empty_gc_runs,
+            map_gc_runs: self.counts.gc_runs,
+            map_gc_copies: self.counts.moved,
+            retired_blocks: pool.retired(),
+            ..*of_data
+        }
+    }
+
+    /// Every block: the pages that are valid in it, of data as `of_data` says.
+    pub(crate) fn blocks(&self, geometry: &Geometry, pool: &Pool, of_data: impl Fn(BlockId) -> u32) -> Vec<BlockState> {
+        let free: BTreeSet<BlockId> = pool.blocks().collect();
+        let state =
+            |block| BlockState { valid: of_data(block) + self.area.valid_pages(block), is_free: free.contains(&block) };
+        (0..geometry.blocks()).map(|block| state(BlockId(block))).collect()
     }
 
     /// Blocks of the pool that the map may still take, and that others leave alone.

@@ -4,8 +4,9 @@
 //! in one area, in the pool, or bad.
 
 use super::store::free_blocks::{FreeBlock, FreeBlocks};
+use crate::parts::erase::erase_behind;
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, NandError, Ppa, Seq, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Nand, Ppa, Seq, Time};
 
 /// Blocks that no area has.
 #[derive(Debug)]
@@ -144,17 +145,11 @@ impl Pool {
     /// Erases a block without valid pages, behind what took the place of its pages; false where the erase failed and
     /// the block was retired.
     pub(crate) fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
-        let before = nand.ctx().fence_at(self.superseded[block.index()].max(self.noted));
-        let erased = nand.erase(block);
-        nand.ctx().set_ready(before);
-        match erased {
-            Ok(_) => {
-                self.superseded[block.index()] = 0;
-                Ok(true)
-            }
-            Err(NandError::EraseFailed(_)) => self.retire(nand, block).map(|()| false),
-            Err(error) => Err(error.into()),
+        if !erase_behind(nand, block, self.superseded[block.index()].max(self.noted))? {
+            return self.retire(nand, block).map(|()| false);
         }
+        self.superseded[block.index()] = 0;
+        Ok(true)
     }
 
     /// Takes a block without valid pages out of use.

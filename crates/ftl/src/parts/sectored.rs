@@ -27,6 +27,7 @@ mod cmt;
 mod collect;
 mod copies;
 mod mount;
+mod options;
 mod paging;
 mod transfer;
 
@@ -38,6 +39,8 @@ use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use buffer::{Gathered, Written};
 use cmt::Cmt;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
+pub(crate) use options::sectored_options;
+pub use options::{Hybrid, Options, Replacement, Rewrite, WriteBack};
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
 
@@ -52,66 +55,6 @@ const SPLIT: u32 = u32::MAX - 2;
 const MOST_SECTORS: u64 = 1 << 31;
 /// In `aux` of a page that gathers: its sectors were lost to bit errors.
 const LOST: u16 = 2;
-
-/// Which unit of the map leaves memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Replacement {
-    /// The next in turn that was not asked for since its last turn.
-    #[default]
-    Clock,
-    /// The one that has been there longest.
-    Fifo,
-    /// The one that was not asked for the longest.
-    Lru,
-}
-
-/// What becomes of a sector that is written again while it waits in the merge buffer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Rewrite {
-    /// It takes its place.
-    #[default]
-    Overwrite,
-    /// It is added, and the place before holds nothing.
-    Append,
-}
-
-/// What of a unit of the map that has changed is written when it leaves memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WriteBack {
-    /// All its map pages.
-    #[default]
-    Unit,
-    /// The map pages that have changed.
-    Pages,
-}
-
-/// How pages and sectors are mapped together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hybrid {
-    /// Sectors of a split page in a victim for which the others are fetched, so that it is whole again; 0: never.
-    pub gather_from: u32,
-}
-
-/// What a scheme asks for.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// Whose map it is; see `paged_map::Shape`.
-    pub(crate) form: u16,
-    pub(crate) merge_buffers: u32,
-    /// Units of the map in memory; 0: all.
-    pub(crate) cmt_units: u32,
-    pub(crate) unit_bytes: u32,
-    pub(crate) replacement: Replacement,
-    pub(crate) rewrite: Rewrite,
-    pub(crate) write_back: WriteBack,
-    pub(crate) coalesce: bool,
-    pub(crate) reserve_blocks: u32,
-    pub(crate) map_spare_percent: u32,
-    pub(crate) hybrid: Option<Hybrid>,
-}
 
 impl Options {
     /// Sectors of a page that gathers.
@@ -460,24 +403,11 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     }
 
     fn events(&self) -> Events {
-        let map = self.map.counts();
-        Events {
-            gc_runs: self.events.gc_runs + map.gc_runs,
-            empty_gc_runs: self.events.empty_gc_runs + map.empty_gc_runs,
-            map_gc_runs: map.gc_runs,
-            map_gc_copies: map.moved,
-            retired_blocks: self.pool.retired(),
-            ..self.events
-        }
+        self.map.events(&self.events, &self.pool)
     }
 
     fn blocks(&self) -> Vec<BlockState> {
-        let free: BTreeSet<BlockId> = self.pool.blocks().collect();
-        let state = |block| BlockState {
-            valid: self.counts.valid(block).div_ceil(self.per_page) + self.map.area().valid_pages(block),
-            is_free: free.contains(&block),
-        };
-        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+        self.map.blocks(&self.geometry, &self.pool, |block| self.counts.valid(block).div_ceil(self.per_page))
     }
 
     fn check<N: Nand>(&self, nand: &mut N) {

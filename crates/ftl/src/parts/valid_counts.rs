@@ -3,35 +3,105 @@
 //!
 //! What is valid in a block the FTL asks its map, for a list of what the block holds.
 
-use super::block_table::BlockUse;
-use super::scan::first_minimum;
+use super::scan::{self, first_minimum};
 use nandlab_nand::BlockId;
 use std::ops::Range;
 
-/// Set in the word of an open block.
-const OPEN: i32 = 1 << 30;
-const FREE: i32 = i32::MAX;
-const BAD: i32 = i32::MAX - 1;
-
-/// A closed block is its number of valid units, so that a victim scan compares words and nothing else; an open one the
-/// same with [`OPEN`] set; free and bad ones are larger still.
-#[derive(Clone, Debug)]
-pub(crate) struct ValidCounts {
-    words: Vec<i32>,
+/// What a block is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BlockUse {
+    /// Erased, or to be erased before its next use; holds nothing.
+    Free,
+    /// Being filled, or otherwise not to be chosen as a victim.
+    Open,
+    /// Filled; a victim if a policy picks it.
+    Closed,
+    /// Out of use.
+    Bad,
 }
 
-impl ValidCounts {
+/// The word of a block; the narrower, the faster a victim is found.
+pub trait Word: scan::Word + std::fmt::Debug {
+    /// Set in the word of an open block.
+    const OPEN: Self;
+    /// That of a block out of use, below [`scan::Word::MAX`], that of a free one.
+    const BAD: Self;
+
+    /// Without [`Self::OPEN`].
+    fn count(self) -> u32;
+
+    /// Whether [`Self::OPEN`] is set.
+    fn is_open(self) -> bool;
+
+    /// With [`Self::OPEN`] set or not.
+    fn opened(self, open: bool) -> Self;
+
+    /// So much more.
+    fn plus(self, count: i32) -> Self;
+}
+
+macro_rules! word {
+    ($type:ty) => {
+        impl Word for $type {
+            const OPEN: Self = 1 << (Self::BITS - 2);
+            const BAD: Self = Self::MAX - 1;
+
+            #[inline]
+            fn count(self) -> u32 {
+                (self & !Self::OPEN) as u32
+            }
+
+            #[inline]
+            fn is_open(self) -> bool {
+                self & Self::OPEN != 0
+            }
+
+            #[inline]
+            fn opened(self, open: bool) -> Self {
+                if open {
+                    self | Self::OPEN
+                } else {
+                    self & !Self::OPEN
+                }
+            }
+
+            #[inline]
+            fn plus(self, count: i32) -> Self {
+                self + count as Self
+            }
+        }
+    };
+}
+
+word!(i16);
+word!(i32);
+
+/// A closed block is its number of valid units, so that a victim scan compares words and nothing else; an open one the
+/// same with [`Word::OPEN`] set; free and bad ones are larger still.
+#[derive(Clone, Debug)]
+pub(crate) struct ValidCounts<W = i32> {
+    words: Vec<W>,
+}
+
+impl<W: Word> ValidCounts<W> {
     /// All blocks free.
     pub(crate) fn new(blocks: u32) -> Self {
-        Self { words: vec![FREE; blocks as usize] }
+        Self { words: vec![W::MAX; blocks as usize] }
+    }
+
+    /// The words of all blocks.
+    #[inline]
+    pub(crate) fn words(&self) -> &[W] {
+        &self.words
     }
 
     /// What `block` is used for.
+    #[inline]
     pub(crate) fn usage(&self, block: BlockId) -> BlockUse {
         match self.words[block.index()] {
-            FREE => BlockUse::Free,
-            BAD => BlockUse::Bad,
-            word if word & OPEN != 0 => BlockUse::Open,
+            word if word == W::MAX => BlockUse::Free,
+            word if word == W::BAD => BlockUse::Bad,
+            word if word.is_open() => BlockUse::Open,
             _ => BlockUse::Closed,
         }
     }
@@ -39,9 +109,11 @@ impl ValidCounts {
     /// What is valid in `block`.
     #[inline]
     pub(crate) fn valid(&self, block: BlockId) -> u32 {
-        match self.words[block.index()] {
-            FREE | BAD => 0,
-            word => (word & !OPEN) as u32,
+        let word = self.words[block.index()];
+        if word >= W::BAD {
+            0
+        } else {
+            word.count()
         }
     }
 
@@ -49,44 +121,48 @@ impl ValidCounts {
     #[inline]
     pub(crate) fn add(&mut self, block: BlockId, count: u32) {
         debug_assert!(!matches!(self.usage(block), BlockUse::Free | BlockUse::Bad), "block {block} holds nothing");
-        self.words[block.index()] += count as i32;
+        let word = &mut self.words[block.index()];
+        *word = word.plus(count as i32);
     }
 
     /// So much less of an open or closed block is valid.
     #[inline]
     pub(crate) fn sub(&mut self, block: BlockId, count: u32) {
         debug_assert!(self.valid(block) >= count, "block {block}: {count} of {} are invalid", self.valid(block));
-        self.words[block.index()] -= count as i32;
+        let word = &mut self.words[block.index()];
+        *word = word.plus(-(count as i32));
     }
 
     /// A free block starts to be filled, or was found in use at mount.
     pub(crate) fn open(&mut self, block: BlockId) {
         debug_assert_eq!(self.usage(block), BlockUse::Free, "block {block} is opened");
-        self.words[block.index()] = OPEN;
+        self.words[block.index()] = W::OPEN;
     }
 
     /// A filled block may be picked as a victim from now on.
     pub(crate) fn close(&mut self, block: BlockId) {
         debug_assert_eq!(self.usage(block), BlockUse::Open, "block {block} is closed");
-        self.words[block.index()] &= !OPEN;
+        let word = &mut self.words[block.index()];
+        *word = word.opened(false);
     }
 
     /// A closed block is emptied: it is no victim any more.
     pub(crate) fn reopen(&mut self, block: BlockId) {
         debug_assert_eq!(self.usage(block), BlockUse::Closed, "block {block} is emptied");
-        self.words[block.index()] |= OPEN;
+        let word = &mut self.words[block.index()];
+        *word = word.opened(true);
     }
 
     /// A block in which nothing is valid is free.
     pub(crate) fn set_free(&mut self, block: BlockId) {
         assert_eq!(self.valid(block), 0, "block {block} is freed and not empty");
-        self.words[block.index()] = FREE;
+        self.words[block.index()] = W::MAX;
     }
 
     /// A block in which nothing is valid is out of use.
     pub(crate) fn set_bad(&mut self, block: BlockId) {
         assert_eq!(self.valid(block), 0, "block {block} is retired and not empty");
-        self.words[block.index()] = BAD;
+        self.words[block.index()] = W::BAD;
     }
 
     /// The closed block of `blocks` with the least that is valid, the lowest number among equals.
@@ -94,7 +170,7 @@ impl ValidCounts {
     pub(crate) fn fewest_valid(&self, blocks: Range<u32>) -> Option<BlockId> {
         let words = &self.words[blocks.start as usize..blocks.end as usize];
         let at = first_minimum(words)?;
-        (words[at] < OPEN).then_some(BlockId(blocks.start + at as u32))
+        (words[at] < W::OPEN).then_some(BlockId(blocks.start + at as u32))
     }
 }
 
@@ -104,7 +180,7 @@ mod tests {
 
     #[test]
     fn victims_follow_counts() {
-        let mut counts = ValidCounts::new(5);
+        let mut counts = ValidCounts::<i32>::new(5);
         assert_eq!(counts.fewest_valid(0..5), None, "no block is closed");
         for (block, valid) in [(0, 9), (1, 4), (2, 70_000), (3, 4)] {
             counts.open(BlockId(block));

@@ -1,7 +1,7 @@
 //! What the sector map does, on examples worked by hand.
 
 use super::{Config, SectorMap};
-use crate::tests::submit;
+use crate::tests::{cost, submit};
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
 use nandlab_nand::random::Random;
@@ -13,28 +13,16 @@ fn disk(pages: u32, config: &Config) -> Disk<SectorMap, Counting> {
     Disk::mount(Counting::new(geometry, Rules::default()), pages, config).unwrap()
 }
 
-/// What `work` costs, without the mounts.
-fn spent(
-    disk: &mut Disk<SectorMap, Counting>,
-    work: impl FnOnce(&mut Disk<SectorMap, Counting>),
-) -> nandlab_nand::Cell {
-    let before = disk.nand_mut().ctx().matrix().clone();
-    work(disk);
-    let spent = disk.nand_mut().ctx().matrix().since(&before);
-    disk.check();
-    spent.sum(|_, cause| cause != Cause::Mount)
-}
-
 #[test]
 fn small_writes_share_a_page_and_its_list() {
     let mut disk = disk(400, &Config::default());
-    let gathered = spent(&mut disk, |disk| (0..6).for_each(|at| submit(disk, Op::Write, 100 * at, 1)));
+    let gathered = cost(&mut disk, |disk| (0..6).for_each(|at| submit(disk, Op::Write, 100 * at, 1)));
     assert_eq!(gathered.page_programs, 0, "a page takes seven and the list");
     submit(&mut disk, Op::Write, 300, 1);
-    let full = spent(&mut disk, |disk| submit(disk, Op::Write, 700, 1));
+    let full = cost(&mut disk, |disk| submit(disk, Op::Write, 700, 1));
     assert_eq!((full.page_programs, full.meta_programs, full.page_reads), (1, 1, 0), "300 was in the buffer");
     submit(&mut disk, Op::Write, 5, 1);
-    let flushed = spent(&mut disk, |disk| submit(disk, Op::Flush, 0, 0));
+    let flushed = cost(&mut disk, |disk| submit(disk, Op::Flush, 0, 0));
     assert_eq!(flushed.page_programs, 1, "no map page is written for a flush");
 }
 
@@ -43,7 +31,7 @@ fn each_sector_is_read_for_itself_unless_neighbours_join() {
     for (coalesce, reads) in [(false, 8), (true, 2)] {
         let mut disk = disk(400, &Config { coalesce, ..Config::default() });
         submit(&mut disk, Op::Write, 0, 14);
-        let cost = spent(&mut disk, |disk| submit(disk, Op::Read, 0, 8));
+        let cost = cost(&mut disk, |disk| submit(disk, Op::Read, 0, 8));
         assert_eq!(cost.page_reads, reads, "7 sectors lie in a page, the eighth begins the next");
     }
 }

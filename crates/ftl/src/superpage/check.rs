@@ -2,7 +2,8 @@
 
 use super::mount::is_nobodys;
 use super::{Firmware, SuperPage, NOTE};
-use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError, PageBuf, Ppa};
+use crate::parts::copies::newest_copies;
+use nandlab_nand::{BlockId, Kind, Lpn, Nand};
 use std::collections::BTreeSet;
 
 pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
@@ -10,11 +11,12 @@ pub(super) fn check<N: Nand>(ftl: &SuperPage, nand: &mut N) {
         ftl.active.iter().map(|active| active.frontier.block).filter(|block| block.is_some()).collect();
     ftl.banks.check(&open);
     pages_have_one_owner(ftl);
-    let newest = newest_on_flash(ftl, nand);
+    let newest = newest_copies(nand, ftl.map.len(), ftl.seq, |_| false);
     for (lpn, &page) in (0..).map(Lpn).zip(&ftl.map).filter(|(_, page)| page.is_some()) {
         let oob = nand.read_spare(page).expect("a mapped page can be read").expect("a mapped page is programmed");
         assert_eq!(oob.lpn, lpn, "page {page} is mapped to logical page {lpn} and holds another");
-        assert!(oob.seq.0 >= newest[lpn.index()], "logical page {lpn} is mapped to {page}, flash has a newer copy");
+        let newest = newest[lpn.index()].map_or(0, |(seq, _)| seq);
+        assert!(oob.seq.0 >= newest, "logical page {lpn} is mapped to {page}, flash has a newer copy");
         assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
         if ftl.config.firmware == Firmware::Greedy {
             assert_eq!(ftl.banks.of(page), lpn.index() % ftl.active.len(), "the bank of logical page {lpn}");
@@ -41,32 +43,6 @@ fn pages_have_one_owner(ftl: &SuperPage) {
     for (block, valid) in (0..).map(BlockId).zip(valid) {
         assert_eq!(ftl.banks.counts.valid(block), valid, "valid pages of block {block}");
     }
-}
-
-/// The sequence number of the newest copy of each logical page, 0 where there is none; a page that cannot be read does
-/// not count.
-fn newest_on_flash<N: Nand>(ftl: &SuperPage, nand: &mut N) -> Vec<u64> {
-    let mut newest = vec![0; ftl.map.len()];
-    for page in (0..ftl.geometry.pages()).map(Ppa) {
-        match nand.read_spare(page) {
-            Ok(Some(oob)) if matches!(oob.kind, Kind::Data | Kind::Lost) => {
-                assert!(oob.seq.0 < ftl.seq, "page {page} carries a sequence number that was not given out yet");
-                let newest = &mut newest[oob.lpn.index()];
-                // A torn page can look newer than the one it was to replace; only a page that reads counts.
-                if oob.seq.0 > *newest && is_whole(nand, page) {
-                    *newest = oob.seq.0;
-                }
-            }
-            Ok(_) | Err(NandError::Uncorrectable(_) | NandError::BadBlock(_)) => {}
-            Err(error) => panic!("page {page}: {error}"),
-        }
-    }
-    newest
-}
-
-fn is_whole<N: Nand>(nand: &mut N, page: Ppa) -> bool {
-    let mut contents = N::Buf::zeroed(nand.geometry().page_bytes());
-    nand.read(page, &mut contents).is_ok()
 }
 
 /// The list of a block names what the spare areas of its pages name.

@@ -2,13 +2,13 @@
 
 use super::{Active, Config, Firmware, SuperPage, NOTE};
 use crate::parts::banks::Banks;
-use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
+use crate::parts::block_scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::block_table::BlockUse;
 use crate::parts::frontier::Frontier;
-use crate::parts::trim_note;
+use crate::parts::newest::Newest;
 use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Ppa};
+use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, Ppa};
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<SuperPage, FtlError> {
     let geometry = *nand.geometry();
@@ -29,8 +29,10 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     ftl.listed =
         scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
     refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, None))?;
-    let seqs = ftl.adopt_copies(&scans);
-    ftl.adopt_notes(nand, &scans, &seqs)?;
+    let mut newest = Newest::of(&geometry, logical_pages, &scans);
+    newest.apply_notes(nand, &mut ftl.notes)?;
+    ftl.map = newest.map;
+    ftl.seq = newest.highest + 1;
     ftl.refuse_misplaced()?;
     ftl.adopt(&scans);
     ftl.refuse_worn_out()?;
@@ -65,56 +67,6 @@ fn has_list(scan: &mut BlockScan, data_pages: u32) -> bool {
 }
 
 impl SuperPage {
-    /// Maps the newest copy of each logical page; returns their sequence numbers.
-    fn adopt_copies(&mut self, scans: &[Option<BlockScan>]) -> Vec<u64> {
-        let mut seqs = vec![0; self.map.len()];
-        for (block, scan) in (0..).map(BlockId).zip(scans) {
-            let Some(scan) = scan else { continue };
-            self.seq = self.seq.max(scan.highest + 1);
-            for &Page { place, oob } in scan.copies() {
-                if oob.seq.0 > seqs[oob.lpn.index()] {
-                    seqs[oob.lpn.index()] = oob.seq.0;
-                    self.map[oob.lpn.index()] = self.geometry.page(block, place);
-                }
-            }
-        }
-        seqs
-    }
-
-    /// Applies the notes to the copies and keeps the newest note of each segment.
-    fn adopt_notes<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        scans: &[Option<BlockScan>],
-        seqs: &[u64],
-    ) -> Result<(), FtlError> {
-        let mut note = vec![0; self.geometry.page_bytes() as usize];
-        let mut ages = vec![0; self.notes.segments()];
-        for (block, scan) in (0..).map(BlockId).zip(scans) {
-            for &Page { place, oob } in scan.iter().flat_map(BlockScan::notes) {
-                let (at, segment) = (self.geometry.page(block, place), oob.lpn);
-                match nand.read_tail(at, &mut note) {
-                    Ok(_) => {}
-                    Err(NandError::Uncorrectable(_)) => continue,
-                    Err(error) => return Err(error.into()),
-                }
-                let (seq, unmapped) = trim_note::read(&note);
-                let first = self.notes.first_of(segment);
-                for at in unmapped.map(|page| (first + page) as usize) {
-                    if seqs.get(at).is_some_and(|&copy| copy < seq) {
-                        self.map[at] = Ppa::NONE;
-                    }
-                }
-                if ages[segment.index()] <= seq {
-                    ages[segment.index()] = seq;
-                    *self.notes.entry(segment) = at;
-                }
-            }
-        }
-        self.notes.follow(&self.map);
-        Ok(())
-    }
-
     /// Refuses pages in another bank than this firmware would have put them in, or in blocks that it does not use.
     fn refuse_misplaced(&self) -> Result<(), FtlError> {
         let banks = self.active.len();

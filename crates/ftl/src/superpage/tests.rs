@@ -1,10 +1,10 @@
 //! What the firmware does, on examples worked by hand.
 
 use super::{Config, Firmware, SuperPage};
-use crate::tests::{cost_of, erased, submit, two_dies, write, PAGES};
+use crate::tests::{cost, cost_of, erased, submit, two_dies, write, PAGES};
 use crate::{Disk, Ftl};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
-use nandlab_nand::{Cause, Counting, Geometry, Lpn, Nand, ProgramOrder, Rules};
+use nandlab_nand::{Counting, Geometry, Lpn, Nand, ProgramOrder, Rules};
 
 /// One bank of super-pages of 64 sectors.
 fn super_pages() -> Disk<SuperPage, Counting> {
@@ -12,23 +12,11 @@ fn super_pages() -> Disk<SuperPage, Counting> {
     Disk::mount(Counting::new(geometry, Rules::default()), 40, &Config::default()).unwrap()
 }
 
-/// What `work` costs, without the mounts.
-fn spent(
-    disk: &mut Disk<SuperPage, Counting>,
-    work: impl FnOnce(&mut Disk<SuperPage, Counting>),
-) -> nandlab_nand::Cell {
-    let before = disk.nand_mut().ctx().matrix().clone();
-    work(disk);
-    let spent = disk.nand_mut().ctx().matrix().since(&before);
-    disk.check();
-    spent.sum(|_, cause| cause != Cause::Mount)
-}
-
 #[test]
 fn a_partial_write_reads_the_holes_and_programs_the_page() {
     let mut disk = super_pages();
     let reads_of = |disk: &mut Disk<_, _>, first, sectors| {
-        let cost = spent(disk, |disk| submit(disk, Op::Write, first, sectors));
+        let cost = cost(disk, |disk| submit(disk, Op::Write, first, sectors));
         assert_eq!(cost.page_programs, 1);
         cost.page_reads
     };
@@ -44,11 +32,11 @@ fn a_partial_write_reads_the_holes_and_programs_the_page() {
 fn the_last_page_of_a_block_lists_the_others_and_is_all_that_collection_reads() {
     let pages = PAGES;
     let mut disk = erased::<SuperPage>(ProgramOrder::Ascending, 8, 30, &Config::default());
-    let first = spent(&mut disk, |disk| write(disk, 0..pages - 2));
+    let first = cost(&mut disk, |disk| write(disk, 0..pages - 2));
     assert_eq!((first.page_programs, first.meta_programs), (pages - 2, 0));
-    let last = spent(&mut disk, |disk| write(disk, [pages - 2]));
+    let last = cost(&mut disk, |disk| write(disk, [pages - 2]));
     assert_eq!((last.page_programs, last.meta_programs), (2, 1), "the page, and the list");
-    let spent = spent(&mut disk, |disk| (0..40).for_each(|_| write(disk, 0..30)));
+    let spent = cost(&mut disk, |disk| (0..40).for_each(|_| write(disk, 0..30)));
     let collected = disk.ftl().events().gc_runs;
     assert!(collected > 100);
     assert_eq!((spent.meta_reads, spent.page_reads), (collected, collected));

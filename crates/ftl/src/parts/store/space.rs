@@ -1,8 +1,9 @@
 //! Blocks that are taken, given back, erased and retired.
 
 use super::{EraseWhen, Store};
+use crate::parts::erase::erase_behind;
 use crate::{BlockState, FtlError};
-use nandlab_nand::{scoped, BlockId, Cause, Nand, NandError};
+use nandlab_nand::{scoped, BlockId, Cause, Nand};
 
 impl Store {
     /// Whether a block may be taken for the host and enough stay free for a merge.
@@ -53,21 +54,14 @@ impl Store {
 
     /// Erases a block; false where the erase failed and the block was retired.
     pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
-        // What replaced the pages of this block must be on flash before they go.
         let bound = self.superseded[block.index()].max(self.notes.written_at());
-        let before = nand.ctx().fence_at(bound);
         self.unsettled = self.unsettled.filter(|&end| end > bound);
-        let erased = nand.erase(block);
-        nand.ctx().set_ready(before);
-        match erased {
-            Ok(_) => {
-                self.fill.erased(block);
-                self.superseded[block.index()] = 0;
-                Ok(true)
-            }
-            Err(NandError::EraseFailed(_)) => self.retire(nand, block).map(|()| false),
-            Err(error) => Err(error.into()),
+        if !erase_behind(nand, block, bound)? {
+            return self.retire(nand, block).map(|()| false);
         }
+        self.fill.erased(block);
+        self.superseded[block.index()] = 0;
+        Ok(true)
     }
 
     /// Gives back a block that holds the newest copy of no mapped page. Its erase counts for the cause of now, however

@@ -1,0 +1,65 @@
+//! What is newest on flash, for maps of pages that are not on flash themselves.
+
+use super::block_scan::{BlockScan, Page};
+use super::trim_note;
+use super::trim_notes::TrimNotes;
+use crate::FtlError;
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
+
+/// The newest copy of each logical page, and the notes of trims.
+pub(crate) struct Newest {
+    pub(crate) map: Vec<Ppa>,
+    seqs: Vec<u64>,
+    notes: Vec<(Lpn, Ppa)>,
+    /// The highest sequence number on flash, 0 where there is none.
+    pub(crate) highest: u64,
+}
+
+impl Newest {
+    /// Of what the scans of all blocks say.
+    pub(crate) fn of(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Self {
+        let count = logical_pages as usize;
+        let mut newest = Self { map: vec![Ppa::NONE; count], seqs: vec![0; count], notes: Vec::new(), highest: 0 };
+        for (block, scan) in (0..).map(BlockId).zip(scans) {
+            let Some(scan) = scan else { continue };
+            newest.highest = newest.highest.max(scan.highest);
+            newest.notes.extend(scan.notes().map(|page| (page.oob.lpn, geometry.page(block, page.place))));
+            for &Page { place, oob } in scan.copies() {
+                if oob.seq.0 > newest.seqs[oob.lpn.index()] {
+                    newest.map[oob.lpn.index()] = geometry.page(block, place);
+                    newest.seqs[oob.lpn.index()] = oob.seq.0;
+                }
+            }
+        }
+        newest
+    }
+
+    /// Unmaps what the notes say was trimmed later, and keeps the newest note of each segment in `kept`.
+    ///
+    /// # Errors
+    /// Where a note cannot be read for another reason than bits that were lost: such a note counts for nothing.
+    pub(crate) fn apply_notes<N: Nand>(&mut self, nand: &mut N, kept: &mut TrimNotes) -> Result<(), FtlError> {
+        let mut note = vec![0; nand.geometry().page_bytes() as usize];
+        let mut ages = vec![0; kept.segments()];
+        for (segment, at) in std::mem::take(&mut self.notes) {
+            match nand.read_tail(at, &mut note) {
+                Ok(_) => {}
+                Err(NandError::Uncorrectable(_)) => continue,
+                Err(error) => return Err(error.into()),
+            }
+            let (seq, unmapped) = trim_note::read(&note);
+            let first = kept.first_of(segment);
+            for at in unmapped.map(|page| (first + page) as usize) {
+                if self.seqs.get(at).is_some_and(|&copy| copy < seq) {
+                    self.map[at] = Ppa::NONE;
+                }
+            }
+            if ages[segment.index()] <= seq {
+                ages[segment.index()] = seq;
+                *kept.entry(segment) = at;
+            }
+        }
+        kept.follow(&self.map);
+        Ok(())
+    }
+}
