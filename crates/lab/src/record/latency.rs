@@ -1,0 +1,59 @@
+//! How long the requests of the host took.
+
+use serde::Serialize;
+
+/// Latencies by kind of request; null where there was none of it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Latencies {
+    /// Reads.
+    pub read: Option<LatencySummary>,
+    /// Writes.
+    pub write: Option<LatencySummary>,
+    /// Trims.
+    pub trim: Option<LatencySummary>,
+    /// Flushes.
+    pub flush: Option<LatencySummary>,
+}
+
+/// From the arrival of a request to its end, us; percentiles to three significant digits.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 90 % were no longer.
+    pub p90: f64,
+    /// 99 % were no longer.
+    pub p99: f64,
+    /// 99.9 % were no longer.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+    /// Requests.
+    pub count: u64,
+}
+
+/// Buckets of latencies: upper bound in us (four an octave), requests above the bound before and up to this one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LatencyHistograms {
+    /// Reads.
+    pub read: Vec<(f64, u64)>,
+    /// Writes.
+    pub write: Vec<(f64, u64)>,
+    /// Trims.
+    pub trim: Vec<(f64, u64)>,
+    /// Flushes.
+    pub flush: Vec<(f64, u64)>,
+}
+
+/// Latencies of the requests of one part of the host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OriginLatency {
+    /// The part.
+    pub origin: String,
+    /// By kind of request, us.
+    pub latency_us: Latencies,
+    /// By kind of request, as histograms.
+    pub latency_histogram: LatencyHistograms,
+}
