@@ -297,13 +297,13 @@ def superpage(
 
 def sector_map(
     *,
+    coalesce: bool | None = None,
     merge_buffers: int | None = None,
     cmt_units: int | None = None,
     cmt_unit_bytes: int | None = None,
     replacement: Literal['clock', 'fifo', 'lru'] | None = None,
     write_back: Literal['unit', 'pages'] | None = None,
     rewrite: Literal['overwrite', 'append'] | None = None,
-    coalesce: bool | None = None,
     reserve_blocks: int | None = None,
     map_spare_percent: int | None = None,
 ) -> Choice:
@@ -312,18 +312,18 @@ def sector_map(
     After Han et al. (KIISE).
 
     Args:
+        coalesce: Whether sectors that lie one behind the other in a page are read at once. Default
+            false.
         merge_buffers: Pages in memory that gather small writes, at least 1: while one is filled, the
             others are being written. Default 32.
         cmt_units: Units of the map in memory; 0 for all of them. Default 32.
-        cmt_unit_bytes: Bytes of a unit of the map, 4 for each sector: a power of two, from 8. One that
+        cmt_unit_bytes: Bytes of a unit of the map, 4 for each entry: a power of two, from 8. One that
             is smaller than a page is read with its page, and written with it. 1 MiB is a segment of the
             paper. Default 1048576.
         replacement: Which unit leaves memory. Default "clock".
         write_back: What of a changed unit is written when it leaves memory. Default "unit".
         rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
             Default "overwrite".
-        coalesce: Whether sectors that lie one behind the other in a page are read at once. Default
-            false.
         reserve_blocks: Blocks that stay free for garbage collection; at least 1. With 1 a program
             failure or a torn page may leave no room. Default 2.
         map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
@@ -333,13 +333,13 @@ def sector_map(
 def hybrid_map(
     *,
     gather_from: int | None = None,
+    coalesce: bool | None = None,
     merge_buffers: int | None = None,
     cmt_units: int | None = None,
     cmt_unit_bytes: int | None = None,
     replacement: Literal['clock', 'fifo', 'lru'] | None = None,
     write_back: Literal['unit', 'pages'] | None = None,
     rewrite: Literal['overwrite', 'append'] | None = None,
-    coalesce: bool | None = None,
     reserve_blocks: int | None = None,
     map_spare_percent: int | None = None,
 ) -> Choice:
@@ -349,20 +349,20 @@ def hybrid_map(
 
     Args:
         gather_from: Sectors of a split page in a victim from which on garbage collection fetches the
-            others and makes the page whole; 0: only where all of them are in the victim. Default 32,
-            half of a super-page.
+            others and makes the page whole; 0: only where all of them are in the victim. Half of a
+            super-page is 32. Default 32.
+        coalesce: Whether sectors of split pages that lie one behind the other are read at once. Default
+            true.
         merge_buffers: Pages in memory that gather small writes, at least 1: while one is filled, the
             others are being written. Default 32.
         cmt_units: Units of the map in memory; 0 for all of them. Default 32.
-        cmt_unit_bytes: Bytes of a unit of the map, 4 for each page or sector: a power of two, from 8.
-            One that is smaller than a page is read with its page, and written with it. 1 MiB is a
-            segment of the paper. Default 1048576.
+        cmt_unit_bytes: Bytes of a unit of the map, 4 for each entry: a power of two, from 8. One that
+            is smaller than a page is read with its page, and written with it. 1 MiB is a segment of the
+            paper. Default 1048576.
         replacement: Which unit leaves memory. Default "clock".
         write_back: What of a changed unit is written when it leaves memory. Default "unit".
         rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
             Default "overwrite".
-        coalesce: Whether sectors of split pages that lie one behind the other are read at once. Default
-            true.
         reserve_blocks: Blocks that stay free for garbage collection; at least 1. With 1 a program
             failure or a torn page may leave no room. Default 2.
         map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
