@@ -33,17 +33,17 @@ class Paper:
         """Claims by their ids, with what was measured and the verdict."""
         return {each.claim.id: each for each in self.reproduced(ids, text, seeds).claims}
 
-    def verdicts(self, ids, text=None):
+    def verdicts(self, ids, text=None, seeds=1):
         """Verdicts by the ids of claims."""
-        return {name: each.verdict for name, each in self.claims(ids, text).items()}
+        return {name: each.verdict for name, each in self.claims(ids, text, seeds).items()}
 
-    def unchanged(self):
+    def unchanged(self, seeds=1):
         """Verdicts of every claim that a mutation names, before it."""
-        return self.verdicts({name for _, _, named in self.mutations.values() for name in named})
+        return self.verdicts({name for _, _, named in self.mutations.values() for name in named}, seeds=seeds)
 
-    def assert_matters(self, mutation, unchanged, held=("reproduced",)):
+    def assert_matters(self, mutation, unchanged, held=("reproduced",), seeds=1):
         """This mutation changes the verdicts that it names, which are one of `held` before it."""
         old, new, named = self.mutations[mutation]
         assert old in self.text
         assert {unchanged[name] for name in named} <= set(held)
-        assert self.verdicts(named, self.text.replace(old, new)) == named
+        assert self.verdicts(named, self.text.replace(old, new), seeds) == named
