@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -43,7 +44,7 @@ def section(title: str, *parts: str, note: str = "") -> str:
     inner = "\n".join(part for part in parts if part)
     if not inner:
         return ""
-    explanation = f'<p class="note">{escape(note)}</p>\n' if note else ""
+    explanation = f'<p class="note">{prose(note)}</p>\n' if note else ""
     return f"<section>\n<h2>{escape(title)}</h2>\n{explanation}{inner}\n</section>"
 
 
@@ -57,9 +58,14 @@ def folded(title: str, inner: str) -> str:
     return f"<details>\n<summary>{escape(title)}</summary>\n{inner}\n</details>"
 
 
+def prose(text: str) -> str:
+    """Plain text for a page; what stands in backticks is code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", escape(text))
+
+
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of plain text."""
-    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+    return f'<p class="{kind}">{prose(text)}</p>' if kind else f"<p>{prose(text)}</p>"
 
 
 def code(text: str) -> str:
@@ -148,14 +154,14 @@ def letters(titles: Sequence[str], rows: Sequence[Sequence[str | Wide]], wraps: 
 
 def _cell(tag: str, at: int, text: str | Wide, numbers: set[int], share: float = 0.0) -> str:
     if isinstance(text, Wide):
-        return f'<{tag} class="wide" colspan="{text.columns}">{escape(text.text)}</{tag}>'
+        return f'<{tag} class="wide" colspan="{text.columns}">{prose(text.text)}</{tag}>'
     kind = ' class="number"' if at in numbers else ""
     style = f' style="--{MARK}:{share * 100:.0f}%"' if share > 0 else ""
     scope = ' scope="row"' if tag == "th" and at == 0 else ""
-    return f"<{tag}{kind}{style}{scope}>{escape(text)}</{tag}>"
+    return f"<{tag}{kind}{style}{scope}>{prose(text)}</{tag}>"
 
 
 def figure(svg: str, caption: str = "") -> str:
     """A chart with its caption."""
-    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    words = f"<figcaption>{prose(caption)}</figcaption>" if caption else ""
     return f'<figure><div class="scroll">{svg}</div>{words}</figure>'
