@@ -78,8 +78,8 @@ class FlashCounts(View):
 class MapCounts(View):
     """A map that is paged in from flash: entries found in memory or not, and those that left it changed.
 
-    `gc_runs` are victim blocks that held pages of the map, `gc_copies` the pages moved for it; `folded_pages` are
-    logical pages whose sectors lay apart and that garbage collection put together.
+    `gc_runs` are victim blocks that held pages of the map, `gc_copies` the pages moved for it;
+    `folded_pages` are logical pages whose sectors lay apart and that garbage collection put together.
     """
 
     hits: int
