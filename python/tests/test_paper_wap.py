@@ -68,7 +68,7 @@ def test_each_assumption_changes_the_claims_that_rest_on_it(unchanged, mutation)
 
 
 def test_a_blank_device_takes_less_dynamic_energy():
-    """Blocks that hold few pages are merged with fewer copies; the share comes to the edge of its tolerance."""
+    """Blocks that hold few pages are merged with fewer copies; the share comes to the edge of what fits."""
     blank = TEXT.replace('precondition.fill = "sequential"', 'precondition.fill = "none"')
     assert blank != TEXT
     shares = [reproduced(text, {"fig7.dynamic_share"}).claims[0].measured for text in (TEXT, blank)]
