@@ -58,6 +58,14 @@ def test_a_warm_buffer_gains_the_same_over_a_blank_device():
         assert blank[name].measured == pytest.approx(full.measured, rel=0.03)
 
 
+def test_a_blank_device_takes_less_dynamic_energy():
+    """Blocks that hold few pages are merged with fewer copies; the share comes to the edge of what fits."""
+    blank = TEXT.replace('precondition.fill = "sequential"', 'precondition.fill = "none"')
+    assert blank != TEXT
+    shares = [reproduced(text, {"fig7.dynamic_share"}).claims[0].measured for text in (TEXT, blank)]
+    assert shares[0] - shares[1] > 3
+
+
 def test_the_bar():
     """Fig. 7's step within 1 point of 21.8, and 28 % exactly."""
     found = PAPER.claims({"fig7.step", "model.static"})

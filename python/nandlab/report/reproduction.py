@@ -33,6 +33,10 @@ MEANINGS = {
 }
 
 
+# Experiments that are listed one below the other; more of them are folded into one line.
+UNFOLDED = 60
+
+
 def reproduction_page(found: Sequence[Reproduction], command: str | None) -> str:
     """The page as text."""
     names = ", ".join(each.paper.name for each in found)
@@ -259,7 +263,8 @@ def _experiments(found: Reproduction) -> list[str]:
     names = [name for claim in paper.claims for name in claim.names]
     names += [name for grid in paper.grids for name in grid.names()]
     runs = dict.fromkeys(paper.split(name)[0] for name in names)
-    return [html.folded(run, html.code(toml_text(paper.tree(run)))) for run in runs]
+    each = [html.folded(run, html.code(toml_text(paper.tree(run)))) for run in runs]
+    return each if len(each) <= UNFOLDED else [html.folded(f"{len(each)} experiments", "\n".join(each))]
 
 
 def _remake(found: Sequence[Reproduction], command: str | None) -> str:

@@ -123,7 +123,16 @@ class Paper:
             f"{each.part}: a generator in place of a trace that is not here ({each.words})"
             for each in self.stand_ins
         ]
-        lines += [f"{part}: the recorded trace {path.rsplit('/', 1)[-1]}" for part, path in self.played]
+        words = {each.part: each.words for each in self.traces}
+        names = {part: path.rsplit("/", 1)[-1] for part, path in self.played}
+        lines += [
+            f"{part}: the recorded trace {name} ({words[part]})"
+            for part, name in names.items()
+            if part in self.generators
+        ]
+        others = [name for part, name in names.items() if part not in self.generators]
+        if others:
+            lines.append(f"Recorded traces in tables of their own: {', '.join(others)}.")
         if self.generators:
             lines.append("Runs that change options of a generator, such as its footprint, keep it.")
         return lines

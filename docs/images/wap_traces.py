@@ -1,0 +1,165 @@
+"""The tables of recorded traces in docs/reproduce.md, from a bundle of the paper about WAP-LRU.
+
+`nandlab reproduce wap-lru --traces DIR --seeds 1 --bundle wap.zip`, then
+`python docs/images/wap_traces.py wap.zip`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+import zipfile
+from collections.abc import Callable
+
+from nandlab.reproduce import parse
+
+MEASURES = ("gc", "programs", "energy", "write-us", "read-us", "hits")
+NEAR = 1.005
+"""What is within 0.5 % of the best one shares its place."""
+HEAD = "fin_head"
+HYBRIDS = ("CLOCK-DNV", "hybrid LRU", "CBM", "WAP-LRU")
+SHOWN = {
+    False: ("LRU", "CLOCK", "FAB", "BPLRU", "LB-CLOCK", "CLOCK-DNV", "CBM", "WAP-LRU"),
+    True: ("LRU", "CLOCK", "FAB", "BPLRU", "LB-CLOCK", "CLOCK-DNV"),
+}
+"""Columns of the tables, with reads cached and with reads that go past; the best ones are of all buffers."""
+PAPERS_FOUR = ("LRU", "CLOCK", "CLOCK-DNV", "WAP-LRU")
+Rows = dict[str, dict[str, float]]
+"""A figure for each trace and each buffer."""
+
+
+class Bundle:
+    """The tables of a bundle, with the names that their rows and columns have for people."""
+
+    def __init__(self, path: str) -> None:
+        self.archive = zipfile.ZipFile(path)
+        paper = parse(self.archive.read("wap-lru/paper.toml").decode(), "wap-lru", "paper.toml")
+        self.labels = {grid.name: grid.labels for grid in paper.grids}
+
+    def table(self, measure: str, writes_alone: bool) -> Rows:
+        """One of them, without the traces that were not played."""
+        name = f"traces-{measure}" + ("-writes" if writes_alone else "")
+        text = self.archive.read(f"wap-lru/tables/{name}.csv").decode()
+        heads, *lines = csv.reader(io.StringIO(text))
+        buffers = [self.labels[name][head] for head in heads[1:]]
+        # An empty cell is a run without requests of that kind.
+        return {
+            row[0]: {buffer: float(cell) for buffer, cell in zip(buffers, row[1:], strict=True) if cell}
+            for row in lines
+        }
+
+    def words(self, trace: str) -> str:
+        """What a trace is."""
+        return self.labels["traces-gc"][trace]
+
+
+def best(figures: dict[str, float], least: bool = True) -> str:
+    """Who is best; those who share the place, or how many of how many."""
+    if not figures:
+        return "–"
+    limit = min(figures.values()) * NEAR if least else max(figures.values()) / NEAR
+    names = [name for name, value in figures.items() if (value <= limit if least else value >= limit)]
+    if set(names) == set(HYBRIDS):
+        return "all with NVRAM"
+    return " ≈ ".join(names) if len(names) <= 3 else f"{len(names)} of {len(figures)}"
+
+
+def markdown(heads: list[str], rows: list[list[str]]) -> str:
+    """A table."""
+    lines = ["| " + " | ".join(row) + " |" for row in [heads, *rows]]
+    return "\n".join([lines[0], "|" + "---|" * len(heads), *lines[1:], ""])
+
+
+def count(value: float) -> str:
+    """A number of pages or merges."""
+    return f"{value:,.0f}"
+
+
+def one_trace(bundle: Bundle, trace: str) -> str:
+    """Every figure of a trace, with reads cached and with reads that go past."""
+    shown: tuple[Callable[[float], str], ...] = (
+        count,
+        count,
+        lambda value: f"{value:.1f}",
+        count,
+        count,
+        count,
+    )
+    rows = []
+    found = {alone: [bundle.table(name, alone)[trace] for name in MEASURES] for alone in (False, True)}
+    for buffer in found[False][0]:
+        for alone, words in ((False, "cached"), (True, "go past")):
+            if buffer in found[alone][0]:
+                cells = [table[buffer] for table in found[alone]]
+                figures = [say(cell) for say, cell in zip(shown, cells, strict=True)]
+                rows.append([buffer, words, *figures])
+    heads = ["collections", "writes", "energy (J)", "mean write (µs)", "mean read (µs)", "hits (%)"]
+    return markdown(["", "reads", *heads], rows)
+
+
+def winners(bundle: Bundle, alone: bool) -> str:
+    """For every trace in which something is collected the collections, and who is best."""
+    tables = {name: bundle.table(name, alone) for name in MEASURES}
+    columns = SHOWN[alone]
+    rows = []
+    for trace, figures in tables["gc"].items():
+        if max(figures.values()) > 0:
+            others = [best(tables[name][trace]) for name in ("programs", "energy", "write-us", "read-us")]
+            rows.append([bundle.words(trace), *(count(figures[name]) for name in columns), *others])
+    heads = ["least writes", "least energy", "shortest writes", "shortest reads"]
+    return markdown(["trace", *columns, *heads], rows)
+
+
+def sentences(bundle: Bundle) -> str:
+    """Who is best how often, who against whom, and where nothing is collected."""
+    lines = []
+    for alone in (False, True):
+        gc = bundle.table("gc", alone)
+        ran = [trace for trace, figures in gc.items() if max(figures.values()) > 0]
+        lines.append("reads go past" if alone else "reads cached")
+        lines.append(f"  something is collected: {len(ran)}, and not: {_named(bundle, set(gc) - set(ran))}")
+        for measure in ("gc", "programs", "energy", "write-us", "read-us"):
+            table = bundle.table(measure, alone)
+            lines.append(f"  best by {measure}: {_firsts([table[trace] for trace in ran])}")
+    table = {one: row for one, row in bundle.table("gc", False).items() if max(row.values()) > 0}
+    behind = {one for one, row in table.items() if row["WAP-LRU"] >= row["CLOCK-DNV"]}
+    lines.append(
+        f"WAP-LRU collects less than CLOCK-DNV with {len(table) - len(behind)} of {len(table)}, not with:"
+    )
+    lines.append(f"  {_named(bundle, behind)}")
+    most = [one for one, row in table.items() if row["CLOCK"] >= max(row[name] for name in PAPERS_FOUR)]
+    lines.append(f"CLOCK collects most of the paper's four with {len(most)}")
+    hybrids = [{name: row[name] for name in HYBRIDS} for row in table.values()]
+    lines.append(f"least of those with NVRAM: {_firsts(hybrids)}")
+    return "\n".join(lines) + "\n"
+
+
+def _named(bundle: Bundle, traces: set[str]) -> str:
+    return ", ".join(bundle.words(one) for one in bundle.labels["traces-gc"] if one in traces)
+
+
+def _firsts(rows: list[dict[str, float]]) -> str:
+    """How often each is the best, or within 0.5 % of it."""
+    firsts = [name for row in rows for name in row if _is_first(row, name)]
+    return ", ".join(
+        f"{name} {firsts.count(name)}"
+        for name in sorted(dict.fromkeys(firsts), key=firsts.count, reverse=True)
+    )
+
+
+def _is_first(figures: dict[str, float], name: str) -> bool:
+    return figures[name] <= min(figures.values()) * NEAR
+
+
+def main() -> None:
+    """Prints the tables, and what the sentences below them count."""
+    bundle = Bundle(sys.argv[1])
+    print(f"{bundle.words(HEAD)}\n\n{one_trace(bundle, HEAD)}")
+    for alone, words in ((False, "every buffer keeps what was read"), (True, "reads go past every buffer")):
+        print(f"{words}\n\n{winners(bundle, alone)}")
+    print(sentences(bundle))
+
+
+if __name__ == "__main__":
+    main()
