@@ -5,17 +5,15 @@ use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
 use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::{cycles_in, Frontier, Frontiers};
 use crate::parts::placement::Placer;
-use crate::parts::trim_note;
 use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
 use std::collections::VecDeque;
 
-/// The newest copy of each logical page, and the notes.
+/// The newest copy of each logical page.
 struct Newest {
     map: Vec<Ppa>,
     seqs: Vec<u64>,
-    notes: Vec<(Lpn, Ppa)>,
     highest: u64,
 }
 
@@ -35,9 +33,9 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
-    let newest = newest_copies(&geometry, logical_pages, &scans);
+    let mut newest = newest_copies(&geometry, logical_pages, &scans);
     let mut ftl = blank(&geometry, logical_pages, config, newest.highest + 1);
-    let newest = ftl.adopt_notes(nand, newest)?;
+    ftl.notes.adopt(nand, &scans, &mut newest.map, &newest.seqs)?;
     ftl.adopt(&scans, newest);
     ftl.refuse_worn_out()?;
     Ok(ftl)
@@ -45,11 +43,10 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
 
 fn newest_copies(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Newest {
     let count = logical_pages as usize;
-    let mut newest = Newest { map: vec![Ppa::NONE; count], seqs: vec![0; count], notes: Vec::new(), highest: 0 };
+    let mut newest = Newest { map: vec![Ppa::NONE; count], seqs: vec![0; count], highest: 0 };
     for (block, scan) in (0..).map(BlockId).zip(scans) {
         let Some(scan) = scan else { continue };
         newest.highest = newest.highest.max(scan.highest);
-        newest.notes.extend(scan.notes().map(|page| (page.oob.lpn, geometry.page(block, page.place))));
         for &Page { place, oob } in scan.copies() {
             if oob.seq.0 > newest.seqs[oob.lpn.index()] {
                 newest.map[oob.lpn.index()] = geometry.page(block, place);
@@ -95,31 +92,6 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
 }
 
 impl PageMap {
-    /// Applies the notes to the copies and keeps the newest note of each segment.
-    fn adopt_notes<N: Nand>(&mut self, nand: &mut N, mut newest: Newest) -> Result<Newest, FtlError> {
-        let mut note = vec![0; self.geometry.page_bytes() as usize];
-        let mut ages = vec![0; self.notes.segments()];
-        for (segment, at) in std::mem::take(&mut newest.notes) {
-            match nand.read_tail(at, &mut note) {
-                Ok(_) => {}
-                Err(NandError::Uncorrectable(_)) => continue,
-                Err(error) => return Err(error.into()),
-            }
-            let (seq, unmapped) = trim_note::read(&note);
-            let first = self.notes.first_of(segment);
-            for at in unmapped.map(|page| (first + page) as usize) {
-                if newest.seqs.get(at).is_some_and(|&copy| copy < seq) {
-                    newest.map[at] = Ppa::NONE;
-                }
-            }
-            if ages[segment.index()] <= seq {
-                ages[segment.index()] = seq;
-                *self.notes.entry(segment) = at;
-            }
-        }
-        Ok(newest)
-    }
-
     /// Sets the valid bits and sorts the blocks into free ones, frontiers, closed and bad ones.
     fn adopt(&mut self, scans: &[Option<BlockScan>], newest: Newest) {
         let in_use = scans.iter().flatten().any(|scan| scan.used > 0);
@@ -135,7 +107,6 @@ impl PageMap {
             self.own(page, at);
         }
         self.map = newest.map;
-        self.notes.follow(&self.map);
         let mut untouched = vec![0; self.dies.len()];
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let die = self.geometry.die_of(block) as usize;

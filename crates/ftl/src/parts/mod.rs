@@ -8,6 +8,7 @@ pub mod block_table;
 pub(crate) mod bound_logs;
 mod closing_order;
 pub mod frontier;
+pub(crate) mod merge_buffer;
 pub(crate) mod paged_map;
 pub(crate) mod partial;
 pub mod placement;

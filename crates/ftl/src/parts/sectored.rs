@@ -21,7 +21,6 @@
 //! where an unmapped page is split, its sector entries must be on flash before the entry of the page hides the older
 //! copies no more.
 
-mod buffer;
 mod check;
 mod cmt;
 mod collect;
@@ -31,11 +30,11 @@ mod paging;
 mod transfer;
 
 use super::frontier::Frontier;
+use super::merge_buffer::{Gathered, Written, DEAD};
 use super::paged_map::{PagedMap, Shape};
 use super::pool::Pool;
 use super::valid_counts::ValidCounts;
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
-use buffer::{Gathered, Written};
 use cmt::Cmt;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
 use std::collections::{BTreeSet, VecDeque};
@@ -316,7 +315,7 @@ impl<S: Scheme> SectorMapped<S> {
                 self.buffer.overwrite(at, origin, page, place);
                 return Ok(());
             }
-            self.buffer.sectors[at] = buffer::DEAD;
+            self.buffer.sectors[at] = DEAD;
         }
         self.buffer.push(sector, origin, page, place);
         if self.buffer.len() == self.gathered as usize {

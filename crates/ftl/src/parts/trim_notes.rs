@@ -1,7 +1,9 @@
 //! Notes of trims among the pages of the host: where they are, and which need a new one.
 
+use super::block_scan::{BlockScan, Page};
 use super::trim_note;
-use nandlab_nand::{Geometry, Lpn, Ppa};
+use crate::FtlError;
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 use std::collections::BTreeSet;
 
 /// Where the notes are and which segments need a new one.
@@ -47,7 +49,7 @@ impl TrimNotes {
         }
     }
 
-    pub(crate) fn segments(&self) -> usize {
+    fn segments(&self) -> usize {
         self.notes.len()
     }
 
@@ -76,8 +78,48 @@ impl TrimNotes {
         }
     }
 
+    /// Reads the notes that a mount has found: copies in `map`, programmed at `seqs`, that a later note lists as unmapped
+    /// do not count. Keeps the newest note of each segment, then follows the map.
+    ///
+    /// # Errors
+    /// [`FtlError::Nand`].
+    pub(crate) fn adopt<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        scans: &[Option<BlockScan>],
+        map: &mut [Ppa],
+        seqs: &[u64],
+    ) -> Result<(), FtlError> {
+        let geometry = *nand.geometry();
+        let mut note = vec![0; geometry.page_bytes() as usize];
+        let mut ages = vec![0; self.segments()];
+        for (block, scan) in (0..).map(BlockId).zip(scans) {
+            for &Page { place, oob } in scan.iter().flat_map(BlockScan::notes) {
+                let (at, segment) = (geometry.page(block, place), oob.lpn);
+                match nand.read_tail(at, &mut note) {
+                    Ok(_) => {}
+                    Err(NandError::Uncorrectable(_)) => continue,
+                    Err(error) => return Err(error.into()),
+                }
+                let (seq, unmapped) = trim_note::read(&note);
+                let first = self.first_of(segment);
+                for at in unmapped.map(|page| (first + page) as usize) {
+                    if seqs.get(at).is_some_and(|&copy| copy < seq) {
+                        map[at] = Ppa::NONE;
+                    }
+                }
+                if ages[segment.index()] <= seq {
+                    ages[segment.index()] = seq;
+                    *self.entry(segment) = at;
+                }
+            }
+        }
+        self.follow(map);
+        Ok(())
+    }
+
     /// Takes the map that a mount has found.
-    pub(crate) fn follow(&mut self, map: &[Ppa]) {
+    fn follow(&mut self, map: &[Ppa]) {
         for (at, _) in map.iter().enumerate().filter(|(_, page)| page.is_some()) {
             self.mapped(Lpn(at as u32));
         }

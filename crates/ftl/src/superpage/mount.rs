@@ -5,10 +5,9 @@ use crate::parts::banks::Banks;
 use crate::parts::block_scan::{refuse_foreign, scan, BlockScan, Page};
 use crate::parts::block_table::BlockUse;
 use crate::parts::frontier::Frontier;
-use crate::parts::trim_note;
 use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, NandError, Ppa};
+use nandlab_nand::{BlockId, Geometry, Kind, Lpn, Nand, Ppa};
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<SuperPage, FtlError> {
     let geometry = *nand.geometry();
@@ -30,7 +29,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
         scans.iter_mut().map(|scan| scan.as_mut().is_some_and(|scan| has_list(scan, ftl.data_pages))).collect();
     refuse_foreign(&geometry, logical_pages, &scans, "superpage", (None, None))?;
     let seqs = ftl.adopt_copies(&scans);
-    ftl.adopt_notes(nand, &scans, &seqs)?;
+    ftl.notes.adopt(nand, &scans, &mut ftl.map, &seqs)?;
     ftl.refuse_misplaced()?;
     ftl.adopt(&scans);
     ftl.refuse_worn_out()?;
@@ -79,40 +78,6 @@ impl SuperPage {
             }
         }
         seqs
-    }
-
-    /// Applies the notes to the copies and keeps the newest note of each segment.
-    fn adopt_notes<N: Nand>(
-        &mut self,
-        nand: &mut N,
-        scans: &[Option<BlockScan>],
-        seqs: &[u64],
-    ) -> Result<(), FtlError> {
-        let mut note = vec![0; self.geometry.page_bytes() as usize];
-        let mut ages = vec![0; self.notes.segments()];
-        for (block, scan) in (0..).map(BlockId).zip(scans) {
-            for &Page { place, oob } in scan.iter().flat_map(BlockScan::notes) {
-                let (at, segment) = (self.geometry.page(block, place), oob.lpn);
-                match nand.read_tail(at, &mut note) {
-                    Ok(_) => {}
-                    Err(NandError::Uncorrectable(_)) => continue,
-                    Err(error) => return Err(error.into()),
-                }
-                let (seq, unmapped) = trim_note::read(&note);
-                let first = self.notes.first_of(segment);
-                for at in unmapped.map(|page| (first + page) as usize) {
-                    if seqs.get(at).is_some_and(|&copy| copy < seq) {
-                        self.map[at] = Ppa::NONE;
-                    }
-                }
-                if ages[segment.index()] <= seq {
-                    ages[segment.index()] = seq;
-                    *self.notes.entry(segment) = at;
-                }
-            }
-        }
-        self.notes.follow(&self.map);
-        Ok(())
     }
 
     /// Refuses pages in another bank than this firmware would have put them in, or in blocks that it does not use.

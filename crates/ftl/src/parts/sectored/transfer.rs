@@ -1,8 +1,8 @@
 //! Sectors and whole pages between the host, the merge buffer and flash.
 
-use super::buffer::{self, Gathered, DEAD};
 use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
 use crate::parts::frontier::Frontier;
+use crate::parts::merge_buffer::{copy_sector, Gathered, DEAD};
 use crate::parts::partial::refuse_lost;
 use crate::FtlError;
 use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Seq, Time};
@@ -148,10 +148,7 @@ impl<S: Scheme> SectorMapped<S> {
             return Err(NandError::Uncorrectable(from).into());
         }
         for &(place, address) in run {
-            if let (Some(to), Some(bytes)) = (page.bytes_mut(), found.bytes()) {
-                let source = (address % self.per_page) as usize;
-                to[buffer::range(place as usize)].copy_from_slice(&bytes[buffer::range(source)]);
-            }
+            copy_sector(&found, (address % self.per_page) as usize, page, place as usize);
         }
         Ok(())
     }
