@@ -40,6 +40,11 @@ impl Gathered {
         self.sectors.iter().any(|&sector| sector != DEAD)
     }
 
+    /// Nobody needs the sectors any more that `is_gone` names.
+    pub(crate) fn drop_where(&mut self, is_gone: impl Fn(u32) -> bool) {
+        self.sectors.iter_mut().filter(|sector| is_gone(**sector)).for_each(|sector| *sector = DEAD);
+    }
+
     /// Adds a logical sector, whose contents are those of sector `from` of `page`.
     pub(crate) fn push<B: PageBuf>(&mut self, sector: u32, origin: Origin, page: &B, from: u32) {
         self.sectors.push(sector);

@@ -98,11 +98,8 @@ impl<S: Scheme> SectorMapped<S> {
     fn drop_buffered(&mut self, at: Lpn, sectors: SectorMask) {
         if self.buffer.len() > 0 {
             let first = at.0 * self.per_page;
-            for sector in self.buffer.sectors.iter_mut() {
-                if sector.checked_sub(first).is_some_and(|place| place < self.per_page && sectors.has(place)) {
-                    *sector = DEAD;
-                }
-            }
+            let place_of = |sector: u32| sector.checked_sub(first).filter(|&place| place < self.per_page);
+            self.buffer.drop_where(|sector| place_of(sector).is_some_and(|place| sectors.has(place)));
         }
     }
 
