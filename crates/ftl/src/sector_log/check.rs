@@ -12,6 +12,8 @@ struct OnFlash {
     pages: Vec<u64>,
     /// By logical sector: the sequence number of its newest copy in the log, and where it is.
     sectors: BTreeMap<u32, (u64, Ppa, u32)>,
+    /// Pages of the log of which the list cannot be read any more: a mount does not find what is there.
+    unreadable: BTreeSet<Ppa>,
 }
 
 pub(super) fn check<N: Nand>(ftl: &SectorLog, nand: &mut N) {
@@ -63,15 +65,18 @@ fn pages_have_one_owner(ftl: &SectorLog) {
 fn the_log_is_the_newest(ftl: &SectorLog, flash: &OnFlash, seqs: &[u64]) {
     let page_of = |sector: u32| (sector / ftl.per_page) as usize;
     let mapped = |sector: u32| ftl.map[page_of(sector)].is_some();
+    let found: BTreeMap<u32, (Ppa, u32)> = ftl.log.all().map(|(sector, page, at)| (sector, (page, at))).collect();
+    let is_lost = |sector: u32| found.get(&sector).is_some_and(|(page, _)| flash.unreadable.contains(page));
     let expected: BTreeMap<u32, (Ppa, u32)> = flash
         .sectors
         .iter()
-        .filter(|&(&sector, &(seq, ..))| mapped(sector) && seq > seqs[page_of(sector)])
+        .filter(|&(&sector, &(seq, ..))| mapped(sector) && seq > seqs[page_of(sector)] && !is_lost(sector))
         .map(|(&sector, &(_, page, place))| (sector, (page, place)))
         .collect();
-    let found: BTreeMap<u32, (Ppa, u32)> = ftl.log.all().map(|(sector, page, at)| (sector, (page, at))).collect();
     assert_eq!(found.len(), ftl.log.all().count(), "a sector is twice in the sector map");
-    assert_eq!(found, expected, "sectors in the log, and those that a mount would find");
+    let readable: BTreeMap<_, _> =
+        found.iter().filter(|(&sector, _)| !is_lost(sector)).map(|(&a, &b)| (a, b)).collect();
+    assert_eq!(readable, expected, "sectors in the log, and those that a mount would find");
     let with_sectors: BTreeSet<usize> = found.keys().map(|&sector| page_of(sector)).collect();
     let marked = |page: Ppa| ftl.logged.has(ftl.geometry.block_of(page), ftl.geometry.page_in_block(page));
     for (at, &page) in ftl.map.iter().enumerate().filter(|(_, page)| page.is_some()) {
@@ -82,7 +87,7 @@ fn the_log_is_the_newest(ftl: &SectorLog, flash: &OnFlash, seqs: &[u64]) {
 }
 
 fn on_flash<N: Nand>(ftl: &SectorLog, nand: &mut N) -> OnFlash {
-    let mut flash = OnFlash { pages: vec![0; ftl.map.len()], sectors: BTreeMap::new() };
+    let mut flash = OnFlash { pages: vec![0; ftl.map.len()], sectors: BTreeMap::new(), unreadable: BTreeSet::new() };
     for page in (0..ftl.geometry.pages()).map(Ppa) {
         let oob = match nand.read_spare(page) {
             Ok(Some(oob)) => oob,
@@ -106,6 +111,7 @@ fn add_listed<N: Nand>(ftl: &SectorLog, nand: &mut N, (page, oob): (Ppa, Oob), f
     assert!(oob.aux & OF_LOG != 0, "page {page} has sectors and no mark of the log");
     let mut list = vec![0; 4 * ftl.gathered as usize];
     if nand.read_tail(page, &mut list).is_err() {
+        flash.unreadable.insert(page);
         return;
     }
     for (place, sector) in (0..).zip(sectors_in(&list)).filter(|&(_, sector)| sector != DEAD) {
