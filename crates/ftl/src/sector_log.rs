@@ -421,15 +421,17 @@ impl Ftl for SectorLog {
         let buffers = u64::from(self.config.merge_buffers);
         let bits = u64::from(self.geometry.pages()).div_ceil(8);
         ram.dram.insert("map", 4 * self.map.len() as u64);
-        ram.dram.insert("sector_map", self.log.bytes());
         ram.dram.insert("valid_bits", bits);
-        ram.dram.insert("logged_bits", bits);
-        ram.dram.insert("merge_buffers", buffers * page);
-        // A victim of the log, a page that is merged, and a page of the log that it needs.
-        ram.dram.insert("gc_buffer", (u64::from(self.geometry.pages_per_block()) + 2) * page);
-        ram.sram.insert("lists", buffers * 4 * u64::from(self.gathered));
         ram.sram.insert("valid_counts", 2 * blocks + self.log.count_bytes());
         ram.sram.insert("trim_notes", self.notes.bytes());
+        if self.per_page > 1 {
+            ram.dram.insert("sector_map", self.log.bytes());
+            ram.dram.insert("logged_bits", bits);
+            ram.dram.insert("merge_buffers", buffers * page);
+            // A victim of the log, a page that is merged, and a page of the log that it needs.
+            ram.dram.insert("gc_buffer", (u64::from(self.geometry.pages_per_block()) + 2) * page);
+            ram.sram.insert("lists", buffers * 4 * u64::from(self.gathered));
+        }
         ram
     }
 
