@@ -90,7 +90,7 @@ pub enum Cause {
     SwitchMerge = 3,
     /// A log block that is completed and becomes the data block.
     PartialMerge = 4,
-    /// A data block, or pages of data, gathered anew from data and log blocks.
+    /// A data block gathered anew from data and log blocks.
     FullMerge = 5,
     /// Valid log pages moved to a new log block (migration).
     Migration = 6,

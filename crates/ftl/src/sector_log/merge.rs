@@ -17,7 +17,7 @@ impl SectorLog {
     /// Merges the next block of the log and gives it back; false where there is none but those that are being filled.
     pub(super) fn merge_next<N: Nand>(&mut self, nand: &mut N) -> Result<bool, FtlError> {
         let Some(victim) = self.log.next_victim(self.config.log_victim) else { return Ok(false) };
-        let cause = if victim.is_failing { Cause::BadBlock } else { Cause::FullMerge };
+        let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
         scoped(nand, cause, |nand| self.merge_block(nand, victim))?;
         Ok(true)
     }
