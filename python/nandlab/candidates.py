@@ -35,9 +35,10 @@ CACHES: Mapping[str, Mapping[str, Any]] = {
     "dftl": {"cmt_entries": 1024},
     "sector_map": {"cmt_units": 16, "cmt_unit_bytes": 512, "merge_buffers": 1},
     "hybrid_map": {"cmt_units": 16, "cmt_unit_bytes": 512, "merge_buffers": 1},
+    "sector_log": {"merge_buffers": 1},
 }
-"""What FTLs with their map on flash keep of it in memory, 8 KiB, unless `sets` say so: as they come they are
-made for controllers with megabytes."""
+"""What FTLs with their map on flash keep of it in memory, 8 KiB, and in how many buffers small writes are
+gathered, unless `sets` say so: as they come they are made for controllers with megabytes."""
 
 USUAL: Mapping[str, Mapping[str, Any]] = {"postmark": {"subdirectories": 10}}
 """What a workload has unless its table says otherwise: without subdirectories its files do not fit the root

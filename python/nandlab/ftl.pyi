@@ -369,6 +369,28 @@ def hybrid_map(
             percent; one at least, 1000 percent at most. Default 100.
     """
 
+def sector_log(
+    *,
+    log_percent: int | None = None,
+    log_victim: Literal['fifo', 'greedy'] | None = None,
+    merge_buffers: int | None = None,
+    reserve_blocks: int | None = None,
+) -> Choice:
+    """A page map with a log for what is written small, and a map of sectors for the log alone.
+
+    After Jin et al. 2011.
+
+    Args:
+        log_percent: Blocks of the log, as a share of those of the device in percent, rounded up; from 1
+            to 90. The sector map needs 10 to 12 bytes of memory for each sector of it. Default 5.
+        log_victim: Which block of the log is merged with the data when another one is needed. Default
+            "fifo".
+        merge_buffers: Pages in memory that gather small writes, at least 1: while one is filled, the
+            others are being written. Default 32.
+        reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
+            torn page during relocation may leave no room. Default 2.
+    """
+
 def dftl(
     *,
     cmt_entries: int | None = None,

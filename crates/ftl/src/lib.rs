@@ -17,6 +17,7 @@ pub mod mtbs;
 pub mod nftl;
 pub mod page;
 pub mod parts;
+pub mod sector_log;
 pub mod sector_map;
 pub mod superpage;
 #[cfg(test)]
@@ -413,6 +414,8 @@ ftls! {
     SectorMap(sector_map::SectorMap), "sector_map.rs", "Han et al. (KIISE)";
     /// A map entry for every page, and for every sector of those that are written small.
     HybridMap(hybrid_map::HybridMap), "hybrid_map.rs", "Han et al. (KIISE), outlook";
+    /// A map entry for every page, and for the sectors of a log that takes what is written small.
+    SectorLog(sector_log::SectorLog), "sector_log.rs", "Jin et al. 2011";
     /// A map entry for every page, most of them on flash.
     Dftl(dftl::Dftl), "dftl.rs", "Gupta et al. 2009";
 }

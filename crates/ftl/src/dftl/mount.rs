@@ -5,11 +5,12 @@ use super::config::entries_per_map_page;
 use super::paging::entries;
 use super::{Config, Dftl};
 use crate::parts::area::Area;
-use crate::parts::block_scan::{refuse_foreign, scan_ascending, BlockScan, Page};
+use crate::parts::block_scan::{refuse_foreign, scan_ascending, BlockScan};
+use crate::parts::newest::Newest;
 use crate::parts::paged_map::FoundMap;
 use crate::parts::pool::Pool;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa};
+use nandlab_nand::{Geometry, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
 /// The entry of a page: what a map page says, and what is true.
@@ -33,7 +34,8 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let scans = scan_ascending(nand)?;
     let shape = config.shape(&geometry, logical_pages);
     refuse_foreign(&geometry, logical_pages, &scans, "dftl", (None, Some(shape.form())))?;
-    let copies = newest_copies(&geometry, logical_pages, &scans);
+    let newest = Newest::of(&geometry, logical_pages, &scans);
+    let copies: Vec<(u64, Ppa)> = newest.seqs.into_iter().zip(newest.map).collect();
     // By map page: the entries that it does not have.
     let mut stale: Vec<Stale> = Vec::new();
     let mut valid: Vec<Ppa> = Vec::new();
@@ -48,20 +50,6 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     ftl.refuse_worn_out()?;
     ftl.adopt_stale(nand, &stale)?;
     Ok(ftl)
-}
-
-/// Sequence number and place of the newest copy of each page of the host.
-fn newest_copies(geometry: &Geometry, logical_pages: u32, scans: &[Option<BlockScan>]) -> Vec<(u64, Ppa)> {
-    let mut newest = vec![(0, Ppa::NONE); logical_pages as usize];
-    for (block, scan) in (0..).map(BlockId).zip(scans) {
-        for &Page { place, oob } in scan.iter().flat_map(BlockScan::copies) {
-            let slot = &mut newest[oob.lpn.index()];
-            if oob.seq.0 > slot.0 {
-                *slot = (oob.seq.0, geometry.page(block, place));
-            }
-        }
-    }
-    newest
 }
 
 /// Compares the copies of the pages of a map page, the first of which is `first`, with what it says; returns the entries
@@ -126,21 +114,7 @@ impl Dftl {
             }
             self.data.set_valid(page);
         }
-        let blank = scans.iter().flatten().all(|scan| scan.used == 0);
-        // Blocks that look erased are taken first: were the only block with anything in it erased and the erase cut, the
-        // device would look blank and its weak block sound.
-        for programmed in [false, true] {
-            for (block, scan) in (0..).map(BlockId).zip(scans) {
-                let is_used = self.data.has(block) || self.map.area().has(block);
-                match scan {
-                    None if !programmed => self.pool.found_bad(block),
-                    Some(scan) if (scan.used > 0) == programmed && !is_used => {
-                        self.pool.add(block, (!blank).then_some(Cause::Mount));
-                    }
-                    _ => {}
-                }
-            }
-        }
+        self.pool.adopt(scans, |block| self.data.has(block) || self.map.area().has(block));
         self.data.resume(scans);
         self.map.resume(nand, &mut self.pool, scans)
     }

@@ -134,6 +134,18 @@ fn reads<N: Nand>(nand: &mut N, at: Ppa) -> Result<bool, FtlError> {
     }
 }
 
+/// Takes the pages that gather sectors of several logical pages out of what was scanned. Those with other bits than
+/// `marks` in `aux` are another FTL's and stay, for [`refuse_foreign`].
+pub(crate) fn take_listed(scans: &mut [Option<BlockScan>], marks: u16) -> Vec<(BlockId, Page)> {
+    let is_listed = |page: &Page| page.oob.kind == Kind::Sectors && page.oob.aux & !marks == 0;
+    let mut listed = Vec::new();
+    for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_mut()?))) {
+        listed.extend(scan.pages.iter().filter(|page| is_listed(page)).map(|&page| (block, page)));
+        scan.pages.retain(|page| !is_listed(page));
+    }
+    listed
+}
+
 /// Refuses flash that `ftl` would not read as what it is: another FTL, another capacity or other options left it there.
 /// `span` is the number of pages of a logical block, where the FTL merges such blocks and has blocks for notes; `map` is
 /// what its map on flash looks like, where that says what is trimmed.

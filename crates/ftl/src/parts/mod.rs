@@ -10,6 +10,7 @@ mod closing_order;
 pub(crate) mod copies;
 pub(crate) mod erase;
 pub mod frontier;
+pub(crate) mod merge_buffer;
 pub(crate) mod newest;
 pub(crate) mod paged_map;
 pub(crate) mod partial;

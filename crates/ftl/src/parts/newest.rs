@@ -9,7 +9,8 @@ use nandlab_nand::{BlockId, Geometry, Lpn, Nand, NandError, Ppa};
 /// The newest copy of each logical page, and the notes of trims.
 pub(crate) struct Newest {
     pub(crate) map: Vec<Ppa>,
-    seqs: Vec<u64>,
+    /// Sequence numbers of the copies, 0 where there is none.
+    pub(crate) seqs: Vec<u64>,
     notes: Vec<(Lpn, Ppa)>,
     /// The highest sequence number on flash, 0 where there is none.
     pub(crate) highest: u64,

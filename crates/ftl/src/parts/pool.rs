@@ -3,6 +3,7 @@
 //! An FTL that keeps several kinds of pages in blocks apart has an [`Area`](super::area::Area) for each. Every block is
 //! in one area, in the pool, or bad.
 
+use super::block_scan::BlockScan;
 use super::store::free_blocks::{FreeBlock, FreeBlocks};
 use crate::parts::erase::erase_behind;
 use crate::FtlError;
@@ -90,9 +91,22 @@ impl Pool {
         self.free.is_bad(block)
     }
 
-    /// A block that a mount has found out of use.
-    pub(crate) fn found_bad(&mut self, block: BlockId) {
-        self.free.set_bad(block);
+    /// Takes what a mount has found: bad blocks, and those that no area uses.
+    pub(crate) fn adopt(&mut self, scans: &[Option<BlockScan>], is_used: impl Fn(BlockId) -> bool) {
+        let blank = scans.iter().flatten().all(|scan| scan.used == 0);
+        // Blocks that look erased are taken first: were the only block with anything in it erased and the erase cut,
+        // the device would look blank and its weak block sound.
+        for programmed in [false, true] {
+            for (block, scan) in (0..).map(BlockId).zip(scans) {
+                match scan {
+                    None if !programmed => self.free.set_bad(block),
+                    Some(scan) if (scan.used > 0) == programmed && !is_used(block) => {
+                        self.free.add(block, (!blank).then_some(Cause::Mount));
+                    }
+                    _ => {}
+                }
+            }
+        }
     }
 
     /// The free blocks.

@@ -21,7 +21,6 @@
 //! where an unmapped page is split, its sector entries must be on flash before the entry of the page hides the older
 //! copies no more.
 
-mod buffer;
 mod check;
 mod cmt;
 mod collect;
@@ -32,11 +31,11 @@ mod paging;
 mod transfer;
 
 use super::frontier::Frontier;
+use super::merge_buffer::{check_buffers, Gathered, Written, DEAD};
 use super::paged_map::{PagedMap, Shape};
 use super::pool::Pool;
 use super::valid_counts::ValidCounts;
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
-use buffer::{Gathered, Written};
 use cmt::Cmt;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
 pub(crate) use options::sectored_options;
@@ -92,9 +91,7 @@ impl Options {
 
     fn check(&self, geometry: &Geometry, name: &str) -> Result<(), FtlError> {
         let refuse = |why: String| Err(FtlError::Config(format!("ftl.{name}.{why}")));
-        if self.merge_buffers == 0 {
-            return refuse("merge_buffers = 0: it is at least 1".into());
-        }
+        check_buffers(name, self.merge_buffers)?;
         if !self.unit_bytes.is_power_of_two() || !(8..=1 << 30).contains(&self.unit_bytes) {
             return refuse(format!("cmt_unit_bytes = {}: it is a power of two from 8 B to 1 GiB", self.unit_bytes));
         }
@@ -259,7 +256,7 @@ impl<S: Scheme> SectorMapped<S> {
                 self.buffer.overwrite(at, origin, page, place);
                 return Ok(());
             }
-            self.buffer.sectors[at] = buffer::DEAD;
+            self.buffer.sectors[at] = DEAD;
         }
         self.buffer.push(sector, origin, page, place);
         if self.buffer.len() == self.gathered as usize {

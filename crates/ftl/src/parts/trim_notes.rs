@@ -47,7 +47,7 @@ impl TrimNotes {
         }
     }
 
-    pub(crate) fn segments(&self) -> usize {
+    pub(super) fn segments(&self) -> usize {
         self.notes.len()
     }
 
@@ -77,7 +77,7 @@ impl TrimNotes {
     }
 
     /// Takes the map that a mount has found.
-    pub(crate) fn follow(&mut self, map: &[Ppa]) {
+    pub(super) fn follow(&mut self, map: &[Ppa]) {
         for (at, _) in map.iter().enumerate().filter(|(_, page)| page.is_some()) {
             self.mapped(Lpn(at as u32));
         }

@@ -98,6 +98,7 @@ const BENCHES: &[Bench] = &[
     },
     Bench { name: "sector_map", limit: None, measure: |quick| hot_loops::sectors(quick, "[ftl.sector_map]") },
     Bench { name: "hybrid_map", limit: None, measure: |quick| hot_loops::sectors(quick, "[ftl.hybrid_map]") },
+    Bench { name: "sector_log", limit: None, measure: |quick| hot_loops::sectors(quick, "[ftl.sector_log]") },
     Bench { name: "timed_small", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Small) },
     Bench { name: "timed_large", limit: None, measure: |quick| hot_loops::timed(quick, Scale::Large) },
     Bench {

@@ -1,8 +1,8 @@
 //! Garbage collection: opening blocks, choosing victims, gathering what survives anew.
 
-use super::buffer::{Gathered, DEAD};
 use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT};
 use crate::parts::frontier::Frontier;
+use crate::parts::merge_buffer::{Gathered, DEAD};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, SectorMask, Seq};
 

@@ -1,17 +1,17 @@
 //! Recovery from flash alone.
 
-use super::buffer::{Gathered, Written};
 use super::cmt::Cmt;
 use super::copies::Copies;
 use super::paging::entries_in;
-use super::{entries_per_map_page, Holds, Options, Scheme, SectorMapped, NOTHING, SPLIT, UNSET};
-use crate::parts::block_scan::{refuse_foreign, scan_ascending, BlockScan, Page};
-use crate::parts::frontier::Frontier;
+use super::{entries_per_map_page, Holds, Options, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
+use crate::parts::block_scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page};
+use crate::parts::frontier::{Frontier, RESUMED};
+use crate::parts::merge_buffer::{Gathered, Written};
 use crate::parts::paged_map::FoundMap;
 use crate::parts::pool::Pool;
 use crate::parts::valid_counts::ValidCounts;
 use crate::{Events, FtlError};
-use nandlab_nand::{BlockId, Cause, Geometry, Kind, Nand, NandError};
+use nandlab_nand::{BlockId, Geometry, Nand, NandError};
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
 
@@ -45,7 +45,7 @@ pub(super) fn mount<N: Nand, S: Scheme>(
     nand.ctx().fence();
     let mut scans = scan_ascending(nand)?;
     let shape = options.shape(&geometry, logical_pages);
-    let listed = take_listed(&mut scans);
+    let listed = take_listed(&mut scans, RESUMED | LOST);
     refuse_foreign(&geometry, logical_pages, &scans, S::NAME, (None, Some(shape.form())))?;
     let mut ftl = blank::<S>(&geometry, logical_pages, options, &scans);
     let mut found = Found { copies: Copies::new(&geometry, logical_pages * ftl.per_page), said: Vec::new() };
@@ -64,16 +64,6 @@ pub(super) fn mount<N: Nand, S: Scheme>(
     ftl.refuse_worn_out()?;
     ftl.adopt_stale(nand, &found)?;
     Ok(ftl)
-}
-
-/// Takes the pages that gather sectors out of what was scanned.
-fn take_listed(scans: &mut [Option<BlockScan>]) -> Vec<(BlockId, Page)> {
-    let mut listed = Vec::new();
-    for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_mut()?))) {
-        listed.extend(scan.pages.iter().filter(|page| page.oob.kind == Kind::Sectors).map(|&page| (block, page)));
-        scan.pages.retain(|page| page.oob.kind != Kind::Sectors);
-    }
-    listed
 }
 
 /// A map page that was written at `seq` says of some sectors that nothing is there: older copies do not count.
@@ -193,22 +183,10 @@ impl<S: Scheme> SectorMapped<S> {
             self.counts.open(block);
             self.counts.add(block, count);
         }
-        let blank = scans.iter().flatten().all(|scan| scan.used == 0);
-        // Blocks that look erased are taken first: were the only block with anything in it erased and the erase cut,
-        // the device would look blank and its weak block sound.
-        for programmed in [false, true] {
-            for (block, scan) in (0..).map(BlockId).zip(scans) {
-                let is_used = valid[block.index()] > 0 || self.map.area().has(block);
-                match scan {
-                    None if !programmed => self.pool.found_bad(block),
-                    Some(scan) if (scan.used > 0) == programmed && !is_used => {
-                        self.pool.add(block, (!blank).then_some(Cause::Mount));
-                        let first = self.geometry.page(block, 0).0 as usize;
-                        self.holds[first..first + self.geometry.pages_per_block() as usize].fill(Holds::Nothing);
-                    }
-                    _ => {}
-                }
-            }
+        self.pool.adopt(scans, |block| valid[block.index()] > 0 || self.map.area().has(block));
+        for block in self.pool.blocks() {
+            let first = self.geometry.page(block, 0).0 as usize;
+            self.holds[first..first + self.geometry.pages_per_block() as usize].fill(Holds::Nothing);
         }
         self.resume(scans, &valid);
         self.map.resume(nand, &mut self.pool, scans)

@@ -68,7 +68,7 @@ macro_rules! sectored_options {
         #[serde(deny_unknown_fields, default)]
         pub struct Config {
             $($(#[$field_doc])* pub $field: $type,)*
-            /// Pages in memory that gather small writes, at least 1: while one is filled, the others are being written.
+            /// Pages in memory that gather small writes, 1 to 65,536: while one is filled, the others are being written.
             pub merge_buffers: u32,
             /// Units of the map in memory; 0 for all of them.
             pub cmt_units: u32,

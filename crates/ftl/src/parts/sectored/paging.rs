@@ -1,8 +1,8 @@
 //! Entries between memory and map pages.
 
-use super::buffer::DEAD;
 use super::copies::Copies;
 use super::{entries_per_map_page, Holds, Scheme, SectorMapped, WriteBack, NOTHING, SPLIT, UNSET};
+use crate::parts::merge_buffer::DEAD;
 use crate::parts::paged_map::Held;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Lpn, Nand, NandError, Ppa, Seq, Time};

@@ -1,8 +1,8 @@
 //! Sectors and whole pages between the host, the merge buffer and flash.
 
-use super::buffer::{self, Gathered, DEAD};
 use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
 use crate::parts::frontier::Frontier;
+use crate::parts::merge_buffer::{copy_sector, Gathered, DEAD};
 use crate::parts::partial::refuse_lost;
 use crate::FtlError;
 use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, SectorMask, Seq, Time};
@@ -98,11 +98,8 @@ impl<S: Scheme> SectorMapped<S> {
     fn drop_buffered(&mut self, at: Lpn, sectors: SectorMask) {
         if self.buffer.len() > 0 {
             let first = at.0 * self.per_page;
-            for sector in self.buffer.sectors.iter_mut() {
-                if sector.checked_sub(first).is_some_and(|place| place < self.per_page && sectors.has(place)) {
-                    *sector = DEAD;
-                }
-            }
+            let place_of = |sector: u32| sector.checked_sub(first).filter(|&place| place < self.per_page);
+            self.buffer.drop_where(|sector| place_of(sector).is_some_and(|place| sectors.has(place)));
         }
     }
 
@@ -148,10 +145,7 @@ impl<S: Scheme> SectorMapped<S> {
             return Err(NandError::Uncorrectable(from).into());
         }
         for &(place, address) in run {
-            if let (Some(to), Some(bytes)) = (page.bytes_mut(), found.bytes()) {
-                let source = (address % self.per_page) as usize;
-                to[buffer::range(place as usize)].copy_from_slice(&bytes[buffer::range(source)]);
-            }
+            copy_sector(&found, (address % self.per_page) as usize, page, place as usize);
         }
         Ok(())
     }

@@ -1,24 +1,25 @@
-//! Sectors that wait for a page of their own kind.
+//! Sectors that wait for a page that takes sectors of several logical pages.
 
+use crate::FtlError;
 use nandlab_nand::{Origin, PageBuf, Time, SECTOR_BYTES};
 
 /// No sector: it was written again, or trimmed, since.
-pub(super) const DEAD: u32 = u32::MAX;
+pub(crate) const DEAD: u32 = u32::MAX;
 
 /// A page that is being gathered: logical sectors, who wrote them, and their contents where there are any.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
-    pub(super) sectors: Vec<u32>,
-    pub(super) origins: Vec<Origin>,
+pub(crate) struct Gathered {
+    pub(crate) sectors: Vec<u32>,
+    pub(crate) origins: Vec<Origin>,
     bytes: Vec<u8>,
 }
 
 impl Gathered {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.sectors.len()
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.sectors.clear();
         self.origins.clear();
         self.bytes.clear();
@@ -26,7 +27,7 @@ impl Gathered {
 
     /// The place of a logical sector.
     #[inline]
-    pub(super) fn find(&self, sector: u32) -> Option<usize> {
+    pub(crate) fn find(&self, sector: u32) -> Option<usize> {
         // Mostly there is none, which a look at all of them at once tells.
         let is_there = self.sectors.iter().fold(false, |found, &at| found | (at == sector));
         if !is_there {
@@ -36,12 +37,17 @@ impl Gathered {
     }
 
     /// Whether a sector is left that somebody needs.
-    pub(super) fn is_needed(&self) -> bool {
+    pub(crate) fn is_needed(&self) -> bool {
         self.sectors.iter().any(|&sector| sector != DEAD)
     }
 
+    /// Nobody needs the sectors any more that `is_gone` names.
+    pub(crate) fn drop_where(&mut self, is_gone: impl Fn(u32) -> bool) {
+        self.sectors.iter_mut().filter(|sector| is_gone(**sector)).for_each(|sector| *sector = DEAD);
+    }
+
     /// Adds a logical sector, whose contents are those of sector `from` of `page`.
-    pub(super) fn push<B: PageBuf>(&mut self, sector: u32, origin: Origin, page: &B, from: u32) {
+    pub(crate) fn push<B: PageBuf>(&mut self, sector: u32, origin: Origin, page: &B, from: u32) {
         self.sectors.push(sector);
         self.origins.push(origin);
         if let Some(bytes) = page.bytes() {
@@ -50,7 +56,7 @@ impl Gathered {
     }
 
     /// Takes new contents for the sector at `place`.
-    pub(super) fn overwrite<B: PageBuf>(&mut self, place: usize, origin: Origin, page: &B, from: u32) {
+    pub(crate) fn overwrite<B: PageBuf>(&mut self, place: usize, origin: Origin, page: &B, from: u32) {
         self.origins[place] = origin;
         if let Some(bytes) = page.bytes() {
             self.bytes[range(place)].copy_from_slice(&bytes[range(from as usize)]);
@@ -58,7 +64,7 @@ impl Gathered {
     }
 
     /// Puts the contents of the sectors from `place` on, so many, into those of `page` from `to` on.
-    pub(super) fn copy_out<B: PageBuf>(&self, place: usize, count: usize, page: &mut B, to: usize) {
+    pub(crate) fn copy_out<B: PageBuf>(&self, place: usize, count: usize, page: &mut B, to: usize) {
         if let (Some(bytes), false) = (page.bytes_mut(), self.bytes.is_empty()) {
             bytes[range(to).start..range(to + count).start]
                 .copy_from_slice(&self.bytes[range(place).start..range(place + count).start]);
@@ -66,7 +72,7 @@ impl Gathered {
     }
 
     /// Those that somebody still needs.
-    pub(super) fn left(&self) -> Self {
+    pub(crate) fn left(&self) -> Self {
         let mut left = Self::default();
         for (place, &sector) in self.sectors.iter().enumerate().filter(|(_, &sector)| sector != DEAD) {
             left.sectors.push(sector);
@@ -79,7 +85,7 @@ impl Gathered {
     }
 
     /// The author of most of the sectors from `place` on, the first among equals.
-    pub(super) fn author(&self, place: usize, count: usize) -> Origin {
+    pub(crate) fn author(&self, place: usize, count: usize) -> Origin {
         let mut sectors = [0u16; Origin::COUNT];
         let mut author = self.origins[place];
         for origin in &self.origins[place..place + count] {
@@ -94,24 +100,42 @@ impl Gathered {
 }
 
 /// The bytes of a sector of a page.
-pub(super) fn range(sector: usize) -> std::ops::Range<usize> {
+fn range(sector: usize) -> std::ops::Range<usize> {
     sector * SECTOR_BYTES as usize..(sector + 1) * SECTOR_BYTES as usize
+}
+
+/// Copies sector `from` of one page into sector `to` of another.
+pub(crate) fn copy_sector<B: PageBuf>(source: &B, from: usize, page: &mut B, to: usize) {
+    if let (Some(target), Some(bytes)) = (page.bytes_mut(), source.bytes()) {
+        target[range(to)].copy_from_slice(&bytes[range(from)]);
+    }
+}
+
+/// Merge buffers that a controller may have: 2 GiB of pages of 32 KiB.
+const MOST_BUFFERS: u32 = 65_536;
+
+/// Refuses what no controller has.
+pub(crate) fn check_buffers(ftl: &str, buffers: u32) -> Result<(), FtlError> {
+    if (1..=MOST_BUFFERS).contains(&buffers) {
+        return Ok(());
+    }
+    Err(FtlError::Config(format!("ftl.{ftl}.merge_buffers = {buffers}: it is at least 1 and at most {MOST_BUFFERS}")))
 }
 
 /// When each of the merge buffers has been written to flash, the next one in turn to be filled in front.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(crate) struct Written {
     ends: Vec<Time>,
     next: usize,
 }
 
 impl Written {
-    pub(super) fn new(buffers: u32) -> Self {
+    pub(crate) fn new(buffers: u32) -> Self {
         Self { ends: vec![0; buffers as usize], next: 0 }
     }
 
     /// A buffer is written by `end`; returns when the one is free that is filled next.
-    pub(super) fn pass(&mut self, end: Time) -> Time {
+    pub(crate) fn pass(&mut self, end: Time) -> Time {
         self.ends[self.next] = end;
         self.next = (self.next + 1) % self.ends.len();
         self.ends[self.next]

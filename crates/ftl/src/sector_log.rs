@@ -1,0 +1,454 @@
+//! Sector log: a page map with a log for what is written small, and a map of sectors for the log alone.
+//!
+//! ## Idea
+//! A page map pays for a write of one sector with a read and a program of the whole page; a sector map avoids that, and
+//! pays with a map that no memory holds. Here the device is page mapped, but for a few blocks: small writes gather in
+//! pages of that log, and only its sectors have entries of their own, so the sector map is as small as the log. Blocks
+//! of the log are merged with the data when they are needed again.
+//!
+//! ## Write path
+//! A page that is written whole goes to the next page of the data blocks of the dies in turn, and sectors of it in the
+//! log count no more. Sectors of other writes gather in a merge buffer. When it has all sectors of a page but one,
+//! their logical addresses become the last one, and the page is programmed in the log; meanwhile the next buffer is
+//! filled. A flush programs what the buffer has. A page of which there is no copy has nothing to be read: part of it is
+//! programmed as a page, padded with zeros, so that every sector of the log has a page below it.
+//!
+//! A log that has all its blocks merges one, as `log_victim` says: for each logical page with a sector in it, the page and all its
+//! sectors in the log are read and programmed as a page of data, and the block is erased. The pages of the victim itself
+//! are read once. Data is collected by the fewest valid pages once no more than `reserve_blocks` blocks are free that the
+//! log has no claim to. A page that is moved and has sectors in the log is merged on the way, so that it
+//! is programmed once.
+//!
+//! A read takes each page where a part of what is wanted lies, and what waits in the buffer from there.
+//!
+//! ## Recovery
+//! A mount reads every spare area, the lists of the pages of the log, and the notes of trims. The copy of a page with
+//! the highest sequence number counts; a sector in the log counts where it is newer than that, and the newest of its
+//! kind. A merge has all sectors of its page, so its higher number hides them. Nothing is erased before what took the
+//! place of its pages is on flash. What was in the merge buffer and not flushed is lost, and what it was to replace is
+//! still there: the maps know of a sector only when its page is programmed. Trims are kept by note pages, written at a
+//! flush and before an erase.
+//!
+//! ## Invariants
+//! Every mapped page is the newest copy on flash; every entry of the sector map is the newest copy of its sector and
+//! newer than the page below it, which is mapped; a page is marked as logged if and only if it has such entries. Each
+//! block is free, of the data, of the log or bad, and the log can always take what is left of its share.
+//!
+//! ## Differences
+//! The paper was not at hand; this follows descriptions of it, and what they leave open is chosen here: the order in which the
+//! log is merged (an option), that collection of data merges what it moves, and that part of a page without a copy is
+//! programmed as a page. Which page has sectors in the log is known from a bit for each page of flash, and whose sector is in
+//! a place of the log from its entry, so no list is read but by a mount. No sector is written to the log again: what is
+//! hot has `fifo`. A page of which a part cannot be read when it is merged is lost as a whole. With pages of one sector
+//! there is no log.
+//!
+//! ## References
+//! S. Jin et al.: Sector Log: Fine-Grained Storage Management for Solid State Drives. ACM SAC 2011.
+//! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean; section 1.
+
+mod check;
+mod collect;
+mod config;
+mod log;
+mod merge;
+mod mount;
+#[cfg(test)]
+mod tests;
+
+use crate::parts::area::Area;
+use crate::parts::merge_buffer::{copy_sector, Gathered, Written, DEAD};
+use crate::parts::partial::refuse_lost;
+use crate::parts::pool::Pool;
+use crate::parts::store::page_bits::PageBits;
+use crate::parts::trim_notes::TrimNotes;
+use crate::parts::victim::VictimPolicy;
+use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
+pub use config::Config;
+pub use log::LogVictim;
+use log::{Log, Logged};
+use nandlab_nand::prefetch::prefetch;
+use nandlab_nand::{
+    scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
+};
+use std::collections::BTreeSet;
+
+/// In `aux` of the pages of the log: those of a sector map have none.
+const OF_LOG: u16 = 4;
+
+/// Where a page of data goes.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// The frontiers of the host, in turn.
+    Host,
+    /// The frontier for what collection moves, of a die.
+    Moved(u32),
+}
+
+/// The RAM state of the sector log.
+#[derive(Debug)]
+pub struct SectorLog {
+    config: Config,
+    geometry: Geometry,
+    full: SectorMask,
+    per_page: u32,
+    /// Sectors that a page of the log takes.
+    gathered: u32,
+    map: Vec<Ppa>,
+    pool: Pool,
+    /// Blocks of data: a frontier of the host for each die, then one for moved pages for each.
+    data: Area,
+    log: Log,
+    /// Pages of data whose logical page has sectors in the log.
+    logged: PageBits,
+    buffer: Gathered,
+    written: Written,
+    list: Vec<u8>,
+    notes: TrimNotes,
+    policy: Box<dyn VictimPolicy>,
+    /// The die of the next page of data, and the frontier of the next page of the log.
+    turn: usize,
+    log_turn: usize,
+    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
+    mapped: Time,
+    events: Events,
+}
+
+impl SectorLog {
+    fn is_logged(&self, page: Ppa) -> bool {
+        self.logged.has(self.geometry.block_of(page), self.geometry.page_in_block(page))
+    }
+
+    /// Programs a page of data; a block where a program fails is left behind.
+    #[inline]
+    fn program<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        target: Target,
+        page: &N::Buf,
+        tail: &[u8],
+        oob: Oob,
+    ) -> Result<Ppa, FtlError> {
+        loop {
+            let frontier = match target {
+                Target::Host => self.next_host_frontier(nand)?,
+                Target::Moved(die) => self.frontier_for_moved(nand, die)?,
+            };
+            // Opening a block may have moved the older copy of this page, so the sequence number comes last.
+            let oob = Oob { seq: self.pool.next_seq(), ..oob };
+            if let Some(to) = self.data.program(nand, frontier, page, tail, oob)? {
+                return Ok(to);
+            }
+        }
+    }
+
+    #[inline]
+    fn next_host_frontier<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
+        let dies = self.geometry.dies() as usize;
+        self.turn = if self.turn + 1 >= dies { 0 } else { self.turn + 1 };
+        let frontier = self.turn;
+        if self.data.is_full(frontier) {
+            self.open_host_block(nand, frontier)?;
+        }
+        Ok(frontier)
+    }
+
+    /// Programs a whole page of data and maps it.
+    #[inline]
+    fn store<N: Nand>(&mut self, nand: &mut N, target: Target, page: &N::Buf, oob: Oob) -> Result<(), FtlError> {
+        let to = self.program(nand, target, page, &[], oob)?;
+        let end = nand.ctx().last();
+        self.map_page(oob.lpn, to, end);
+        Ok(())
+    }
+
+    /// A logical page is at `to` as a whole, whose program ends at `end`; no sector of it in the log counts any more.
+    #[inline]
+    fn map_page(&mut self, at: Lpn, to: Ppa, end: Time) {
+        let old = std::mem::replace(&mut self.map[at.index()], to);
+        if old.is_some() {
+            self.forget_logged(at, old, end);
+            self.data.set_invalid(old);
+            self.pool.supersede(old, end);
+        } else {
+            self.notes.mapped(at);
+            self.mapped = self.mapped.max(end);
+        }
+        self.data.set_valid(to);
+    }
+
+    /// Forgets the sectors in the log of a logical page that was at `old`; what takes their place is there by `end`.
+    #[inline]
+    fn forget_logged(&mut self, at: Lpn, old: Ppa, end: Time) {
+        if self.is_logged(old) {
+            let pool = &mut self.pool;
+            self.log.remove(at, |_| true, |page| pool.supersede(page, end));
+            self.logged.remove(self.geometry.block_of(old), self.geometry.page_in_block(old));
+        }
+    }
+
+    /// Drops what the merge buffer has of a logical page.
+    #[inline]
+    fn drop_buffered(&mut self, at: Lpn) {
+        if self.buffer.len() > 0 {
+            self.buffer.drop_where(|sector| sector / self.per_page == at.0);
+        }
+    }
+
+    /// Adds a sector of the host to the merge buffer, which is written when it is full.
+    #[inline]
+    fn add<N: Nand>(&mut self, nand: &mut N, sector: u32, page: &N::Buf, place: u32) -> Result<(), FtlError> {
+        if self.buffer.len() == self.gathered as usize {
+            self.write_buffer(nand)?;
+        }
+        let origin = nand.ctx().origin();
+        match self.buffer.find(sector) {
+            Some(at) => self.buffer.overwrite(at, origin, page, place),
+            None => self.buffer.push(sector, origin, page, place),
+        }
+        if self.buffer.len() == self.gathered as usize {
+            self.write_buffer(nand)?;
+        }
+        Ok(())
+    }
+
+    /// Programs what the merge buffer has in the log, and maps it. The host does not wait for the page, only for the next
+    /// buffer.
+    fn write_buffer<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        if !self.buffer.is_needed() {
+            self.buffer.clear();
+            return Ok(());
+        }
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let programmed = self.program_logged(nand, &buffer);
+        if programmed.is_ok() {
+            buffer.clear();
+        }
+        // A worn-out device keeps what it has acknowledged as long as it has power.
+        self.buffer = buffer;
+        let free = self.written.pass(programmed?);
+        nand.ctx().wait_until(free);
+        Ok(())
+    }
+
+    /// Programs sectors in the next page of the log and maps them; returns when the page is on flash.
+    fn program_logged<N: Nand>(&mut self, nand: &mut N, from: &Gathered) -> Result<Time, FtlError> {
+        let sectors = &from.sectors;
+        let mut page = N::Buf::zeroed(self.geometry.page_bytes());
+        from.copy_out(0, from.len(), &mut page, 0);
+        let mut list = std::mem::take(&mut self.list);
+        list.clear();
+        sectors.iter().for_each(|sector| list.extend_from_slice(&sector.to_le_bytes()));
+        list.resize(4 * self.gathered as usize, u8::MAX);
+        let programmed = self.program_in_log(nand, &page, &list, from.author(0, from.len()));
+        self.list = list;
+        let (to, end) = (programmed?, nand.ctx().last());
+        for (place, &sector) in (0..).zip(sectors).filter(|(_, &sector)| sector != DEAD) {
+            let at = Lpn(sector / self.per_page);
+            let below = self.map[at.index()];
+            assert!(below.is_some(), "sector {sector} is in the merge buffer and its page is nowhere");
+            if self.is_logged(below) {
+                let pool = &mut self.pool;
+                self.log.remove(at, |gone| gone == sector, |page| pool.supersede(page, end));
+            }
+            self.log.insert(sector, to, place);
+            self.logged.insert(self.geometry.block_of(below), self.geometry.page_in_block(below));
+        }
+        Ok(end)
+    }
+
+    fn program_in_log<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        page: &N::Buf,
+        list: &[u8],
+        author: Origin,
+    ) -> Result<Ppa, FtlError> {
+        loop {
+            self.log_turn = if self.log_turn + 1 >= self.log.frontiers().len() { 0 } else { self.log_turn + 1 };
+            let frontier = self.log_turn;
+            if self.log.frontiers()[frontier].is_full() {
+                self.open_log_block(nand, frontier)?;
+            }
+            // Opening a block may have merged older sectors, so the sequence number comes last.
+            let (to, mark) = self.log.take(frontier);
+            let oob = Oob::data(Lpn(0), self.pool.next_seq(), author);
+            let is_buffered = nand.ctx().set_buffered(true);
+            let programmed = nand.program(to, page, list, Oob { kind: Kind::Sectors, aux: OF_LOG | mark, ..oob });
+            nand.ctx().set_buffered(is_buffered);
+            match programmed {
+                Ok(_) => return Ok(to),
+                Err(NandError::ProgramFailed(_)) => self.log.abandon(frontier),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Reads sectors of a mapped page from where they are.
+    fn read_mapped<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError> {
+        let from = self.map[at.index()];
+        let mut missing = sectors;
+        let mut buffered: Vec<(usize, u32)> = Vec::new();
+        if self.buffer.len() > 0 {
+            let find = |place| Some((self.buffer.find(at.0 * self.per_page + place)?, place));
+            buffered.extend(sectors.iter().filter_map(find));
+            buffered.iter().for_each(|&(_, place)| missing.0 &= !(1 << place));
+        }
+        let mut logged: Vec<Logged> = Vec::new();
+        if self.is_logged(from) {
+            logged.extend(self.log.of_page(at).into_iter().filter(|logged| missing.has(logged.place)));
+            logged.iter().for_each(|logged| missing.0 &= !(1 << logged.place));
+        }
+        if !missing.is_empty() {
+            refuse_lost(from, nand.read(from, page)?)?;
+        }
+        logged.sort_unstable_by_key(|logged| (logged.page, logged.at));
+        let mut found = N::Buf::zeroed(self.geometry.page_bytes());
+        for of_page in logged.chunk_by(|a, b| a.page == b.page) {
+            nand.read(of_page[0].page, &mut found)?;
+            of_page.iter().for_each(|logged| copy_sector(&found, logged.at as usize, page, logged.place as usize));
+        }
+        buffered.iter().for_each(|&(there, place)| self.buffer.copy_out(there, 1, page, place as usize));
+        Ok(())
+    }
+
+    /// Fails where bad blocks leave too little for what is exported.
+    fn refuse_worn_out(&self) -> Result<(), FtlError> {
+        let room = self.config.usable_pages(&self.geometry, self.pool.good());
+        let pages = self.logical_pages() + self.notes.most_pages();
+        if room < pages {
+            return Err(self.pool.worn_out((pages - room).div_ceil(self.geometry.pages_per_block())));
+        }
+        Ok(())
+    }
+}
+
+impl Ftl for SectorLog {
+    type Config = Config;
+
+    fn variants() -> Vec<Variant<Config>> {
+        config::variants()
+    }
+
+    fn notices(config: &Config, geometry: &Geometry, _logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        let mut notices = Vec::new();
+        if geometry.sectors_per_page() == 1 {
+            notices.push(format!(
+                "ftl.sector_log.log_percent = {}: pages of one sector are never written in part, so there is no log",
+                config.log_percent
+            ));
+        }
+        Ok(notices)
+    }
+
+    fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+        config.max_logical_pages(geometry)
+    }
+
+    fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<Self, FtlError> {
+        mount::mount(nand, logical_pages, config)
+    }
+
+    #[inline]
+    fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        if sectors == self.full {
+            let oob = Oob::data(at, Default::default(), nand.ctx().origin());
+            self.store(nand, Target::Host, page, oob)?;
+            self.drop_buffered(at);
+            return Ok(());
+        }
+        if !self.map[at.index()].is_some() {
+            let mut padded = page.clone();
+            padded.clear(SectorMask(self.full.0 & !sectors.0));
+            let oob = Oob::data(at, Default::default(), nand.ctx().origin());
+            return self.store(nand, Target::Host, &padded, oob);
+        }
+        sectors.iter().try_for_each(|place| self.add(nand, at.0 * self.per_page + place, page, place))
+    }
+
+    fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+        if !self.map[at.index()].is_some() {
+            page.clear(sectors);
+            return Ok(());
+        }
+        self.read_mapped(nand, at, sectors, page)
+    }
+
+    fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        let old = self.map[at.index()];
+        if sectors != self.full || !old.is_some() {
+            return Ok(());
+        }
+        self.forget_logged(at, old, 0);
+        self.drop_buffered(at);
+        self.map[at.index()] = Ppa::NONE;
+        self.data.set_invalid(old);
+        self.notes.trimmed(at);
+        let (reserve, pages) = (self.config.reserve_blocks as usize, self.geometry.pages_per_block());
+        while let Some(segment) = self.notes.overdue(reserve, pages) {
+            self.write_note(nand, Target::Host, segment)?;
+        }
+        Ok(())
+    }
+
+    fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.write_buffer(nand)?;
+        self.write_notes(nand, Target::Host)?;
+        self.retire_failing(nand)?;
+        let end = nand.ctx().acknowledged().max(self.pool.noted_by());
+        nand.ctx().fence_at(end);
+        nand.ctx().wait_until(end);
+        Ok(())
+    }
+
+    #[inline]
+    fn prefetch(&self, at: Lpn) {
+        prefetch(&self.map, at.index());
+    }
+
+    fn logical_pages(&self) -> u32 {
+        self.map.len() as u32
+    }
+
+    fn ram(&self) -> RamUse {
+        let mut ram = RamUse::default();
+        let (blocks, page) = (u64::from(self.geometry.blocks()), u64::from(self.geometry.page_bytes()));
+        let buffers = u64::from(self.config.merge_buffers);
+        let bits = u64::from(self.geometry.pages()).div_ceil(8);
+        ram.dram.insert("map", 4 * self.map.len() as u64);
+        ram.dram.insert("valid_bits", bits);
+        ram.sram.insert("valid_counts", 2 * blocks + self.log.count_bytes());
+        ram.sram.insert("trim_notes", self.notes.bytes());
+        if self.per_page > 1 {
+            ram.dram.insert("sector_map", self.log.bytes());
+            ram.dram.insert("logged_bits", bits);
+            ram.dram.insert("merge_buffers", buffers * page);
+            // A victim of the log, a page that is merged, and a page of the log that it needs.
+            ram.dram.insert("gc_buffer", (u64::from(self.geometry.pages_per_block()) + 2) * page);
+            ram.sram.insert("lists", buffers * 4 * u64::from(self.gathered));
+        }
+        ram
+    }
+
+    fn events(&self) -> Events {
+        Events { retired_blocks: self.pool.retired(), ..self.events }
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        let free: BTreeSet<BlockId> = self.pool.blocks().collect();
+        let state = |block| BlockState {
+            valid: self.data.valid_pages(block) + self.log.valid(block).div_ceil(self.gathered),
+            is_free: free.contains(&block),
+        };
+        (0..self.geometry.blocks()).map(|block| state(BlockId(block))).collect()
+    }
+
+    fn check<N: Nand>(&self, nand: &mut N) {
+        scoped(nand, Cause::Mount, |nand| check::check(self, nand));
+    }
+}

@@ -1,0 +1,110 @@
+//! The options.
+
+use super::LogVictim;
+use crate::parts::merge_buffer::check_buffers;
+use crate::parts::trim_notes::TrimNotes;
+use crate::{error, FtlError, Variant};
+use nandlab_nand::Geometry;
+
+/// Options of the sector log.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// Blocks of the log, as a share of those of the device in percent, rounded up; from 1 to 90. The sector map needs
+    /// 10 to 12 bytes of memory for each sector of it. Default 5.
+    pub log_percent: u32,
+    /// Which block of the log is merged with the data when another one is needed.
+    pub log_victim: LogVictim,
+    /// Pages in memory that gather small writes, 1 to 65,536: while one is filled, the others are being written. Default
+    /// 32.
+    pub merge_buffers: u32,
+    /// Blocks that stay free for relocation; at least 1. With 1 a program failure or a torn page during relocation may
+    /// leave no room. Default 2.
+    pub reserve_blocks: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { log_percent: 5, log_victim: LogVictim::Fifo, merge_buffers: 32, reserve_blocks: 2 }
+    }
+}
+
+/// Sectors of the largest device: numbers of sectors and places in the log have 32 bits, and one says "none".
+const MOST_SECTORS: u64 = u32::MAX as u64;
+
+/// Sectors of a page of the log: its list takes the last one.
+pub(super) fn gathered(geometry: &Geometry) -> u32 {
+    (geometry.sectors_per_page() - 1).max(1)
+}
+
+impl Config {
+    fn check(&self, geometry: &Geometry) -> Result<(), FtlError> {
+        let refuse = |why: String| Err(FtlError::Config(why));
+        if !(1..=90).contains(&self.log_percent) {
+            let page_map = if self.log_percent == 0 { "; without a log take ftl.page" } else { "" };
+            return refuse(format!(
+                "ftl.sector_log.log_percent = {}: it is at least 1 and at most 90{page_map}",
+                self.log_percent
+            ));
+        }
+        check_buffers("sector_log", self.merge_buffers)?;
+        if self.reserve_blocks == 0 {
+            return refuse(
+                "ftl.sector_log.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block".into(),
+            );
+        }
+        let sectors = u64::from(geometry.pages()) * u64::from(geometry.sectors_per_page());
+        if sectors >= MOST_SECTORS {
+            return refuse(format!(
+                "sector_log numbers sectors with 32 bits, and this device has {sectors}: it may have {} at most",
+                MOST_SECTORS - 1
+            ));
+        }
+        Ok(())
+    }
+
+    /// Blocks of the log. Pages of one sector are never written in part, so there is none for them.
+    pub(super) fn log_blocks(&self, geometry: &Geometry) -> u32 {
+        match geometry.sectors_per_page() {
+            1 => 0,
+            _ => (u64::from(geometry.blocks()) * u64::from(self.log_percent)).div_ceil(100) as u32,
+        }
+    }
+
+    /// Pages of data on `good` blocks while collection still finds one that is invalid.
+    pub(super) fn usable_pages(&self, geometry: &Geometry, good: u32) -> u32 {
+        let kept = self.reserve_blocks.saturating_add(2 * geometry.dies()).saturating_add(self.log_blocks(geometry));
+        (good.saturating_sub(kept) * geometry.pages_per_block()).saturating_sub(1)
+    }
+
+    pub(super) fn max_logical_pages(&self, geometry: &Geometry) -> Result<u32, FtlError> {
+        self.check(geometry)?;
+        let blocks = geometry.blocks();
+        let pages = self.usable_pages(geometry, blocks);
+        let most = pages.saturating_sub(TrimNotes::most_pages_for(geometry, pages, true));
+        if most == 0 {
+            let log = self.log_blocks(geometry);
+            let others = 2 * geometry.dies() + log + 1;
+            return Err(FtlError::Config(format!(
+                "ftl.sector_log.reserve_blocks = {} would deadlock: this device has {}, and the reserve, {} that are \
+                 being filled, {log} of the log and one of data need {}{}",
+                self.reserve_blocks,
+                error::blocks(blocks),
+                2 * geometry.dies(),
+                self.reserve_blocks.saturating_add(others),
+                error::at_most("ftl.sector_log.reserve_blocks", blocks.saturating_sub(others)),
+            )));
+        }
+        Ok(most)
+    }
+}
+
+/// The sets of options that the proofs run.
+pub(super) fn variants() -> Vec<Variant<Config>> {
+    let usual = Config::default;
+    vec![
+        Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+        Variant::safe("greedy", Config { log_victim: LogVictim::Greedy, log_percent: 20, ..usual() }),
+        Variant::safe("long_log", Config { log_percent: 30, merge_buffers: 1, ..usual() }),
+    ]
+}

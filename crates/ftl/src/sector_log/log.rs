@@ -1,0 +1,347 @@
+//! The log: its blocks, and the sector map, which knows the sectors that they hold.
+
+use crate::parts::area::Victim;
+use crate::parts::block_scan::BlockScan;
+use crate::parts::frontier::Frontier;
+use crate::parts::pool::Pool;
+use crate::FtlError;
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
+use std::collections::VecDeque;
+
+/// No block, no sector, the end of a list.
+const NONE: u32 = u32::MAX;
+
+/// Bytes of an entry of the sector map: a logical sector, and the next entry of its list.
+const ENTRY_BYTES: u64 = 8;
+
+/// Which block of the log is merged next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LogVictim {
+    /// The one that was filled first: what is written again soon has the longest time for it.
+    #[default]
+    Fifo,
+    /// The one with the fewest sectors that count, the one filled first among equals.
+    Greedy,
+}
+
+/// A sector in the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Logged {
+    /// Its place in the logical page.
+    pub(super) place: u32,
+    /// Where it is: a page, and the place there.
+    pub(super) page: Ppa,
+    pub(super) at: u32,
+}
+
+/// An entry of the sector map. It belongs to a slot, a sector of the log, so where the sector is needs no bytes.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    sector: u32,
+    next: u32,
+}
+
+const EMPTY: Entry = Entry { sector: NONE, next: NONE };
+
+/// The blocks of the log and the sector map.
+#[derive(Debug)]
+pub(super) struct Log {
+    geometry: Geometry,
+    quota: u32,
+    /// Sectors of a logical page, and those that a page of the log takes.
+    per_page: u32,
+    gathered: u32,
+    /// By number in the log: the block, and its sectors that count.
+    blocks: Vec<(BlockId, u32)>,
+    /// By block: its number in the log.
+    numbers: Vec<u32>,
+    count: u32,
+    frontiers: Vec<Frontier>,
+    /// Full blocks, in the order in which they were filled.
+    closed: VecDeque<BlockId>,
+    /// Blocks with a failed program, to be merged and retired.
+    failing: VecDeque<BlockId>,
+    /// By bucket of logical pages: the first entry of the list of their sectors.
+    heads: Vec<u32>,
+    /// By slot: its entry.
+    entries: Vec<Entry>,
+}
+
+impl Log {
+    /// An empty log of `quota` blocks.
+    pub(super) fn new(geometry: &Geometry, gathered: u32, quota: u32) -> Self {
+        let mut log = Self {
+            geometry: *geometry,
+            quota,
+            per_page: geometry.sectors_per_page(),
+            gathered,
+            blocks: Vec::new(),
+            numbers: vec![NONE; geometry.blocks() as usize],
+            count: 0,
+            frontiers: vec![Frontier::none(); quota.min(geometry.dies()) as usize],
+            closed: VecDeque::new(),
+            failing: VecDeque::new(),
+            heads: Vec::new(),
+            entries: Vec::new(),
+        };
+        log.heads = vec![NONE; log.buckets()];
+        (0..quota).for_each(|_| log.add_number());
+        log
+    }
+
+    /// Slots of a block.
+    fn slots(&self) -> u32 {
+        self.geometry.pages_per_block() * self.gathered
+    }
+
+    /// One for two slots, or a little more.
+    fn buckets(&self) -> usize {
+        (u64::from(self.quota) * u64::from(self.slots())).div_ceil(2).next_power_of_two() as usize
+    }
+
+    fn add_number(&mut self) {
+        self.blocks.push((BlockId::NONE, 0));
+        self.entries.resize(self.entries.len() + self.slots() as usize, EMPTY);
+    }
+
+    /// Bytes of the sector map.
+    pub(super) fn bytes(&self) -> u64 {
+        ENTRY_BYTES * u64::from(self.quota) * u64::from(self.slots()) + 4 * self.heads.len() as u64
+    }
+
+    /// Bytes of the counts of sectors, with the blocks.
+    pub(super) fn count_bytes(&self) -> u64 {
+        8 * u64::from(self.quota)
+    }
+
+    /// Whether a block must be merged before the log may take another one.
+    pub(super) fn is_full(&self) -> bool {
+        self.count >= self.quota
+    }
+
+    /// Whether a mount has found more blocks than the log may have.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.count > self.quota
+    }
+
+    /// Blocks that the log may still take, and that data leaves alone.
+    pub(super) fn claim(&self) -> u32 {
+        self.quota.saturating_sub(self.count)
+    }
+
+    pub(super) fn has(&self, block: BlockId) -> bool {
+        self.numbers[block.index()] != NONE
+    }
+
+    /// Sectors of a block that count; none in one that is not in the log.
+    pub(super) fn valid(&self, block: BlockId) -> u32 {
+        self.blocks.get(self.numbers[block.index()] as usize).map_or(0, |&(_, valid)| valid)
+    }
+
+    pub(super) fn frontiers(&self) -> &[Frontier] {
+        &self.frontiers
+    }
+
+    pub(super) fn is_failing(&self) -> bool {
+        !self.failing.is_empty()
+    }
+
+    /// The next page of a frontier that has one.
+    pub(super) fn take(&mut self, frontier: usize) -> (Ppa, u16) {
+        self.frontiers[frontier].take()
+    }
+
+    /// A program failed: the block of the frontier takes no more pages.
+    pub(super) fn abandon(&mut self, frontier: usize) {
+        let failed = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
+        self.failing.push_back(failed.block);
+    }
+
+    /// Lets the block of a full frontier be a victim, if it has one.
+    pub(super) fn close(&mut self, frontier: usize) {
+        let full = std::mem::replace(&mut self.frontiers[frontier], Frontier::none());
+        if full.block.is_some() {
+            self.closed.push_back(full.block);
+        }
+    }
+
+    /// Fills an erased block at a frontier without one.
+    pub(super) fn open(&mut self, frontier: usize, block: BlockId) {
+        self.found(block);
+        self.frontiers[frontier] = Frontier::at_start(&self.geometry, block);
+    }
+
+    /// A block is in the log; its sectors are added one by one.
+    pub(super) fn found(&mut self, block: BlockId) {
+        let unused = self.blocks.iter().position(|(block, _)| !block.is_some());
+        let number = unused.unwrap_or_else(|| {
+            // After a cut, or with a smaller log than before, until a mount has merged what is too much.
+            self.add_number();
+            self.blocks.len() - 1
+        });
+        self.blocks[number] = (block, 0);
+        self.numbers[block.index()] = number as u32;
+        self.count += 1;
+    }
+
+    /// Fills the blocks with the most room further and closes the others in the order in which they were filled: what a
+    /// mount does once all blocks are found.
+    pub(super) fn resume(&mut self, scans: &[Option<BlockScan>]) {
+        let mut mine: Vec<(u32, u64, BlockId)> = Vec::new();
+        let mut full: Vec<(u64, BlockId)> = Vec::new();
+        for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?))) {
+            match scan.can_resume(&self.geometry) {
+                _ if !self.has(block) => {}
+                true => mine.push((scan.used, scan.highest, block)),
+                false => full.push((scan.highest, block)),
+            }
+        }
+        mine.sort_unstable();
+        let frontiers = self.frontiers.len();
+        for (frontier, &(used, _, block)) in mine.iter().take(frontiers).enumerate() {
+            self.frontiers[frontier] = Frontier::resumed(&self.geometry, block, used);
+        }
+        full.extend(mine.iter().skip(frontiers).map(|&(_, highest, block)| (highest, block)));
+        full.sort_unstable();
+        self.closed.extend(full.into_iter().map(|(_, block)| block));
+    }
+
+    /// The block to merge next, which is then no victim any more: one with a failed program first.
+    pub(super) fn next_victim(&mut self, policy: LogVictim) -> Option<Victim> {
+        if let Some(block) = self.failing.pop_front() {
+            return Some(Victim { block, is_failing: true });
+        }
+        let at = match policy {
+            LogVictim::Fifo => 0,
+            LogVictim::Greedy => (0..self.closed.len()).min_by_key(|&at| self.valid(self.closed[at]))?,
+        };
+        self.closed.remove(at).map(|block| Victim { block, is_failing: false })
+    }
+
+    /// Gives a victim without sectors that count back to the pool, erased or retired.
+    pub(super) fn release<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, victim: Victim) -> Result<(), FtlError> {
+        let Victim { block, is_failing } = victim;
+        assert_eq!(self.valid(block), 0, "block {block} of the log is released and holds sectors");
+        if is_failing {
+            pool.retire(nand, block)?;
+        } else if pool.erase(nand, block)? {
+            pool.add(block, None);
+        }
+        let number = std::mem::replace(&mut self.numbers[block.index()], NONE) as usize;
+        self.blocks[number] = (BlockId::NONE, 0);
+        self.count -= 1;
+        while self.blocks.len() > self.quota as usize && self.blocks.last().is_some_and(|(last, _)| !last.is_some()) {
+            self.blocks.pop();
+            self.entries.truncate(self.entries.len() - self.slots() as usize);
+        }
+        Ok(())
+    }
+
+    fn slot(&self, page: Ppa, at: u32) -> u32 {
+        let number = self.numbers[self.geometry.block_of(page).index()];
+        number * self.slots() + self.geometry.page_in_block(page) * self.gathered + at
+    }
+
+    /// The page of a slot, and the place there.
+    fn place_of(&self, slot: u32) -> (Ppa, u32) {
+        let (number, rest) = (slot / self.slots(), slot % self.slots());
+        (self.geometry.page(self.blocks[number as usize].0, rest / self.gathered), rest % self.gathered)
+    }
+
+    fn bucket(&self, at: Lpn) -> usize {
+        // Fibonacci hashing: neighbours fall into buckets far apart.
+        let hash = u64::from(at.0).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (hash >> 32) as usize & (self.heads.len() - 1)
+    }
+
+    /// The sectors of a logical page that the log has, in the order of their places.
+    pub(super) fn of_page(&self, at: Lpn) -> Vec<Logged> {
+        let mut found = Vec::new();
+        let mut slot = self.heads[self.bucket(at)];
+        while slot != NONE {
+            let Entry { sector, next } = self.entries[slot as usize];
+            if sector / self.per_page == at.0 {
+                let (page, place_there) = self.place_of(slot);
+                found.push(Logged { place: sector % self.per_page, page, at: place_there });
+            }
+            slot = next;
+        }
+        found.sort_unstable_by_key(|logged| logged.place);
+        found
+    }
+
+    /// The first logical sector of a page of the log that counts.
+    pub(super) fn first_in(&self, page: Ppa) -> Option<u32> {
+        let first = self.slot(page, 0) as usize;
+        let entries = &self.entries[first..first + self.gathered as usize];
+        entries.iter().map(|entry| entry.sector).find(|&sector| sector != NONE)
+    }
+
+    /// A logical sector is at a place of a page of the log from now on; it must be nowhere else there.
+    pub(super) fn insert(&mut self, sector: u32, page: Ppa, at: u32) {
+        let (slot, bucket) = (self.slot(page, at), self.bucket(Lpn(sector / self.per_page)));
+        self.entries[slot as usize] = Entry { sector, next: self.heads[bucket] };
+        self.heads[bucket] = slot;
+        let number = slot / self.slots();
+        self.blocks[number as usize].1 += 1;
+    }
+
+    /// Forgets the sectors of a logical page that `is_gone` names by their numbers; `each` hears of the pages that they
+    /// were in.
+    pub(super) fn remove(&mut self, at: Lpn, is_gone: impl Fn(u32) -> bool, mut each: impl FnMut(Ppa)) {
+        let bucket = self.bucket(at);
+        let mut before = NONE;
+        let mut slot = self.heads[bucket];
+        while slot != NONE {
+            let Entry { sector, next } = self.entries[slot as usize];
+            if sector / self.per_page == at.0 && is_gone(sector) {
+                match before {
+                    NONE => self.heads[bucket] = next,
+                    before => self.entries[before as usize].next = next,
+                }
+                self.entries[slot as usize] = EMPTY;
+                let number = slot / self.slots();
+                self.blocks[number as usize].1 -= 1;
+                each(self.place_of(slot).0);
+            } else {
+                before = slot;
+            }
+            slot = next;
+        }
+    }
+
+    /// Every sector of the log.
+    pub(super) fn all(&self) -> impl Iterator<Item = (u32, Ppa, u32)> + '_ {
+        (0..).zip(&self.entries).filter(|(_, entry)| entry.sector != NONE).map(|(slot, entry)| {
+            let (page, at) = self.place_of(slot);
+            (entry.sector, page, at)
+        })
+    }
+
+    /// Asserts that each block is a frontier, full or failing, and that its count is that of its entries.
+    ///
+    /// # Panics
+    /// With the block of which that is not so.
+    pub(super) fn check(&self) {
+        let mut places = vec![0; self.numbers.len()];
+        let open = self.frontiers.iter().map(|frontier| frontier.block).filter(|block| block.is_some());
+        open.chain(self.closed.iter().copied())
+            .chain(self.failing.iter().copied())
+            .for_each(|block| places[block.index()] += 1);
+        let mut valid = vec![0; self.numbers.len()];
+        self.all().for_each(|(_, page, _)| valid[self.geometry.block_of(page).index()] += 1);
+        for block in (0..self.geometry.blocks()).map(BlockId) {
+            assert_eq!(places[block.index()], u32::from(self.has(block)), "places of block {block} in the log");
+            assert_eq!(self.valid(block), valid[block.index()], "sectors of block {block} of the log");
+        }
+        assert_eq!(places.iter().sum::<u32>(), self.count, "blocks of the log");
+        let linked: usize = self.heads.iter().map(|&head| self.length(head)).sum();
+        assert_eq!(linked, valid.iter().sum::<u32>() as usize, "sectors in the lists of the log");
+    }
+
+    fn length(&self, head: u32) -> usize {
+        let next = |&slot: &u32| Some(self.entries[slot as usize].next).filter(|&next| next != NONE);
+        std::iter::successors(Some(head).filter(|&head| head != NONE), next).count()
+    }
+}

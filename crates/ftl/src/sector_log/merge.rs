@@ -1,0 +1,134 @@
+//! Merges: a logical page and its sectors in the log become a page of data.
+
+use super::{SectorLog, Target};
+use crate::parts::area::Victim;
+use crate::parts::merge_buffer::copy_sector;
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
+
+/// The pages of a block of the log that is merged, as far as they were read, with when that ends; `None` where a page
+/// cannot be read.
+pub(super) struct Loaded<B> {
+    block: BlockId,
+    pages: Vec<Option<(Option<B>, Time)>>,
+}
+
+impl SectorLog {
+    /// Merges the next block of the log and gives it back; false where there is none but those that are being filled.
+    pub(super) fn merge_next<N: Nand>(&mut self, nand: &mut N) -> Result<bool, FtlError> {
+        let Some(victim) = self.log.next_victim(self.config.log_victim) else { return Ok(false) };
+        let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
+        scoped(nand, cause, |nand| self.merge_block(nand, victim))?;
+        Ok(true)
+    }
+
+    fn merge_block<N: Nand>(&mut self, nand: &mut N, victim: Victim) -> Result<(), FtlError> {
+        let was_empty = self.log.valid(victim.block) == 0;
+        let pages = self.geometry.pages_per_block();
+        let mut loaded = Some(Loaded { block: victim.block, pages: (0..pages).map(|_| None).collect() });
+        for place in 0..pages {
+            let page = self.geometry.page(victim.block, place);
+            // What an earlier merge has taken along, or a collection of data meanwhile, is not there any more.
+            while let Some(sector) = self.log.first_in(page) {
+                self.merge_page(nand, Target::Host, Lpn(sector / self.per_page), &mut loaded)?;
+            }
+        }
+        // As with a block of data: the newest sectors of trimmed pages may be here, and older ones elsewhere.
+        self.write_notes(nand, Target::Host)?;
+        self.log.release(nand, &mut self.pool, victim)?;
+        self.count_victim(victim, was_empty);
+        Ok(())
+    }
+
+    /// Programs a logical page with all its sectors in the log as a page of data.
+    pub(super) fn merge_page<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        target: Target,
+        at: Lpn,
+        loaded: &mut Option<Loaded<N::Buf>>,
+    ) -> Result<(), FtlError> {
+        let before = nand.ctx().ready();
+        let merged = self.assemble(nand, at, loaded)?;
+        let stored = match merged {
+            Some((page, oob, read)) => {
+                nand.ctx().after(read);
+                self.events.folded_pages += 1;
+                let oob = Oob::data(at, Default::default(), oob.origin);
+                self.store(nand, target, &page, oob)
+            }
+            None => self.store_lost(nand, target, at),
+        };
+        nand.ctx().set_ready(before);
+        stored
+    }
+
+    /// Reads a page and its sectors in the log; with metadata of the page, and when the last read ends. `None`: a part
+    /// of it cannot be read.
+    fn assemble<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        loaded: &mut Option<Loaded<N::Buf>>,
+    ) -> Result<Option<(N::Buf, Oob, Time)>, FtlError> {
+        let from = self.map[at.index()];
+        let mut logged = self.log.of_page(at);
+        let mut page = N::Buf::zeroed(self.geometry.page_bytes());
+        let is_covered = logged.iter().fold(0, |mask, logged| mask | 1 << logged.place) == self.full.0;
+        // A page of which all sectors are in the log is not read, and then the author of its parts is not asked for.
+        let mut oob = Oob::data(at, Default::default(), nand.ctx().origin());
+        let mut end = 0;
+        if !is_covered {
+            match readable(nand.read(from, &mut page))? {
+                Some(found) if found.kind != Kind::Lost => oob = found,
+                _ => return Ok(None),
+            }
+            end = nand.ctx().last();
+        }
+        logged.sort_unstable_by_key(|logged| (logged.page, logged.at));
+        for of_page in logged.chunk_by(|a, b| a.page == b.page) {
+            let mut fetched = None;
+            let Some(read) = self.load(nand, of_page[0].page, loaded, &mut fetched)? else { return Ok(None) };
+            let (contents, read) = read;
+            end = end.max(read);
+            of_page
+                .iter()
+                .for_each(|logged| copy_sector(contents, logged.at as usize, &mut page, logged.place as usize));
+        }
+        Ok(Some((page, oob, end)))
+    }
+
+    /// A page of the log: one of the block that is merged is read once.
+    fn load<'a, N: Nand>(
+        &self,
+        nand: &mut N,
+        page: Ppa,
+        loaded: &'a mut Option<Loaded<N::Buf>>,
+        fetched: &'a mut Option<N::Buf>,
+    ) -> Result<Option<(&'a N::Buf, Time)>, FtlError> {
+        let read = |nand: &mut N| -> Result<(Option<N::Buf>, Time), FtlError> {
+            let mut contents = N::Buf::zeroed(self.geometry.page_bytes());
+            let is_whole = readable(nand.read(page, &mut contents))?.is_some();
+            Ok((is_whole.then_some(contents), nand.ctx().last()))
+        };
+        if let Some(loaded) = loaded.as_mut().filter(|loaded| loaded.block == self.geometry.block_of(page)) {
+            let slot = &mut loaded.pages[self.geometry.page_in_block(page) as usize];
+            if slot.is_none() {
+                *slot = Some(read(nand)?);
+            }
+            return Ok(slot.as_ref().and_then(|(contents, end)| Some((contents.as_ref()?, *end))));
+        }
+        let (contents, end) = read(nand)?;
+        *fetched = contents;
+        Ok(fetched.as_ref().map(|contents| (contents, end)))
+    }
+}
+
+/// What was read; `None` where it cannot be.
+fn readable(read: Result<Oob, NandError>) -> Result<Option<Oob>, FtlError> {
+    match read {
+        Ok(oob) => Ok(Some(oob)),
+        Err(NandError::Uncorrectable(_)) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,275 @@
+//! Counts by hand and by closed forms, what bit errors leave, and what is refused.
+
+use super::{Config, LogVictim, SectorLog};
+use crate::dftl::{self, Dftl};
+use crate::tests::submit;
+use crate::{Disk, Ftl, FtlError};
+use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
+use nandlab_nand::random::Random;
+use nandlab_nand::{Cause, Cell, Counting, Geometry, Nand, Rules};
+
+type Lab = Disk<SectorLog, Counting>;
+
+/// Sectors of a page; a page of the log takes 7 and their list.
+const SECTORS: u64 = 8;
+
+/// Blocks of 8 pages, with `pages` logical pages that are all written.
+fn filled(blocks: u32, pages: u32, config: &Config) -> Lab {
+    let geometry = Geometry::single_die(blocks, 8, 4096).unwrap();
+    let mut lab = Lab::mount(Counting::new(geometry, Rules::default()), pages, config).unwrap();
+    (0..u64::from(pages)).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
+    lab
+}
+
+/// What `work` costs, without the mounts.
+fn spent<F: Ftl>(
+    disk: &mut Disk<F, Counting>,
+    is_counted: impl Fn(Cause) -> bool,
+    work: impl FnOnce(&mut Disk<F, Counting>),
+) -> Cell {
+    let before = disk.nand_mut().ctx().matrix().clone();
+    work(disk);
+    let spent = disk.nand_mut().ctx().matrix().since(&before);
+    disk.check();
+    spent.sum(|_, cause| cause != Cause::Mount && is_counted(cause))
+}
+
+fn all(_: Cause) -> bool {
+    true
+}
+
+/// Writes one sector of each of these pages.
+fn write_small(lab: &mut Lab, pages: impl IntoIterator<Item = u64>) {
+    pages.into_iter().for_each(|page| submit(lab, Op::Write, SECTORS * page + page % SECTORS, 1));
+}
+
+#[test]
+fn small_writes_share_a_page_of_the_log_and_read_nothing() {
+    let mut lab = filled(40, 130, &Config::default());
+    let gathered = spent(&mut lab, all, |lab| write_small(lab, [0, 20, 40, 60, 80, 100, 40]));
+    assert_eq!(gathered.page_programs, 0, "40 was in the buffer, so six sectors are");
+    let full = spent(&mut lab, all, |lab| write_small(lab, [120]));
+    assert_eq!((full.page_programs, full.meta_programs, full.page_reads), (1, 1, 0));
+    let reads = |lab: &mut Lab, first, sectors| spent(lab, all, |lab| submit(lab, Op::Read, first, sectors)).page_reads;
+    assert_eq!(reads(&mut lab, 0, 8), 2, "the page and its sector in the log");
+    assert_eq!(reads(&mut lab, 0, 1), 1, "the sector in the log alone");
+    assert_eq!(reads(&mut lab, 1, 7), 1, "the page alone");
+    let whole = spent(&mut lab, all, |lab| submit(lab, Op::Write, 0, 8));
+    assert_eq!((whole.page_programs, whole.page_reads, reads(&mut lab, 0, 8)), (1, 0, 1));
+    write_small(&mut lab, [20]);
+    assert_eq!(reads(&mut lab, 20 * SECTORS + 4, 1), 0, "it waits in the buffer");
+    let flushed = spent(&mut lab, all, |lab| submit(lab, Op::Flush, 0, 0));
+    assert_eq!((flushed.page_programs, flushed.meta_programs), (1, 1));
+    lab.remount(&Config::default()).unwrap();
+    assert_eq!((reads(&mut lab, 0, 8), reads(&mut lab, 20 * SECTORS, 8), reads(&mut lab, 8, 8)), (1, 2, 1));
+}
+
+#[test]
+fn part_of_a_page_without_a_copy_is_programmed_as_a_page() {
+    let geometry = Geometry::single_die(40, 8, 4096).unwrap();
+    let mut lab = Lab::mount(Counting::new(geometry, Rules::default()), 130, &Config::default()).unwrap();
+    let first = spent(&mut lab, all, |lab| submit(lab, Op::Write, 3, 1));
+    assert_eq!((first.page_programs, first.meta_programs, first.page_reads), (1, 0, 0));
+    assert_eq!(spent(&mut lab, all, |lab| submit(lab, Op::Write, 4, 1)).page_programs, 0, "that one is gathered");
+    submit(&mut lab, Op::Trim, 0, 8);
+    assert_eq!(spent(&mut lab, all, |lab| submit(lab, Op::Write, 5, 1)).page_programs, 1);
+    assert_eq!(spent(&mut lab, all, |lab| submit(lab, Op::Flush, 0, 0)).page_programs, 1, "a note of the trim before");
+}
+
+/// Two blocks of 8 pages of 7 sectors: the 113th sector waits for a merge of the first 56.
+#[test]
+fn a_block_of_the_log_is_merged_page_by_page() {
+    let config = Config::default();
+    let mut lab = filled(40, 130, &config);
+    let fill = spent(&mut lab, all, |lab| write_small(lab, 0..112));
+    assert_eq!((fill.page_programs, fill.page_reads, fill.erases()), (16, 0, 0.0));
+    let merge = spent(&mut lab, all, |lab| write_small(lab, 112..119));
+    assert_eq!(merge.page_programs, 1 + 56, "a page of the log, and 56 pages of data");
+    assert_eq!(merge.page_reads, 8 + 56, "each page of the victim once, and the page below each sector");
+    assert_eq!((merge.erases(), lab.ftl().events().gc_runs, lab.ftl().events().folded_pages), (1.0, 1, 56));
+    // Sectors 57 to 112 have gone to the other block; those of pages 60 to 67 count no more.
+    (60..68).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
+    write_small(&mut lab, 0..49);
+    let merge = spent(&mut lab, all, |lab| write_small(lab, 49..56));
+    assert_eq!((merge.page_programs, merge.page_reads), (1 + 48, 8 + 48));
+}
+
+#[test]
+fn a_page_of_which_all_sectors_are_in_the_log_is_not_read_below() {
+    let mut lab = filled(40, 130, &Config::default());
+    let halves = (0..14).flat_map(|page| [SECTORS * page, SECTORS * page + 4]);
+    halves.for_each(|first| submit(&mut lab, Op::Write, first, 4));
+    let merge = spent(&mut lab, all, |lab| write_small(lab, 20..27));
+    assert_eq!((merge.page_programs, merge.page_reads), (1 + 7, 8), "56 sectors are seven pages");
+}
+
+/// One block of the log is most of the way to two; what has the fewest sectors goes first only where that is asked for.
+#[test]
+fn the_log_is_merged_in_the_order_that_is_asked_for() {
+    let merged = |log_victim| {
+        let mut lab = filled(60, 130, &Config { log_victim, ..Config::default() });
+        // Three blocks, of which the second is written again in the third.
+        write_small(&mut lab, (0..112).chain(56..112));
+        spent(&mut lab, all, |lab| write_small(lab, 112..119)).page_programs
+    };
+    assert_eq!((merged(LogVictim::Fifo), merged(LogVictim::Greedy)), (1 + 56, 1));
+}
+
+/// Uniform writes of one sector each to `hot` pages. A page of the log holds 7 of them, all different, so that a sector
+/// is not in one with probability 1 - 7 / hot. The log is merged in order, and a sector of the page of number j of the
+/// victim is merged where none of the pages of the log behind it has it: they are those of the log less j + 1.
+#[test]
+fn merges_of_uniform_writes_are_those_of_the_closed_form() {
+    for hot in [200, 400, 800] {
+        // 15 blocks of the log; and so much room for data that collection hardly moves anything.
+        let mut lab = filled(300, 800, &Config::default());
+        let log_pages = 15 * 8;
+        let survive = |behind: u32| (1.0 - 7.0 / hot as f64).powi(behind as i32);
+        let expected = (0..8).map(|j| survive(log_pages - 1 - j)).sum::<f64>() / 8.0;
+        let mut random = Random::new(hot);
+        let mut write = |lab: &mut Lab, count: u32| write_small(lab, (0..count).map(|_| random.below(hot)));
+        write(&mut lab, 8_000);
+        let merges = lab.ftl().events().folded_pages;
+        let log = spent(&mut lab, |cause| cause == Cause::Host, |lab| write(lab, 60_000));
+        let merges = (lab.ftl().events().folded_pages - merges) as f64;
+        let found = merges / (7.0 * log.page_programs as f64);
+        println!("{hot} pages: {found:.4} merges for a sector of the log, expected {expected:.4}");
+        assert!((found / expected - 1.0).abs() < 0.03, "{hot} pages: {found} and not {expected}");
+        let per_log_page = 60_000.0 / log.page_programs as f64;
+        assert!((7.0..7.3).contains(&per_log_page), "sectors that are written again in the buffer: {per_log_page}");
+    }
+}
+
+/// What is written small and fits in the log is hardly ever merged: a page for 7 sectors, and no more.
+#[test]
+fn what_stays_in_the_log_costs_a_seventh_of_a_page() {
+    let mut lab = filled(300, 800, &Config::default());
+    let mut random = Random::new(4);
+    let mut write = |lab: &mut Lab| (0..40_000).for_each(|_| submit(lab, Op::Write, random.below(20 * SECTORS), 1));
+    write(&mut lab);
+    let cost = spent(&mut lab, all, write);
+    let programs = (cost.page_programs + cost.copies) as f64 / 40_000.0;
+    assert!(programs < 1.02 / 7.0 && programs > 0.93 / 7.0, "{programs}");
+}
+
+/// Writes whole pages at random, 12 times as many as there are.
+fn write_whole<F: Ftl>(disk: &mut Disk<F, Counting>, pages: u32) {
+    let mut random = Random::new(7);
+    (0..12 * pages).for_each(|_| submit(disk, Op::Write, SECTORS * random.below(pages.into()), SECTORS as u32));
+}
+
+/// Greedy collection with 64 pages a block and 20 % of over-provisioning, the blocks of the log, the reserve and those that
+/// are being filled left out: write amplification 3.0528 by the mean field of many blocks.
+#[test]
+fn whole_pages_cost_what_the_closed_form_of_a_page_map_says() {
+    let geometry = Geometry::single_die(2000, 64, 4096).unwrap();
+    let pages = (2000 - 100 - 2 - 2) * 64 * 10 / 12;
+    let mut lab = Lab::mount(Counting::new(geometry, Rules::default()), pages, &Config::default()).unwrap();
+    (0..u64::from(pages)).for_each(|page| submit(&mut lab, Op::Write, SECTORS * page, SECTORS as u32));
+    write_whole(&mut lab, pages);
+    let cost = spent(&mut lab, all, |lab| write_whole(lab, pages));
+    let found = (cost.page_programs + cost.copies) as f64 / f64::from(12 * pages);
+    println!("write amplification {found:.4}");
+    assert!((found / 3.0528 - 1.0).abs() < 0.01, "{found}");
+}
+
+/// A DFTL whose entries are all in memory, and whose map has a claim to as many blocks as the log, does the same.
+#[test]
+fn whole_pages_cost_what_they_cost_with_another_page_map() {
+    // 67 map pages fill a block; 1 for the rest, 1 that is being filled and 10 spare ones: 13 blocks, 1 percent.
+    let geometry = Geometry::single_die(1300, 64, 4096).unwrap();
+    let pages = (1300 - 13 - 2 - 2) * 64 * 10 / 12;
+    let paged = dftl::Config { cmt_entries: pages, map_spare_percent: 1000, ..dftl::Config::default() };
+    let mut other = Disk::<Dftl, _>::mount(Counting::new(geometry, Rules::default()), pages, &paged).unwrap();
+    let config = Config { log_percent: 1, ..Config::default() };
+    let mut lab = Lab::mount(Counting::new(geometry, Rules::default()), pages, &config).unwrap();
+    let ours = spent(&mut lab, all, |lab| write_whole(lab, pages));
+    let others = spent(&mut other, all, |other| write_whole(other, pages));
+    let counts = |cell: &Cell| (cell.page_programs, cell.copies, cell.erases(), cell.page_reads);
+    assert_eq!(counts(&ours), counts(&others));
+    assert!(ours.copies > u64::from(pages), "nothing was collected");
+}
+
+/// A page that cannot be read any more is an error, never other bytes: not after a merge, and not where only a part of it
+/// was lost.
+#[test]
+fn what_bit_errors_take_reads_as_an_error() {
+    let errors = BitErrors { rber: 1.0e-3, growth: 0, ecc_bits: 10, codeword_bytes: 512 };
+    let faults = Faults { bit_errors: Some(errors), seed: 3, ..Faults::default() };
+    let geometry = Geometry::single_die(60, 8, 4096).unwrap();
+    let nand = Faulty::new(Backed::ram(geometry, Rules::default()), faults).unwrap();
+    let sectors = 100 * SECTORS;
+    let mut disk = Disk::<SectorLog, _>::mount(nand, 100, &Config::default()).unwrap();
+    let mut random = Random::new(5);
+    let mut model = vec![0; sectors as usize];
+    let (mut unreadable, mut read) = (0, 0);
+    for round in 1..=8_000_u32 {
+        let (at, count) = match random.below(4) {
+            0 => (random.below(100) * SECTORS, SECTORS),
+            _ => (random.below(sectors), 1),
+        };
+        let bytes = vec![round as u8; 512 * count as usize];
+        disk.submit(&Request::new(Op::Write, at, count as u32), Payload::Write(&bytes)).unwrap();
+        model[at as usize..(at + count) as usize].fill(round as u8);
+        let at = random.below(sectors);
+        let mut bytes = [0; 512];
+        match disk.submit(&Request::new(Op::Read, at, 1), Payload::Read(&mut bytes)) {
+            Ok(_) => {
+                assert_eq!(bytes, [model[at as usize]; 512], "sector {at} in round {round}");
+                read += 1;
+            }
+            Err(error) => {
+                assert_eq!(error, Error::Unreadable { sector: at });
+                unreadable += 1;
+            }
+        }
+        if round % 500 == 0 {
+            disk.check();
+        }
+    }
+    let events = disk.ftl().events();
+    println!("{unreadable} reads failed, {read} did not, {} pages lost in moves and merges", events.lost_pages);
+    assert!(events.lost_pages > 10 && unreadable > 50 && read > 1_000, "{events:?}, {unreadable}, {read}");
+}
+
+#[test]
+fn options_that_cannot_work_are_refused_with_a_sentence() {
+    let geometry = Geometry::single_die(40, 8, 4096).unwrap();
+    let most = |config: Config| SectorLog::max_logical_pages(&geometry, &Rules::default(), &config);
+    let refused = |config: Config| match most(config) {
+        Err(FtlError::Config(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let usual = Config::default;
+    assert_eq!(
+        refused(Config { log_percent: 0, ..usual() }),
+        "ftl.sector_log.log_percent = 0: it is at least 1 and at most 90; without a log take ftl.page"
+    );
+    assert_eq!(
+        refused(Config { log_percent: 91, ..usual() }),
+        "ftl.sector_log.log_percent = 91: it is at least 1 and at most 90"
+    );
+    assert_eq!(refused(Config { merge_buffers: 0, ..usual() }), "ftl.sector_log.merge_buffers = 0: it is at least 1");
+    for reserve_blocks in [0, 36, u32::MAX] {
+        let why = refused(Config { reserve_blocks, ..usual() });
+        assert!(why.starts_with(&format!("ftl.sector_log.reserve_blocks = {reserve_blocks} would deadlock")), "{why}");
+    }
+    // 40 blocks less 2 of the log, the reserve and 2 that are being filled; a page is kept invalid, and 2 are for notes.
+    assert_eq!(most(usual()), Ok((40 - 2 - 2 - 2) * 8 - 1 - 2));
+    assert_eq!(most(Config { reserve_blocks: 35, ..usual() }), Ok(8 - 1 - 2));
+}
+
+/// 64 GiB in pages of 32 KiB: 8 bytes a sector of the log and 4 for a list of about two, where a map of all sectors has 4
+/// for each.
+#[test]
+fn the_sector_map_is_as_small_as_the_log() {
+    let geometry = Geometry::single_die(640, 128, 32_768).unwrap();
+    let lab = Lab::mount(Counting::new(geometry, Rules::default()), 70_000, &Config::default()).unwrap();
+    let ram = lab.ftl().ram();
+    // 32 blocks of 128 pages of 63 sectors; lists in a power of two.
+    assert_eq!(ram.dram["sector_map"], 32 * 128 * 63 * 8 + 4 * (1 << 17));
+    assert_eq!((ram.dram["map"], ram.dram["merge_buffers"]), (4 * 70_000, 1 << 20));
+    assert_eq!(ram.sram["lists"], 32 * 63 * 4);
+}
