@@ -8,6 +8,7 @@ mod fs;
 mod index;
 mod longest;
 mod mount;
+mod origins;
 mod recycling;
 mod speed;
 

@@ -107,6 +107,9 @@ impl Experiment {
         if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
             return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
         }
+        if self.paces_itself() {
+            self.check_paced(refuse)?;
+        }
         if arrival == Arrival::Recorded && queue_depth != 1 {
             let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
             return refuse("host.queue_depth", &queue_depth, why);
@@ -121,6 +124,28 @@ impl Experiment {
         if think_time_us > 0.0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
             let why = "the requests of an index or a file system follow one another; leave it out";
             return refuse("host.think_time_us", &think_time_us, why);
+        }
+        Ok(())
+    }
+
+    /// Whether the workload says itself when its requests come.
+    pub(crate) fn paces_itself(&self) -> bool {
+        matches!(self.workload.kind(), Kind::Requests(options) if options.paces_itself())
+    }
+
+    /// Refuses what the jobs of a workload that paces itself say.
+    fn check_paced(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+        let Host { arrival, queue_depth, think_time_us, .. } = self.host;
+        if arrival == Arrival::Recorded {
+            let why =
+                "each job asks again when its earlier requests are done; leave it out, and set rate_iops in the job";
+            return refuse("host.arrival", &"\"recorded\"", why);
+        }
+        if queue_depth != 1 {
+            return refuse("host.queue_depth", &queue_depth, "each job has its own: set iodepth there");
+        }
+        if think_time_us > 0.0 {
+            return refuse("host.think_time_us", &think_time_us, "each job has its own: set thinktime there");
         }
         Ok(())
     }

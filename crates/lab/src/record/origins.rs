@@ -1,0 +1,18 @@
+//! Names of the parts of the host that only the workload knows.
+
+use super::Record;
+use nandlab_nand::Origin;
+
+impl Record {
+    /// Calls each of these origins by its name, wherever the record does so by its number.
+    pub(crate) fn name_origins(&mut self, names: &[(Origin, String)]) {
+        let rename = |origin: &mut String| {
+            if let Some((_, name)) = names.iter().find(|(numbered, _)| numbered.name() == *origin) {
+                origin.clone_from(name);
+            }
+        };
+        self.matrix.iter_mut().for_each(|row| rename(&mut row.origin));
+        self.latency_by_origin.iter_mut().flatten().for_each(|row| rename(&mut row.origin));
+        self.longest_request.iter_mut().for_each(|longest| rename(&mut longest.origin));
+    }
+}
