@@ -213,3 +213,21 @@ fn jobs_have_their_own_depth_and_time_to_think() {
     let error = run(&wrong, Path::new("."), &Control::default(), Outputs::default()).unwrap_err().to_string();
     assert!(error.contains("workload.fio.text, line 4, column 8: the key `iodept` is not known"), "{error}");
 }
+
+#[test]
+fn reads_that_suspend_erases_wait_for_less_and_change_no_count() {
+    let text = COLLECTING.replace("requests = 4000", "requests = 8000\nread_share = 0.7\nrequests_per_s = 100");
+    let recorded = "host.arrival=recorded";
+    let suspend = "device.timing.suspend={ suspend_us = 20, resume_us = 30 }";
+    let (plain, suspended) = (record(&text, &[recorded]), record(&text, &[recorded, suspend]));
+    assert_eq!((plain.flash, plain.waf), (suspended.flash, suspended.waf));
+    let (before, after) = (plain.latency_us.unwrap(), suspended.latency_us.unwrap());
+    let (before, after) = (before.read.unwrap(), after.read.unwrap());
+    assert!(after.p999 < before.p999 && after.mean < before.mean, "{before:?} {after:?}");
+    // The least is what the data sheet says, with either.
+    assert_eq!(before.p50, after.p50);
+    let error = refused(&text, &[recorded, suspend, "host.explain_longest=true"]);
+    assert!(error.message.contains("an operation that is suspended has no single end"), "{error}");
+    let error = refused(&text, &["device.timing.suspend={ suspend_us = -1, resume_us = 30 }"]);
+    assert!(error.message.contains("-1"), "{error}");
+}

@@ -413,13 +413,25 @@ impl Ctx {
     #[inline]
     pub(crate) fn complete(&mut self, end: Time) {
         self.last = end;
-        self.horizon = self.horizon.max(end);
-        if matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map) {
+        self.put_off(end);
+        if self.is_waited_for() {
             if !self.buffered {
                 self.finish = self.finish.max(end);
             }
             self.acknowledged = self.acknowledged.max(end);
         }
+    }
+
+    /// An operation in the background ends at `end`, later than was known when it was issued.
+    #[inline]
+    pub(crate) fn put_off(&mut self, end: Time) {
+        self.horizon = self.horizon.max(end);
+    }
+
+    /// Whether the host, or a flush, waits for what is issued now.
+    #[inline]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
     }
 
     /// Whether the host waits for what is issued from now on: it does not where a buffer of the controller has the contents,

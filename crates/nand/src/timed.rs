@@ -19,6 +19,7 @@
 //! before. So a channel keeps the transfers of its units, and a transfer goes into the first gap that holds it.
 
 mod channel;
+mod suspending;
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::context::{Ctx, Time};
@@ -28,6 +29,7 @@ use crate::profile::{Durations, PageCopy, PlaneOverlap, Timing};
 use crate::rules::Rules;
 use crate::trail::Held;
 use channel::Channel;
+use suspending::Suspending;
 
 /// Adds time to the device `N`. Counts and contents are those of `N`.
 ///
@@ -43,6 +45,8 @@ pub struct Timed<N> {
     units_are_planes: bool,
     units: Vec<Unit>,
     channels: Vec<Channel>,
+    /// Where erases give way to reads.
+    suspending: Option<Box<Suspending>>,
 }
 
 /// Bytes of memory that the clock of a device takes at most before its operations run far ahead of the host.
@@ -83,6 +87,7 @@ impl<N: Nand> Timed<N> {
             times: Durations::new(timing, shape),
             copy_in_plane: timing.copy == PageCopy::Copyback,
             units_are_planes,
+            suspending: timing.suspend.map(|suspend| Box::new(Suspending::new(&suspend, units.len()))),
             units,
             channels: lanes.into_iter().map(|units| Channel::new(units as usize)).collect(),
             geometry,
@@ -100,6 +105,7 @@ impl<N: Nand> Timed<N> {
             units_are_planes: self.units_are_planes,
             units: self.units,
             channels: self.channels,
+            suspending: self.suspending,
         }
     }
 
@@ -209,14 +215,20 @@ impl<N: Nand> Timed<N> {
         // A transfer starts no earlier than its request and than its unit is free.
         let of_channel = self.units.iter().filter(|unit| unit.channel as usize == channel);
         let first_free = of_channel.map(|unit| unit.free).min().unwrap_or(0);
-        let past = first_free.max(self.inner.ctx().arrival());
+        let arrival = self.inner.ctx().arrival();
+        // A read does not wait for what it suspends.
+        let past = if self.suspending.is_some() { arrival } else { first_free.max(arrival) };
         self.channels[channel].forget(past);
     }
 
     #[inline]
     fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
-        let end = self.read_out(unit, ready, array, transfer);
+        let early = if self.suspending.is_some() { self.read_early(unit, ready, (array, transfer)) } else { None };
+        let end = match early {
+            Some(end) => end,
+            None => self.read_out(unit, ready, array, transfer),
+        };
         self.complete(end)
     }
 
@@ -225,6 +237,47 @@ impl<N: Nand> Timed<N> {
         let (unit, ready) = (self.unit_of(block), self.inner.ctx().ready());
         let end = self.write_in(unit, ready, array, transfer);
         self.complete(end)
+    }
+
+    /// Reads at once what would wait for an operation that gives way; `None` where none does. Returns the end of the read.
+    #[cold]
+    fn read_early(&mut self, unit: usize, ready: Time, (array, transfer): (Time, Time)) -> Option<Time> {
+        let free = self.units[unit].free;
+        let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().is_waited_for())?;
+        let slot = suspending.slot(unit, ready, free)?;
+        let end = self.transfer(unit, slot.start + array, transfer);
+        self.hold(unit, (slot.start, end), array, (array, transfer));
+        let put_off = self.suspending.as_mut().map_or(end, |suspending| suspending.take(unit, slot, end));
+        self.units[unit].free = put_off;
+        self.inner.ctx().put_off(put_off);
+        Some(end)
+    }
+
+    /// Erases a block such that reads may come in between, but for one that a request waits for.
+    #[cold]
+    fn erase_suspendably(&mut self, block: BlockId) -> Done {
+        let (unit, erase) = (self.unit_of(block), self.times.erase);
+        let before = self.units[unit].free;
+        let Done(end) = self.time_write(block, erase, 0);
+        self.offer(unit, Some(before), (end - erase, end));
+        Done(end)
+    }
+
+    /// The last operation of `unit`, in the array between two times, may give way to reads if no request waits for it.
+    fn offer(&mut self, unit: usize, before: Option<Time>, array: (Time, Time)) {
+        let is_waited_for = self.inner.ctx().is_waited_for();
+        if let Some(suspending) = self.suspending.as_mut().filter(|_| !is_waited_for) {
+            suspending.offer(unit, before, array);
+        }
+    }
+
+    /// What was programmed last on `unit`, until `end`, may give way to reads.
+    #[cold]
+    fn offer_program(&mut self, unit: usize, end: Time) {
+        if self.suspending.as_ref().is_some_and(|suspending| suspending.programs) {
+            let whole = self.times.copy_inside.unwrap_or(self.times.program);
+            self.offer(unit, None, (end - self.times.program.min(whole), end));
+        }
     }
 
     #[inline]
@@ -242,6 +295,9 @@ impl<N: Nand> Timed<N> {
                 self.write_in(target, out, program, page_transfer)
             }
         };
+        if self.suspending.is_some() {
+            self.offer_program(target, end);
+        }
         self.complete(end)
     }
 }
@@ -289,7 +345,11 @@ impl<N: Nand> Nand for Timed<N> {
         if !took_place(&result) {
             return result;
         }
-        let done = self.time_write(self.geometry.block_of(at), self.times.program, self.times.page_transfer);
+        let block = self.geometry.block_of(at);
+        let done = self.time_write(block, self.times.program, self.times.page_transfer);
+        if self.suspending.is_some() {
+            self.offer_program(self.unit_of(block), done.0);
+        }
         result.map(|_| done)
     }
 
@@ -341,7 +401,10 @@ impl<N: Nand> Nand for Timed<N> {
         if !took_place(&result) {
             return result;
         }
-        let done = self.time_write(block, self.times.erase, 0);
+        let done = match self.suspending {
+            None => self.time_write(block, self.times.erase, 0),
+            Some(_) => self.erase_suspendably(block),
+        };
         result.map(|_| done)
     }
 

@@ -166,6 +166,11 @@ impl Experiment {
             let why = "it takes a device that keeps time, below an FTL; leave it out";
             return refuse("host.explain_longest", &explain_longest, why);
         }
+        if explain_longest && self.device.profile.timing.suspend.is_some() {
+            let why = "an operation that is suspended has no single end to follow back from; leave it or device.timing.suspend \
+                       out";
+            return refuse("host.explain_longest", &explain_longest, why);
+        }
         if let Some(none) = daily.filter(|daily| daily.0 == 0) {
             return refuse("host.daily", &none, "a device that is never written lasts for ever; leave it out");
         }

@@ -9,6 +9,7 @@ mod edges;
 mod failures;
 mod random;
 mod stalls;
+mod suspend;
 
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Profile, Timing};
 use nandlab_nand::random::Random;
@@ -44,6 +45,7 @@ fn timing() -> Timing {
         spare_program_us: None,
         copy: PageCopy::External,
         plane_overlap: PlaneOverlap::None,
+        suspend: None,
     }
 }
 
