@@ -35,8 +35,10 @@ use suspending::Suspending;
 ///
 /// An operation that fails took its time all the same; once power is lost nothing does. Requests must
 /// arrive in the order of their times ([`Ctx::begin`]): the gaps of a bus before an arrival are forgotten.
+///
+/// Reads suspend erases where `SUSPENDS` says so; the device that does not pays nothing for it.
 #[derive(Clone, Debug)]
-pub struct Timed<N> {
+pub struct Timed<N, const SUSPENDS: bool = false> {
     inner: N,
     geometry: Geometry,
     times: Durations,
@@ -45,7 +47,7 @@ pub struct Timed<N> {
     units_are_planes: bool,
     units: Vec<Unit>,
     channels: Vec<Channel>,
-    /// Where erases give way to reads.
+    /// What gives way to reads, where anything does.
     suspending: Option<Box<Suspending>>,
 }
 
@@ -69,8 +71,26 @@ impl<N: Nand> Timed<N> {
     /// `inner` with every channel and die free at time 0.
     ///
     /// # Panics
-    /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
+    /// Where a time of `timing` is negative or not a number, or where it has a time to suspend; a parsed profile holds none
+    /// of the first.
     pub fn new(inner: N, timing: &Timing) -> Self {
+        assert!(timing.suspend.is_none(), "a device that suspends is made by `suspending`");
+        Self::assemble(inner, timing)
+    }
+}
+
+impl<N: Nand> Timed<N, true> {
+    /// `inner` with every channel and die free at time 0; reads suspend what `timing` says.
+    ///
+    /// # Panics
+    /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
+    pub fn suspending(inner: N, timing: &Timing) -> Self {
+        Self::assemble(inner, timing)
+    }
+}
+
+impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
+    fn assemble(inner: N, timing: &Timing) -> Self {
         let geometry = *inner.geometry();
         let shape = geometry.shape();
         let units_are_planes = timing.plane_overlap == PlaneOverlap::Independent;
@@ -96,7 +116,7 @@ impl<N: Nand> Timed<N> {
     }
 
     /// The same clock over another form of the device.
-    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M> {
+    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M, SUSPENDS> {
         Timed {
             inner: form(self.inner),
             geometry: self.geometry,
@@ -217,14 +237,14 @@ impl<N: Nand> Timed<N> {
         let first_free = of_channel.map(|unit| unit.free).min().unwrap_or(0);
         let arrival = self.inner.ctx().arrival();
         // A read does not wait for what it suspends.
-        let past = if self.suspending.is_some() { arrival } else { first_free.max(arrival) };
+        let past = if SUSPENDS { arrival } else { first_free.max(arrival) };
         self.channels[channel].forget(past);
     }
 
     #[inline]
     fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
-        let early = if self.suspending.is_some() { self.read_early(unit, ready, (array, transfer)) } else { None };
+        let early = if SUSPENDS { self.read_early(unit, ready, (array, transfer)) } else { None };
         let end = match early {
             Some(end) => end,
             None => self.read_out(unit, ready, array, transfer),
@@ -240,7 +260,6 @@ impl<N: Nand> Timed<N> {
     }
 
     /// Reads at once what would wait for an operation that gives way; `None` where none does. Returns the end of the read.
-    #[cold]
     fn read_early(&mut self, unit: usize, ready: Time, (array, transfer): (Time, Time)) -> Option<Time> {
         let free = self.units[unit].free;
         let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().is_waited_for())?;
@@ -254,7 +273,6 @@ impl<N: Nand> Timed<N> {
     }
 
     /// Erases a block such that reads may come in between, but for one that a request waits for.
-    #[cold]
     fn erase_suspendably(&mut self, block: BlockId) -> Done {
         let (unit, erase) = (self.unit_of(block), self.times.erase);
         let before = self.units[unit].free;
@@ -272,7 +290,6 @@ impl<N: Nand> Timed<N> {
     }
 
     /// What was programmed last on `unit`, until `end`, may give way to reads.
-    #[cold]
     fn offer_program(&mut self, unit: usize, end: Time) {
         if self.suspending.as_ref().is_some_and(|suspending| suspending.programs) {
             let whole = self.times.copy_inside.unwrap_or(self.times.program);
@@ -295,7 +312,7 @@ impl<N: Nand> Timed<N> {
                 self.write_in(target, out, program, page_transfer)
             }
         };
-        if self.suspending.is_some() {
+        if SUSPENDS {
             self.offer_program(target, end);
         }
         self.complete(end)
@@ -308,7 +325,7 @@ fn took_place<T>(result: &Result<T, NandError>) -> bool {
     !matches!(result, Err(NandError::PowerLost))
 }
 
-impl<N: Nand> Nand for Timed<N> {
+impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
     type Buf = N::Buf;
 
     #[inline]
@@ -347,7 +364,7 @@ impl<N: Nand> Nand for Timed<N> {
         }
         let block = self.geometry.block_of(at);
         let done = self.time_write(block, self.times.program, self.times.page_transfer);
-        if self.suspending.is_some() {
+        if SUSPENDS {
             self.offer_program(self.unit_of(block), done.0);
         }
         result.map(|_| done)
@@ -401,10 +418,7 @@ impl<N: Nand> Nand for Timed<N> {
         if !took_place(&result) {
             return result;
         }
-        let done = match self.suspending {
-            None => self.time_write(block, self.times.erase, 0),
-            Some(_) => self.erase_suspendably(block),
-        };
+        let done = if SUSPENDS { self.erase_suspendably(block) } else { self.time_write(block, self.times.erase, 0) };
         result.map(|_| done)
     }
 

@@ -11,15 +11,21 @@ fn suspending(most_reads: u32) -> Timing {
     Timing { suspend: Some(suspend), copy: PageCopy::Copyback, ..timing() }
 }
 
+/// As [`device`], with a clock that suspends where `timing` says so.
+fn device(channels: u32, dies_per_channel: u32, planes_per_die: u32, timing: &Timing) -> Timed<Counting, true> {
+    let plain = Timing { suspend: None, ..*timing };
+    Timed::suspending(super::device(channels, dies_per_channel, planes_per_die, &plain).into_inner(), timing)
+}
+
 /// A read of the host on die 0 that comes at `arrival`; returns its end.
-fn host_read(nand: &mut Timed<Counting>, arrival: Time) -> Time {
+fn host_read(nand: &mut Timed<Counting, true>, arrival: Time) -> Time {
     nand.ctx().begin(Origin::HOST, arrival);
     read(nand, old(0, 9));
     nand.ctx().finish()
 }
 
 /// A device whose first die erases its first block in the background from 0 on.
-fn erasing(timing: &Timing) -> Timed<Counting> {
+fn erasing(timing: &Timing) -> Timed<Counting, true> {
     let mut nand = device(1, 2, 1, timing);
     scoped(&mut nand, Cause::Gc, |nand| erase(nand, 0));
     nand
