@@ -21,6 +21,7 @@ pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, Fs
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use longest::{LatencyPart, LongestRequest};
 pub use mount::{MountRecord, MountShare};
+pub use origins::OriginLatency;
 pub use recycling::RecyclingRecord;
 pub use speed::{Speed, SpeedPhases};
 
@@ -424,17 +425,6 @@ pub struct LatencyHistograms {
     pub trim: Vec<(f64, u64)>,
     /// Flushes.
     pub flush: Vec<(f64, u64)>,
-}
-
-/// Latencies of the requests of one part of the host.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OriginLatency {
-    /// The part.
-    pub origin: String,
-    /// By kind of request, us.
-    pub latency_us: Latencies,
-    /// By kind of request, as histograms.
-    pub latency_histogram: LatencyHistograms,
 }
 
 /// Throughput in simulated time; MB are 1,000,000 bytes.

@@ -1,7 +1,19 @@
-//! Names of the parts of the host that only the workload knows.
+//! What the parts of the host had to wait, and their names, some of which only the workload knows.
 
-use super::Record;
+use super::{Latencies, LatencyHistograms, Record};
 use nandlab_nand::Origin;
+use serde::Serialize;
+
+/// Latencies of the requests of one part of the host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OriginLatency {
+    /// The part.
+    pub origin: String,
+    /// By kind of request, us.
+    pub latency_us: Latencies,
+    /// By kind of request, as histograms.
+    pub latency_histogram: LatencyHistograms,
+}
 
 impl Record {
     /// Calls each of these origins by its name, wherever the record does so by its number.
