@@ -33,14 +33,6 @@ def sequential(
             "recorded"`.
     """
 
-def fio(*, path: str | None = None, text: str | None = None) -> Choice:
-    """Several jobs at once, each in a closed loop of its own, as a job file of fio describes them.
-
-    Args:
-        path: The job file; a relative path starts at the folder of the experiment.
-        text: The lines of a job file, in place of a path.
-    """
-
 def uniform(
     *,
     requests: int | None = None,
@@ -135,6 +127,18 @@ def hot_cold(
         alignment: Requests start at multiples of this many bytes. Default "4 KiB".
         requests_per_s: Mean arrivals a second, with exponentially distributed gaps; for `host.arrival =
             "recorded"`.
+    """
+
+def fio(
+    *,
+    path: str | None = None,
+    text: str | None = None,
+) -> Choice:
+    """Several jobs at once, each in a closed loop of its own, as a job file of fio describes them.
+
+    Args:
+        path: The job file; a relative path starts at the folder of the experiment.
+        text: The lines of a job file, in place of a path.
     """
 
 def trace(
