@@ -26,6 +26,7 @@ mod stream;
 mod subjob;
 mod text;
 
+use crate::trace::unpack;
 use crate::{Options, Setting, Workload, WorkloadError};
 use job::Job;
 use nandlab_block::{Completion, Request};
@@ -34,6 +35,7 @@ use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use std::io::Read;
 use stream::Stream;
 use subjob::Subjob;
 use text::{KbBase, Section};
@@ -76,11 +78,13 @@ impl Config {
         };
         let refuse = |message: String| WorkloadError::File { file: path.clone(), message };
         let file = setting.base.join(path);
-        let bytes = std::fs::metadata(&file).map_err(|error| refuse(error.to_string()))?.len();
-        if bytes > MAX_FILE_BYTES {
-            return Err(refuse(format!("a job file has at most {} bytes, and this one has {bytes}", MAX_FILE_BYTES)));
+        let mut text = Vec::new();
+        let opened = unpack::open(&file, None);
+        let read = opened.and_then(|contents| contents.source.take(MAX_FILE_BYTES + 1).read_to_end(&mut text));
+        read.map_err(|error| refuse(unpack::sentence(&error)))?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(refuse(format!("a job file has at most {MAX_FILE_BYTES} bytes, and this one has more")));
         }
-        let text = std::fs::read(&file).map_err(|error| refuse(error.to_string()))?;
         let text = String::from_utf8(text).map_err(|_| refuse("a job file is text, in UTF-8".to_owned()))?;
         Ok((path.clone(), text))
     }
