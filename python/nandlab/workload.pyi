@@ -129,6 +129,18 @@ def hot_cold(
             "recorded"`.
     """
 
+def fio(
+    *,
+    path: str | None = None,
+    text: str | None = None,
+) -> Choice:
+    """Several jobs at once, each in a closed loop of its own, as a job file of fio describes them.
+
+    Args:
+        path: The job file; a relative path starts at the folder of the experiment.
+        text: The lines of a job file, in place of a path.
+    """
+
 def trace(
     *,
     path: str,

@@ -39,6 +39,7 @@ pub(crate) fn two_dies() -> Timed<Counting<Full>> {
         spare_program_us: None,
         copy: PageCopy::Copyback,
         plane_overlap: PlaneOverlap::None,
+        suspend: None,
     };
     Timed::new(Counting::new(Geometry::new(shape).unwrap(), Rules::default()), &timing)
 }

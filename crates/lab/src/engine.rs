@@ -212,6 +212,9 @@ chip_of_inner! {
     <N: Nand> Timed<N>, inner,
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> Timed<N, true>, inner,
+        fn full(&self) -> Option<&Counting> { self.inner().full() },
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Faulty<N>, inner, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
     <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
 }

@@ -104,6 +104,8 @@ struct Before {
     written_sectors: u64,
     /// Recorded time of the last request.
     last: Time,
+    /// When the workload starts, where it paces itself.
+    epoch: Option<Time>,
     worn_out: Option<String>,
 }
 
@@ -126,7 +128,7 @@ impl Run<'_> {
         self.enter(Phase::Precondition, all, sectors.into());
         let start = self.mark();
         let clock = self.clock(true, start.time);
-        let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, worn_out: None };
+        let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, epoch: None, worn_out: None };
         // The writes are no part of what a buffer is asked for; the warm-up is.
         self.engine().requests().bypass_buffer(true);
         if !is_written {
@@ -141,6 +143,10 @@ impl Run<'_> {
         let mut played = 0;
         if let Some(workload) = workload.filter(|_| options.warm_up > 0) {
             before.last = 0;
+            if self.experiment.paces_itself() {
+                before.clock = self.clock(false, 0);
+                before.epoch = Some(self.engine().now());
+            }
             self.carry_out(&mut before, &mut **workload, options.warm_up)?;
             played = before.last;
         }
@@ -166,6 +172,9 @@ impl Run<'_> {
         let (mut batch, mut done, mut left) = (Vec::new(), Vec::new(), most);
         while left > 0 && before.worn_out.is_none() && self.next_batch(workload, &mut batch, left.min(BATCH))? {
             left -= batch.len() as u64;
+            if let Some(epoch) = before.epoch {
+                self.place_in_time(&mut batch, epoch);
+            }
             let mut rest = &batch[..];
             while !rest.is_empty() && before.worn_out.is_none() && !self.control.is_cancelled() {
                 let (piece, after) = rest.split_at(piece_length(rest));
@@ -175,6 +184,9 @@ impl Run<'_> {
                 before.written_sectors += written.map(|request| u64::from(request.sectors)).sum::<u64>();
                 before.last = carried.last().map_or(before.last, |request| request.time);
                 before.requests += carried.len() as u64;
+                if before.epoch.is_some() {
+                    self.tell(workload, &mut done);
+                }
                 rest = after;
             }
             self.control.set_done(before.requests);

@@ -9,6 +9,7 @@ mod index;
 mod latency;
 mod longest;
 mod mount;
+mod origins;
 mod recycling;
 mod speed;
 
@@ -19,9 +20,10 @@ pub(crate) use energy::Powers;
 pub use energy::{BufferEnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
-pub use latency::{Latencies, LatencyHistograms, LatencySummary, OriginLatency};
+pub use latency::{Latencies, LatencyHistograms, LatencySummary};
 pub use longest::{LatencyPart, LongestRequest};
 pub use mount::{MountRecord, MountShare};
+pub use origins::OriginLatency;
 pub use recycling::RecyclingRecord;
 pub use speed::{Speed, SpeedPhases};
 

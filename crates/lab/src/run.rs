@@ -129,6 +129,8 @@ pub(crate) struct Run<'a> {
     pub(crate) begun: Begun,
     /// Recorded time of the last request of the workload that came before the measurement.
     played: Time,
+    /// When the workload started.
+    epoch: Option<Time>,
 }
 
 /// The counters of an engine at one moment.
@@ -171,7 +173,7 @@ impl<'a> Run<'a> {
         control: &'a Control,
         engine: &'a mut dyn Engine,
     ) -> Self {
-        Self { experiment, sizing, control, log: None, engine, begun: Begun::default(), played: 0 }
+        Self { experiment, sizing, control, log: None, engine, begun: Begun::default(), played: 0, epoch: None }
     }
 
     pub(crate) fn engine(&mut self) -> &mut dyn Engine {
@@ -239,6 +241,7 @@ impl<'a> Run<'a> {
         }
         if let Source::Requests(workload) = source {
             record.notices.extend(workload.notices());
+            record.name_origins(&workload.origins());
         }
         record.partial = stopped.is_some();
         record.stopped = stopped;
@@ -315,6 +318,22 @@ impl<'a> Run<'a> {
         Ok(worn_out)
     }
 
+    /// Puts requests of a workload that paces itself in the time of the device, no earlier than `least`.
+    pub(crate) fn place_in_time(&mut self, batch: &mut [Request], least: Time) {
+        let epoch = *self.epoch.get_or_insert(least);
+        batch.iter_mut().for_each(|request| request.time = (request.time + epoch).max(least));
+    }
+
+    /// Tells a workload that paces itself how its requests went.
+    pub(crate) fn tell(&self, workload: &mut dyn Workload, done: &mut [Completion]) {
+        let epoch = self.epoch.unwrap_or(0);
+        for completion in &mut *done {
+            completion.arrival -= epoch;
+            completion.done -= epoch;
+        }
+        workload.completed(done);
+    }
+
     /// Plays the workload; what stopped it before its end.
     pub(crate) fn play(
         &mut self,
@@ -326,7 +345,8 @@ impl<'a> Run<'a> {
         if self.experiment.host.explain_longest {
             self.engine.look_for_stalls();
         }
-        let mut clock = self.clock(!recorded, start.time);
+        let paces_itself = self.experiment.paces_itself();
+        let mut clock = self.clock(!recorded && !paces_itself, start.time);
         let room = meter.series.every().clamp(1, BATCH);
         let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);
         while worn_out.is_none() && self.next_batch(workload, &mut batch, room)? {
@@ -334,6 +354,8 @@ impl<'a> Run<'a> {
                 // What came before the measurement must not stand in its way.
                 let played = self.played;
                 batch.iter_mut().for_each(|request| request.time = request.time.saturating_sub(played) + start.time);
+            } else if paces_itself {
+                self.place_in_time(&mut batch, start.time);
             }
             let mut left = &batch[..];
             while !left.is_empty() && worn_out.is_none() && !self.control.is_cancelled() {
@@ -342,6 +364,8 @@ impl<'a> Run<'a> {
                 meter.add(&piece[..done.len()], &done, self.engine.failed());
                 if recorded {
                     meter.add_pace(&done);
+                } else if paces_itself {
+                    self.tell(workload, &mut done);
                 }
                 left = rest;
             }

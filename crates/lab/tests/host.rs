@@ -4,6 +4,8 @@
 
 mod support;
 
+use nandlab_lab::{run, Control, Outputs};
+use std::path::Path;
 use support::{record, refused};
 
 /// Writes of a page each: 500 us of program and (4096 + 128) bytes at 2.5 ns on the bus.
@@ -133,4 +135,99 @@ fn years_follow_from_what_is_written_a_day() {
     let error = refused(COLLECTING, &["host.daily=0"]);
     assert!(error.message.contains("host.daily = 0 B cannot work"), "{error}");
     assert_eq!(record(COLLECTING, &sets[1..]).lifetime.unwrap().even.years, None);
+}
+
+/// Four dies that fit the whole of the workload.
+const FOUR_DIES: &str = "[ftl.page]\n[device]\nprofile = \"generic-8x4\"\ncapacity = \"64 MiB\"\n\
+                         [device.shape]\nchannels = 2\ndies_per_channel = 2\npages_per_block = 32\n";
+
+/// An experiment with these lines of a job file.
+fn jobs(text: &str) -> String {
+    format!("[workload.fio]\ntext = \"\"\"\n{text}\"\"\"\n{FOUR_DIES}")
+}
+
+#[test]
+fn one_job_is_a_closed_loop_of_its_depth() {
+    for depth in [1, 3, 32] {
+        let job = format!("[job]\nioengine=libaio\nrw=write\nbs=8k\nsize=16m\niodepth={depth}\n");
+        let ours = record(&jobs(&job), &["host.explain_longest=true"]);
+        let sequential = "[workload.sequential]\nrequests = 2048\nsize = \"8 KiB\"\nalignment = \"8 KiB\"\n\
+                          footprint = \"16 MiB\"\n";
+        let sequential = format!("{sequential}{FOUR_DIES}");
+        let depth = format!("host.queue_depth={depth}");
+        let same = record(&sequential, &[&depth, "host.explain_longest=true"]);
+        assert_eq!((ours.host.requests, ours.time_us, ours.flash), (2048, same.time_us, same.flash));
+        assert_eq!((ours.latency_us, ours.latency_histogram), (same.latency_us, same.latency_histogram));
+    }
+}
+
+#[test]
+fn jobs_at_once_are_told_apart_by_their_names() {
+    let mixed = jobs(
+        "[global]\nioengine=libaio\nsize=8m\n[log]\nrw=write\niodepth=1\n[scan]\nrw=randread\nbs=16k\niodepth=16\n\
+         [host]\nrw=randwrite\nnumjobs=2\nrate_iops=1000\n",
+    );
+    let record = record(&mixed, &[]);
+    let rows = record.latency_by_origin.unwrap();
+    let names: Vec<_> = rows.iter().map(|row| row.origin.as_str()).collect();
+    assert_eq!(names, ["log", "scan", "[host]"], "the name of a part of the host stays its own");
+    let counts = rows.iter().map(|row| row.latency_us.read.map_or(0, |read| read.count));
+    assert_eq!(counts.collect::<Vec<_>>(), [0, 512, 0]);
+    assert_eq!(rows[2].latency_us.write.unwrap().count, 2 * 2048);
+    let written = |origin: &str| {
+        record
+            .matrix
+            .iter()
+            .filter(|row| row.origin == origin && row.cause == "host")
+            .map(|row| row.programs)
+            .sum::<u64>()
+    };
+    assert_eq!((written("log"), written("scan"), written("[host]")), (2048, 0, 4096));
+    // 2,048 requests a clone at 1,000 a second: the last comes after 2.047 s.
+    let time_us = record.time_us.unwrap();
+    assert!((2_047_000.0..2_055_000.0).contains(&time_us), "{time_us}");
+}
+
+#[test]
+fn a_warm_up_goes_over_into_the_measured_part_of_the_jobs() {
+    let job = jobs("[a]\nrw=write\nsize=16m\n[b]\nrw=read\nsize=1m\nstonewall\n");
+    let whole = record(&job, &[]);
+    let warm = record(&job, &["precondition.warm_up=1000", "precondition.fill=none"]);
+    assert_eq!(warm.host.requests + 1000, whole.host.requests);
+    let sum = warm.precondition.unwrap().time_us.unwrap() + warm.time_us.unwrap();
+    assert!((sum - whole.time_us.unwrap()).abs() < 1e-3, "{sum} {:?}", whole.time_us);
+}
+
+#[test]
+fn jobs_have_their_own_depth_and_time_to_think() {
+    let job = jobs("[a]\nrw=read\nsize=1m\n");
+    for (set, why) in [
+        ("host.queue_depth=2", "each job has its own: set iodepth there"),
+        ("host.think_time_us=1", "each job has its own: set thinktime there"),
+        ("host.arrival=recorded", "each job asks again when its earlier requests are done"),
+    ] {
+        let error = refused(&job, &[set]);
+        assert!(error.message.contains(why), "{error}");
+    }
+    let wrong = support::parse(&jobs("[a]\nrw=read\nsize=1m\niodept=2\n"), &[]).unwrap();
+    let error = run(&wrong, Path::new("."), &Control::default(), Outputs::default()).unwrap_err().to_string();
+    assert!(error.contains("workload.fio.text, line 4, column 8: the key `iodept` is not known"), "{error}");
+}
+
+#[test]
+fn reads_that_suspend_erases_wait_for_less_and_change_no_count() {
+    let text = COLLECTING.replace("requests = 4000", "requests = 8000\nread_share = 0.7\nrequests_per_s = 100");
+    let recorded = "host.arrival=recorded";
+    let suspend = "device.timing.suspend={ suspend_us = 20, resume_us = 30 }";
+    let (plain, suspended) = (record(&text, &[recorded]), record(&text, &[recorded, suspend]));
+    assert_eq!((plain.flash, plain.waf), (suspended.flash, suspended.waf));
+    let (before, after) = (plain.latency_us.unwrap(), suspended.latency_us.unwrap());
+    let (before, after) = (before.read.unwrap(), after.read.unwrap());
+    assert!(after.p999 < before.p999 && after.mean < before.mean, "{before:?} {after:?}");
+    // The least is what the data sheet says, with either.
+    assert_eq!(before.p50, after.p50);
+    let error = refused(&text, &[recorded, suspend, "host.explain_longest=true"]);
+    assert!(error.message.contains("an operation that is suspended has no single end"), "{error}");
+    let error = refused(&text, &["device.timing.suspend={ suspend_us = -1, resume_us = 30 }"]);
+    assert!(error.message.contains("-1"), "{error}");
 }

@@ -413,13 +413,25 @@ impl Ctx {
     #[inline]
     pub(crate) fn complete(&mut self, end: Time) {
         self.last = end;
-        self.horizon = self.horizon.max(end);
-        if matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map) {
+        self.put_off(end);
+        if self.is_waited_for() {
             if !self.buffered {
                 self.finish = self.finish.max(end);
             }
             self.acknowledged = self.acknowledged.max(end);
         }
+    }
+
+    /// An operation in the background ends at `end`, later than was known when it was issued.
+    #[inline]
+    pub(crate) fn put_off(&mut self, end: Time) {
+        self.horizon = self.horizon.max(end);
+    }
+
+    /// Whether the host, or a flush, waits for what is issued now.
+    #[inline]
+    pub(crate) fn is_waited_for(&self) -> bool {
+        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
     }
 
     /// Whether the host waits for what is issued from now on: it does not where a buffer of the controller has the contents,
@@ -468,30 +480,4 @@ impl Ctx {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_erase_is_shared_in_proportion_and_wholly() {
-        let mut ctx = Ctx::default();
-        let mut invalid = [0; Origin::COUNT];
-        invalid[1] = 2;
-        invalid[7] = 1;
-        ctx.count_erase(&invalid);
-        assert_eq!(ctx.matrix().total().erase_shares, ERASE_SHARE);
-        assert!((ctx.matrix().cell(Origin(1), Cause::Host).erases() - 2.0 / 3.0).abs() < 1e-5);
-        ctx.count_erase(&[0; Origin::COUNT]);
-        assert_eq!(ctx.matrix().cell(Origin::HOST, Cause::Host).erase_shares, ERASE_SHARE);
-    }
-
-    #[test]
-    fn names_are_unique_and_found() {
-        for (number, name) in Origin::NAMES.iter().enumerate() {
-            assert_eq!(Origin::from_name(name), Some(Origin(number as u8)));
-        }
-        assert_eq!(Origin::from_name("databse"), None);
-        for cause in Cause::ALL {
-            assert!((cause as usize) < Cause::COUNT);
-        }
-    }
-}
+mod tests;

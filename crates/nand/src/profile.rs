@@ -88,6 +88,34 @@ pub struct Timing {
     /// Whether the planes of a die work at the same time.
     #[serde(default)]
     pub plane_overlap: PlaneOverlap,
+    /// How erases give way to reads; they do not where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<Suspend>,
+}
+
+/// How an erase, and a program in the background, gives way to reads.
+///
+/// Source: G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST 2012; S. Kim et al.,
+/// "Practical erase suspension for modern low-latency SSDs", USENIX ATC 2019. Data sheets state both times.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Suspend {
+    /// From the command to the array being free for a read.
+    #[serde(deserialize_with = "quantity")]
+    pub suspend_us: f64,
+    /// From the end of the last read to the array going on.
+    #[serde(deserialize_with = "quantity")]
+    pub resume_us: f64,
+    /// Reads that one operation gives way to; then they wait for its end. A convention, so that it comes to one.
+    #[serde(default = "most_reads")]
+    pub most_reads: u32,
+    /// Whether programs that no request waits for are suspended, too.
+    #[serde(default)]
+    pub programs: bool,
+}
+
+fn most_reads() -> u32 {
+    16
 }
 
 /// How a page moves inside the device.
@@ -287,6 +315,7 @@ mod tests {
                 spare_program_us: None,
                 copy,
                 plane_overlap: PlaneOverlap::None,
+                suspend: None,
             },
             energy: Some(Energy { read_nj: 1500.0, program_nj: 4000.0, erase_nj: 34_000.0 }),
         }

@@ -19,6 +19,7 @@
 //! before. So a channel keeps the transfers of its units, and a transfer goes into the first gap that holds it.
 
 mod channel;
+mod suspending;
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::context::{Ctx, Time};
@@ -28,13 +29,16 @@ use crate::profile::{Durations, PageCopy, PlaneOverlap, Timing};
 use crate::rules::Rules;
 use crate::trail::Held;
 use channel::Channel;
+use suspending::Suspending;
 
 /// Adds time to the device `N`. Counts and contents are those of `N`.
 ///
 /// An operation that fails took its time all the same; once power is lost nothing does. Requests must
 /// arrive in the order of their times ([`Ctx::begin`]): the gaps of a bus before an arrival are forgotten.
+///
+/// Reads suspend erases where `SUSPENDS` says so; the device that does not pays nothing for it.
 #[derive(Clone, Debug)]
-pub struct Timed<N> {
+pub struct Timed<N, const SUSPENDS: bool = false> {
     inner: N,
     geometry: Geometry,
     times: Durations,
@@ -43,6 +47,8 @@ pub struct Timed<N> {
     units_are_planes: bool,
     units: Vec<Unit>,
     channels: Vec<Channel>,
+    /// What gives way to reads, where anything does.
+    suspending: Option<Box<Suspending>>,
 }
 
 /// Bytes of memory that the clock of a device takes at most before its operations run far ahead of the host.
@@ -65,8 +71,26 @@ impl<N: Nand> Timed<N> {
     /// `inner` with every channel and die free at time 0.
     ///
     /// # Panics
-    /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
+    /// Where a time of `timing` is negative or not a number, or where it has a time to suspend; a parsed profile holds none
+    /// of the first.
     pub fn new(inner: N, timing: &Timing) -> Self {
+        assert!(timing.suspend.is_none(), "a device that suspends is made by `suspending`");
+        Self::assemble(inner, timing)
+    }
+}
+
+impl<N: Nand> Timed<N, true> {
+    /// `inner` with every channel and die free at time 0; reads suspend what `timing` says.
+    ///
+    /// # Panics
+    /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
+    pub fn suspending(inner: N, timing: &Timing) -> Self {
+        Self::assemble(inner, timing)
+    }
+}
+
+impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
+    fn assemble(inner: N, timing: &Timing) -> Self {
         let geometry = *inner.geometry();
         let shape = geometry.shape();
         let units_are_planes = timing.plane_overlap == PlaneOverlap::Independent;
@@ -83,6 +107,7 @@ impl<N: Nand> Timed<N> {
             times: Durations::new(timing, shape),
             copy_in_plane: timing.copy == PageCopy::Copyback,
             units_are_planes,
+            suspending: timing.suspend.map(|suspend| Box::new(Suspending::new(&suspend, units.len()))),
             units,
             channels: lanes.into_iter().map(|units| Channel::new(units as usize)).collect(),
             geometry,
@@ -91,7 +116,7 @@ impl<N: Nand> Timed<N> {
     }
 
     /// The same clock over another form of the device.
-    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M> {
+    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M, SUSPENDS> {
         Timed {
             inner: form(self.inner),
             geometry: self.geometry,
@@ -100,6 +125,7 @@ impl<N: Nand> Timed<N> {
             units_are_planes: self.units_are_planes,
             units: self.units,
             channels: self.channels,
+            suspending: self.suspending,
         }
     }
 
@@ -209,14 +235,20 @@ impl<N: Nand> Timed<N> {
         // A transfer starts no earlier than its request and than its unit is free.
         let of_channel = self.units.iter().filter(|unit| unit.channel as usize == channel);
         let first_free = of_channel.map(|unit| unit.free).min().unwrap_or(0);
-        let past = first_free.max(self.inner.ctx().arrival());
+        let arrival = self.inner.ctx().arrival();
+        // A read does not wait for what it suspends.
+        let past = if SUSPENDS { arrival } else { first_free.max(arrival) };
         self.channels[channel].forget(past);
     }
 
     #[inline]
     fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
-        let end = self.read_out(unit, ready, array, transfer);
+        let early = if SUSPENDS { self.read_early(unit, ready, (array, transfer)) } else { None };
+        let end = match early {
+            Some(end) => end,
+            None => self.read_out(unit, ready, array, transfer),
+        };
         self.complete(end)
     }
 
@@ -225,6 +257,44 @@ impl<N: Nand> Timed<N> {
         let (unit, ready) = (self.unit_of(block), self.inner.ctx().ready());
         let end = self.write_in(unit, ready, array, transfer);
         self.complete(end)
+    }
+
+    /// Reads at once what would wait for an operation that gives way; `None` where none does. Returns the end of the read.
+    fn read_early(&mut self, unit: usize, ready: Time, (array, transfer): (Time, Time)) -> Option<Time> {
+        let free = self.units[unit].free;
+        let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().is_waited_for())?;
+        let slot = suspending.slot(unit, ready, free)?;
+        let end = self.transfer(unit, slot.start + array, transfer);
+        self.hold(unit, (slot.start, end), array, (array, transfer));
+        let put_off = self.suspending.as_mut().map_or(end, |suspending| suspending.take(unit, slot, end));
+        self.units[unit].free = put_off;
+        self.inner.ctx().put_off(put_off);
+        Some(end)
+    }
+
+    /// Erases a block such that reads may come in between, but for one that a request waits for.
+    fn erase_suspendably(&mut self, block: BlockId) -> Done {
+        let (unit, erase) = (self.unit_of(block), self.times.erase);
+        let before = self.units[unit].free;
+        let Done(end) = self.time_write(block, erase, 0);
+        self.offer(unit, Some(before), (end - erase, end));
+        Done(end)
+    }
+
+    /// The last operation of `unit`, in the array between two times, may give way to reads if no request waits for it.
+    fn offer(&mut self, unit: usize, before: Option<Time>, array: (Time, Time)) {
+        let is_waited_for = self.inner.ctx().is_waited_for();
+        if let Some(suspending) = self.suspending.as_mut().filter(|_| !is_waited_for) {
+            suspending.offer(unit, before, array);
+        }
+    }
+
+    /// What was programmed last on `unit`, until `end`, may give way to reads.
+    fn offer_program(&mut self, unit: usize, end: Time) {
+        if self.suspending.as_ref().is_some_and(|suspending| suspending.programs) {
+            let whole = self.times.copy_inside.unwrap_or(self.times.program);
+            self.offer(unit, None, (end - self.times.program.min(whole), end));
+        }
     }
 
     #[inline]
@@ -242,6 +312,9 @@ impl<N: Nand> Timed<N> {
                 self.write_in(target, out, program, page_transfer)
             }
         };
+        if SUSPENDS {
+            self.offer_program(target, end);
+        }
         self.complete(end)
     }
 }
@@ -252,7 +325,7 @@ fn took_place<T>(result: &Result<T, NandError>) -> bool {
     !matches!(result, Err(NandError::PowerLost))
 }
 
-impl<N: Nand> Nand for Timed<N> {
+impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
     type Buf = N::Buf;
 
     #[inline]
@@ -289,7 +362,11 @@ impl<N: Nand> Nand for Timed<N> {
         if !took_place(&result) {
             return result;
         }
-        let done = self.time_write(self.geometry.block_of(at), self.times.program, self.times.page_transfer);
+        let block = self.geometry.block_of(at);
+        let done = self.time_write(block, self.times.program, self.times.page_transfer);
+        if SUSPENDS {
+            self.offer_program(self.unit_of(block), done.0);
+        }
         result.map(|_| done)
     }
 
@@ -341,7 +418,7 @@ impl<N: Nand> Nand for Timed<N> {
         if !took_place(&result) {
             return result;
         }
-        let done = self.time_write(block, self.times.erase, 0);
+        let done = if SUSPENDS { self.erase_suspendably(block) } else { self.time_write(block, self.times.erase, 0) };
         result.map(|_| done)
     }
 

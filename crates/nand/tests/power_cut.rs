@@ -366,6 +366,7 @@ fn a_bounded_fence_holds_for_what_ends_by_then() {
         spare_program_us: None,
         copy: PageCopy::Copyback,
         plane_overlap: PlaneOverlap::None,
+        suspend: None,
     };
     // Page 0 ends at 10 us on one die; on the other page 17 ends at 20 us.
     for (bound, first_holds, last_holds) in [

@@ -31,6 +31,7 @@ pub const UNTIMED: Timing = Timing {
     spare_program_us: None,
     copy: PageCopy::Copyback,
     plane_overlap: PlaneOverlap::None,
+    suspend: None,
 };
 
 /// An erase takes so long that a die which erases falls behind the others.

@@ -28,6 +28,7 @@ const TIMING: Timing = Timing {
     spare_program_us: None,
     copy: PageCopy::Copyback,
     plane_overlap: PlaneOverlap::Independent,
+    suspend: None,
 };
 
 fn script_for(device: &Device, pages: u32, seed: u64, mix: Mix) -> Vec<Step> {

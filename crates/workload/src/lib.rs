@@ -10,6 +10,7 @@ mod error;
 #[macro_use]
 mod mix;
 pub mod files;
+pub mod fio;
 pub mod hot_cold;
 pub mod keys;
 mod permutation;
@@ -27,7 +28,8 @@ pub use nandlab_block::{nearest, ByteCount};
 pub use permutation::Permutation;
 pub use size::{Size, SizeRange, WeightedSize};
 
-use nandlab_block::Request;
+use nandlab_block::{Completion, Request};
+use nandlab_nand::Origin;
 
 use std::path::Path;
 
@@ -47,6 +49,14 @@ pub trait Workload: Send {
     /// Sectors that they read, write and trim together, about, where that is known; for progress, not for results.
     fn sectors_hint(&self) -> Option<u64> {
         None
+    }
+
+    /// Takes how the requests of the last [`Self::fill`] went, in their order; only where [`Options::paces_itself`].
+    fn completed(&mut self, _: &[Completion]) {}
+
+    /// Names of the origins of its requests that have none ([`Origin::NAMES`]).
+    fn origins(&self) -> Vec<(Origin, String)> {
+        Vec::new()
     }
 
     /// What of it was set aside so far, in sentences for the reader of a result.
@@ -89,6 +99,12 @@ pub trait Options {
 
     /// Whether the requests carry times of their own, as an open loop needs.
     fn has_times(&self) -> bool;
+
+    /// Whether the workload itself is the host: its requests come at the times that it gives them, and it gives these when
+    /// it knows from [`Workload::completed`] how the earlier ones went.
+    fn paces_itself(&self) -> bool {
+        false
+    }
 }
 
 /// What a workload asks, and of what.
@@ -203,6 +219,8 @@ workloads! {
     Requests Zipf(zipf), "zipf", "zipf.rs";
     /// A few addresses take most of the accesses.
     Requests HotCold(hot_cold), "hot_cold", "hot_cold.rs";
+    /// Several jobs at once, as a job file of fio describes them.
+    Requests Fio(fio), "fio", "fio/mod.rs";
     /// Requests that were recorded.
     Requests Trace(trace), "trace", "trace/mod.rs";
     /// Keys are inserted: at random, in order, or skewed.

@@ -107,6 +107,9 @@ impl Experiment {
         if !(1..=MAX_QUEUE_DEPTH).contains(&queue_depth) {
             return refuse("host.queue_depth", &queue_depth, "1 to 65536 requests can be outstanding");
         }
+        if self.paces_itself() {
+            self.check_paced(refuse)?;
+        }
         if arrival == Arrival::Recorded && queue_depth != 1 {
             let why = "it counts only with host.arrival = \"closed\"; recorded requests come at their own times";
             return refuse("host.queue_depth", &queue_depth, why);
@@ -125,6 +128,28 @@ impl Experiment {
         Ok(())
     }
 
+    /// Whether the workload says itself when its requests come.
+    pub(crate) fn paces_itself(&self) -> bool {
+        matches!(self.workload.kind(), Kind::Requests(options) if options.paces_itself())
+    }
+
+    /// Refuses what the jobs of a workload that paces itself say.
+    fn check_paced(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+        let Host { arrival, queue_depth, think_time_us, .. } = self.host;
+        if arrival == Arrival::Recorded {
+            let why =
+                "each job asks again when its earlier requests are done; leave it out, and set rate_iops in the job";
+            return refuse("host.arrival", &"\"recorded\"", why);
+        }
+        if queue_depth != 1 {
+            return refuse("host.queue_depth", &queue_depth, "each job has its own: set iodepth there");
+        }
+        if think_time_us > 0.0 {
+            return refuse("host.think_time_us", &think_time_us, "each job has its own: set thinktime there");
+        }
+        Ok(())
+    }
+
     /// Whether what is asked of the run beside its requests can be told.
     fn check_host_aids(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Host { firmware_us, daily, explain_longest, .. } = self.host;
@@ -139,6 +164,11 @@ impl Experiment {
         }
         if explain_longest && (self.device.model == Model::Counting || over != Over::Device) {
             let why = "it takes a device that keeps time, below an FTL; leave it out";
+            return refuse("host.explain_longest", &explain_longest, why);
+        }
+        if explain_longest && self.device.profile.timing.suspend.is_some() {
+            let why = "an operation that is suspended has no single end to follow back from; leave it or device.timing.suspend \
+                       out";
             return refuse("host.explain_longest", &explain_longest, why);
         }
         if let Some(none) = daily.filter(|daily| daily.0 == 0) {

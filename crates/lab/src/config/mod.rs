@@ -291,11 +291,11 @@ impl Experiment {
         }
     }
 
-    /// Whether a generator fits the device; a trace is looked through when the run starts.
+    /// Whether a generator fits the device; a file is looked through when the run starts.
     fn check_fit(&self, sizing: &Sizing) -> Result<(), (String, String)> {
         let workload = self.workload.name();
         let options = match self.workload.kind() {
-            Kind::Requests(_) if workload == "trace" => return Ok(()),
+            Kind::Requests(_) if matches!(workload, "trace" | "fio") => return Ok(()),
             Kind::Requests(options) => options,
             Kind::Keys(_) => return index::check_fit(self, sizing),
             Kind::Files(_) => return fs::check_fit(self, sizing),

@@ -46,14 +46,3 @@ pub struct LatencyHistograms {
     /// Flushes.
     pub flush: Vec<(f64, u64)>,
 }
-
-/// Latencies of the requests of one part of the host.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OriginLatency {
-    /// The part.
-    pub origin: String,
-    /// By kind of request, us.
-    pub latency_us: Latencies,
-    /// By kind of request, as histograms.
-    pub latency_histogram: LatencyHistograms,
-}

@@ -5,9 +5,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
+mod edges;
 mod failures;
 mod random;
 mod stalls;
+mod suspend;
 
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Profile, Timing};
 use nandlab_nand::random::Random;
@@ -43,6 +45,7 @@ fn timing() -> Timing {
         spare_program_us: None,
         copy: PageCopy::External,
         plane_overlap: PlaneOverlap::None,
+        suspend: None,
     }
 }
 
@@ -98,7 +101,7 @@ fn erase(nand: &mut impl Nand, block: u32) -> Time {
 
 /// Asserts that an erase of `block` starts at `free`: a request at `free - 1` waits one nanosecond, one at `free` or
 /// later none.
-fn assert_free_at(nand: &Timed<Counting>, block: u32, free: Time) {
+fn assert_free_at<const SUSPENDS: bool>(nand: &Timed<Counting, SUSPENDS>, block: u32, free: Time) {
     for (arrival, start) in [(free - 1, free), (free, free), (free + 1, free + 1)] {
         let mut nand = nand.clone();
         nand.ctx().begin(Origin::HOST, arrival);

@@ -43,7 +43,7 @@ mod summary;
 mod tar;
 mod tencent;
 mod times;
-mod unpack;
+pub(crate) mod unpack;
 mod vscsi;
 mod wiscsee;
 mod words;

@@ -1,0 +1,175 @@
+//! From when on units and channels are free, to the nanosecond: a request one earlier waits one, a request at that time none.
+//!
+//! One channel with two dies of two planes: blocks 0 to 3 are of plane 0, 4 to 7 of plane 1, both of die 0; those from 8 on
+//! are of die 1, whose second plane takes the pages that try the bus.
+
+use super::*;
+
+/// The device, after one operation at time 0.
+fn after(timing: &Timing, operation: impl FnOnce(&mut Timed<Counting>)) -> Timed<Counting> {
+    let mut nand = device(1, 2, 2, timing);
+    operation(&mut nand);
+    nand
+}
+
+/// Asserts that the bus is taken until `free`: of a page that die 1 programs then.
+fn assert_bus_free_at(nand: &Timed<Counting>, free: Time) {
+    for (arrival, start) in [(free - 1, free), (free, free), (free + 1, free + 1)] {
+        let mut nand = nand.clone();
+        nand.ctx().begin(Origin::HOST, arrival);
+        assert_eq!(program(&mut nand, new(3, 0)), start + PAGE + PROGRAM, "arrival {arrival}");
+    }
+}
+
+/// Asserts that the bus is free from `from` to `to`, and for no longer: a page passes whose transfer ends at `to`.
+fn assert_bus_free_between(nand: &Timed<Counting>, (from, to): (Time, Time), then: Time) {
+    for (arrival, start) in [(from, from), (to - PAGE, to - PAGE), (to - PAGE + 1, then)] {
+        let mut nand = nand.clone();
+        nand.ctx().begin(Origin::HOST, arrival);
+        assert_eq!(program(&mut nand, new(3, 0)), start + PAGE + PROGRAM, "arrival {arrival}");
+    }
+}
+
+/// Asserts that nobody has the bus at any of these times.
+fn assert_bus_idle(nand: &Timed<Counting>, times: &[Time]) {
+    for &arrival in times {
+        let mut nand = nand.clone();
+        nand.ctx().begin(Origin::HOST, arrival);
+        assert_eq!(program(&mut nand, new(3, 0)), arrival + PAGE + PROGRAM, "arrival {arrival}");
+    }
+}
+
+#[test]
+fn a_read_has_its_die_until_its_page_is_out_and_the_bus_for_the_page_alone() {
+    let nand = after(&timing(), |nand| {
+        read(nand, old(0, 0));
+    });
+    assert_free_at(&nand, 0, READ + PAGE);
+    assert_free_at(&nand, 4, READ + PAGE);
+    assert_bus_free_between(&nand, (0, READ), READ + PAGE);
+    assert_bus_free_at(&nand, READ + PAGE);
+}
+
+#[test]
+fn a_program_gives_the_bus_back_when_its_page_is_in() {
+    let nand = after(&timing(), |nand| {
+        program(nand, new(0, 0));
+    });
+    assert_bus_free_at(&nand, PAGE);
+    assert_free_at(&nand, 0, PAGE + PROGRAM);
+    assert_free_at(&nand, 4, PAGE + PROGRAM);
+}
+
+#[test]
+fn an_erase_has_its_die_and_no_bus() {
+    let nand = after(&timing(), |nand| {
+        erase(nand, 0);
+    });
+    assert_free_at(&nand, 1, ERASE);
+    assert_free_at(&nand, 4, ERASE);
+    assert_bus_idle(&nand, &[0, 1, ERASE - 1, ERASE]);
+}
+
+#[test]
+fn a_copyback_has_its_die_and_no_bus() {
+    let copy = |timing: &Timing| {
+        after(timing, |nand| {
+            nand.copy(old(0, 0), new(0, 0), oob(0)).unwrap();
+        })
+    };
+    let nand = copy(&Timing { copy: PageCopy::Copyback, ..timing() });
+    assert_free_at(&nand, 1, READ + PROGRAM);
+    assert_free_at(&nand, 4, READ + PROGRAM);
+    assert_bus_idle(&nand, &[0, READ, READ + PROGRAM - 1]);
+    let nand = copy(&Timing { copy: PageCopy::TotalUs(1128.0), ..timing() });
+    assert_free_at(&nand, 1, 1128 * US);
+    assert_bus_idle(&nand, &[0, READ, 1128 * US]);
+}
+
+#[test]
+fn a_copy_over_the_bus_has_it_for_two_pages_in_a_row() {
+    let nand = after(&timing(), |nand| {
+        nand.copy(old(0, 0), new(0, 0), oob(0)).unwrap();
+    });
+    assert_bus_free_between(&nand, (0, READ), READ + 2 * PAGE);
+    assert_bus_free_at(&nand, READ + 2 * PAGE);
+    assert_free_at(&nand, 1, READ + 2 * PAGE + PROGRAM);
+    // To the other die: the page goes in as soon as it is out, and the source is free.
+    let nand = after(&timing(), |nand| {
+        nand.copy(old(0, 0), new(2, 0), oob(0)).unwrap();
+    });
+    assert_free_at(&nand, 0, READ + PAGE);
+    assert_free_at(&nand, 8, READ + 2 * PAGE + PROGRAM);
+}
+
+#[test]
+fn programs_of_two_planes_at_once_end_one_transfer_apart() {
+    let planes = Timing { plane_overlap: PlaneOverlap::Independent, ..timing() };
+    let nand = after(&planes, |nand| {
+        program(nand, new(0, 0));
+        program(nand, new(1, 0));
+    });
+    assert_bus_free_at(&nand, 2 * PAGE);
+    assert_free_at(&nand, 0, PAGE + PROGRAM);
+    assert_free_at(&nand, 4, 2 * PAGE + PROGRAM);
+    // Without overlap the second waits for the first, and its page with it.
+    let nand = after(&timing(), |nand| {
+        program(nand, new(0, 0));
+        program(nand, new(1, 0));
+    });
+    for block in [0, 4] {
+        assert_free_at(&nand, block, 2 * (PAGE + PROGRAM));
+    }
+    assert_bus_free_between(&nand, (PAGE, PAGE + PROGRAM), 2 * PAGE + PROGRAM);
+}
+
+#[test]
+fn erases_of_two_planes_at_once_take_the_time_of_one() {
+    let planes = Timing { plane_overlap: PlaneOverlap::Independent, ..timing() };
+    let both = |timing: &Timing| {
+        after(timing, |nand| {
+            erase(nand, 0);
+            erase(nand, 4);
+        })
+    };
+    for (timing, first, second) in [(planes, ERASE, ERASE), (timing(), 2 * ERASE, 2 * ERASE)] {
+        let nand = both(&timing);
+        assert_free_at(&nand, 1, first);
+        assert_free_at(&nand, 5, second);
+    }
+}
+
+#[test]
+fn spare_areas_and_retired_blocks_have_their_die_as_long_as_they_take() {
+    let nand = after(&timing(), |nand| {
+        nand.read_spare(old(0, 0)).unwrap();
+    });
+    assert_free_at(&nand, 1, READ + SPARE);
+    assert_bus_free_at(&nand, READ + SPARE);
+    let nand = after(&timing(), |nand| {
+        nand.program_spare(old(0, 0), oob(1)).unwrap();
+    });
+    assert_bus_free_at(&nand, SPARE);
+    assert_free_at(&nand, 1, SPARE + PROGRAM);
+    let nand = after(&timing(), |nand| {
+        nand.retire(BlockId(3)).unwrap();
+    });
+    assert_free_at(&nand, 1, SPARE + PROGRAM);
+    let nand = after(&timing(), |nand| {
+        nand.read_tail(old(0, 0), &mut [0; 8]).unwrap();
+    });
+    assert_bus_free_at(&nand, READ + TAIL_ON_BUS);
+    assert_free_at(&nand, 1, READ + TAIL_ON_BUS);
+}
+
+#[test]
+fn what_needs_an_operation_starts_at_its_end_and_not_before() {
+    // A read of the other die that needs a program of this one (read-modify-write), and one that does not.
+    let mut nand = device(2, 1, 1, &timing());
+    let done = program(&mut nand, new(0, 0));
+    for (bound, end) in [(done - 1, done - 1 + READ + PAGE), (done, done + READ + PAGE), (0, READ + PAGE)] {
+        let mut nand = nand.clone();
+        nand.ctx().after(bound);
+        assert_eq!(read(&mut nand, old(1, 0)), end);
+    }
+}

@@ -1,0 +1,358 @@
+//! What a section of a job file says.
+
+use super::keys::{FOLLOWED, OF_THE_MACHINE, REFUSED, SYNCHRONOUS};
+use super::text::{amount, by_direction, bytes, number, switch, time, Amount, Entry, KbBase};
+use super::Malformed;
+use nandlab_block::{nearest, Op};
+use nandlab_nand::{Time, SECTOR_BYTES};
+use std::collections::BTreeSet;
+
+const US: Time = 1000;
+const S: Time = 1_000_000 * US;
+const SECTOR: u64 = SECTOR_BYTES as u64;
+/// Largest request: as for the generators.
+const LONGEST: u64 = 1 << 30;
+const MAX_DEPTH: u64 = 65_536;
+const MAX_CLONES: u64 = 1024;
+
+/// Which kinds of requests a job makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Asks {
+    Only(Op),
+    /// Reads and writes.
+    Mix,
+    /// A trim, then a write of the same bytes, and so on.
+    TrimWrite,
+}
+
+impl Asks {
+    /// By number among reads, writes and trims.
+    pub(super) fn directions(self) -> &'static [usize] {
+        match self {
+            Self::Only(Op::Read) => &[0],
+            Self::Only(Op::Trim) => &[2],
+            Self::Only(_) => &[1],
+            Self::Mix => &[0, 1],
+            Self::TrimWrite => &[2],
+        }
+    }
+}
+
+/// How long requests of one direction are, in bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Lengths {
+    Range(u64, u64),
+    /// With the share of each, in per cent.
+    Split(Vec<(u64, u64)>),
+}
+
+impl Lengths {
+    pub(super) fn least(&self) -> u64 {
+        match self {
+            Self::Range(least, _) => *least,
+            Self::Split(parts) => parts.iter().map(|&(bytes, _)| bytes).min().expect("a split has a part"),
+        }
+    }
+
+    pub(super) fn most(&self) -> u64 {
+        match self {
+            Self::Range(_, most) => *most,
+            Self::Split(parts) => parts.iter().map(|&(bytes, _)| bytes).max().expect("a split has a part"),
+        }
+    }
+}
+
+/// How fast a job may ask in one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rate {
+    BytesPerS(u64),
+    RequestsPerS(u64),
+}
+
+/// A section, with what `[global]` sets for it.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Job {
+    pub(super) name: String,
+    pub(super) line: u64,
+    pub(super) asks: Asks,
+    pub(super) is_random: bool,
+    /// Of reads, writes and trims.
+    pub(super) lengths: [Lengths; 3],
+    pub(super) size: Option<Amount>,
+    pub(super) io_size: Option<Amount>,
+    pub(super) filesize: Option<u64>,
+    pub(super) offset: Amount,
+    pub(super) offset_increment: Amount,
+    pub(super) offset_align: Option<u64>,
+    pub(super) file: Option<String>,
+    pub(super) depth: u32,
+    /// The engine, where it waits for each request.
+    pub(super) waits: Option<String>,
+    pub(super) clones: u32,
+    /// Of reads among reads and writes, in per cent.
+    pub(super) read_share: u64,
+    pub(super) seed: Option<u64>,
+    pub(super) think: Time,
+    pub(super) think_blocks: u64,
+    pub(super) rates: [Option<Rate>; 3],
+    pub(super) is_poisson: bool,
+    pub(super) runtime: Time,
+    pub(super) is_time_based: bool,
+    pub(super) delay: Time,
+    pub(super) loops: u64,
+    /// Requests in all; 0: as many as the bytes are.
+    pub(super) requests: u64,
+    /// A flush after so many writes; 0: none.
+    pub(super) fsync: u64,
+    pub(super) ends_with_fsync: bool,
+    pub(super) is_behind_wall: bool,
+    /// Whether random requests come to each place once before any comes twice.
+    pub(super) covers: bool,
+    /// The exponent of a Zipf distribution.
+    pub(super) theta: Option<f64>,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            line: 0,
+            asks: Asks::Only(Op::Read),
+            is_random: false,
+            lengths: [(); 3].map(|()| Lengths::Range(4096, 4096)),
+            size: None,
+            io_size: None,
+            filesize: None,
+            offset: Amount::Bytes(0),
+            offset_increment: Amount::Bytes(0),
+            offset_align: None,
+            file: None,
+            depth: 1,
+            waits: Some("psync".to_owned()),
+            clones: 1,
+            read_share: 50,
+            seed: None,
+            think: 0,
+            think_blocks: 1,
+            rates: [None; 3],
+            is_poisson: false,
+            runtime: 0,
+            is_time_based: false,
+            delay: 0,
+            loops: 1,
+            requests: 0,
+            fsync: 0,
+            ends_with_fsync: false,
+            is_behind_wall: false,
+            covers: true,
+            theta: None,
+        }
+    }
+}
+
+impl Job {
+    /// Takes the keys of a section; those that do nothing here go to `ignored`.
+    pub(super) fn take<'a>(
+        &mut self,
+        entries: &[Entry<'a>],
+        base: KbBase,
+        ignored: &mut BTreeSet<&'a str>,
+    ) -> Result<(), Malformed> {
+        for entry in entries {
+            if let Some(value) = entry.value.filter(|value| value.contains(['$'])) {
+                let what = "variables are not replaced; write the value";
+                return Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)));
+            }
+            if OF_THE_MACHINE.contains(&entry.key) {
+                ignored.insert(entry.key);
+            } else if let Some(&(key, harmless, why)) = REFUSED.iter().find(|refused| refused.0 == entry.key) {
+                if !harmless.contains(&entry.value.unwrap_or("1")) {
+                    let value = entry.value.map_or(String::new(), |value| format!(" = {value}"));
+                    return Err(entry.wrong(format!("{key}{value} is not followed: {why}")));
+                }
+            } else {
+                self.set(entry, base)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, entry: &Entry<'_>, base: KbBase) -> Result<(), Malformed> {
+        let value = entry.value.unwrap_or("");
+        let wrong = |what: &str| entry.wrong(format!("{} = {value} cannot work: {what}", entry.key));
+        match entry.key {
+            "kb_base" => {}
+            "rw" | "readwrite" => (self.asks, self.is_random) = pattern(entry)?,
+            "bs" | "blocksize" => {
+                self.set_lengths(entry, |part| bytes(entry, part, base).map(|n| Lengths::Range(n, n)))?;
+            }
+
+            "bsrange" | "blocksize_range" => self.set_lengths(entry, |part| range(entry, part, base))?,
+            "bssplit" => self.set_lengths(entry, |part| split(entry, part, base))?,
+            "size" => self.size = Some(amount(entry, value, base)?),
+            "io_size" | "io_limit" => self.io_size = Some(amount(entry, value, base)?),
+            "filesize" => self.filesize = Some(bytes(entry, value, base)?),
+            "offset" => self.offset = amount(entry, value, base)?,
+            "offset_increment" => self.offset_increment = amount(entry, value, base)?,
+            "offset_align" => self.offset_align = Some(bytes(entry, value, base)?).filter(|&bytes| bytes > 0),
+            "filename" => {
+                // A colon with a backslash before it is part of a name.
+                if value.is_empty() || value.replace("\\:", "").contains(':') {
+                    return Err(wrong("a job has one file; write a section for each"));
+                }
+                self.file = Some(value.to_owned());
+            }
+            "ioengine" => self.waits = SYNCHRONOUS.contains(&value).then(|| value.to_owned()),
+            "iodepth" => self.depth = number(entry, 1, MAX_DEPTH)? as u32,
+            "numjobs" => self.clones = number(entry, 1, MAX_CLONES)? as u32,
+            "rwmixread" => self.read_share = number(entry, 0, 100)?,
+            "rwmixwrite" => self.read_share = 100 - number(entry, 0, 100)?,
+            "randseed" => self.seed = Some(number(entry, 0, u64::MAX)?),
+            "thinktime" => self.think = time(entry, US)?,
+            "thinktime_blocks" => self.think_blocks = number(entry, 1, 1 << 32)?,
+            "rate" => self.set_rates(entry, |part| Ok(Rate::BytesPerS(bytes(entry, part, base)?)))?,
+            "rate_iops" => self.set_rates(entry, |part| Ok(Rate::RequestsPerS(bytes(entry, part, base)?)))?,
+            "rate_process" => {
+                self.is_poisson = match value {
+                    "linear" => false,
+                    "poisson" => true,
+                    _ => return Err(wrong("expected linear or poisson")),
+                }
+            }
+            "runtime" | "timeout" => self.runtime = time(entry, S)?,
+            "time_based" => self.is_time_based = switch(entry)?,
+            "startdelay" => self.delay = time(entry, S)?,
+            "loops" => self.loops = number(entry, 1, 1 << 32)?,
+            "number_ios" => self.requests = number(entry, 0, 1 << 62)?,
+            "fsync" | "fdatasync" => self.fsync = number(entry, 0, 1 << 32)?,
+            "end_fsync" => self.ends_with_fsync = switch(entry)?,
+            "stonewall" | "wait_for_previous" => self.is_behind_wall = switch(entry)?,
+            "norandommap" => self.covers = !switch(entry)?,
+            "random_distribution" => self.theta = distribution(entry)?,
+            key => return Err(unknown(entry, key)),
+        }
+        Ok(())
+    }
+
+    fn set_lengths(
+        &mut self,
+        entry: &Entry<'_>,
+        parse: impl Fn(&str) -> Result<Lengths, Malformed>,
+    ) -> Result<(), Malformed> {
+        for (lengths, part) in self.lengths.iter_mut().zip(by_direction(entry)?) {
+            let Some(part) = part else { continue };
+            let parsed = parse(part)?;
+            let is_wrong = |&bytes: &u64| bytes == 0 || bytes % SECTOR != 0 || bytes > LONGEST;
+            if let Some(bytes) = [parsed.least(), parsed.most()].into_iter().find(is_wrong) {
+                let what = "a request is 512 bytes to 1 GiB long, in whole sectors of 512";
+                let message = format!("{} = {part} cannot work: it is {bytes} bytes, and {what}", entry.key);
+                return Err(entry.wrong(message));
+            }
+            *lengths = parsed;
+        }
+        Ok(())
+    }
+
+    fn set_rates(
+        &mut self,
+        entry: &Entry<'_>,
+        parse: impl Fn(&str) -> Result<Rate, Malformed>,
+    ) -> Result<(), Malformed> {
+        for (rate, part) in self.rates.iter_mut().zip(by_direction(entry)?) {
+            let Some(part) = part else { continue };
+            // 0 is no limit.
+            let parsed = parse(part)?;
+            *rate = Some(parsed).filter(|rate| !matches!(rate, Rate::BytesPerS(0) | Rate::RequestsPerS(0)));
+        }
+        Ok(())
+    }
+
+    /// Requests outstanding at a time: one with an engine that waits for each.
+    pub(super) fn outstanding(&self) -> u32 {
+        if self.waits.is_some() {
+            1
+        } else {
+            self.depth
+        }
+    }
+
+    /// The shortest request that the job makes.
+    pub(super) fn least(&self) -> u64 {
+        let shortest = self.asks.directions().iter().map(|&direction| self.lengths[direction].least()).min();
+        shortest.expect("a job asks for something")
+    }
+}
+
+fn pattern(entry: &Entry<'_>) -> Result<(Asks, bool), Malformed> {
+    let value = entry.value.unwrap_or("");
+    Ok(match value {
+        "read" => (Asks::Only(Op::Read), false),
+        "write" => (Asks::Only(Op::Write), false),
+        "trim" => (Asks::Only(Op::Trim), false),
+        "rw" | "readwrite" => (Asks::Mix, false),
+        "trimwrite" => (Asks::TrimWrite, false),
+        "randread" => (Asks::Only(Op::Read), true),
+        "randwrite" => (Asks::Only(Op::Write), true),
+        "randtrim" => (Asks::Only(Op::Trim), true),
+        "randrw" => (Asks::Mix, true),
+        "randtrimwrite" => (Asks::TrimWrite, true),
+        _ => {
+            let what = "expected one of read, write, trim, rw, trimwrite, randread, randwrite, randtrim, randrw, \
+                        randtrimwrite, without steps";
+            return Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)));
+        }
+    })
+}
+
+fn range(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengths, Malformed> {
+    let (low, high) = part.split_once(['-', ':']).unwrap_or((part, part));
+    let (low, high) = (bytes(entry, low.trim(), base)?, bytes(entry, high.trim(), base)?);
+    Ok(Lengths::Range(low.min(high), low.max(high)))
+}
+
+/// `4k/10:64k/50:32k/40`; parts without a percentage share what is left.
+fn split(entry: &Entry<'_>, part: &str, base: KbBase) -> Result<Lengths, Malformed> {
+    let mut parts = Vec::new();
+    let mut given = 0;
+    for one in part.split(':') {
+        let (size, share) = one.split_once('/').unwrap_or((one, ""));
+        let size = bytes(entry, size.trim(), base)?;
+        let share = match share.trim() {
+            "" => None,
+            share => Some(share.parse::<u64>().ok().filter(|&share| share <= 100).ok_or_else(|| {
+                let what = "expected sizes with percentages such as 4k/10:64k/90";
+                entry.wrong(format!("{} = {part} cannot work: {what}", entry.key))
+            })?),
+        };
+        given += share.unwrap_or(0);
+        parts.push((size, share));
+    }
+    let open = parts.iter().filter(|(_, share)| share.is_none()).count() as u64;
+    if given > 100 || (open == 0 && given < 100) {
+        return Err(
+            entry.wrong(format!("{} = {part} cannot work: the percentages sum to {given}, not to 100", entry.key))
+        );
+    }
+    let rest = (100 - given).checked_div(open).unwrap_or(0);
+    let parts = parts.into_iter().map(|(size, share)| (size, share.unwrap_or(rest)));
+    Ok(Lengths::Split(parts.filter(|&(_, share)| share > 0).collect()))
+}
+
+fn distribution(entry: &Entry<'_>) -> Result<Option<f64>, Malformed> {
+    let value = entry.value.unwrap_or("");
+    let (kind, theta) = value.split_once(':').unwrap_or((value, "1.1"));
+    match (kind, theta.parse::<f64>()) {
+        ("random", _) => Ok(None),
+        ("zipf", Ok(theta)) if (0.0..=10.0).contains(&theta) => Ok(Some(theta)),
+        _ => {
+            let what = "expected random or zipf with an exponent from 0 to 10, such as zipf:1.2";
+            Err(entry.wrong(format!("{} = {value} cannot work: {what}", entry.key)))
+        }
+    }
+}
+
+fn unknown(entry: &Entry<'_>, key: &str) -> Malformed {
+    let known = FOLLOWED.iter().chain(OF_THE_MACHINE).chain(REFUSED.iter().map(|(key, ..)| key));
+    let hint = nearest(key, known.copied()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    Malformed { line: entry.line, column: entry.column, message: format!("the key `{key}` is not known{hint}") }
+}

@@ -1,0 +1,352 @@
+//! fio: several jobs at once, each in a closed loop of its own, as a job file of fio describes them.
+//!
+//! ## Idea
+//! Each section of the file is a job: a pattern, sizes, a part of the device, and a number of requests that it keeps
+//! outstanding. All jobs ask at the same time; each is an origin of its own, so that the record tells their latencies,
+//! their flash operations and their writes apart. Which request is next follows from the ends of the earlier ones: the
+//! job whose next request comes first has it, of equal ones the job that stands first in the file. Which keys are
+//! followed, and how, is in docs/hosts.md. A key that concerns the machine alone is listed in a notice; one that would
+//! change what is asked and cannot be followed is refused, with its line.
+//!
+//! ## Differences
+//! From fio itself: random numbers are others, and random places that come once are drawn by a permutation, a new one
+//! for each pass; with a share of reads each request is drawn by itself. A rate delays a request and never changes its
+//! direction. A job that thinks waits for what is outstanding first and starts to think when its requests were issued
+//! (`thinktime_blocks_type = issue`). Nothing lies in a page cache. Files have no metadata: a single one is the whole
+//! device, several lie one behind the other.
+//!
+//! ## References
+//! J. Axboe, "fio - Flexible I/O tester", HOWTO (Job file format, Parameter types, Job parameters); io_u.c and backend.c
+//! where it leaves a choice open.
+
+mod job;
+mod keys;
+mod layout;
+mod stream;
+mod subjob;
+mod text;
+
+use crate::trace::unpack;
+use crate::{Options, Setting, Workload, WorkloadError};
+use job::Job;
+use nandlab_block::{Completion, Request};
+use nandlab_nand::random::Random;
+use nandlab_nand::{Origin, Time, SECTOR_BYTES};
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+use std::io::Read;
+use stream::Stream;
+use subjob::Subjob;
+use text::{KbBase, Section};
+
+/// Options of `[workload.fio]`: either of them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The job file; a relative path starts at the folder of the experiment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The lines of a job file, in place of a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+}
+
+/// Bytes of a job file at most.
+const MAX_FILE_BYTES: u64 = 1 << 20;
+/// Clones of all jobs at most.
+const MAX_CLONES: usize = 1024;
+/// The first stream of the seed that is a clone's; the one before is for the gaps between requests.
+const FIRST_STREAM: u64 = 0x6669_6F01;
+/// Requests without a step of the clock after which a job that ends at a time would never end.
+const MOST_AT_ONCE: u32 = 1 << 20;
+
+/// What is wrong with a job file.
+#[derive(Debug)]
+struct Malformed {
+    line: u64,
+    /// Byte of the line, from 1.
+    column: usize,
+    message: String,
+}
+
+impl Config {
+    /// Name and contents of the job file.
+    fn read(&self, setting: &Setting<'_>) -> Result<(String, String), WorkloadError> {
+        let Some(path) = &self.path else {
+            return Ok(("workload.fio.text".to_owned(), self.text.clone().unwrap_or_default()));
+        };
+        let refuse = |message: String| WorkloadError::File { file: path.clone(), message };
+        let file = setting.base.join(path);
+        let mut text = Vec::new();
+        let opened = unpack::open(&file, None);
+        let read = opened.and_then(|contents| contents.source.take(MAX_FILE_BYTES + 1).read_to_end(&mut text));
+        read.map_err(|error| refuse(unpack::sentence(&error)))?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(refuse(format!("a job file has at most {MAX_FILE_BYTES} bytes, and this one has more")));
+        }
+        let text = String::from_utf8(text).map_err(|_| refuse("a job file is text, in UTF-8".to_owned()))?;
+        Ok((path.clone(), text))
+    }
+}
+
+impl Options for Config {
+    fn check(&self) -> Result<(), WorkloadError> {
+        match (&self.path, &self.text) {
+            (Some(_), Some(_)) => Err(WorkloadError::option("text", &"...", "with path there is a job file already")),
+            (None, None) => Err(WorkloadError::option("path", &"\"\"", "it names a job file, or text has its lines")),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&self, setting: &Setting<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
+        self.check()?;
+        let (file, text) = self.read(setting)?;
+        let in_file =
+            |Malformed { line, column, message }| WorkloadError::Record { file: file.clone(), line, column, message };
+        let sections = text::sections(&text).map_err(in_file)?;
+        let (jobs, ignored) = read_jobs(&sections).map_err(in_file)?;
+        if jobs.is_empty() {
+            return Err(WorkloadError::File { file, message: "it has no job: a section such as `[job1]`".to_owned() });
+        }
+        let sector = u64::from(SECTOR_BYTES);
+        let (regions, needed) = layout::lay_out(&jobs, setting.sectors * sector).map_err(in_file)?;
+        if needed > setting.sectors * sector {
+            let needed = needed.div_ceil(sector);
+            let ways_out = ", or the jobs smaller sizes and offsets";
+            return Err(WorkloadError::TooSmall { file, needed, device: setting.sectors, ways_out });
+        }
+        if regions.len() > MAX_CLONES {
+            let message = format!("it has {} clones of jobs, and {MAX_CLONES} are possible", regions.len());
+            return Err(WorkloadError::File { file, message });
+        }
+        Ok(Box::new(Jobs::new(file, &jobs, &regions, (setting.seed, notices(&jobs, &ignored)))))
+    }
+
+    fn has_times(&self) -> bool {
+        false
+    }
+
+    fn paces_itself(&self) -> bool {
+        true
+    }
+}
+
+/// The jobs of a file, and the keys that do nothing here.
+fn read_jobs<'a>(sections: &[Section<'a>]) -> Result<(Vec<Job>, BTreeSet<&'a str>), Malformed> {
+    let mut global = Job::default();
+    let mut global_base = KbBase(1024);
+    let (mut jobs, mut ignored) = (Vec::new(), BTreeSet::new());
+    for section in sections {
+        let base = kb_base(section)?.unwrap_or(global_base);
+        if section.name == "global" {
+            global_base = base;
+            global.take(&section.entries, base, &mut ignored)?;
+            continue;
+        }
+        let mut job = Job { name: section.name.to_owned(), line: section.line, ..global.clone() };
+        job.take(&section.entries, base, &mut ignored)?;
+        let wrong = |message: &str| Malformed {
+            line: section.line,
+            column: 1,
+            message: format!("the job [{}] cannot work: {message}", section.name),
+        };
+        if job.is_time_based && job.runtime == 0 {
+            return Err(wrong("it is time_based, and runtime does not say for how long"));
+        }
+        if jobs.len() == origins().count() {
+            return Err(wrong(&format!("{} jobs can be told apart; numjobs makes more of one", origins().count())));
+        }
+        jobs.push(job);
+    }
+    Ok((jobs, ignored))
+}
+
+/// What `k` is in this section, if it says.
+fn kb_base(section: &Section<'_>) -> Result<Option<KbBase>, Malformed> {
+    let entry = section.entries.iter().rev().find(|entry| entry.key == "kb_base");
+    entry.map_or(Ok(None), |entry| match entry.value {
+        Some("1000") => Ok(Some(KbBase(1000))),
+        Some("1024") => Ok(Some(KbBase(1024))),
+        _ => Err(entry.wrong(format!("kb_base = {} cannot work: expected 1000 or 1024", entry.value.unwrap_or("")))),
+    })
+}
+
+/// Numbers that no part of the host has: one for each job.
+fn origins() -> impl Iterator<Item = Origin> {
+    (Origin::NAMES.len()..Origin::COUNT - 1).map(|number| Origin(number as u8))
+}
+
+/// What was set aside, in sentences.
+fn notices(jobs: &[Job], ignored: &BTreeSet<&str>) -> Vec<String> {
+    let mut said = Vec::new();
+    if !ignored.is_empty() {
+        let keys = ignored.iter().copied().collect::<Vec<_>>().join(", ");
+        said.push(format!(
+            "these keys of the job file concern the machine that fio runs on and change nothing here: {keys}"
+        ));
+    }
+    for job in jobs {
+        if let Some(engine) = job.waits.as_ref().filter(|_| job.depth > 1) {
+            let (name, depth) = (&job.name, job.depth);
+            said.push(format!(
+                "[{name}] has iodepth = {depth}, but as in fio the engine {engine} waits for each request, so that one is \
+                 outstanding; ioengine = libaio keeps {depth}"
+            ));
+        }
+    }
+    said
+}
+
+/// All jobs at work.
+#[derive(Debug)]
+struct Jobs {
+    file: String,
+    names: Vec<String>,
+    clones: Vec<Subjob>,
+    /// When each clone that works asks next, and which it is.
+    queue: BinaryHeap<Reverse<(Time, usize)>>,
+    group: usize,
+    /// Clones of the group that have not ended.
+    at_work: usize,
+    /// The clone whose request was handed out, and when that came.
+    waits_for: Option<(usize, Time)>,
+    /// When the last request came, and how many came then.
+    last: Time,
+    at_once: u32,
+    random: Random,
+    notices: Vec<String>,
+    count: Option<u64>,
+}
+
+impl Jobs {
+    fn new(file: String, jobs: &[Job], regions: &[layout::Region], (seed, notices): (u64, Vec<String>)) -> Self {
+        let group_of = |job: usize| jobs[1..=job].iter().filter(|job| job.is_behind_wall).count();
+        let clones: Vec<_> = (FIRST_STREAM..)
+            .zip(regions)
+            .map(|(number, region)| {
+                let job = &jobs[region.job];
+                let origin = origins().nth(region.job).expect("no more jobs than origins were let pass");
+                let stream = Stream::new(job, region, Random::stream(job.seed.unwrap_or(seed), number));
+                Subjob::new(job, stream, (origin, region.start, group_of(region.job)))
+            })
+            .collect();
+        let count = clones.iter().map(Subjob::count).sum();
+        let mut all = Self {
+            file,
+            names: jobs.iter().map(|job| job.name.clone()).collect(),
+            clones,
+            queue: BinaryHeap::new(),
+            group: 0,
+            at_work: 0,
+            waits_for: None,
+            last: 0,
+            at_once: 0,
+            random: Random::stream(seed, FIRST_STREAM - 1),
+            notices,
+            count,
+        };
+        all.start_group(0);
+        all
+    }
+
+    /// Starts the clones of the present group at `time`, and those of the next ones while none has anything to ask.
+    fn start_group(&mut self, mut time: Time) {
+        let last = self.clones.last().map_or(0, |clone| clone.group);
+        loop {
+            for (number, clone) in self.clones.iter_mut().enumerate().filter(|(_, clone)| clone.group == self.group) {
+                clone.start(time);
+                if let Some(next) = clone.next_time() {
+                    self.queue.push(Reverse((next, number)));
+                    self.at_work += 1;
+                }
+            }
+            if self.at_work > 0 || self.group == last {
+                return;
+            }
+            time = self.group_end(time);
+            self.group += 1;
+        }
+    }
+
+    /// When the last request of the present group was done; no earlier than `time`.
+    fn group_end(&self, time: Time) -> Time {
+        let of_group = self.clones.iter().filter(|clone| clone.group == self.group);
+        of_group.map(|clone| clone.last_end).fold(time, Time::max)
+    }
+
+    /// The request that was handed out last ends at `end`.
+    fn complete(&mut self, end: Time) {
+        let Some((number, _)) = self.waits_for.take() else { return };
+        let clone = &mut self.clones[number];
+        clone.complete(end);
+        if let Some(next) = clone.next_time() {
+            self.queue.push(Reverse((next, number)));
+            return;
+        }
+        self.at_work -= 1;
+        if self.at_work == 0 && self.clones.last().is_some_and(|last| self.group < last.group) {
+            let end = self.group_end(end);
+            self.group += 1;
+            self.start_group(end);
+        }
+    }
+
+    /// Refuses to ask for ever where no time passes.
+    fn check_clock(&mut self, number: usize, time: Time) -> Result<(), WorkloadError> {
+        self.at_once = if time > self.last { 0 } else { self.at_once + 1 };
+        self.last = time;
+        if !self.clones[number].is_time_based || self.at_once < MOST_AT_ONCE {
+            return Ok(());
+        }
+        let message =
+            "a job that is time_based ends when its runtime is over, and no time passes here: leave time_based \
+                       out, or take a device that keeps time";
+        Err(WorkloadError::File { file: self.file.clone(), message: message.to_owned() })
+    }
+}
+
+impl Workload for Jobs {
+    /// One request at a time: which is next depends on when it ends. If nobody says, it ends when it comes.
+    fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<usize, WorkloadError> {
+        if let Some((_, came)) = self.waits_for {
+            self.complete(came);
+        }
+        if room == 0 {
+            return Ok(0);
+        }
+        let Some(Reverse((time, number))) = self.queue.pop() else { return Ok(0) };
+        self.check_clock(number, time)?;
+        let clone = &mut self.clones[number];
+        let ask = clone.issue(time, &mut self.random);
+        let sector = u64::from(SECTOR_BYTES);
+        batch.push(Request {
+            time,
+            sector: if ask.length > 0 { (clone.start_byte + ask.offset) / sector } else { 0 },
+            sectors: (ask.length / sector) as u32,
+            op: ask.op,
+            origin: clone.origin,
+        });
+        self.waits_for = Some((number, time));
+        Ok(1)
+    }
+
+    fn completed(&mut self, done: &[Completion]) {
+        if let Some(last) = done.last() {
+            self.complete(last.done);
+        }
+    }
+
+    fn origins(&self) -> Vec<(Origin, String)> {
+        let name = |name: &String| if Origin::from_name(name).is_some() { format!("[{name}]") } else { name.clone() };
+        origins().zip(self.names.iter().map(name)).collect()
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn notices(&self) -> Vec<String> {
+        self.notices.clone()
+    }
+}

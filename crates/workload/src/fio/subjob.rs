@@ -1,0 +1,173 @@
+//! One of the clones of a job in time: how many requests it has outstanding, and when it asks again.
+
+use super::job::{Job, Rate};
+use super::stream::{Ask, Stream};
+use nandlab_block::Op;
+use nandlab_nand::random::Random;
+use nandlab_nand::{Origin, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// A clone that was started, or waits for that.
+#[derive(Debug)]
+pub(super) struct Subjob {
+    pub(super) origin: Origin,
+    /// Where its region starts, in bytes.
+    pub(super) start_byte: u64,
+    /// Clones with a lower number end before it starts.
+    pub(super) group: usize,
+    stream: Stream,
+    depth: usize,
+    think: Time,
+    think_blocks: u64,
+    rates: [Pacer; 3],
+    delay: Time,
+    runtime: Option<Time>,
+    /// Whether its end is a time, not a number of requests.
+    pub(super) is_time_based: bool,
+    /// When it started.
+    start: Time,
+    /// It asked for nothing before that.
+    now: Time,
+    /// Ends of what is outstanding; what ended may be among them while there is room.
+    outstanding: BinaryHeap<Reverse<Time>>,
+    /// The latest end of a request.
+    pub(super) last_end: Time,
+    /// Requests since it thought.
+    since_thought: u64,
+    /// The next request.
+    next: Option<Ask>,
+}
+
+/// When a rate lets the next request of a direction pass.
+#[derive(Debug, Default)]
+struct Pacer {
+    rate: Option<Rate>,
+    /// Bytes or requests, as the rate counts.
+    done: u64,
+    /// Mean gap of a Poisson process in ns, and when the last gap ended.
+    poisson: Option<(f64, f64)>,
+}
+
+impl Pacer {
+    fn new(job: &Job, direction: usize) -> Self {
+        let least = job.lengths[direction].least();
+        let is_split = matches!(job.lengths[direction], super::job::Lengths::Split(_));
+        let rate = job.rates[direction].map(|rate| match rate {
+            // With a range of sizes the smallest is the measure of a rate of requests, as in fio.
+            Rate::RequestsPerS(requests) if !is_split => Rate::BytesPerS(requests.saturating_mul(least)),
+            rate => rate,
+        });
+        let gap = rate.filter(|_| job.is_poisson).map(|rate| match rate {
+            Rate::BytesPerS(bytes) => 1e9 * least as f64 / bytes as f64,
+            Rate::RequestsPerS(requests) => 1e9 / requests as f64,
+        });
+        Self { rate, done: 0, poisson: gap.map(|gap| (gap, 0.0)) }
+    }
+
+    /// From when on the next request may come, counted from the start.
+    fn due(&self) -> Time {
+        match (self.poisson, self.rate) {
+            (Some((_, due)), _) => due as Time,
+            (None, None) => 0,
+            (None, Some(Rate::BytesPerS(per_s) | Rate::RequestsPerS(per_s))) => {
+                (u128::from(self.done) * 1_000_000_000).div_ceil(per_s.into()) as Time
+            }
+        }
+    }
+
+    fn pass(&mut self, bytes: u64, random: &mut Random) {
+        self.done += if matches!(self.rate, Some(Rate::RequestsPerS(_))) { 1 } else { bytes };
+        if let Some((gap, due)) = &mut self.poisson {
+            // 1 - unit is above 0, so the logarithm is finite.
+            *due -= libm::log(1.0 - random.unit()) * *gap;
+        }
+    }
+}
+
+impl Subjob {
+    pub(super) fn new(job: &Job, stream: Stream, (origin, start_byte, group): (Origin, u64, usize)) -> Self {
+        let depth = job.outstanding();
+        Self {
+            origin,
+            start_byte,
+            group,
+            stream: if job.is_time_based { stream.endless() } else { stream },
+            depth: depth as usize,
+            think: job.think,
+            think_blocks: job.think_blocks,
+            rates: [0, 1, 2].map(|direction| Pacer::new(job, direction)),
+            delay: job.delay,
+            runtime: (job.runtime > 0).then_some(job.runtime),
+            is_time_based: job.is_time_based,
+            start: 0,
+            now: 0,
+            outstanding: BinaryHeap::with_capacity(depth as usize + 1),
+            last_end: 0,
+            since_thought: 0,
+            next: None,
+        }
+    }
+
+    /// Starts it; its group may do so at `time`.
+    pub(super) fn start(&mut self, time: Time) {
+        self.start = time + self.delay;
+        self.now = self.start;
+        self.last_end = self.start;
+        self.next = self.stream.next();
+    }
+
+    /// Requests in all, about; `None` where a time decides.
+    pub(super) fn count(&self) -> Option<u64> {
+        self.runtime.is_none().then(|| self.stream.count())
+    }
+
+    /// When its next request comes; `None` at its end.
+    pub(super) fn next_time(&self) -> Option<Time> {
+        let ask = self.next?;
+        let mut time = self.now;
+        if self.outstanding.len() == self.depth {
+            time = time.max(self.outstanding.peek().expect("a depth is at least 1").0);
+        }
+        if self.think > 0 && self.since_thought == self.think_blocks {
+            time = time.max(self.last_end + self.think);
+        }
+        if let Some(pacer) = self.pacer(ask.op) {
+            time = time.max(self.start.saturating_add(self.rates[pacer].due()));
+        }
+        Some(time).filter(|&time| self.runtime.is_none_or(|runtime| time < self.start + runtime))
+    }
+
+    /// Issues the next request, at the time that [`Self::next_time`] says.
+    pub(super) fn issue(&mut self, time: Time, random: &mut Random) -> Ask {
+        let ask = self.next.take().expect("a request that comes was made");
+        self.now = time;
+        if self.outstanding.len() == self.depth {
+            self.outstanding.pop();
+        }
+        if self.since_thought == self.think_blocks {
+            self.since_thought = 0;
+        }
+        self.since_thought += u64::from(ask.op != Op::Flush);
+        if let Some(pacer) = self.pacer(ask.op) {
+            self.rates[pacer].pass(ask.length, random);
+        }
+        self.next = self.stream.next();
+        ask
+    }
+
+    /// The request that was issued last ends at `end`.
+    pub(super) fn complete(&mut self, end: Time) {
+        self.outstanding.push(Reverse(end));
+        self.last_end = self.last_end.max(end);
+    }
+
+    fn pacer(&self, op: Op) -> Option<usize> {
+        match op {
+            Op::Read => Some(0),
+            Op::Write => Some(1),
+            Op::Trim => Some(2),
+            Op::Flush => None,
+        }
+    }
+}
