@@ -30,6 +30,12 @@ COARSE = 5
 LONGER = (4, 16, 64)
 """How many times as long a workload becomes, one after the other, where blocks were erased too seldom."""
 
+BLANK = 0.5
+"""Erases as a share of the blocks below which a flash is still half blank: its time is not one that lasts."""
+
+ALIKE = 1.01
+"""Times up to this ratio are the same: of two, the one that lasts longer is taken."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -66,6 +72,7 @@ class Measured:
         energy = result.energy_j.total if result.energy_j is not None else None
         nvram = result.nvram
         return {
+            "transactions": fs.transactions,
             "transaction_us": None if phase.time_us is None else phase.time_us / max(1, fs.transactions),
             "programs": result.flash.programs,
             "erases": result.flash.erases,
@@ -81,6 +88,11 @@ class Measured:
             "mount_us": None if result.remount is None else result.remount.time_us,
             "energy_j": energy if energy is None or nvram is None else energy + nvram.energy_j,
         }
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it ran, and much of the flash was never erased: collection has hardly begun."""
+        return self.result is not None and self.result.flash.erases < BLANK * self.result.device.blocks
 
     @property
     def is_young(self) -> bool:
@@ -163,24 +175,58 @@ def choose(
     if measured is None or again is None:
         return None
     by_name = {each.name: each for each in again}
-    aged = _aged(wish, [by_name.get(each.name, each) for each in measured], jobs, progress)
-    return None if aged is None else advise(wish, aged)
+    used = _used(wish, [by_name.get(each.name, each) for each in measured], jobs, progress)
+    if used is None:
+        return None
+    measured, times = used
+    aged = _aged(wish, measured, times, jobs, progress)
+    if aged is None:
+        return None
+    advice = advise(wish, aged)
+    run = max((each.figures(wish).get("transactions") or 0 for each in aged), default=0)
+    longer = f"All ran {run:,.0f} transactions: after {run / times:,.0f} the flash was half blank."
+    return advice if times == 1 else replace(advice, why=[*advice.why, longer])
+
+
+def _used(
+    wish: Wish, measured: list[Measured], jobs: int | None, progress: Callable[[State], object] | None
+) -> tuple[list[Measured], int] | None:
+    """All candidates with runs so many times as long, where one that fits was on a flash half blank.
+
+    The length at which one that fits outgrows the volume is none to compare at: the one before it stands.
+    """
+    before, compared = measured, 1
+    for times in LONGER:
+        if not any(each.fits and each.is_blank for each in measured):
+            break
+        longer = _measure(wish, [_longer(each, times) for each in before if each.result], jobs, progress)
+        if longer is None:
+            return None
+        by_name = {each.name: each for each in longer}
+        if any(each.fits and by_name[each.name].result is None for each in measured):
+            break
+        measured = [
+            by_name[each.name] if each.name in by_name and by_name[each.name].result else each
+            for each in measured
+        ]
+        compared = times
+    return measured, compared
 
 
 def _aged(
-    wish: Wish, measured: list[Measured], jobs: int | None, progress: Callable[[State], object] | None
+    wish: Wish,
+    measured: list[Measured],
+    compared: int,
+    jobs: int | None,
+    progress: Callable[[State], object] | None,
 ) -> list[Measured] | None:
-    """Candidates with a longer run where they fit and a life would be told from few erases.
+    """Candidates with a longer run where a life would be told from few erases.
 
     One that outgrows the volume, or erases no more in the longest run either, keeps the life that it has.
     """
     ended: set[str] = set()
-    for times in LONGER:
-        found = [
-            _longer(each, times)
-            for each in measured
-            if each.fits and each.is_young and each.name not in ended
-        ]
+    for times in (times // compared for times in LONGER if times > compared):
+        found = [_longer(each, times) for each in measured if each.is_young and each.name not in ended]
         if not found:
             break
         again = _measure(wish, found, jobs, progress)
@@ -242,10 +288,10 @@ def _measured(wish: Wish, candidate: Candidate, outcome: Outcome | None) -> Meas
     if missing:
         # The cache of sectors would be cut first.
         least = result.ram.total_bytes - max(0, result.ram.sram.get(SECTORS, 0) - LEAST_CACHE)
-        needs.append(f"{units.size(least)} of RAM, and there are {units.size(wish.ram_bytes)}")
+        needs.append(f"{units.size(least)} of RAM and has {units.size(wish.ram_bytes)}")
     if result.nvram is not None and result.nvram.bytes > wish.nvram_bytes:
         there = units.size(wish.nvram_bytes) if wish.nvram_bytes else "none"
-        needs.append(f"{units.size(result.nvram.bytes)} of NVRAM, and there is {there}")
+        needs.append(f"{units.size(result.nvram.bytes)} of NVRAM and has {there}")
     return Measured(candidate, result, f"it needs {'; '.join(needs)}" if needs else "", missing)
 
 
@@ -285,6 +331,7 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
             f"Take {take.name}, or more flash: none that fits lasts {years}, and it lasts longest, {longest}."
         ]
     why += _others(take, fitting, figures)
+    why += _half_blank(fitting)
     why += _told_from_few(fitting, figures)
     if unknown:
         names = _listed([each.name for each in unknown])
@@ -294,6 +341,17 @@ def advise(wish: Wish, measured: list[Measured]) -> Advice:
             "transactions; a run of more (--transactions) or a smaller flash tells it."
         )
     return Advice(wish, measured, take, why)
+
+
+def _half_blank(fitting: Sequence[Measured]) -> list[str]:
+    """A warning where times are not those that last."""
+    found = [each.name for each in fitting if each.is_blank]
+    if not found:
+        return []
+    return [
+        f"Time of {_listed(found)} is that of a flash half blank, of which less is collected than later; "
+        "a run of more transactions (--transactions) or a smaller flash tells it better."
+    ]
 
 
 def _told_from_few(
@@ -307,7 +365,7 @@ def _told_from_few(
     least, most = min(few.values()), max(few.values())
     between = f"{least} to {most}" if least < most else f"{most}"
     return [
-        f"{_listed(list(few))}: life is told from few erases ({between} of the most worn block), and one "
+        f"Life of {_listed(list(few))} is told from few erases ({between} of the most worn block), and one "
         "more or less changes it; a run of more transactions (--transactions) tells it better."
     ]
 
@@ -331,7 +389,11 @@ def _others(
 
 
 def _fastest(found: Sequence[Measured], figures: Mapping[str, Mapping[str, float | None]]) -> Measured:
-    return min(found, key=lambda each: _number(figures[each.name], "transaction_us", INFINITE))
+    """The fastest; of several that are as fast the one that lasts longest."""
+    times = {each.name: _number(figures[each.name], "transaction_us", INFINITE) for each in found}
+    least = min(times.values())
+    alike = [each for each in found if times[each.name] <= ALIKE * least]
+    return max(alike, key=lambda each: _number(figures[each.name], "life_years", -1.0))
 
 
 def _listed(names: Sequence[str]) -> str:

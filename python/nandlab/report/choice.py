@@ -32,6 +32,8 @@ COLUMNS: tuple[tuple[str, str, Callable[[float | None], str]], ...] = (
 """Figure, title, and how it is written."""
 
 MEANS = (
+    "Time, programs, erases and energy are of runs of the same length: where the flash of one that fits "
+    "would be half blank in the run that was asked for, of longer ones.",
     "Life: until the most worn block has the P/E cycles that the chip is made for, at the wear of this run, "
     f"or of a longer one where no block of this one has {COARSE}; about (≈) where the longer "
     "one has none either.",

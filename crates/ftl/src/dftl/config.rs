@@ -24,7 +24,7 @@ pub struct Config {
     pub batch_write_back: bool,
     /// Which block of data garbage collection empties next; blocks of the map go by the fewest valid pages.
     pub victim: Victim,
-    /// With `victim = "d_choices"`: blocks that are drawn, at least 1. Default 5.
+    /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
     pub choices: u32,
     /// With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at least 1. Default 64.
     pub window: u32,
@@ -89,7 +89,7 @@ impl Config {
         for (key, given, least, most) in [
             ("cmt_entries", self.cmt_entries, 2, u32::MAX),
             ("protected_percent", self.protected_percent, 1, 99),
-            ("choices", self.choices, 1, u32::MAX),
+            ("choices", self.choices, 1, victim::MOST_CHOICES),
             ("window", self.window, 1, u32::MAX),
             ("reserve_blocks", self.reserve_blocks, 1, u32::MAX),
             ("map_spare_percent", self.map_spare_percent, 0, 1000),

@@ -12,7 +12,7 @@ use nandlab_nand::Geometry;
 pub struct Config {
     /// Which block garbage collection empties next.
     pub victim: Victim,
-    /// With `victim = "d_choices"`: blocks that are drawn, at least 1. Default 5.
+    /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
     pub choices: u32,
     /// With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at least 1. Default 64.
     pub window: u32,
@@ -86,7 +86,7 @@ impl Config {
     pub(super) fn check(&self) -> Result<(), FtlError> {
         let most_streams = placement::MOST_FRONTIERS - 1;
         for (key, given, least, most) in [
-            ("choices", self.choices, 1, u32::MAX),
+            ("choices", self.choices, 1, victim::MOST_CHOICES),
             ("window", self.window, 1, u32::MAX),
             ("streams", self.streams, 1, most_streams),
             ("regions", self.regions, 2, placement::MOST_FRONTIERS),

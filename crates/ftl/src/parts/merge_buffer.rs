@@ -50,24 +50,31 @@ impl Gathered {
     pub(crate) fn push<B: PageBuf>(&mut self, sector: u32, origin: Origin, page: &B, from: u32) {
         self.sectors.push(sector);
         self.origins.push(origin);
+        self.fill(self.sectors.len() - 1, page, from);
+    }
+
+    /// Sets the contents of the sector at `place`, where `page` has any. Above a device without contents some pages have
+    /// none, and it does not matter what stands for those.
+    fn fill<B: PageBuf>(&mut self, place: usize, page: &B, from: u32) {
         if let Some(bytes) = page.bytes() {
-            self.bytes.extend_from_slice(&bytes[range(from as usize)]);
+            if self.bytes.len() < range(place).end {
+                self.bytes.resize(range(place).end, 0);
+            }
+            self.bytes[range(place)].copy_from_slice(&bytes[range(from as usize)]);
         }
     }
 
     /// Takes new contents for the sector at `place`.
     pub(crate) fn overwrite<B: PageBuf>(&mut self, place: usize, origin: Origin, page: &B, from: u32) {
         self.origins[place] = origin;
-        if let Some(bytes) = page.bytes() {
-            self.bytes[range(place)].copy_from_slice(&bytes[range(from as usize)]);
-        }
+        self.fill(place, page, from);
     }
 
     /// Puts the contents of the sectors from `place` on, so many, into those of `page` from `to` on.
     pub(crate) fn copy_out<B: PageBuf>(&self, place: usize, count: usize, page: &mut B, to: usize) {
-        if let (Some(bytes), false) = (page.bytes_mut(), self.bytes.is_empty()) {
-            bytes[range(to).start..range(to + count).start]
-                .copy_from_slice(&self.bytes[range(place).start..range(place + count).start]);
+        let own = self.bytes.get(range(place).start..range(place + count).start);
+        if let (Some(bytes), Some(own)) = (page.bytes_mut(), own) {
+            bytes[range(to).start..range(to + count).start].copy_from_slice(own);
         }
     }
 
@@ -77,8 +84,9 @@ impl Gathered {
         for (place, &sector) in self.sectors.iter().enumerate().filter(|(_, &sector)| sector != DEAD) {
             left.sectors.push(sector);
             left.origins.push(self.origins[place]);
-            if !self.bytes.is_empty() {
-                left.bytes.extend_from_slice(&self.bytes[range(place)]);
+            if let Some(own) = self.bytes.get(range(place)) {
+                left.bytes.resize(range(left.len() - 1).start, 0);
+                left.bytes.extend_from_slice(own);
             }
         }
         left

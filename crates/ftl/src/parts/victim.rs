@@ -20,6 +20,9 @@ pub trait VictimPolicy: std::fmt::Debug + Send {
     fn pick(&mut self, blocks: Blocks<'_>, now: u64) -> Option<BlockId>;
 }
 
+/// Blocks that `d_choices` may draw: with more it is greedy, and each pick takes as many draws.
+pub const MOST_CHOICES: u32 = 4096;
+
 /// What the policies may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {

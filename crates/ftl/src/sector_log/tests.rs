@@ -251,7 +251,10 @@ fn options_that_cannot_work_are_refused_with_a_sentence() {
         refused(Config { log_percent: 91, ..usual() }),
         "ftl.sector_log.log_percent = 91: it is at least 1 and at most 90"
     );
-    assert_eq!(refused(Config { merge_buffers: 0, ..usual() }), "ftl.sector_log.merge_buffers = 0: it is at least 1");
+    assert_eq!(
+        refused(Config { merge_buffers: 0, ..usual() }),
+        "ftl.sector_log.merge_buffers = 0: it is at least 1 and at most 65536"
+    );
     for reserve_blocks in [0, 36, u32::MAX] {
         let why = refused(Config { reserve_blocks, ..usual() });
         assert!(why.starts_with(&format!("ftl.sector_log.reserve_blocks = {reserve_blocks} would deadlock")), "{why}");
