@@ -26,7 +26,7 @@ def page(
 
     Args:
         victim: Which block garbage collection empties next. Default "greedy".
-        choices: With `victim = "d_choices"`: blocks that are drawn, at least 1. Default 5.
+        choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
         window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
             least 1. Default 64.
         placement: Which pages are kept in blocks apart. Each kind needs a block of every die that is
@@ -314,7 +314,7 @@ def sector_map(
     Args:
         coalesce: Whether sectors that lie one behind the other in a page are read at once. Default
             false.
-        merge_buffers: Pages in memory that gather small writes, at least 1: while one is filled, the
+        merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
             others are being written. Default 32.
         cmt_units: Units of the map in memory; 0 for all of them. Default 32.
         cmt_unit_bytes: Bytes of a unit of the map, 4 for each entry: a power of two, from 8. One that
@@ -353,7 +353,7 @@ def hybrid_map(
             super-page is 32. Default 32.
         coalesce: Whether sectors of split pages that lie one behind the other are read at once. Default
             true.
-        merge_buffers: Pages in memory that gather small writes, at least 1: while one is filled, the
+        merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
             others are being written. Default 32.
         cmt_units: Units of the map in memory; 0 for all of them. Default 32.
         cmt_unit_bytes: Bytes of a unit of the map, 4 for each entry: a power of two, from 8. One that
@@ -385,7 +385,7 @@ def sector_log(
             to 90. The sector map needs 10 to 12 bytes of memory for each sector of it. Default 5.
         log_victim: Which block of the log is merged with the data when another one is needed. Default
             "fifo".
-        merge_buffers: Pages in memory that gather small writes, at least 1: while one is filled, the
+        merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
             others are being written. Default 32.
         reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
             torn page during relocation may leave no room. Default 2.
@@ -424,7 +424,7 @@ def dftl(
             them. Default true.
         victim: Which block of data garbage collection empties next; blocks of the map go by the fewest
             valid pages. Default "greedy".
-        choices: With `victim = "d_choices"`: blocks that are drawn, at least 1. Default 5.
+        choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
         window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
             least 1. Default 64.
         reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
