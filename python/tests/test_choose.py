@@ -227,8 +227,9 @@ def test_a_run_is_longer_where_no_block_was_erased():
     by_name = {each.name: each for each in choose(wish).measured}
     young = by_name["minv"]
     figures = young.figures(wish)
-    assert (figures["erases"], figures["most_pe_cycles"], young.result.fs.transactions) == (0, 0, 10)
-    assert figures["life_transactions"] in (40, 160, 640)
+    # All are compared at 40: some outgrow the volume before 160.
+    assert (figures["erases"], figures["most_pe_cycles"], young.result.fs.transactions) == (0, 0, 40)
+    assert figures["life_transactions"] in (160, 640)
     assert figures["life_pe_cycles"] > 0
     assert all(each.pe_cycles >= 5 or each.longer is not None or each.why_not for each in by_name.values())
     tree = young.result.experiment
@@ -237,7 +238,7 @@ def test_a_run_is_longer_where_no_block_was_erased():
     assert figures["life_bytes"] == aged.fs.written_bytes * 100_000 / aged.wear.max
     # What erased a block often is left as it is.
     block = by_name["fat over block"].figures(wish)
-    assert (block["life_transactions"], block["life_pe_cycles"]) == (10, block["most_pe_cycles"])
+    assert (block["life_transactions"], block["life_pe_cycles"]) == (40, block["most_pe_cycles"])
 
 
 def test_a_life_that_no_run_tells_is_not_known(nandlab_command):
