@@ -118,7 +118,8 @@ class Merges(View):
 
 
 class Gc(View):
-    """Garbage collection: victim blocks collected, those that held nothing valid, and blocks moved for wear.
+    """Garbage collection: victim blocks collected, those that held nothing valid or were chosen in a gap between
+    requests, and blocks moved for wear.
 
     With a file system on bare flash also those collected with enough erased blocks at hand (`passive`) and
     with few, and blocks that were `emptied`: erased outside of collection, as their last page in use went.
@@ -126,6 +127,7 @@ class Gc(View):
 
     runs: int
     empty_runs: int
+    idle_runs: int
     wear_moves: int
     passive: int | None
     aggressive: int | None
@@ -298,6 +300,7 @@ class Result(View):
         partial: Whether the run was stopped before its end.
         stopped: Why it was; None where it came to its end.
         busy_us: Sum of the data-sheet times of all operations, us.
+        joined_programs: Programs that shared the array time of another plane's; `busy_us` holds it all the same.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
@@ -323,6 +326,7 @@ class Result(View):
     host: HostCounts
     flash: FlashCounts
     busy_us: float
+    joined_programs: int
     waf: float | None
     merges: Merges
     migrations: int

@@ -2,7 +2,7 @@
 
 use crate::{Ftl, FtlError};
 use nandlab_block::{BlockDevice, Completion, Error, HostClock, Op, Payload, Request};
-use nandlab_nand::{Lpn, Nand, NandError, PageBuf, SectorMask, SECTOR_BYTES};
+use nandlab_nand::{Lpn, Nand, NandError, Origin, PageBuf, SectorMask, Time, SECTOR_BYTES};
 
 /// How many requests ahead map entries are prefetched.
 const LOOKAHEAD: usize = 32;
@@ -93,9 +93,22 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
         self.nand
     }
 
+    /// Nothing is asked until `until`: the FTL has the time from the end of the last operation on.
+    ///
+    /// # Errors
+    /// As [`Ftl::idle`].
+    pub fn idle(&mut self, until: Time) -> Result<(), FtlError> {
+        let from = self.nand.ctx().horizon();
+        self.nand.ctx().begin(Origin::FTL, from);
+        self.ftl.idle(&mut self.nand, until)
+    }
+
     /// Carries out `request` at its time; the end is in the device's context.
     #[inline]
     fn carry_out(&mut self, request: &Request, mut data: Payload<'_>) -> Result<(), Error> {
+        if request.time > self.nand.ctx().horizon() {
+            self.idle(request.time).map_err(|error| failed(&error, request.sector))?;
+        }
         self.nand.ctx().begin(request.origin, request.time);
         self.ftl.begin(&mut self.nand, request);
         if request.op == Op::Flush {

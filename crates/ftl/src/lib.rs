@@ -126,7 +126,8 @@ pub trait Ftl: Sized {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError>;
 
-    /// Nothing is asked until `until`: time for work in the background.
+    /// Nothing was asked since [`nandlab_nand::Ctx::arrival`], when the device rests, and will be until `until`: time for
+    /// work in the background. An operation that begins before goes on to its end.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
@@ -229,6 +230,8 @@ pub struct Events {
     pub gc_runs: u64,
     /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
     pub empty_gc_runs: u64,
+    /// Those of them that were chosen in a gap between requests.
+    pub idle_gc_runs: u64,
     /// Blocks emptied to even out wear.
     pub wear_moves: u64,
     /// Log blocks that became data blocks as they were.
@@ -264,6 +267,7 @@ impl Events {
         Self {
             gc_runs: self.gc_runs + other.gc_runs,
             empty_gc_runs: self.empty_gc_runs + other.empty_gc_runs,
+            idle_gc_runs: self.idle_gc_runs + other.idle_gc_runs,
             wear_moves: self.wear_moves + other.wear_moves,
             switch_merges: self.switch_merges + other.switch_merges,
             partial_merges: self.partial_merges + other.partial_merges,

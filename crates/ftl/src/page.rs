@@ -9,7 +9,8 @@
 //! that `placement` gives it. A page that the host writes in part is read first, merged and written whole. Once no more
 //! than `reserve_blocks` blocks of a die are free, every host page to that die pays for a share of the
 //! next victim: `valid / invalid` relocations, so that the victim is empty when it is needed and no write
-//! waits for a whole block. A die that holds more than its share of valid pages takes no new host block.
+//! waits for a whole block. A die that holds more than its share of valid pages takes no new host block. With `idle_blocks`
+//! the same work is done in gaps between requests, and the host pays only where these do not suffice.
 //!
 //! ## Recovery
 //! Mount reads every spare area; of several copies of a page the one with the highest sequence number
@@ -38,8 +39,10 @@
 mod check;
 mod collect;
 mod config;
+mod idle;
 mod mount;
 mod open;
+mod planes;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
@@ -52,7 +55,7 @@ use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::{Wear, WearPolicy};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
-pub use config::{Config, ValidPages};
+pub use config::{Config, Stripe, ValidPages};
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Seq, Time,
@@ -104,7 +107,11 @@ pub struct PageMap {
     seq: u64,
     geometry: Geometry,
     full: SectorMask,
+    /// Dies in a row that are planes of one, where these are filled side by side; else 1.
+    planes: usize,
     reserve: usize,
+    /// Free blocks of a die at which collection in gaps rests, where there is any, and how long a gap is none.
+    idle: Option<(usize, Time)>,
     valid_pages: ValidPages,
     policy: Box<dyn VictimPolicy>,
     placer: Placer,
@@ -144,6 +151,19 @@ impl PageMap {
     #[inline(always)]
     fn store_at<N: Nand>(&mut self, nand: &mut N, frontier: usize, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let die = self.next_die(frontier);
+        self.store_on(nand, (die, frontier), at, page)?;
+        self.collect(nand, die)
+    }
+
+    /// Writes a page of the host to a frontier of a die and maps it.
+    #[inline(always)]
+    fn store_on<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (die, frontier): (usize, usize),
+        at: Lpn,
+        page: &N::Buf,
+    ) -> Result<(), FtlError> {
         let to = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
         let old = std::mem::replace(&mut self.map[at.index()], to);
         if old.is_some() {
@@ -159,7 +179,7 @@ impl PageMap {
         }
         self.table.set_valid(to);
         self.own(to, at);
-        self.collect(nand, die)
+        Ok(())
     }
 
     /// Notes whose page this is, where somebody asks.
@@ -318,6 +338,7 @@ impl Ftl for PageMap {
 
     fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         config.check()?;
+        let geometry = &config.stripe.view(geometry);
         let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die());
         let frontiers = config.frontiers();
         if reserve == 0 {
@@ -385,6 +406,19 @@ impl Ftl for PageMap {
         nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
+    }
+
+    fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
+        if self.planes > 1 {
+            return self.store_over_planes(nand, first, pages);
+        }
+        (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), self.full, page))
+    }
+
+    fn idle<N: Nand>(&mut self, nand: &mut N, until: Time) -> Result<(), FtlError> {
+        let Some((enough, after)) = self.idle else { return Ok(()) };
+        let from = nand.ctx().arrival() + after;
+        self.collect_in_gap(nand, enough, (from, until))
     }
 
     #[inline]

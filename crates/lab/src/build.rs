@@ -41,9 +41,9 @@ impl Start {
 
 /// Assembles what `experiment` asks for and hands it to `work`.
 ///
-/// A real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults, operation logs and
-/// erases that are suspended. A buffer is
-/// called once a request, so it multiplies none of them.
+/// A real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults, operation logs,
+/// erases that are suspended and planes that program together. A buffer is called once a request, so it multiplies none of
+/// them.
 pub(crate) fn with_engine<R>(
     experiment: &Experiment,
     sizing: &Sizing,
@@ -100,8 +100,8 @@ pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
 
 /// Whether the experiment needs the stack that can do everything.
 fn is_boxed(device: &Device, log: Option<&OpLog>) -> bool {
-    let suspends = device.model == Model::Timed && device.profile.timing.suspend.is_some();
-    log.is_some() || device.faults.is_some() || device.model == Model::Bytes || suspends
+    let has_extras = device.model == Model::Timed && device.profile.timing.has_extras();
+    log.is_some() || device.faults.is_some() || device.model == Model::Bytes || has_extras
 }
 
 /// A buffer over NVRAM of its own, which has contents where the device has.
@@ -204,9 +204,9 @@ fn boxed_device<S: SpareStore + 'static>(
     let timing = &device.profile.timing;
     let counting = || start.unwrap_or_else(|| Counting::new(geometry, rules));
     let mut nand: Box<dyn engine::Device> = match device.model {
-        Model::Bytes if timing.suspend.is_some() => Box::new(Timed::suspending(Backed::ram(geometry, rules), timing)),
+        Model::Bytes if timing.has_extras() => Box::new(Timed::with_extras(Backed::ram(geometry, rules), timing)),
         Model::Bytes => Box::new(Timed::new(Backed::ram(geometry, rules), timing)),
-        Model::Timed if timing.suspend.is_some() => Box::new(Timed::suspending(WithContent::new(counting()), timing)),
+        Model::Timed if timing.has_extras() => Box::new(Timed::with_extras(WithContent::new(counting()), timing)),
         Model::Timed => Box::new(Timed::new(WithContent::new(counting()), timing)),
         Model::Counting => Box::new(WithContent::new(counting())),
     };

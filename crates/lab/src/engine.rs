@@ -102,6 +102,11 @@ pub(crate) trait Engine {
     /// Latest end of any operation, in simulated nanoseconds.
     fn now(&mut self) -> Time;
 
+    /// Programs that shared the array time of another plane's.
+    fn joined_programs(&mut self) -> u64 {
+        0
+    }
+
     /// Memory that firmware would need.
     fn ram(&self) -> RamUse;
 
@@ -410,6 +415,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 
     fn now(&mut self) -> Time {
         self.disk.nand_mut().ctx().horizon()
+    }
+
+    fn joined_programs(&mut self) -> u64 {
+        self.disk.nand_mut().ctx().joined_programs()
     }
 
     fn ram(&self) -> RamUse {

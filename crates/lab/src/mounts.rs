@@ -21,6 +21,7 @@ impl Mark {
         Gc {
             runs: self.events.gc_runs - start.events.gc_runs,
             empty_runs: self.events.empty_gc_runs - start.events.empty_gc_runs,
+            idle_runs: self.events.idle_gc_runs - start.events.idle_gc_runs,
             wear_moves: self.events.wear_moves - start.events.wear_moves,
             passive: collected.map(|counts| counts.passive),
             aggressive: collected.map(|counts| counts.aggressive),

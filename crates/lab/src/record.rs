@@ -56,6 +56,9 @@ pub struct Record {
     pub flash: FlashCounts,
     /// Sum of the data-sheet times of all operations, us; with one die and nothing outstanding, their time.
     pub busy_us: f64,
+    /// Programs that took no array time of their own, since another plane programmed at the same time; all of it is in
+    /// `busy_us`.
+    pub joined_programs: u64,
     /// Write amplification: programs x sectors per page / sectors written by the host; null where none were.
     pub waf: Option<f64>,
     /// Merges of log blocks.
@@ -251,6 +254,8 @@ pub struct Gc {
     pub runs: u64,
     /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
     pub empty_runs: u64,
+    /// Those of the victims that were chosen in a gap between requests.
+    pub idle_runs: u64,
     /// Blocks emptied to even out wear.
     pub wear_moves: u64,
     /// Runs of a file system on bare flash with enough erased blocks at hand; null for others.

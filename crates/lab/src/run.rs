@@ -139,6 +139,8 @@ pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
     pub(crate) time: Time,
     pub(crate) events: Events,
+    /// Programs that shared the array time of another plane's.
+    joined_programs: u64,
     /// The number of the next recycling that the FTL keeps.
     recyclings: u64,
     /// By block.
@@ -156,6 +158,7 @@ impl Mark {
             matrix: engine.matrix().clone(),
             time: engine.now(),
             events: engine.events(),
+            joined_programs: engine.joined_programs(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
             pe_cycles: engine.chip().pe_cycles().to_vec(),
             buffer: engine.buffer(),

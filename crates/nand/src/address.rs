@@ -322,6 +322,14 @@ impl Geometry {
         self.per_die.by
     }
 
+    /// The same device with each plane as a die of its own: blocks and pages keep their numbers.
+    #[must_use]
+    pub fn planes_as_dies(&self) -> Self {
+        let dies_per_channel = self.shape.dies_per_channel * self.shape.planes_per_die;
+        let shape = Shape { dies_per_channel, planes_per_die: 1, ..self.shape };
+        Self { shape, per_die: self.per_plane, ..*self }
+    }
+
     /// The block that holds `page`.
     #[inline]
     pub fn block_of(&self, page: Ppa) -> BlockId {

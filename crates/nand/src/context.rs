@@ -290,6 +290,10 @@ pub struct Ctx {
     settled: Time,
     /// Whether the host does not wait for what is issued: a buffer holds it.
     buffered: bool,
+    /// Requests begun so far.
+    requests: u64,
+    /// Programs so far whose array time was that of another plane's.
+    joined: u64,
     matrix: Matrix,
     pub(crate) trail: Trail,
 }
@@ -304,6 +308,23 @@ impl Ctx {
         self.ready = arrival;
         self.finish = arrival;
         self.buffered = false;
+        self.requests += 1;
+    }
+
+    /// The number of the request.
+    #[inline]
+    pub(crate) fn request(&self) -> u64 {
+        self.requests
+    }
+
+    /// A program joins that of another plane.
+    pub(crate) fn join(&mut self) {
+        self.joined += 1;
+    }
+
+    /// Programs so far that joined that of another plane, and took no array time of their own.
+    pub fn joined_programs(&self) -> u64 {
+        self.joined
     }
 
     /// Who asks.

@@ -141,6 +141,9 @@ pub enum PlaneOverlap {
     None,
     /// Each plane works for itself.
     Independent,
+    /// Planes program together: pages of one request that go to other planes of a die, at the same place of their blocks and
+    /// one right after the other, are moved in one by one and programmed at once. Else a die does one thing at a time.
+    MultiPlane,
 }
 
 /// Energy of a chip's operations, in nanojoules.
@@ -212,6 +215,13 @@ impl Profile {
             program_j: (cell.programs() + cell.spare_programs) as f64 * each.program_nj * JOULES_PER_NJ,
             erase_j: cell.erases() * each.erase_nj * JOULES_PER_NJ,
         })
+    }
+}
+
+impl Timing {
+    /// Whether it asks for what few devices do: suspended erases, planes that program together.
+    pub fn has_extras(&self) -> bool {
+        self.suspend.is_some() || self.plane_overlap == PlaneOverlap::MultiPlane
     }
 }
 
@@ -443,7 +453,11 @@ mod tests {
             ("read_us = 50", "read_us = \"50\"", "expected f64"),
             ("copy = \"external\"", "copy = { total_us = -1 }", "-1 is not in the range"),
             ("copy = \"external\"", "copy = \"copybak\"", "expected one of `copyback`, `external`, `total_us`"),
-            ("plane_overlap = \"none\"", "plane_overlap = \"all\"", "expected `none` or `independent`"),
+            (
+                "plane_overlap = \"none\"",
+                "plane_overlap = \"all\"",
+                "expected one of `none`, `independent`, `multi_plane`",
+            ),
             ("plane_overlap = \"none\"", "spare_read_us = 1e10", "10000000000 is not in the range"),
         ] {
             assert!(good.contains(from), "{from}");

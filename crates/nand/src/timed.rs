@@ -20,6 +20,7 @@
 
 mod channel;
 mod suspending;
+mod together;
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::context::{Ctx, Time};
@@ -30,15 +31,17 @@ use crate::rules::Rules;
 use crate::trail::Held;
 use channel::Channel;
 use suspending::Suspending;
+use together::Together;
 
 /// Adds time to the device `N`. Counts and contents are those of `N`.
 ///
 /// An operation that fails took its time all the same; once power is lost nothing does. Requests must
 /// arrive in the order of their times ([`Ctx::begin`]): the gaps of a bus before an arrival are forgotten.
 ///
-/// Reads suspend erases where `SUSPENDS` says so; the device that does not pays nothing for it.
+/// What few devices do takes `EXTRAS`, and one without pays nothing for it: reads that suspend erases, programs of several
+/// planes at once.
 #[derive(Clone, Debug)]
-pub struct Timed<N, const SUSPENDS: bool = false> {
+pub struct Timed<N, const EXTRAS: bool = false> {
     inner: N,
     geometry: Geometry,
     times: Durations,
@@ -49,6 +52,8 @@ pub struct Timed<N, const SUSPENDS: bool = false> {
     channels: Vec<Channel>,
     /// What gives way to reads, where anything does.
     suspending: Option<Box<Suspending>>,
+    /// By unit: the last programs, where planes program together; else empty.
+    together: Vec<Together>,
 }
 
 /// Bytes of memory that the clock of a device takes at most before its operations run far ahead of the host.
@@ -71,25 +76,25 @@ impl<N: Nand> Timed<N> {
     /// `inner` with every channel and die free at time 0.
     ///
     /// # Panics
-    /// Where a time of `timing` is negative or not a number, or where it has a time to suspend; a parsed profile holds none
-    /// of the first.
+    /// Where a time of `timing` is negative or not a number, or where it [asks for extras](Timing::has_extras); a parsed profile
+    /// holds none of the first.
     pub fn new(inner: N, timing: &Timing) -> Self {
-        assert!(timing.suspend.is_none(), "a device that suspends is made by `suspending`");
+        assert!(!timing.has_extras(), "a device with what few have is made by `with_extras`");
         Self::assemble(inner, timing)
     }
 }
 
 impl<N: Nand> Timed<N, true> {
-    /// `inner` with every channel and die free at time 0; reads suspend what `timing` says.
+    /// `inner` with every channel and die free at time 0; reads suspend, and planes program together, what `timing` says.
     ///
     /// # Panics
     /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
-    pub fn suspending(inner: N, timing: &Timing) -> Self {
+    pub fn with_extras(inner: N, timing: &Timing) -> Self {
         Self::assemble(inner, timing)
     }
 }
 
-impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
+impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     fn assemble(inner: N, timing: &Timing) -> Self {
         let geometry = *inner.geometry();
         let shape = geometry.shape();
@@ -108,6 +113,11 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
             copy_in_plane: timing.copy == PageCopy::Copyback,
             units_are_planes,
             suspending: timing.suspend.map(|suspend| Box::new(Suspending::new(&suspend, units.len()))),
+            together: if timing.plane_overlap == PlaneOverlap::MultiPlane {
+                vec![Together::default(); units.len()]
+            } else {
+                Vec::new()
+            },
             units,
             channels: lanes.into_iter().map(|units| Channel::new(units as usize)).collect(),
             geometry,
@@ -116,7 +126,7 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
     }
 
     /// The same clock over another form of the device.
-    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M, SUSPENDS> {
+    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M, EXTRAS> {
         Timed {
             inner: form(self.inner),
             geometry: self.geometry,
@@ -126,6 +136,7 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
             units: self.units,
             channels: self.channels,
             suspending: self.suspending,
+            together: self.together,
         }
     }
 
@@ -237,14 +248,14 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
         let first_free = of_channel.map(|unit| unit.free).min().unwrap_or(0);
         let arrival = self.inner.ctx().arrival();
         // A read does not wait for what it suspends.
-        let past = if SUSPENDS { arrival } else { first_free.max(arrival) };
+        let past = if EXTRAS { arrival } else { first_free.max(arrival) };
         self.channels[channel].forget(past);
     }
 
     #[inline]
     fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
-        let early = if SUSPENDS { self.read_early(unit, ready, (array, transfer)) } else { None };
+        let early = if EXTRAS { self.read_early(unit, ready, (array, transfer)) } else { None };
         let end = match early {
             Some(end) => end,
             None => self.read_out(unit, ready, array, transfer),
@@ -312,7 +323,7 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
                 self.write_in(target, out, program, page_transfer)
             }
         };
-        if SUSPENDS {
+        if EXTRAS {
             self.offer_program(target, end);
         }
         self.complete(end)
@@ -325,7 +336,7 @@ fn took_place<T>(result: &Result<T, NandError>) -> bool {
     !matches!(result, Err(NandError::PowerLost))
 }
 
-impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
+impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     type Buf = N::Buf;
 
     #[inline]
@@ -362,11 +373,11 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
         if !took_place(&result) {
             return result;
         }
-        let block = self.geometry.block_of(at);
-        let done = self.time_write(block, self.times.program, self.times.page_transfer);
-        if SUSPENDS {
-            self.offer_program(self.unit_of(block), done.0);
+        if EXTRAS {
+            let done = self.time_program(at);
+            return result.map(|_| done);
         }
+        let done = self.time_write(self.geometry.block_of(at), self.times.program, self.times.page_transfer);
         result.map(|_| done)
     }
 
@@ -418,7 +429,7 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
         if !took_place(&result) {
             return result;
         }
-        let done = if SUSPENDS { self.erase_suspendably(block) } else { self.time_write(block, self.times.erase, 0) };
+        let done = if EXTRAS { self.erase_suspendably(block) } else { self.time_write(block, self.times.erase, 0) };
         result.map(|_| done)
     }
 

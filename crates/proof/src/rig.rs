@@ -15,6 +15,9 @@ use nandlab_nand::{scoped, Cause, Content, Nand, NandError, Time, SECTOR_BYTES};
 /// all its operations take none.
 pub type Flash = PowerCut<Faulty<Timed<Backed>>>;
 
+/// How long the host pauses after a flush, in ns: several copies and an erase.
+const PAUSE: Time = 4_000_000;
+
 /// An erased device with power.
 ///
 /// # Panics
@@ -104,7 +107,23 @@ impl<F: Ftl, N: Nand<Buf = Content>> Rig<F, N> {
         } else {
             self.model.done(request, &bytes);
         }
+        if request.op == Op::Flush {
+            return self.pause();
+        }
         Ok(())
+    }
+
+    /// The host asks nothing for a while; where nothing takes time, the FTL does all that it would do in gaps.
+    fn pause(&mut self) -> Result<(), Error> {
+        if self.now > 0 {
+            self.now += PAUSE;
+            return Ok(());
+        }
+        match self.disk.idle(1) {
+            Ok(()) => Ok(()),
+            Err(FtlError::Nand(NandError::PowerLost)) => Err(Error::PowerLost),
+            Err(error) => Err(Error::WornOut(error.to_string())),
+        }
     }
 
     /// Reads every sector and compares.

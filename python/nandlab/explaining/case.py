@@ -55,11 +55,11 @@ class Case:
         """The part of the time that dies had nothing to do; 0 where the trace says when."""
         if not self.result.time_us or not self.is_closed:
             return 0.0
-        shape = self.experiment["device"]["shape"]
-        units = self.result.device.dies
-        if self.experiment["device"]["timing"].get("plane_overlap", "none") != "none":
-            units *= shape.get("planes_per_die", 1)
-        return max(0.0, 1.0 - self.result.busy_us / (units * self.result.time_us))
+        device, units = self.experiment["device"], self.result.device.dies
+        if device["timing"].get("plane_overlap") == "independent":
+            units *= device["shape"].get("planes_per_die", 1)
+        busy = self.result.busy_us - self.result.joined_programs * device["timing"]["program_us"]
+        return max(0.0, 1.0 - busy / (units * self.result.time_us))
 
     def share(self, causes: Collection[str] = (), origins: Collection[str] = ()) -> float:
         """The part of what is measured that these causes, or these origins, took."""

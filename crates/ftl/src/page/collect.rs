@@ -30,6 +30,8 @@ pub(super) struct Relocation {
     reason: Reason,
     /// Where its pages go, unless that depends on which they are.
     to: usize,
+    /// Whether it was begun in a gap between requests.
+    in_gap: bool,
 }
 
 /// Why a block is emptied.
@@ -114,6 +116,11 @@ impl Relocation {
         self.reason == Reason::Failure
     }
 
+    /// It is begun in a gap between requests.
+    pub(super) fn set_in_gap(&mut self) {
+        self.in_gap = true;
+    }
+
     fn cause(&self) -> Cause {
         match self.reason {
             Reason::Room => Cause::Gc,
@@ -138,7 +145,12 @@ impl PageMap {
         if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
             return Ok(());
         }
+        let has_room = self.dies[die].free.len() > self.reserve && self.dies[die].failing.is_empty();
         let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
+        // What was begun in a gap can wait for the next one until room is needed.
+        if relocation.in_gap && has_room {
+            return Ok(());
+        }
         relocation.credit += relocation.rate;
         let pages = relocation.credit / ONE;
         relocation.credit %= ONE;
@@ -190,6 +202,7 @@ impl PageMap {
             copied: 0,
             reason,
             to: 0,
+            in_gap: false,
         });
         let to = self.frontier_of_moved(die, Lpn::NONE);
         if let Some(relocation) = &mut self.dies[die].relocation {
@@ -247,6 +260,20 @@ impl PageMap {
             self.copy_page(nand, (die, to), from)?;
         }
         Ok(())
+    }
+
+    /// Moves one page of the block that is being emptied; ends with the block where none is left.
+    pub(super) fn relocate_one<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
+        let (cause, to) = (relocation.cause(), relocation.to);
+        let from = self.table.next_valid(relocation.next..relocation.end);
+        if let Some(from) = from {
+            relocation.next = from.0 + 1;
+        }
+        scoped(nand, cause, |nand| match from {
+            Some(from) => self.copy_page(nand, (die, to), from),
+            None => self.finish(nand, die),
+        })
     }
 
     /// Copies a valid page to the GC frontier. The map follows a few copies later, when its entry has arrived
@@ -392,6 +419,7 @@ impl PageMap {
             Reason::Failure => return self.retire(nand, die, block, replaced),
             Reason::Room => {
                 self.events.gc_runs += 1;
+                self.events.idle_gc_runs += u64::from(relocation.in_gap);
                 self.events.empty_gc_runs += u64::from(relocation.is_empty);
             }
             Reason::Wear { .. } => self.events.wear_moves += 1,

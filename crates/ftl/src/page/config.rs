@@ -4,12 +4,14 @@ use crate::parts::placement::{self, Placement};
 use crate::parts::victim::{self, Victim, VictimPolicy};
 use crate::parts::wear::{self, Wear, WearPolicy};
 use crate::{FtlError, Variant};
-use nandlab_nand::Geometry;
+use nandlab_nand::{Geometry, Time};
 
 /// Options of the page map.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
+    /// What consecutive pages of the host go to in turn, and what has frontiers, a reserve and victims of its own.
+    pub stripe: Stripe,
     /// Which block garbage collection empties next.
     pub victim: Victim,
     /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
@@ -32,6 +34,13 @@ pub struct Config {
     /// Blocks of each die that stay free for relocation; at least 1. With 1 a program failure or a torn page
     /// during relocation may leave no room; 2 is safe.
     pub reserve_blocks: u32,
+    /// Blocks of each die beyond `reserve_blocks` that collection makes free while the host asks nothing: it takes the gaps
+    /// between requests in which the whole device would rest, a copy or an erase at a time. What is begun when a request
+    /// comes ends first; a victim that is not empty by then waits for the next gap. It takes a device that keeps time. 0: the
+    /// host pays for all of it with its writes.
+    pub idle_blocks: u32,
+    /// With `idle_blocks`: how long the device rests before it takes that for a gap, in microseconds.
+    pub idle_after_us: u32,
     /// How garbage collection tells the valid pages of a victim.
     pub valid_pages: ValidPages,
     /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
@@ -46,6 +55,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            stripe: Stripe::Dies,
             victim: Victim::Greedy,
             choices: 5,
             window: 64,
@@ -56,6 +66,8 @@ impl Default for Config {
             wear_threshold: 20,
             wear_set: 1,
             reserve_blocks: 2,
+            idle_blocks: 0,
+            idle_after_us: 0,
             valid_pages: ValidPages::Bitmap,
             durable_trim: true,
             seed: 0,
@@ -67,6 +79,12 @@ impl Config {
     /// Blocks of a die that are being filled at the same time.
     pub fn frontiers(&self) -> u32 {
         self.placement.frontiers(&self.placement_options()) + u32::from(self.wear.has_frontier())
+    }
+
+    /// Free blocks of a die at which collection in gaps rests, and the nanoseconds before it; `None` without it.
+    pub(super) fn idle(&self) -> Option<(usize, Time)> {
+        let enough = self.reserve_blocks as usize + self.idle_blocks as usize;
+        (self.idle_blocks > 0).then_some((enough, 1000 * Time::from(self.idle_after_us)))
     }
 
     pub(super) fn placement_options(&self) -> placement::Options {
@@ -102,6 +120,28 @@ impl Config {
     }
 }
 
+/// What the page map fills side by side.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Stripe {
+    /// Dies: as many blocks of the host are being filled as there are dies.
+    #[default]
+    Dies,
+    /// Planes, those of a die one after the other: the way to planes that overlap or program together. Wherever the options
+    /// say die, this is a plane.
+    Planes,
+}
+
+impl Stripe {
+    /// The device as the page map sees it: what it fills side by side is a die.
+    pub(super) fn view(self, geometry: &Geometry) -> Geometry {
+        match self {
+            Self::Dies => *geometry,
+            Self::Planes => geometry.planes_as_dies(),
+        }
+    }
+}
+
 /// How garbage collection tells the valid pages of a victim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -124,6 +164,8 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
         Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
         Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),
+        Variant::safe("idle", Config { idle_blocks: 3, ..usual() }),
+        Variant::safe("planes", Config { stripe: Stripe::Planes, ..usual() }),
         Variant::safe("fifo", victim(Victim::Fifo)),
         Variant::safe("d_choices", Config { wear: Wear::Dynamic, ..victim(Victim::DChoices) }),
         Variant::safe("windowed_greedy", Config { placement: Placement::One, ..victim(Victim::WindowedGreedy) }),

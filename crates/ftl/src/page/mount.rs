@@ -1,5 +1,6 @@
 //! Recovery of the page map from flash alone.
 
+use super::config::Stripe;
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::block_table::{BlockTable, BlockUse};
@@ -12,8 +13,9 @@ use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
 use std::collections::VecDeque;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<PageMap, FtlError> {
-    let geometry = *nand.geometry();
-    let most = PageMap::max_logical_pages(&geometry, nand.rules(), config)?;
+    let most = PageMap::max_logical_pages(nand.geometry(), nand.rules(), config)?;
+    let planes = if config.stripe == Stripe::Planes { nand.geometry().shape().planes_per_die as usize } else { 1 };
+    let geometry = config.stripe.view(nand.geometry());
     if logical_pages > most {
         return Err(FtlError::Config(format!(
             "{logical_pages} logical pages are more than a page map with ftl.page.reserve_blocks = {} can export on \
@@ -28,7 +30,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
     let mut newest = Newest::of(&geometry, logical_pages, &scans);
-    let mut ftl = blank(&geometry, logical_pages, config, newest.highest + 1);
+    let mut ftl = PageMap { planes, ..blank(&geometry, logical_pages, config, newest.highest + 1) };
     newest.apply_notes(nand, &mut ftl.notes)?;
     ftl.adopt(&scans, newest);
     ftl.refuse_worn_out()?;
@@ -54,7 +56,9 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
         seq,
         geometry: *geometry,
         full: geometry.full_mask(),
+        planes: 1,
         reserve: config.reserve_blocks as usize,
+        idle: config.idle(),
         valid_pages: config.valid_pages,
         policy: config.policy(),
         placer: Placer::new(config.placement, &config.placement_options(), geometry, logical_pages),

@@ -14,7 +14,7 @@ const MAX_FIRMWARE_US: f64 = 1e6;
 /// Longest time to think: an hour.
 const MAX_THINK_TIME_US: f64 = 3.6e9;
 
-type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), (String, String)> + 'a;
+pub(super) type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), (String, String)> + 'a;
 
 /// When requests come.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

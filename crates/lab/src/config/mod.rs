@@ -343,6 +343,7 @@ impl Experiment {
             let why = format!("the requests have no times of their own: set {key}, or play a trace");
             return refuse("host.arrival", &"\"recorded\"", &why);
         }
+        self.check_gaps(&refuse)?;
         if !(0.0..=MAX_OVERWRITES).contains(&self.precondition.overwrites) {
             let why = "it is a multiple of the capacity from 0 to 10000";
             return refuse("precondition.overwrites", &self.precondition.overwrites, why);
@@ -358,6 +359,22 @@ impl Experiment {
         if self.precondition.warm_up > 0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
             let why = "it counts requests, and this workload asks an index or a file system; leave it out";
             return refuse("precondition.warm_up", &self.precondition.warm_up, why);
+        }
+        Ok(())
+    }
+}
+
+impl Experiment {
+    /// Refuses work in gaps between requests where there are none.
+    fn check_gaps(&self, refuse: &host::Refuse<'_>) -> Result<(), (String, String)> {
+        let Some(FtlConfig::Page(page)) = &self.ftl else { return Ok(()) };
+        if page.idle_blocks > 0 && self.device.model == Model::Counting {
+            let why = "a device that only counts has no time in which it rests; leave it or device.model out";
+            return refuse("ftl.page.idle_blocks", &page.idle_blocks, why);
+        }
+        if page.idle_blocks == 0 && page.idle_after_us > 0 {
+            let why = "nothing is done in a gap without ftl.page.idle_blocks; set that, too, or leave it out";
+            return refuse("ftl.page.idle_after_us", &page.idle_after_us, why);
         }
         Ok(())
     }

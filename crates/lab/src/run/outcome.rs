@@ -47,6 +47,7 @@ impl Run<'_> {
             host,
             flash,
             busy_us: us(device.profile.busy_ns(&total)),
+            joined_programs: end.joined_programs - start.joined_programs,
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,

@@ -10,6 +10,7 @@ mod failures;
 mod random;
 mod stalls;
 mod suspend;
+mod together;
 
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Profile, Timing};
 use nandlab_nand::random::Random;
@@ -101,7 +102,7 @@ fn erase(nand: &mut impl Nand, block: u32) -> Time {
 
 /// Asserts that an erase of `block` starts at `free`: a request at `free - 1` waits one nanosecond, one at `free` or
 /// later none.
-fn assert_free_at<const SUSPENDS: bool>(nand: &Timed<Counting, SUSPENDS>, block: u32, free: Time) {
+fn assert_free_at<const EXTRAS: bool>(nand: &Timed<Counting, EXTRAS>, block: u32, free: Time) {
     for (arrival, start) in [(free - 1, free), (free, free), (free + 1, free + 1)] {
         let mut nand = nand.clone();
         nand.ctx().begin(Origin::HOST, arrival);

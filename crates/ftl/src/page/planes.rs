@@ -1,0 +1,56 @@
+//! Pages of one request on the planes of a die.
+
+use super::PageMap;
+use crate::FtlError;
+use nandlab_nand::{Lpn, Nand};
+
+impl PageMap {
+    /// Writes whole pages of one request: those for one die one right after the other, and what they pay for collection after
+    /// them, so that planes can program them together.
+    pub(super) fn store_over_planes<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        first: Lpn,
+        pages: &[N::Buf],
+    ) -> Result<(), FtlError> {
+        let mut written = Vec::with_capacity(self.planes);
+        for (at, page) in (first.0..).map(Lpn).zip(pages) {
+            let frontier = if self.placer.has_one_for_host() { 0 } else { self.placer.host(at, nand.ctx().origin()) };
+            let plane = self.next_plane(frontier);
+            if written.last().is_some_and(|&last| last / self.planes != plane / self.planes) {
+                self.collect_all(nand, &mut written)?;
+            }
+            self.store_on(nand, (plane, frontier), at, page)?;
+            written.push(plane);
+        }
+        self.collect_all(nand, &mut written)
+    }
+
+    fn collect_all<N: Nand>(&mut self, nand: &mut N, planes: &mut Vec<usize>) -> Result<(), FtlError> {
+        planes.drain(..).try_for_each(|plane| self.collect(nand, plane))
+    }
+
+    /// The plane of the next host page: in turn, but for a plane that has fallen behind the others of its die. It catches up,
+    /// a page at a time, until the die can program all of them at the same place of their blocks again.
+    fn next_plane(&mut self, frontier: usize) -> usize {
+        let plane = self.next_die(frontier);
+        if plane % self.planes != 0 {
+            return plane;
+        }
+        let of_die = plane..plane + self.planes;
+        let room = |plane: usize| match self.dies[plane].frontiers[frontier].left() {
+            // The next page begins a block.
+            0 => self.geometry.pages_per_block(),
+            left => left,
+        };
+        let least = of_die.clone().map(room).min().unwrap_or(0);
+        let behind = of_die.clone().max_by_key(|&plane| (room(plane), std::cmp::Reverse(plane)));
+        match behind.filter(|&plane| room(plane) > least) {
+            Some(behind) => {
+                self.turn = of_die.end - 1;
+                behind
+            }
+            None => plane,
+        }
+    }
+}
