@@ -7,6 +7,7 @@ from nandlab.listing import Choice
 
 def page(
     *,
+    stripe: Literal['dies', 'planes'] | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | None = None,
     choices: int | None = None,
     window: int | None = None,
@@ -17,6 +18,8 @@ def page(
     wear_threshold: int | None = None,
     wear_set: int | None = None,
     reserve_blocks: int | None = None,
+    idle_blocks: int | None = None,
+    idle_after_us: int | None = None,
     valid_pages: Literal['bitmap', 'spare'] | None = None,
     durable_trim: bool | None = None,
 ) -> Choice:
@@ -25,6 +28,8 @@ def page(
     After Gal & Toledo 2005 (survey); Desnoyers 2014.
 
     Args:
+        stripe: What consecutive pages of the host go to in turn, and what has frontiers, a reserve and
+            victims of its own. Default "dies".
         victim: Which block garbage collection empties next. Default "greedy".
         choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
         window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
@@ -39,6 +44,13 @@ def page(
         wear_set: With `wear = "bet"`: blocks of a set, at least 1. Default 1.
         reserve_blocks: Blocks of each die that stay free for relocation; at least 1. With 1 a program
             failure or a torn page during relocation may leave no room; 2 is safe. Default 2.
+        idle_blocks: Blocks of each die beyond `reserve_blocks` that collection makes free while the
+            host asks nothing: it takes the gaps between requests in which the whole device would rest,
+            a copy or an erase at a time. What is begun when a request comes ends first; a victim that
+            is not empty by then waits for the next gap. It takes a device that keeps time. 0: the host
+            pays for all of it with its writes. Default 0.
+        idle_after_us: With `idle_blocks`: how long the device rests before it takes that for a gap, in
+            microseconds. Default 0.
         valid_pages: How garbage collection tells the valid pages of a victim. Default "bitmap".
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed. Without it there are no notes, and a

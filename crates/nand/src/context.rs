@@ -1,6 +1,9 @@
 //! Who asks for an operation, why, since when; and the counts by origin and cause.
 
+mod cause;
+
 use crate::trail::Trail;
+pub use cause::Cause;
 use serde::Serialize;
 
 /// Simulated time in nanoseconds.
@@ -72,83 +75,6 @@ impl Origin {
     /// The name; `origin_N` for a number without one.
     pub fn name(self) -> String {
         Self::NAMES.get(usize::from(self.0)).map_or_else(|| format!("origin_{}", self.0), |&n| n.to_owned())
-    }
-}
-
-/// Why the device is asked for an operation.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-#[repr(u8)]
-pub enum Cause {
-    /// The host's own reads and writes.
-    #[default]
-    Host = 0,
-    /// Reading the rest of a page that the host wrote in part.
-    ReadModifyWrite = 1,
-    /// Garbage collection.
-    Gc = 2,
-    /// A log block that becomes the data block as it is.
-    SwitchMerge = 3,
-    /// A log block that is completed and becomes the data block.
-    PartialMerge = 4,
-    /// A data block gathered anew from data and log blocks.
-    FullMerge = 5,
-    /// Valid log pages moved to a new log block (migration).
-    Migration = 6,
-    /// Mapping tables on flash.
-    Map = 7,
-    /// Moving data to even out P/E cycles.
-    WearLeveling = 8,
-    /// Recovery of the tables when a device is opened.
-    Mount = 9,
-    /// Moving data away from a block that failed.
-    BadBlock = 10,
-    /// Making a trim durable.
-    Trim = 11,
-    /// Rewriting pages before their bit errors grow past the ECC.
-    Refresh = 12,
-    /// Saving the RAM tables.
-    Checkpoint = 13,
-}
-
-impl Cause {
-    /// Room for causes in tables.
-    pub const COUNT: usize = 16;
-    /// Every cause, in the order of the tables.
-    pub const ALL: [Self; 14] = [
-        Self::Host,
-        Self::ReadModifyWrite,
-        Self::Gc,
-        Self::SwitchMerge,
-        Self::PartialMerge,
-        Self::FullMerge,
-        Self::Migration,
-        Self::Map,
-        Self::WearLeveling,
-        Self::Mount,
-        Self::BadBlock,
-        Self::Trim,
-        Self::Refresh,
-        Self::Checkpoint,
-    ];
-
-    /// The name in records and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::ReadModifyWrite => "read_modify_write",
-            Self::Gc => "gc",
-            Self::SwitchMerge => "switch_merge",
-            Self::PartialMerge => "partial_merge",
-            Self::FullMerge => "full_merge",
-            Self::Migration => "migration",
-            Self::Map => "map",
-            Self::WearLeveling => "wear_leveling",
-            Self::Mount => "mount",
-            Self::BadBlock => "bad_block",
-            Self::Trim => "trim",
-            Self::Refresh => "refresh",
-            Self::Checkpoint => "checkpoint",
-        }
     }
 }
 

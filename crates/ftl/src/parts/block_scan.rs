@@ -1,6 +1,6 @@
 //! What a mount reads of a block: its spare areas, and in full the pages that a cut may have torn.
 
-use super::frontier::RESUMED;
+use super::frontier::{has_cycles, RESUMED};
 use super::trim_note;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Kind, Nand, NandError, Oob, PageBuf, Ppa};
@@ -212,6 +212,9 @@ fn foreign(
         pages if span == Some(pages) => None,
         // The page map stores the erases of a block there; it does not complete merges.
         _ if span.is_none() && oob.aux & COMPLETE == 0 => None,
+        _ if has_cycles(oob.aux) => {
+            Some(format!("carries the erases of its block, which {ftl} does not: the device was used by another FTL"))
+        }
         pages => Some(format!(
             "is of a merge in logical blocks of {pages} pages, which {ftl} does not have: the device was used by \
              another FTL or with other options"
@@ -222,6 +225,7 @@ fn foreign(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parts::frontier::Frontier;
     use nandlab_nand::{Lpn, Origin, Seq};
 
     /// What is said of a block that holds such pages, on a device with notes of 4032 pages that exports 4000.
@@ -247,6 +251,10 @@ mod tests {
         ] {
             assert_eq!(refused(span, taken), "");
         }
+        // Eight erases are no merge in logical blocks of eight pages.
+        let block = BlockId(0);
+        let erased = Frontier::at_start(&Geometry::single_die(1, 8, 512).unwrap(), block).with_cycles(8).take().1;
+        assert_eq!(refused(None, &[page(0, Kind::Data, erased)]), "");
         let larger = "the device was used with a larger capacity";
         for (span, page, why) in [
             (None, page(4000, Kind::Data, 0), larger),
@@ -255,6 +263,7 @@ mod tests {
             (Some(8), page(1, Kind::TrimNote, 0), larger),
             (None, merged, "is of a merge in logical blocks of 8 pages, which fast does not have"),
             (Some(4), merged, "is of a merge in logical blocks of 8 pages, which fast does not have"),
+            (Some(8), page(0, Kind::Data, erased), "carries the erases of its block, which fast does not"),
             (None, page(0, Kind::Deleted, 0), "is of kind Deleted"),
             (None, page(0, Kind::Map, 0), "is of kind Map"),
             (Some(8), page(0, Kind::Header, 0), "is of kind Header"),

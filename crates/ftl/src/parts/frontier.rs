@@ -22,19 +22,28 @@ pub struct Frontier {
 
 /// Where the erases of a block begin in the `aux` of its pages, behind the marks.
 const CYCLES: u32 = 2;
+/// Set where there were any: an FTL that merges logical blocks has their pages there, and would take as many erases for
+/// pages of an unfinished merge. Logical blocks of 8,192 pages and more alone could still be mistaken.
+const ERASED: u32 = 1 << 13;
 /// Erases that are stored as they are; more are stored by [`COARSE`], above this value.
-const EXACT: u32 = 1 << 13;
-const COARSE: u32 = 64;
+const EXACT: u32 = 1 << 12;
+const COARSE: u32 = 128;
 
 /// `aux` of the pages of a block that was erased so often.
 fn aux_of(cycles: u32) -> u16 {
     let stored = if cycles < EXACT { cycles } else { EXACT + (cycles / COARSE).min(EXACT - 1) };
-    (stored << CYCLES) as u16
+    let mark = if cycles > 0 { ERASED } else { 0 };
+    ((stored | mark) << CYCLES) as u16
 }
 
-/// The erases of its block that a page carries: exact below 8192, in steps of 64 up to half a million.
+/// Whether a page carries erases of its block.
+pub fn has_cycles(aux: u16) -> bool {
+    u32::from(aux >> CYCLES) & ERASED != 0
+}
+
+/// The erases of its block that a page carries: exact below 4096, in steps of 128 up to half a million.
 pub fn cycles_in(aux: u16) -> u32 {
-    let stored = u32::from(aux >> CYCLES);
+    let stored = u32::from(aux >> CYCLES) & !ERASED;
     if stored < EXACT {
         stored
     } else {
@@ -172,10 +181,10 @@ mod tests {
 
     #[test]
     fn erases_survive_in_the_pages() {
-        for cycles in [0, 1, 77, 8191] {
+        for cycles in [0, 1, 77, 4095] {
             assert_eq!(cycles_in(aux_of(cycles) | RESUMED), cycles);
         }
-        for (cycles, found) in [(8192, 8192), (8255, 8192), (100_000, 99_968), (u32::MAX, 8191 * 64)] {
+        for (cycles, found) in [(4096, 4096), (4223, 4096), (100_000, 99_968), (u32::MAX, 4095 * 128)] {
             assert_eq!(cycles_in(aux_of(cycles)), found);
         }
     }
