@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from papers import Paper
 
+from nandlab.reproduce import load
+
 TEXT = (Path(__file__).parents[2] / "papers" / "sector-map.toml").read_text(encoding="utf-8")
 
 
@@ -67,3 +69,15 @@ def test_the_writes_of_sqlite_are_counted_from_the_trace(flash):
         ends = [(int(row["sector"]), int(row["sector"]) + int(row["sectors"])) for row in writes]
         shares.append(100 * sum(first % 16 != 0 or end % 16 != 0 for first, end in ends) / len(ends))
     assert flash["fig1.unaligned"].measured == pytest.approx(min(shares))
+
+
+def test_recorded_traces_leave_the_devices_as_they_are(tmp_path):
+    """They are alone in runs of their own; a device of another size would change every other claim."""
+    path = tmp_path / "flashsim2010" / "desktop.trace"
+    path.parent.mkdir()
+    path.touch()
+    paper = load("sector-map")
+    there = paper.with_traces(tmp_path)
+    assert there.tree("eight.desktop")["workload"]["trace"]["path"] == str(path)
+    assert any("device" in tree for tree in paper.full_parts.values()), "a full run has other devices"
+    assert {**there.parts, "desktop": {}} == paper.parts

@@ -160,7 +160,7 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
         yield from ((records.key(tree, seed, run), (tree, run)) for seed in seeds)
     for figure in paper.figures:
         for run, x, tree in points(paper, figure, records.full):
-            shown = f"{run}, {figure.x_key} = {x}"
+            shown = f"{run}, {figure.x_key} = {x}" if figure.x_key else run
             yield from ((records.key(tree, seed, run), (tree, shown)) for seed in figure_seeds(records))
     for picture in paper.pictures:
         for run in picture.runs:
