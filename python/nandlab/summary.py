@@ -84,9 +84,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         rows += _energy_with_buffer(result, result.buffer)
         rows.append(("write buffer", _share_of_hits(result.buffer), _buffer_parts(result.buffer)))
         rows += _saving(result.buffer)
-    rows.append(("RAM", units.size(result.ram.total_bytes), _ram_parts(result)))
-    if result.ram.controller is not None:
-        rows.append(("controller", *controller(result.ram.controller)))
+    rows += _memory(result)
     faults = result.faults
     if faults is not None:
         failed = faults.failed_programs + faults.failed_erases
@@ -255,6 +253,13 @@ def _waf_parts(result: Result) -> str:
     return ", ".join(f"{plain(cause)} {part:.3f}" for cause, part in result.waf_by_cause().items())
 
 
+def _memory(result: Result) -> list[tuple[str, str, str]]:
+    """Memory that firmware needs, and what of it the controller has, where the device says that."""
+    found = result.ram.controller
+    rows = [("RAM", units.size(result.ram.total_bytes), _ram_parts(result))]
+    return rows if found is None else [*rows, ("controller", *controller(found))]
+
+
 def _ram_parts(result: Result) -> str:
     parts = [*result.ram.sram.items(), *result.ram.dram.items()]
     largest = sorted(parts, key=lambda part: -part[1])[:3]
@@ -262,7 +267,7 @@ def _ram_parts(result: Result) -> str:
 
 
 def controller(found: Controller) -> tuple[str, str]:
-    """How much of the memories of a controller firmware needs, and the sizes behind that with what is missing."""
+    """The part of a controller's memories that firmware needs, and the sizes with what is missing."""
     memories = (
         ("SRAM", found.used_sram_bytes, found.sram_bytes),
         ("DRAM", found.used_dram_bytes, found.dram_bytes),

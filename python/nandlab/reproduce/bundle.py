@@ -60,7 +60,8 @@ def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
         yield f"figures/{name}.svg", svg
     for figure in found.paper.figures:
         lines = [list(row.values()) for row in rows(found.records, figure)]
-        heads = ["panel", "line", figure.x_name, figure.measure, *(["order", "point"] if figure.x_measures else [])]
+        more = ["order", "point"] if figure.x_measures else []
+        heads = ["panel", "line", figure.x_name, figure.measure, *more]
         yield f"figures/{figure.name}.csv", _csv([heads, *lines])
     for timeline in found.paper.timelines:
         lines = [list(row.values()) for row in drawn_rows(found.records, timeline)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -149,7 +147,6 @@ def _marked(table: Table, y_log: bool) -> dict[str, float]:
     """Values of y to be marked."""
     found = {name: table.number(name) for name in table.keys()}  # noqa: SIM118 - a Table is no dictionary
     for name, value in found.items():
-        if not math.isfinite(value) or (y_log and value <= 0):
-            wanted = "a number above 0, since y is logarithmic" if y_log else "a number"
-            raise table.error(name, f"expected {wanted}, given {json.dumps(value)}")
+        if y_log and value <= 0:
+            raise table.error(name, f"expected a number above 0, since y is logarithmic, given {value}")
     return found

@@ -89,9 +89,10 @@ class Paper:
     def with_traces(self, folder: Path) -> Paper:
         """The paper with every recorded trace that `folder` has.
 
-        Where the paper says so (`traces_on_full_devices`), every part that a full run gives another device takes
-        it here, too. A trace takes the place of a whole part, which it plays from its first request on. Runs with another
-        part that changes the workload, such as its footprint, say something of the generator and keep it.
+        Where the paper says so (`traces_on_full_devices`), every part that a full run gives another device
+        takes it here, too. A trace takes the place of a whole part, which it plays from its first request on.
+        Runs with another part that changes the workload, such as its footprint, say something of the
+        generator and keep it.
 
         Raises:
             ConfigError: It has none of them.

@@ -125,7 +125,7 @@ def _with(tree: Mapping[str, Any], path: list[str], value: Any) -> Tree:  # noqa
 def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
     """The points of a figure that there are: `panel`, `colour`, `x` and `y`, means over seeds.
 
-    Where x is a measure, also the place of the point on its line, `order`, and what its run is called, `point`.
+    Where x is a measure, also the place of the point on its line, `order`, and what it is called, `point`.
     """
     place = {run: (panel, colour) for panel, colour, run in figure.runs()}
 
