@@ -109,7 +109,7 @@ def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) ->
     """
     paper, name = records.paper, name or records.names[key]
     try:
-        experiment = Experiment(**{**tree, "seed": key[1]})
+        experiment = Experiment(**{"workload": {}, **tree, "seed": key[1]})
         experiment.resolve()
     except ConfigError as error:
         # A point of a figure is called by the run and the value on the x axis.
