@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -61,7 +62,7 @@ def curves(
     """
     is_measured = any("order" in row for row in rows)
     scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
-    x_axis: Spec = {"format": ",~r", "labelOverlap": "greedy", **_ticks(rows, is_measured)}
+    x_axis: Spec = {"format": ",~r", "labelOverlap": "greedy", **_ticks(rows, is_measured, axes.x_log)}
     if axes.x_is_size:
         x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f')"
     y_scale = {"type": "log"} if axes.y_log else {"zero": True}
@@ -82,12 +83,17 @@ def curves(
     return svg({**_data(rows), "facet": facet, "columns": 3, "spec": spec, "spacing": 16, **own}, colours)
 
 
-def _ticks(rows: Rows, is_measured: bool) -> Spec:
+def _ticks(rows: Rows, is_measured: bool, is_log: bool) -> Spec:
     """Ticks at some of the points; where these are wherever they were measured, at round numbers."""
-    if is_measured:
-        return {"tickCount": 5}
     ticks = sorted({row["x"] for row in rows})
-    return {"values": ticks[:: max(1, len(ticks) // 4)]}
+    if not is_measured:
+        return {"values": ticks[:: max(1, len(ticks) // 4)]}
+    if not is_log or ticks[0] <= 0:
+        return {"tickCount": 5}
+    # Powers of ten over two decades and more, else of two.
+    base = 10 if ticks[-1] >= 100 * ticks[0] else 2
+    first = math.ceil(math.log(ticks[0], base) - 1e-9)
+    return {"values": [base**at for at in range(first, 64) if base**at <= ticks[-1]]}
 
 
 def _marks(marked: Mapping[str, float], scale: Spec) -> list[Spec]:
