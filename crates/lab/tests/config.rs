@@ -250,6 +250,13 @@ fn every_mistake_deep_in_a_table_does_too() {
             "a page is programmed at least once",
         ),
         (&with("", "[device.energy]\nread_nj = 5"), "device.energy", Some((4, 9)), "needs the key `program_nj`"),
+        (&with("", "[device.faults]\nrber = 5"), "device.faults.rber", Some((5, 1)), "has no key `rber`"),
+    ]);
+}
+
+#[test]
+fn memories_of_a_controller_are_sizes() {
+    refused(&[
         (
             &with("", "[device.controller]\nsram_bytes = 0"),
             "device.controller.sram_bytes",
@@ -262,7 +269,6 @@ fn every_mistake_deep_in_a_table_does_too() {
             Some((4, 9)),
             "needs the key `sram_bytes`",
         ),
-        (&with("", "[device.faults]\nrber = 5"), "device.faults.rber", Some((5, 1)), "has no key `rber`"),
     ]);
 }
 
