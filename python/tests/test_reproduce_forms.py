@@ -175,6 +175,14 @@ def test_a_mistake_in_an_experiment_is_told_before_anything_runs(old, new, words
     assert (error.value.file, error.value.line) == ("mine.toml", int(words.split(":")[0].split()[1]))
 
 
+def test_a_run_without_a_workload_is_refused_with_its_name():
+    paper = parse(PAPER.replace('measured = "few.one.host"', 'measured = "one.host"'), "mine", "mine.toml")
+    with pytest.raises(
+        ConfigError, match=r"mine\.toml: run one: workload: expected exactly one of sequential, "
+    ):
+        reproduce(paper)
+
+
 def record(run, seed, found):
     return Experiment(**{**found.paper.tree(run), "seed": seed}).run().to_dict()
 
