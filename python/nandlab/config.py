@@ -29,6 +29,7 @@ class Device:
         rules: Overrides of what the chip allows.
         timing: Overrides of times, in microseconds.
         energy: Overrides of energies.
+        controller: Overrides of the memories of the controller, `sram_bytes` and `dram_bytes`.
         faults: Bad blocks, failures and bit errors.
 
     >>> Device(capacity="128 MiB", over_provisioning=0.07).to_dict()
@@ -45,6 +46,7 @@ class Device:
     rules: Table | None = None
     timing: Table | None = None
     energy: Table | None = None
+    controller: Table | None = None
     faults: Table | None = None
 
     def to_dict(self) -> dict[str, Any]:

@@ -251,12 +251,25 @@ class WholeEnergy(View):
     per_gb_written: float | None
 
 
+class Controller(View):
+    """Memories of the controller in bytes, and what the FTL and the write buffer need of them."""
+
+    sram_bytes: int
+    dram_bytes: int
+    used_sram_bytes: int
+    used_dram_bytes: int
+
+
 class Ram(View):
-    """Memory that the FTL's firmware would need, in bytes by structure; SRAM and DRAM apart."""
+    """Memory that the FTL's firmware would need, in bytes by structure; SRAM and DRAM apart.
+
+    `controller` is None where the device profile says nothing of one, and without an FTL.
+    """
 
     sram: dict[str, int]
     dram: dict[str, int]
     total_bytes: int
+    controller: Controller | None
 
 
 class Faults(View):

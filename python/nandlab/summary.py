@@ -9,7 +9,7 @@ from typing import Any
 from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.buffer_counts import BufferCounts
 from nandlab.latencies import Latency, longest_words
-from nandlab.result import Faults, Result
+from nandlab.result import Controller, Faults, Result
 
 
 def title(result: Result) -> str:
@@ -84,7 +84,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         rows += _energy_with_buffer(result, result.buffer)
         rows.append(("write buffer", _share_of_hits(result.buffer), _buffer_parts(result.buffer)))
         rows += _saving(result.buffer)
-    rows.append(("RAM", units.size(result.ram.total_bytes), _ram_parts(result)))
+    rows += _memory(result)
     faults = result.faults
     if faults is not None:
         failed = faults.failed_programs + faults.failed_erases
@@ -253,10 +253,31 @@ def _waf_parts(result: Result) -> str:
     return ", ".join(f"{plain(cause)} {part:.3f}" for cause, part in result.waf_by_cause().items())
 
 
+def _memory(result: Result) -> list[tuple[str, str, str]]:
+    """Memory that firmware needs, and what of it the controller has, where the device says that."""
+    found = result.ram.controller
+    rows = [("RAM", units.size(result.ram.total_bytes), _ram_parts(result))]
+    return rows if found is None else [*rows, ("controller", *controller(found))]
+
+
 def _ram_parts(result: Result) -> str:
     parts = [*result.ram.sram.items(), *result.ram.dram.items()]
     largest = sorted(parts, key=lambda part: -part[1])[:3]
     return ", ".join(f"{plain(name)} {units.size(number)}" for name, number in largest)
+
+
+def controller(found: Controller) -> tuple[str, str]:
+    """The part of a controller's memories that firmware needs, and the sizes with what is missing."""
+    memories = (
+        ("SRAM", found.used_sram_bytes, found.sram_bytes),
+        ("DRAM", found.used_dram_bytes, found.dram_bytes),
+    )
+    shares = [f"{name} {units.percent(used / there, 0)}" for name, used, there in memories if there]
+    sizes = [f"{units.size(used)} of {units.size(there)}" for _, used, there in memories if there]
+    missing = [
+        f"{units.size(used - there)} of {name} are missing" for name, used, there in memories if used > there
+    ]
+    return ", ".join(shares), "; ".join([", ".join(sizes), *missing])
 
 
 def run_name(labels: Mapping[str, str]) -> str:

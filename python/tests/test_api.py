@@ -69,7 +69,7 @@ def test_typed_tables_name_their_keys(small):
     assert resolved["memory"]["dram"]["profile"] == "wap-dram" and resolved["memory"]["dram"]["read_ns"] == 20
 
 
-@pytest.mark.parametrize("field", ["profile", "shape", "rules", "timing", "energy", "faults"])
+@pytest.mark.parametrize("field", ["profile", "shape", "rules", "timing", "energy", "controller", "faults"])
 def test_no_key_of_the_device_is_unknown_to_the_file(field):
     """A key that the file does not have would be refused as unknown, not as wrong."""
     with pytest.raises(nandlab.ConfigError) as caught:

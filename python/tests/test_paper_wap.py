@@ -105,7 +105,11 @@ def test_recorded_traces_take_the_place_of_generators(tmp_path):
     assert there.played == (("messaging", str(path)),)
     assert not there.is_absent("messaging.lru.block64") and there.is_absent("email.lru.block64")
     assert there.tree("messaging")["workload"]["trace"]["path"] == str(path)
+    assert paper.traces_on_full_devices
     assert there.tree("financial.block")["device"]["capacity"] == "64 GiB"
+    assert there.tree("messaging.block")["device"]["capacity"] == "64 GiB"
+    small = dataclasses.replace(paper, traces_on_full_devices=False).with_traces(tmp_path)
+    assert small.tree("messaging.block")["device"] == paper.tree("messaging.block")["device"]
     grid = dataclasses.replace(
         next(grid for grid in there.grids if grid.name == "traces-gc"), columns=("lru.block.programs",)
     )

@@ -11,6 +11,7 @@ from nandlab import new_file, units
 from nandlab.report import compared, course, html, theme
 from nandlab.report.comparison import Runs, comparison_page
 from nandlab.report.run import run_page
+from nandlab.toml_text import toml_text
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -310,3 +311,64 @@ def test_write_whole_cleans_up_after_an_error(tmp_path, monkeypatch):
         new_file.write_whole(path, b"new")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+BOARD = """\
+[workload.uniform]
+requests = 10
+
+[ftl.{ftl}]
+
+[device]
+profile = "jasmine"
+capacity = "256 MiB"
+over_provisioning = 1.0
+"""
+
+
+def of_controller(ended):
+    """The line about the controller in what a run prints."""
+    return [" ".join(line.split()) for line in ended.out.splitlines() if line.startswith("controller")]
+
+
+def test_memory_is_set_beside_that_of_the_controller(nandlab_command, tmp_path):
+    """The board of the sector map has 96 KiB of SRAM; 8,192 entries of DFTL take 160."""
+    fits = write(tmp_path / "fits.toml", BOARD.format(ftl="superpage"))
+    ended = nandlab_command("run", fits, "--report", tmp_path / "fits.html")
+    ram = nandlab_command("run", fits, "--json").document["ram"]
+    used = sum(ram["sram"].values()), sum(ram["dram"].values())
+    assert ram["controller"] == {
+        "sram_bytes": 96 * 1024,
+        "dram_bytes": 64 * 2**20,
+        "used_sram_bytes": used[0],
+        "used_dram_bytes": used[1],
+    }
+    sizes = f"{units.size(used[0])} of 96 KiB, {units.size(used[1])} of 64 MiB"
+    line = f"controller SRAM {units.percent(used[0] / 98304, 0)}, DRAM under 1 % {sizes}"
+    assert of_controller(ended) == [line]
+    page = Page((tmp_path / "fits.html").read_text(encoding="utf-8")).text
+    assert f"Of the controller's memory: SRAM 4 %, DRAM under 1 % ({sizes})." in page
+    exceeds = write(tmp_path / "exceeds.toml", BOARD.format(ftl="dftl"))
+    (line,) = of_controller(nandlab_command("run", exceeds))
+    least = 20 * 8192 - 98304
+    missing = re.search(r"; ([\d.]+) KiB of SRAM are missing$", line)
+    assert missing is not None and float(missing[1]) * 1024 >= least - 52, line
+
+
+def test_a_profile_of_ones_own_may_name_the_controller(nandlab_command, tmp_path, small):
+    """And one that names none has no line."""
+    assert of_controller(nandlab_command("run", small)) == []
+    text = nandlab_command("run", small, "--json").document["experiment"]["device"]
+    shape = {**text["shape"], "blocks_per_plane": 64}
+    tables = {"shape": shape, "rules": text["rules"], "timing": text["timing"]}
+    head = {"name": "mine", "description": "a chip", "source": "none"}
+    controller = {"sram_bytes": 1000}
+    write(tmp_path / "mine.toml", toml_text({**head, **tables, "controller": controller}))
+    own = write(tmp_path / "own.toml", SMALL + 'profile = "./mine.toml"\n')
+    ended = nandlab_command("run", own)
+    (line,) = of_controller(ended)
+    assert line.startswith("controller SRAM ") and " of 1,000 B; " in line and "of DRAM are missing" in line
+    write(tmp_path / "mine.toml", toml_text({**head, **tables, "controller": {"sram_bytes": 0}}))
+    ended = nandlab_command("run", own)
+    assert ended.status == 2
+    assert "mine.toml, line " in ended.err and "controller.sram_bytes: 0 is no size of a memory" in ended.err

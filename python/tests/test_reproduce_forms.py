@@ -175,6 +175,14 @@ def test_a_mistake_in_an_experiment_is_told_before_anything_runs(old, new, words
     assert (error.value.file, error.value.line) == ("mine.toml", int(words.split(":")[0].split()[1]))
 
 
+def test_a_run_without_a_workload_is_refused_with_its_name():
+    paper = parse(PAPER.replace('measured = "few.one.host"', 'measured = "one.host"'), "mine", "mine.toml")
+    with pytest.raises(
+        ConfigError, match=r"mine\.toml: run one: workload: expected exactly one of sequential, "
+    ):
+        reproduce(paper)
+
+
 def record(run, seed, found):
     return Experiment(**{**found.paper.tree(run), "seed": seed}).run().to_dict()
 
@@ -267,3 +275,33 @@ def test_mistakes_are_named(old, new, words):
 def test_argmin_takes_pairs(text):
     with pytest.raises(FormulaError, match="pairs"):
         parse_formula(text).value({}.__getitem__)
+
+
+def test_traces_on_full_devices_take_traces_and_such_devices():
+    """The key says whether parts go to their full devices; where it could say nothing it is refused."""
+    with_key = PAPER.replace("seeds = 2\n", "seeds = 2\ntraces_on_full_devices = true\n")
+    traces = '[traces.few]\nfiles = ["a.csv"]\n'
+    device = '[full.parts.one.device]\ncapacity = "4 MiB"\n'
+    for text, words in (
+        (with_key, "mine.toml, line 4: traces_on_full_devices: there is no trace"),
+        (with_key + traces, "line 4: traces_on_full_devices: no part has a device of a full run"),
+        (with_key.replace("true", '"yes"', 1), 'expected true or false, given "yes"'),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(words)):
+            parse(text, "mine", "mine.toml")
+    assert parse(with_key + traces + device, "mine", "mine.toml").traces_on_full_devices
+    assert not parse(PAPER + traces + device, "mine", "mine.toml").traces_on_full_devices
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+def test_a_trace_takes_parts_to_full_devices_where_the_paper_says_so(is_full, tmp_path):
+    (tmp_path / "a.csv").write_text("time_us,op,sector,sectors\n0,W,0,8\n", encoding="utf-8")
+    said = f"seeds = 2\ntraces_on_full_devices = {str(is_full).lower()}\n"
+    device = '[full.parts.one.device]\ncapacity = "4 MiB"\n'
+    text = PAPER.replace("seeds = 2\n", said) + '[traces.few]\nfiles = ["a.csv"]\n' + device
+    there = parse(text, "mine", "mine.toml").with_traces(tmp_path)
+    assert there.tree("few.one")["workload"]["trace"]["path"].endswith("a.csv")
+    assert there.tree("few.one")["device"]["capacity"] == ("4 MiB" if is_full else "2 MiB")
+    # A full run takes the devices in either case, and leaves the trace.
+    assert there.in_full().tree("few.one")["device"]["capacity"] == "4 MiB"
+    assert set(there.in_full().tree("few.one")["workload"]) == {"trace"}

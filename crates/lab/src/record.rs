@@ -15,7 +15,7 @@ mod speed;
 
 pub use blocks::{BlockGroup, BlocksRecord, LifeRecord, LifetimeRecord, Sample, Wear};
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
-pub use device::{device_record, DeviceRecord};
+pub use device::{device_record, ControllerRecord, DeviceRecord};
 pub(crate) use energy::Powers;
 pub use energy::{BufferEnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
@@ -434,6 +434,8 @@ pub struct RamRecord {
     pub dram: BTreeMap<&'static str, u64>,
     /// Both together.
     pub total_bytes: u64,
+    /// What of it the controller has; null where the profile says nothing of one, and without an FTL.
+    pub controller: Option<ControllerRecord>,
 }
 
 /// What failed.

@@ -23,7 +23,7 @@ use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
 use nandlab_nand::{Matrix, Time};
 use nandlab_workload::Workload;
-use outcome::{ram_record, rate};
+use outcome::rate;
 use std::path::Path;
 use std::time::Instant;
 
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
         record.index = index;
         if let Some((fs, ram)) = fs {
             record.fs = Some(fs);
-            record.ram = ram_record(self.engine.ram().and(ram));
+            record.ram = self.ram(ram);
         }
         if let Source::Requests(workload) = source {
             record.notices.extend(workload.notices());

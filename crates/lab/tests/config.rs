@@ -255,6 +255,24 @@ fn every_mistake_deep_in_a_table_does_too() {
 }
 
 #[test]
+fn memories_of_a_controller_are_sizes() {
+    refused(&[
+        (
+            &with("", "[device.controller]\nsram_bytes = 0"),
+            "device.controller.sram_bytes",
+            Some((5, 14)),
+            "0 is no size of a memory: expected 1 to",
+        ),
+        (
+            &with("", "[device.controller]\ndram_bytes = 5"),
+            "device.controller",
+            Some((4, 9)),
+            "needs the key `sram_bytes`",
+        ),
+    ]);
+}
+
+#[test]
 fn one_block_is_no_plural() {
     let one = "[device]\nover_provisioning = 0.1\n[device.shape]\nblocks_per_plane = 1";
     let page = error(&with("", one));
@@ -398,17 +416,21 @@ fn profiles_of_ones_own_are_read_and_their_mistakes_are_theirs() {
     let folder = std::env::temp_dir().join(format!("nandlab-profile-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let text = nandlab_lab::profiles::LIST.iter().find(|profile| profile.name == "wap").unwrap().text;
-    std::fs::write(folder.join("good.toml"), text).unwrap();
+    let text = format!("{text}\n[controller]\nsram_bytes = 4096\n");
+    std::fs::write(folder.join("good.toml"), &text).unwrap();
     let parse = |name: &str| {
         let text = with("", &format!("[device]\nprofile = \"./{name}\"\ncapacity = \"64 MiB\""));
         Experiment::parse(&text, Format::Toml, "x.toml", &folder, &[])
     };
-    assert_eq!(parse("good.toml").unwrap().device.profile.name, "wap");
+    let read = parse("good.toml").unwrap().device.profile;
+    assert_eq!((read.name.as_str(), read.controller.map(|one| one.sram_bytes)), ("wap", Some(4096)));
     for (from, to, sentence) in [
         ("page_bytes =", "page_byets =", "did you mean `page_bytes`?"),
         ("page_bytes = 4096", "page_bytes = 3000", "shape.page_bytes = 3000 cannot work"),
         ("partial_programs =", "partial_programs = 0 #", "rules.partial_programs: 0 cannot work"),
         ("program_us =", "program_us = -1 #", "timing.program_us: -1 is not in the range"),
+        ("sram_bytes =", "sram_bytes = -1 #", "controller.sram_bytes: -1 is no size of a memory"),
+        ("sram_bytes = 4096", "sram_byte = 4096", "did you mean `sram_bytes`?"),
     ] {
         let bad = text.replace(from, to);
         assert_ne!(bad, text, "{from}");

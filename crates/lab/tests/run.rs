@@ -77,6 +77,45 @@ fn counts_alike(ftl: &str) {
     assert_eq!(lines, sum(&timed["flash"]) + sum(&timed["precondition"]["flash"]) + mount);
 }
 
+/// Each block was freed by something: a collection, a merge, a move, a trim.
+#[test]
+fn no_erase_counts_for_a_request_of_the_host() {
+    for ftl in nandlab_ftl::LIST {
+        let ftl = format!("ftl={}", ftl.name);
+        let record = record(MIXED, &[&ftl]);
+        let erases = |of_host: bool| -> f64 {
+            let rows = record.matrix.iter().filter(|row| matches!(row.cause, "host" | "read_modify_write") == of_host);
+            rows.map(|row| row.erases).sum()
+        };
+        assert_eq!(erases(true), 0.0, "{ftl}");
+        assert!(erases(false) > 100.0, "{ftl}: {} erases", erases(false));
+    }
+}
+
+#[test]
+fn the_controller_is_set_beside_what_firmware_needs() {
+    let board = ["device.profile=jasmine", "device.capacity=256 MiB", "workload.zipf.requests=10", "precondition={}"];
+    let controller = |sets: &[&str]| {
+        let ram = record(MIXED, &[&board[..], sets].concat()).ram;
+        (ram.controller, ram.sram.values().sum::<u64>(), ram.dram.values().sum::<u64>())
+    };
+    for ftl in ["ftl=sector_map", "ftl=superpage", "ftl=dftl"] {
+        let (found, sram, dram) = controller(&[ftl]);
+        let found = found.unwrap();
+        assert_eq!((found.sram_bytes, found.dram_bytes), (96 << 10, 64 << 20), "{ftl}");
+        assert_eq!((found.used_sram_bytes, found.used_dram_bytes), (sram, dram), "{ftl}");
+    }
+    let (bare, (found, _, dram)) = (controller(&[]), controller(&["buffer.lru.size=4 MiB"]));
+    assert!(dram >= bare.2 + (4 << 20), "a write buffer is in the memory of the controller");
+    assert_eq!(found.unwrap().used_dram_bytes, dram);
+    let (found, ..) = controller(&["device.controller.dram_bytes=1024"]);
+    assert_eq!(found.map(|one| (one.sram_bytes, one.dram_bytes)), Some((96 << 10, 1024)));
+    assert_eq!(record(MIXED, &["workload.zipf.requests=10", "precondition={}"]).ram.controller, None);
+    let given = ["device.controller={ sram_bytes = 65536 }", "workload.zipf.requests=10", "precondition={}"];
+    let found = record(MIXED, &given).ram.controller.unwrap();
+    assert_eq!((found.sram_bytes, found.dram_bytes), (65_536, 0));
+}
+
 #[test]
 fn every_buffer_gives_back_what_was_written() {
     for buffer in nandlab_buffer::LIST {

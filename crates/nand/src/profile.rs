@@ -30,10 +30,15 @@
 //! read_nj = 1500
 //! program_nj = 4000
 //! erase_nj = 34_000
+//!
+//! [controller]             # Controller; optional
+//! sram_bytes = 98_304
+//! dram_bytes = 67_108_864
 //! ```
 
 use crate::address::{Geometry, GeometryError, Shape};
 use crate::context::{Cell, Time, ERASE_SHARE};
+use crate::controller::Controller;
 use crate::oob::Oob;
 use crate::rules::Rules;
 use serde::de::Error as _;
@@ -58,6 +63,9 @@ pub struct Profile {
     /// What operations cost; without it a report has no energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
+    /// The memories of the controller; without it nothing is said of what is left of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<Controller>,
 }
 
 /// Durations of a chip's operations, in microseconds of the array unless said otherwise.
@@ -328,6 +336,7 @@ mod tests {
                 suspend: None,
             },
             energy: Some(Energy { read_nj: 1500.0, program_nj: 4000.0, erase_nj: 34_000.0 }),
+            controller: None,
         }
     }
 

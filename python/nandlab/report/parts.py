@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nandlab import units
 from nandlab.report import html
 from nandlab.result import Result
-from nandlab.summary import LATENCY_TITLES, latency_table, plain
+from nandlab.summary import LATENCY_TITLES, controller, latency_table, plain
 from nandlab.toml_text import toml_text
 
 WINDOWED = "Each point covers the requests since the point before; points are about equal host writes apart."
@@ -69,7 +69,11 @@ def ram(result: Result) -> str:
     ]
     total = result.ram.total_bytes
     rows.append(["sum", "", units.count(total), units.size(total)])
-    return html.table(["structure", "memory", "bytes", ""], rows, right=(2, 3))
+    table = html.table(["structure", "memory", "bytes", ""], rows, right=(2, 3))
+    if result.ram.controller is None:
+        return table
+    shares, sizes = controller(result.ram.controller)
+    return table + html.paragraph(f"Of the controller's memory: {shares} ({sizes}).")
 
 
 def remake(command: str | None, results: Sequence[Result]) -> str:

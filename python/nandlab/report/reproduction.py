@@ -177,8 +177,8 @@ def _draw(found: Reproduction, at: int) -> str:
     if not values:
         return ""
     axes = charts.Axes(figure.x_title, figure.y_title, figure.x_log, figure.y_log, figure.x_is_size)
-    named = [[figure.labels.get(name, name) for name in names] for names in (figure.colours, figure.panels)]
-    return charts.curves(values, named[0], named[1], axes)
+    named = [[figure.labels.get(name, name) for name in names] for names in (figure.lines, figure.panels)]
+    return charts.curves(values, named[0], named[1], axes, figure.marked)
 
 
 def _op_section(found: Reproduction, figure: OpFigure) -> str:

@@ -60,7 +60,9 @@ def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
         yield f"figures/{name}.svg", svg
     for figure in found.paper.figures:
         lines = [list(row.values()) for row in rows(found.records, figure)]
-        yield f"figures/{figure.name}.csv", _csv([["panel", "line", figure.x_key, figure.measure], *lines])
+        more = ["order", "point"] if figure.x_measures else []
+        heads = ["panel", "line", figure.x_name, figure.measure, *more]
+        yield f"figures/{figure.name}.csv", _csv([heads, *lines])
     for timeline in found.paper.timelines:
         lines = [list(row.values()) for row in drawn_rows(found.records, timeline)]
         yield f"figures/{timeline.name}.csv", _csv([["panel", "line", timeline.x.text, "value"], *lines])

@@ -109,7 +109,7 @@ def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) ->
     """
     paper, name = records.paper, name or records.names[key]
     try:
-        experiment = Experiment(**{**tree, "seed": key[1]})
+        experiment = Experiment(**{"workload": {}, **tree, "seed": key[1]})
         experiment.resolve()
     except ConfigError as error:
         # A point of a figure is called by the run and the value on the x axis.
@@ -160,7 +160,7 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
         yield from ((records.key(tree, seed, run), (tree, run)) for seed in seeds)
     for figure in paper.figures:
         for run, x, tree in points(paper, figure, records.full):
-            shown = f"{run}, {figure.x_key} = {x}"
+            shown = f"{run}, {figure.x_key} = {x}" if figure.x_key else run
             yield from ((records.key(tree, seed, run), (tree, shown)) for seed in figure_seeds(records))
     for picture in paper.pictures:
         for run in picture.runs:

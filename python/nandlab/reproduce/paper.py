@@ -57,6 +57,9 @@ class Paper:
     traces: tuple[Recorded, ...] = ()
     """Recorded traces that parts play where a folder has them."""
 
+    traces_on_full_devices: bool = False
+    """Whether parts take the device of a full run where recorded traces are played."""
+
     absent: tuple[str, ...] = ()
     """Parts that are a trace alone, which nobody has given: tables leave out their rows."""
 
@@ -84,10 +87,12 @@ class Paper:
         )
 
     def with_traces(self, folder: Path) -> Paper:
-        """The paper with every recorded trace that `folder` has, on the devices of a full run.
+        """The paper with every recorded trace that `folder` has.
 
-        A trace takes the place of a whole part, which it plays from its first request on. Runs with another
-        part that changes the workload, such as its footprint, say something of the generator and keep it.
+        Where the paper says so (`traces_on_full_devices`), every part that a full run gives another device
+        takes it here, too. A trace takes the place of a whole part, which it plays from its first request on.
+        Runs with another part that changes the workload, such as its footprint, say something of the
+        generator and keep it.
 
         Raises:
             ConfigError: It has none of them.
@@ -99,11 +104,7 @@ class Paper:
             raise ConfigError(
                 f"{folder}: there is none of the traces of {self.name}: {wanted or 'it has none'}"
             )
-        # The addresses of a recorded trace are those of a whole device.
-        devices = {
-            key: {"device": tree["device"]} for key, tree in self.full_parts.items() if "device" in tree
-        }
-        parts = merged(self.parts, devices)
+        parts = merged(self.parts, self._devices_with_traces())
         there = tuple(each.part for each, _ in found)
         generators = {part: parts[part] for part in there if part not in self.absent}
         for each, path in found:
@@ -116,6 +117,12 @@ class Paper:
             same_for_all_seeds=(*self.same_for_all_seeds, *there),
             played=tuple((each.part, path) for each, path in found),
         )
+
+    def _devices_with_traces(self) -> dict[str, Tree]:
+        """What is laid over parts where recorded traces are played."""
+        if not self.traces_on_full_devices:
+            return {}
+        return {key: {"device": tree["device"]} for key, tree in self.full_parts.items() if "device" in tree}
 
     def workloads_in_words(self) -> list[str]:
         """Which recorded traces are played, and which generators stand for one, in sentences."""
@@ -293,6 +300,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         full_parts=full_parts,
         top=top,
         traces=traces,
+        traces_on_full_devices=_on_full_devices(top, full_parts, traces),
         absent=alone,
     )
     tables = top.tables("claims")
@@ -321,6 +329,22 @@ def _full_parts(table: Table, parts: Table) -> dict[str, Tree]:
     return {key: table.plain(key) for key in table.keys()}  # noqa: SIM118
 
 
+def _on_full_devices(top: Table, full_parts: dict[str, Tree], traces: tuple[Recorded, ...]) -> bool:
+    """Whether recorded traces take parts to the devices of a full run.
+
+    Raises:
+        ConfigError: There is no trace or no such device, so that it would say nothing.
+
+    """
+    key = "traces_on_full_devices"
+    wanted = top.truth(key, False)
+    if wanted and not traces:
+        raise top.error(key, "there is no trace, [traces.<part>], to which it could apply")
+    if wanted and not any("device" in tree for tree in full_parts.values()):
+        raise top.error(key, "no part has a device of a full run, [full.parts.<part>.device]")
+    return wanted
+
+
 def _refuse_twice(tables: list[Table], claims: tuple[Claim, ...]) -> None:
     seen: set[str] = set()
     for table, claim in zip(tables, claims, strict=True):
@@ -330,7 +354,11 @@ def _refuse_twice(tables: list[Table], claims: tuple[Claim, ...]) -> None:
 
 
 def _check_figure(table: Table, figure: Figure, paper: Paper) -> None:
-    for name in (*(f"{run}.{figure.measure}" for _, _, run in figure.runs()), *figure.caption.names):
+    for _, colour, run in figure.runs():
+        table.read("panels", f"{run}.{figure.measure}", paper.split)
+        if figure.x_measures:
+            table.table("x").read("measures", f"{run}.{figure.x_measures[colour]}", paper.split)
+    for name in figure.caption.names:
         table.read("panels", name, paper.split)
 
 

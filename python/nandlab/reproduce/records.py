@@ -106,9 +106,11 @@ def figure_seeds(records: Records) -> range:
 
 
 def points(paper: Paper, figure: Figure, full: bool) -> Iterable[tuple[str, Any, Tree]]:
-    """Run, x value and experiment of every point of a figure."""
+    """Run, x value and experiment of every point of a figure; no x value where that is a measure."""
     for _, _, run in figure.runs():
         tree = paper.tree(run)
+        if figure.x_measures:
+            yield run, None, tree
         for x in figure.points(full):
             yield run, x, _with(tree, figure.x_key.split("."), x)
 
@@ -121,16 +123,28 @@ def _with(tree: Mapping[str, Any], path: list[str], value: Any) -> Tree:  # noqa
 
 
 def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
-    """The points of a figure that there are: `panel`, `colour`, `x` and `y`, the mean over seeds."""
+    """The points of a figure that there are: `panel`, `colour`, `x` and `y`, means over seeds.
+
+    Where x is a measure, also the place of the point on its line, `order`, and what it is called, `point`.
+    """
     place = {run: (panel, colour) for panel, colour, run in figure.runs()}
-    found = []
-    for run, x, tree in points(records.paper, figure, records.full):
+
+    def mean(tree: Tree, measure: str, run: str) -> float:
+        return statistics.fmean(records.figure(tree, measure, seed, run) for seed in figure_seeds(records))
+
+    found: list[dict[str, Any]] = []
+    for run, value, tree in points(records.paper, figure, records.full):
+        panel, colour = place[run]
+        named = {"panel": figure.labels.get(panel, panel)}
+        line = figure.line_of(colour)
+        named["colour"] = figure.labels.get(line, line)
         try:
-            values = [records.figure(tree, figure.measure, seed, run) for seed in figure_seeds(records)]
+            x = mean(tree, figure.x_measures[colour], run) if figure.x_measures else value
+            point = {**named, "x": x, "y": mean(tree, figure.measure, run)}
         except (Missing, FormulaError):
             continue
-        panel, colour = (figure.labels.get(part, part) for part in place[run])
-        found.append({"panel": panel, "colour": colour, "x": x, "y": statistics.fmean(values)})
+        called = {"order": len(found), "point": figure.labels.get(colour, colour)}
+        found.append({**point, **called} if figure.x_measures else point)
     return found
 
 

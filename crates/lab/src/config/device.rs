@@ -54,6 +54,8 @@ pub(super) struct DeviceTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     energy: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    controller: Option<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     faults: Option<faulty::Config>,
 }
 
@@ -69,6 +71,7 @@ impl Default for DeviceTable {
             rules: Map::new(),
             timing: Map::new(),
             energy: None,
+            controller: None,
             faults: None,
         }
     }
@@ -161,7 +164,7 @@ impl Device {
     pub(super) fn stand_in(tree: &Tree) -> Result<Self, ConfigError> {
         let table = DeviceTable { model: Model::Counting, ..DeviceTable::default() };
         let (mut device, _) = Self::from_table(tree, table, Path::new(""), false)?;
-        device.profile.energy = None;
+        (device.profile.energy, device.profile.controller) = (None, None);
         Ok(Self { stands_in: true, ..device })
     }
 
@@ -176,7 +179,7 @@ impl Device {
             Ok(Value::Object(map)) => map,
             _ => Map::new(),
         };
-        let Profile { shape, rules, timing, energy, .. } = &self.profile;
+        let Profile { shape, rules, timing, energy, controller, .. } = &self.profile;
         let mut shape = object(serde_json::to_value(shape));
         if self.capacity.is_some() {
             shape.shift_remove("blocks_per_plane");
@@ -191,6 +194,7 @@ impl Device {
             rules: object(serde_json::to_value(rules)),
             timing: object(serde_json::to_value(timing)),
             energy: energy.map(|energy| object(serde_json::to_value(energy))),
+            controller: controller.map(|controller| object(serde_json::to_value(controller))),
             faults: self.faults.clone(),
         }
     }
@@ -218,6 +222,7 @@ fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<(Profile, Profi
         ("rules", &table.rules),
         ("timing", &table.timing),
         ("energy", table.energy.as_ref().unwrap_or(&empty)),
+        ("controller", table.controller.as_ref().unwrap_or(&empty)),
     ] {
         if overrides.is_empty() {
             continue;

@@ -1,6 +1,8 @@
 //! The part of a record that says what the device is.
 
 use crate::config::{Device, Sizing};
+use nandlab_block::RamUse;
+use nandlab_nand::Controller;
 use serde::Serialize;
 
 /// The device of a run; "none", with zeros, where a real directory takes its place.
@@ -42,5 +44,30 @@ pub fn device_record(device: &Device, sizing: &Sizing) -> DeviceRecord {
         over_provisioning: sizing.over_provisioning(),
         dies: geometry.dies(),
         endurance: device.profile.rules.endurance,
+    }
+}
+
+/// The memories of the controller, and what the FTL and the write buffer need of them; a file system is the host's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ControllerRecord {
+    /// Bytes of fast memory on it.
+    pub sram_bytes: u64,
+    /// Bytes of memory beside it.
+    pub dram_bytes: u64,
+    /// Bytes of the former that are needed.
+    pub used_sram_bytes: u64,
+    /// Bytes of the latter that are needed.
+    pub used_dram_bytes: u64,
+}
+
+impl ControllerRecord {
+    /// What a controller has beside what `ram` needs.
+    pub(crate) fn of(controller: Controller, ram: &RamUse) -> Self {
+        Self {
+            sram_bytes: controller.sram_bytes,
+            dram_bytes: controller.dram_bytes,
+            used_sram_bytes: ram.sram.values().sum(),
+            used_dram_bytes: ram.dram.values().sum(),
+        }
     }
 }

@@ -5,9 +5,9 @@ use crate::latency::LatencyMeter;
 use crate::meter::{Meter, Pace};
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::record::{
-    device_record, BlocksRecord, BufferRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts, LifetimeRecord,
-    LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord, Record,
-    RecyclingRecord, Speed, Throughput, Wear, WholeEnergyRecord,
+    device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts,
+    LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord,
+    Record, RecyclingRecord, Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
@@ -70,7 +70,7 @@ impl Run<'_> {
             throughput: time.map(|time| throughput(&host, time)),
             energy_j,
             energy_all_j,
-            ram: ram_record(self.engine.ram()),
+            ram: self.ram(RamUse::default()),
             wear,
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
             lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, (time.map(us), daily)),
@@ -111,6 +111,15 @@ impl Run<'_> {
         found.into_iter().flatten().collect()
     }
 
+    /// Memory that firmware needs, and `host`, what a file system over it does.
+    pub(super) fn ram(&self, host: RamUse) -> RamRecord {
+        let firmware = self.engine.ram();
+        let controller = self.experiment.device.profile.controller.filter(|_| self.experiment.ftl.is_some());
+        let controller = controller.map(|controller| ControllerRecord::of(controller, &firmware));
+        let all = firmware.and(host);
+        RamRecord { total_bytes: all.total(), sram: all.sram, dram: all.dram, controller }
+    }
+
     /// How large the memories of the buffer are, and how long they are powered, where the experiment says what they take.
     fn powers(&self, run: Option<Time>, meter: &Meter) -> Option<Powers<'_>> {
         let bytes = self.experiment.buffer.as_ref()?.nominal_bytes();
@@ -136,10 +145,6 @@ impl Run<'_> {
             lost_pages: events.lost_pages,
         })
     }
-}
-
-pub(super) fn ram_record(ram: RamUse) -> RamRecord {
-    RamRecord { total_bytes: ram.total(), sram: ram.sram, dram: ram.dram }
 }
 
 pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {

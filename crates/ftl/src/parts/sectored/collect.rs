@@ -95,8 +95,11 @@ impl<S: Scheme> SectorMapped<S> {
         self.counts.reopen(victim);
         self.events.gc_runs += 1;
         self.events.empty_gc_runs += u64::from(self.counts.valid(victim) == 0);
-        scoped(nand, Cause::Gc, |nand| self.empty(nand, die, victim))?;
-        if self.pool.erase(nand, victim)? {
+        let erased = scoped(nand, Cause::Gc, |nand| {
+            self.empty(nand, die, victim)?;
+            self.pool.erase(nand, victim)
+        })?;
+        if erased {
             self.pool.add(victim, None);
         }
         self.counts.set_free(victim);

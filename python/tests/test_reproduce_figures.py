@@ -1,0 +1,212 @@
+"""Figures of a paper's file: points over a measure, joined to lines, and values that are marked."""
+
+import csv
+import io
+import re
+import zipfile
+
+import pytest
+
+from nandlab import ConfigError, Experiment
+from nandlab.report.reproduction import figures
+from nandlab.reproduce import parse, reproduce, write_bundle
+from nandlab.reproduce.records import rows
+
+PAPER = """\
+title = "Memory and merges"
+source = "A. Nobody, 2001"
+seeds = 1
+[template.device]
+capacity = "2 MiB"
+over_provisioning = 2.0
+[parts.small.workload.uniform]
+requests = 700
+read_share = 0.0
+[parts.large.workload.uniform]
+requests = 300
+read_share = 0.0
+size = 8192
+alignment = 4096
+[parts.few.ftl.fast]
+log_blocks = 2
+[parts.some.ftl.fast]
+log_blocks = 4
+[parts.many.ftl.fast]
+log_blocks = 8
+[parts.page.ftl.page]
+[measures]
+programs = "flash.programs"
+log_kib = "ram.sram.log_map / 1024"
+map_kib = "ram.dram.map / 1024"
+[[claims]]
+id = "first"
+where = "Table 1"
+kind = "not_printed"
+statement = "programs"
+measured = "small.page.programs"
+[[figures]]
+name = "maps"
+title = "What memory buys"
+panels = ["small", "large"]
+colours = ["page", "some", "many", "few"]
+[figures.joined]
+fast = ["few", "some", "many"]
+[figures.marked]
+"as printed" = 2000
+[figures.x]
+title = "memory of the map (KiB)"
+log = true
+[figures.x.measures]
+page = "map_kib"
+few = "log_kib"
+some = "log_kib"
+many = "log_kib"
+[figures.y]
+measure = "programs"
+title = "programs"
+[figures.labels]
+fast = "FAST"
+few = "FAST, 2 log blocks"
+page = "page map"
+small = "small writes"
+"""
+
+
+@pytest.fixture(scope="module")
+def found():
+    return reproduce(parse(PAPER, "mine", "mine.toml"))
+
+
+def record(run):
+    return Experiment(**{**parse(PAPER, "mine", "mine.toml").tree(run), "seed": 1}).run().to_dict()
+
+
+def test_points_lie_where_their_runs_say(found):
+    """The same experiments, run alone here, and read without a formula."""
+    drawn = {(row["panel"], row["point"]): row for row in rows(found.records, found.paper.figures[0])}
+    assert len(drawn) == 8
+    for run, place, line in (
+        ("small.few", ("small writes", "FAST, 2 log blocks"), "FAST"),
+        ("large.many", ("large", "many"), "FAST"),
+        ("small.page", ("small writes", "page map"), "page map"),
+    ):
+        flash = record(run)
+        ram = flash["ram"]["dram"].get("map", flash["ram"]["sram"].get("log_map"))
+        row = drawn[place]
+        assert (row["colour"], row["x"], row["y"]) == (line, ram / 1024, flash["flash"]["programs"])
+
+
+def test_a_line_joins_its_points_in_the_order_that_the_file_gives(found):
+    line = [row for row in rows(found.records, found.paper.figures[0]) if row["colour"] == "FAST"]
+    small = [
+        row["point"] for row in sorted(line, key=lambda row: row["order"]) if row["panel"] == "small writes"
+    ]
+    assert small == ["FAST, 2 log blocks", "some", "many"], "neither as `colours` has them, nor by x"
+    assert found.paper.figures[0].lines == ("page", "fast")
+
+
+def drawn_marks(found):
+    """Heights of the dashed lines and of the points of the first panel, in pixels of its chart."""
+    text = figures(found)["maps"]
+    assert text.count(">as printed<") == 2, "in both panels"
+    marks = re.findall(
+        r'<line [^>]*transform="translate\([\d.]+,([\d.]+)\)"[^>]*stroke-dasharray="5,4"', text
+    )
+    points = re.findall(r'aria-roledescription="point" transform="translate\([\d.]+,([\d.]+)\)', text)
+    return [float(each) for each in marks], [float(each) for each in points]
+
+
+def test_a_mark_lies_where_a_point_of_its_value_does(found):
+    value = next(
+        row["y"] for row in rows(found.records, found.paper.figures[0]) if row["point"] == "page map"
+    )
+    text = PAPER.replace('"as printed" = 2000', f'"as printed" = {value}')
+    marks, points = drawn_marks(reproduce(parse(text, "mine", "mine.toml")))
+    assert len(marks) == 2 and len(points) == 8
+    assert set(marks) <= set(points)
+    elsewhere, _ = drawn_marks(found)
+    assert not set(elsewhere) & set(marks)
+
+
+def test_a_mark_beyond_every_point_is_in_the_picture():
+    text = PAPER.replace('"as printed" = 2000', '"as printed" = 90000')
+    marks, points = drawn_marks(reproduce(parse(text, "mine", "mine.toml")))
+    assert 0 <= marks[0] < min(points)
+
+
+def test_the_bundle_has_the_points_with_their_measures(found, tmp_path):
+    write_bundle([found], tmp_path / "b.zip", None)
+    with zipfile.ZipFile(tmp_path / "b.zip") as bundle:
+        name = next(name for name in bundle.namelist() if name.endswith("figures/maps.csv"))
+        lines = list(csv.reader(io.StringIO(bundle.read(name).decode())))
+    assert lines[0] == ["panel", "line", "map_kib or log_kib", "programs", "order", "point"]
+    assert len(lines) == 9
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('page = "map_kib"\n', "", "figures[0].x.measures.page: expected a text, and there is none"),
+        (
+            'page = "map_kib"',
+            'page = "map_kb"',
+            "figures[0].x.measures: small.page.map_kb: there is no measure 'map_kb'",
+        ),
+        (
+            'page = "map_kib"',
+            'pgae = "map_kib"\npage = "map_kib"',
+            "there is no such key; did you mean page?",
+        ),
+        (
+            "log = true\n",
+            'key = "ftl.fast.log_blocks"\n',
+            "x is either a key of the experiments, `key`, or `measures`",
+        ),
+        ("log = true\n", "log = true\nvalues = [1, 2]\n", "figures[0].x.values: there is no such key"),
+        (
+            '"few", "some"',
+            '"fwe", "some"',
+            "figures[0].joined.fast: expected colours of the figure, given 'fwe'",
+        ),
+        ('"few", "some"', '"some", "some"', "figures[0].joined.fast: 'some' is on a line already"),
+        (
+            '["few", "some", "many"]',
+            '["few"]',
+            "figures[0].joined.fast: expected at least two of the colours",
+        ),
+        ("fast = [", 'other = ["few", "some"]\nfast = [', "'few' is on a line already"),
+        ("fast = [", "page = [", "there is a colour of this name that is not on the line"),
+        ('"as printed" = 2000', '"as printed" = "x"', "figures[0].marked.as printed: expected a number"),
+        ('"as printed" = 2000', '"as printed" = nan', "expected a finite number"),
+        ('measure = "programs"\n', 'measure = "programs"\nlowest = true\n', "no line is lowest at a point"),
+        (
+            'measure = "programs"\n',
+            'measure = "programs"\nlowest_from = "page"\n',
+            "figures[0].y.lowest_from: no line is lowest at a point where x is a measure",
+        ),
+    ],
+)
+def test_mistakes_are_named(old, new, words):
+    assert PAPER.count(old) == 1
+    with pytest.raises(ConfigError) as error:
+        parse(PAPER.replace(old, new), "mine", "mine.toml")
+    assert words in str(error.value)
+    assert str(error.value).startswith("mine.toml, line ")
+
+
+def test_on_a_logarithmic_axis_nothing_is_marked_at_zero():
+    text = PAPER.replace('"as printed" = 2000', '"as printed" = 0')
+    parse(text, "mine", "mine.toml")
+    with pytest.raises(ConfigError, match="a number above 0, since y is logarithmic, given 0"):
+        parse(text.replace('title = "programs"\n', 'title = "programs"\nlog = true\n'), "mine", "mine.toml")
+
+
+def test_over_a_key_each_colour_is_a_line_already():
+    by_key = re.sub(r"\[figures.x.measures\]\n(\w+ = .*\n)+", "", PAPER)
+    by_key = by_key.replace("log = true\n", 'key = "workload.uniform.requests"\nvalues = [100]\n')
+    with pytest.raises(
+        ConfigError, match=r"figures\[0\]\.joined\.fast: runs are joined where x is a measure"
+    ):
+        parse(by_key, "mine", "mine.toml")
+    plain = by_key.replace('[figures.joined]\nfast = ["few", "some", "many"]\n', "")
+    assert parse(plain, "mine", "mine.toml").figures[0].lines == ("page", "some", "many", "few")
