@@ -40,6 +40,7 @@ mod collect;
 mod config;
 mod mount;
 mod open;
+mod refresh;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
@@ -75,6 +76,8 @@ struct Die {
     levelled: bool,
     /// Blocks with a failed program, to be emptied and retired.
     failing: VecDeque<BlockId>,
+    /// A block whose bit errors come near to what the ECC corrects, to be rewritten.
+    strained: Option<BlockId>,
     bad: u32,
 }
 
@@ -110,6 +113,8 @@ pub struct PageMap {
     placer: Placer,
     wear: Wear,
     wear_policy: Option<Box<dyn WearPolicy>>,
+    /// Bit errors at which a block is rewritten, in per cent of those that the ECC corrects; 0: never.
+    refresh_percent: u32,
     /// By physical page: the logical page, where the placement asks for it; else empty.
     owners: Vec<Lpn>,
     notes: TrimNotes,
@@ -357,7 +362,11 @@ impl Ftl for PageMap {
 
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        read_mapped(nand, self.map[at.index()], sectors, page)
+        let read = read_mapped(nand, self.map[at.index()], sectors, page);
+        if self.refresh_percent > 0 {
+            self.refresh(nand)?;
+        }
+        read
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {

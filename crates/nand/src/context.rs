@@ -1,5 +1,9 @@
 //! Who asks for an operation, why, since when; and the counts by origin and cause.
 
+mod retry;
+
+pub use retry::Strain;
+
 use crate::trail::Trail;
 use serde::Serialize;
 
@@ -108,13 +112,15 @@ pub enum Cause {
     Refresh = 12,
     /// Saving the RAM tables.
     Checkpoint = 13,
+    /// Reading a page again since its ECC could not correct it.
+    ReadRetry = 14,
 }
 
 impl Cause {
     /// Room for causes in tables.
     pub const COUNT: usize = 16;
     /// Every cause, in the order of the tables.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -129,6 +135,7 @@ impl Cause {
         Self::Trim,
         Self::Refresh,
         Self::Checkpoint,
+        Self::ReadRetry,
     ];
 
     /// The name in records and reports.
@@ -148,6 +155,7 @@ impl Cause {
             Self::Trim => "trim",
             Self::Refresh => "refresh",
             Self::Checkpoint => "checkpoint",
+            Self::ReadRetry => "read_retry",
         }
     }
 }
@@ -290,6 +298,9 @@ pub struct Ctx {
     settled: Time,
     /// Whether the host does not wait for what is issued: a buffer holds it.
     buffered: bool,
+    /// Whether reads are repeated for work in the background.
+    in_background: bool,
+    strain: Option<Strain>,
     matrix: Matrix,
     pub(crate) trail: Trail,
 }
@@ -431,7 +442,7 @@ impl Ctx {
     /// Whether the host, or a flush, waits for what is issued now.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
-        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
+        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map | Cause::ReadRetry)
     }
 
     /// Whether the host waits for what is issued from now on: it does not where a buffer of the controller has the contents,

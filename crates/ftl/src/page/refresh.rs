@@ -1,0 +1,50 @@
+//! Rewriting blocks before their bit errors grow past the ECC.
+//!
+//! The read that finds a block strained marks it; from then on every read of the host from a page of that die moves a page,
+//! as writes do where room is made, so that no read waits for a whole block. A block that is being filled or emptied is
+//! passed over: a later read finds it again.
+
+use super::collect::Relocation;
+use super::PageMap;
+use crate::parts::block_table::BlockUse;
+use crate::FtlError;
+use nandlab_nand::{BlockId, Nand, Strain};
+
+impl PageMap {
+    /// Looks at what the last read of the host found, and goes on with what its die rewrites.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refresh<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        let Some(Strain { block, percent }) = nand.ctx().take_strain() else { return Ok(()) };
+        let die = self.geometry.die_of(block) as usize;
+        if percent >= self.refresh_percent && self.table.usage(block) == BlockUse::Closed {
+            self.dies[die].strained = Some(block);
+        }
+        let state = &self.dies[die];
+        let is_under_way = state.relocation.as_ref().is_some_and(Relocation::refreshes);
+        if state.strained.is_none() && !is_under_way {
+            return Ok(());
+        }
+        if state.relocation.is_none() && !self.start_relocation(nand, die)? {
+            return Ok(());
+        }
+        self.go_on(nand, die, 1)
+    }
+
+    /// The block of `die` to rewrite next. Nothing is gained by it, so room comes first.
+    pub(super) fn strained(&mut self, die: usize) -> Option<BlockId> {
+        let state = &mut self.dies[die];
+        if state.free.len() <= self.reserve {
+            return None;
+        }
+        // Another reason may have had it emptied.
+        state.strained.take().filter(|&block| self.table.usage(block) == BlockUse::Closed)
+    }
+
+    /// A block is erased, and with that its bit errors.
+    pub(super) fn relieve(&mut self, die: usize, block: BlockId) {
+        if self.dies[die].strained == Some(block) {
+            self.dies[die].strained = None;
+        }
+    }
+}
