@@ -1,10 +1,9 @@
 //! Rewriting blocks before their bit errors grow past the ECC.
 //!
 //! The read that finds a block strained marks it; from then on every read of the host from a page of that die moves a page,
-//! as writes do where room is made, so that no read waits for a whole block. A block that is being filled or emptied is
-//! passed over: a later read finds it again.
+//! as writes do where room is made, so that no read waits for a whole block. A block that is being filled is closed first,
+//! as it is. While its die empties another one a block has to wait; a later read finds it again.
 
-use super::collect::Relocation;
 use super::PageMap;
 use crate::parts::block_table::BlockUse;
 use crate::FtlError;
@@ -17,21 +16,35 @@ impl PageMap {
     pub(super) fn refresh<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         let Some(Strain { block, percent }) = nand.ctx().take_strain() else { return Ok(()) };
         let die = self.geometry.die_of(block) as usize;
-        if percent >= self.refresh_percent && self.table.usage(block) == BlockUse::Closed {
-            self.dies[die].strained = Some(block);
+        if percent >= self.refresh_percent {
+            self.mark(die, block);
         }
-        let state = &self.dies[die];
-        let is_under_way = state.relocation.as_ref().is_some_and(Relocation::refreshes);
-        if state.strained.is_none() && !is_under_way {
-            return Ok(());
+        let Some(relocation) = &self.dies[die].relocation else {
+            if self.dies[die].strained.is_none() || !self.start_relocation(nand, die)? {
+                return Ok(());
+            }
+            return self.go_on(nand, die, 1);
+        };
+        if relocation.refreshes() || self.dies[die].strained.is_some() {
+            return self.go_on(nand, die, 1);
         }
-        if state.relocation.is_none() && !self.start_relocation(nand, die)? {
-            return Ok(());
-        }
-        self.go_on(nand, die, 1)
+        Ok(())
     }
 
-    /// The block of `die` to rewrite next. Nothing is gained by it, so room comes first.
+    /// `block` is rewritten next, if it can be.
+    fn mark(&mut self, die: usize, block: BlockId) {
+        if self.dies[die].relocation.is_none() {
+            let frontier = self.dies[die].frontiers.all().iter().position(|frontier| frontier.block == block);
+            if let Some(frontier) = frontier {
+                self.close_frontier(die, frontier);
+            }
+        }
+        if self.table.usage(block) == BlockUse::Closed {
+            self.dies[die].strained = Some(block);
+        }
+    }
+
+    /// The block of `die` to rewrite next. No room is gained by it, so that comes first.
     pub(super) fn strained(&mut self, die: usize) -> Option<BlockId> {
         let state = &mut self.dies[die];
         if state.free.len() <= self.reserve {
@@ -41,7 +54,7 @@ impl PageMap {
         state.strained.take().filter(|&block| self.table.usage(block) == BlockUse::Closed)
     }
 
-    /// A block is erased, and with that its bit errors.
+    /// A block is erased, and its bit errors with it.
     pub(super) fn relieve(&mut self, die: usize, block: BlockId) {
         if self.dies[die].strained == Some(block) {
             self.dies[die].strained = None;
