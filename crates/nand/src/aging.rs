@@ -1,7 +1,7 @@
 //! A device whose cells age: raw bit errors that grow with P/E cycles, time and reads, against an ECC.
 //!
 //! * The **raw bit error rate** of a page is a formula ([`Config::rber_at`]) of the P/E cycles of its block, the time since
-//!   the page was programmed, and the reads of the block since its erase. Nothing is drawn: the expected wrong bits of a
+//!   the page was programmed, and the reads of the block since then: since the first program after its erase. Nothing is drawn: the expected wrong bits of a
 //!   codeword are compared with what the ECC corrects, so that equal devices answer alike.
 //! * **Read retry.** Where the ECC corrects fewer, the page is read again with other thresholds, under
 //!   [`Cause::ReadRetry`](crate::Cause::ReadRetry); each such read costs what a read costs, disturbs the block as every read
@@ -57,8 +57,9 @@ impl AgingCounts {
 #[derive(Clone, Debug)]
 struct Block {
     pe_cycles: u32,
-    /// Reads of its pages since its erase.
+    /// Reads of its pages since the first program after its erase: an empty block has nothing to disturb.
     reads: u64,
+    is_empty: bool,
     /// The rates at these P/E cycles.
     rates: Rates,
 }
@@ -87,7 +88,7 @@ impl<N: Nand> Aging<N> {
         let geometry = inner.geometry();
         config.check(geometry)?;
         let pe_cycles = config.initial_pe_cycles;
-        let block = Block { pe_cycles, reads: 0, rates: config.rates(pe_cycles) };
+        let block = Block { pe_cycles, reads: 0, is_empty: true, rates: config.rates(pe_cycles) };
         let pages = if config.retention > 0.0 { geometry.pages() as usize } else { 0 };
         Ok(Self {
             blocks: vec![block; geometry.blocks() as usize],
@@ -109,7 +110,7 @@ impl<N: Nand> Aging<N> {
         &self.counts
     }
 
-    /// Reads of the pages of `block` since its erase.
+    /// Reads of the pages of `block` since the first program after its erase.
     pub fn reads(&self, block: BlockId) -> u64 {
         self.blocks[block.index()].reads
     }
@@ -147,7 +148,7 @@ impl<N: Nand> Aging<N> {
         let errors = self.errors(at, now);
         let steps = self.config.retries(errors);
         let retries = steps.unwrap_or(self.config.retry_steps);
-        self.blocks[block.index()].reads += 1;
+        self.note_read(block);
         self.counts.most_errors = self.counts.most_errors.max(errors);
         self.inner.ctx().set_strain(Strain { block, percent: self.config.percent(errors) });
         if retries > 0 {
@@ -171,8 +172,15 @@ impl<N: Nand> Aging<N> {
         Ok(())
     }
 
+    fn note_read(&mut self, block: BlockId) {
+        let block = &mut self.blocks[block.index()];
+        block.reads += u64::from(!block.is_empty);
+    }
+
     /// A page was programmed by the operation issued last.
     fn note_program(&mut self, at: Ppa) {
+        let block = self.block_of(at);
+        self.blocks[block.index()].is_empty = false;
         if let Some(programmed) = self.programmed.get_mut(at.index()) {
             *programmed = self.inner.ctx().last().saturating_add(self.lain);
         }
@@ -205,8 +213,7 @@ impl<N: Nand> Nand for Aging<N> {
 
     fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
         let oob = self.inner.read_spare(at)?;
-        let block = self.block_of(at);
-        self.blocks[block.index()].reads += 1;
+        self.note_read(self.block_of(at));
         Ok(oob)
     }
 
@@ -262,7 +269,8 @@ impl<N: Nand> Nand for Aging<N> {
         let erased = self.inner.erase(block);
         if erased != Err(NandError::PowerLost) {
             let pe_cycles = self.blocks[block.index()].pe_cycles.saturating_add(1);
-            self.blocks[block.index()] = Block { pe_cycles, reads: 0, rates: self.config.rates(pe_cycles) };
+            self.blocks[block.index()] =
+                Block { pe_cycles, reads: 0, is_empty: true, rates: self.config.rates(pe_cycles) };
         }
         erased
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The rate is a sum of powers, the form in which B. S. Kim, J. Choi and S. L. Min, "Design Tradeoffs for SSD Reliability",
 /// FAST 2019, fit measurements of three chips: what a new page has, what wear adds, what time adds (retention) and what reads
 /// add (read disturb), the last two the more the worn the block is. Here P/E cycles count in thousands, time in days since
-/// the program of the page, and reads are those of the whole block since its erase. The exponents of wear and retention are,
+/// the program of the page, and reads are those of the whole block since the first program after its erase. The exponents of wear and retention are,
 /// unless given, those of the fit to their 72-layer TLC chip. The rates are of a chip, so no default stands for them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
