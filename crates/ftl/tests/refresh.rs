@@ -84,7 +84,7 @@ fn without_it_reads_are_repeated_and_nothing_is_rewritten() {
     assert_eq!(disk.nand().counts().retries, 0);
     read(&mut disk, 0);
     assert_eq!(disk.nand().counts().retries, 1);
-    (0..1_000).for_each(|_| read(&mut disk, 0));
+    (0..100).for_each(|_| read(&mut disk, 0));
     assert_eq!((refreshes(&disk), under(&mut disk, Cause::Refresh)), (0, Cell::default()));
 }
 

@@ -1,8 +1,8 @@
 //! A device whose cells age: raw bit errors that grow with P/E cycles, time and reads, against an ECC.
 //!
 //! * The **raw bit error rate** of a page is a formula ([`Config::rber_at`]) of the P/E cycles of its block, the time since
-//!   the page was programmed, and the reads of the block since then: since the first program after its erase. Nothing is drawn: the expected wrong bits of a
-//!   codeword are compared with what the ECC corrects, so that equal devices answer alike.
+//!   the page was programmed, and the reads of the block since the first program after its erase. Nothing is drawn: the
+//!   expected wrong bits of a codeword are compared with what the ECC corrects, so that equal devices answer alike.
 //! * **Read retry.** Where the ECC corrects fewer, the page is read again with other thresholds, under
 //!   [`Cause::ReadRetry`](crate::Cause::ReadRetry); each such read costs what a read costs, disturbs the block as every read
 //!   does, and leaves a share of the errors. After the last step the page is [`NandError::Uncorrectable`].

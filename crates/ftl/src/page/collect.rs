@@ -319,7 +319,7 @@ impl PageMap {
     }
 
     /// Maps the copies of the block that `die` empties, all of them.
-    fn map_moves(&mut self, die: usize) {
+    pub(super) fn map_moves(&mut self, die: usize) {
         for _ in 0..MOVES {
             let relocation = self.dies[die].relocation.as_mut();
             if let Some(copy) = relocation.and_then(|relocation| relocation.moves.pass(None)) {

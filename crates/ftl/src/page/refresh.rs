@@ -19,14 +19,17 @@ impl PageMap {
         if percent >= self.refresh_percent {
             self.mark(die, block);
         }
-        let Some(relocation) = &self.dies[die].relocation else {
-            if self.dies[die].strained.is_none() || !self.start_relocation(nand, die)? {
-                return Ok(());
-            }
-            return self.go_on(nand, die, 1);
+        let state = &self.dies[die];
+        let is_marked = state.strained.is_some();
+        let goes_on = match &state.relocation {
+            None => is_marked && self.start_relocation(nand, die)?,
+            // What makes room is in the way.
+            Some(relocation) => is_marked || relocation.refreshes(),
         };
-        if relocation.refreshes() || self.dies[die].strained.is_some() {
-            return self.go_on(nand, die, 1);
+        if goes_on {
+            self.go_on(nand, die, 1)?;
+            // The next read shall spare the block.
+            self.map_moves(die);
         }
         Ok(())
     }
