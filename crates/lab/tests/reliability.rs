@@ -47,7 +47,7 @@ fn a_retry_is_a_read_in_every_figure() {
     assert_eq!((told.uncorrectable_reads, told.refreshes, told.lost_pages, told.most_errors), (0, 0, 0, 32.0));
     assert_eq!(retried.flash.reads, 3 * plain.flash.reads);
     let row = retried.matrix.iter().find(|row| row.cause == "read_retry").unwrap();
-    assert_eq!((row.origin.as_str(), row.counts.reads), ("host", 4_000));
+    assert_eq!((row.origin.as_str(), row.reads), ("host", 4_000));
     assert_eq!(retried.time_us.unwrap(), 3.0 * plain.time_us.unwrap());
     assert_eq!(retried.busy_us, 3.0 * plain.busy_us);
     let energy = |record: &nandlab_lab::record::Record| record.energy_j.unwrap().read;
@@ -112,7 +112,7 @@ fn blocks_are_rewritten_before_a_read_is_repeated() {
     assert_eq!((told.retries, told.uncorrectable_reads), (0, 0));
     assert!(told.refreshes > 20 && told.refreshes <= 20_000 / 192, "{told:?}");
     let moved = refreshed.matrix.iter().filter(|row| row.cause == "refresh");
-    let (copies, erases) = moved.fold((0, 0.0), |(copies, erases), row| (copies + row.counts.copies, erases + row.counts.erases));
+    let (copies, erases) = moved.fold((0, 0.0), |(copies, erases), row| (copies + row.copies, erases + row.erases));
     assert!(copies >= 16 * told.refreshes - 16, "{copies} copies for {} blocks", told.refreshes);
     assert!((erases - told.refreshes as f64).abs() < 1e-9, "{erases}");
     assert_eq!(refreshed.gc.runs, 0);
