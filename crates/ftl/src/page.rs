@@ -76,8 +76,6 @@ struct Die {
     levelled: bool,
     /// Blocks with a failed program, to be emptied and retired.
     failing: VecDeque<BlockId>,
-    /// A block whose bit errors come near to what the ECC corrects, to be rewritten.
-    strained: Option<BlockId>,
     bad: u32,
 }
 
@@ -113,8 +111,8 @@ pub struct PageMap {
     placer: Placer,
     wear: Wear,
     wear_policy: Option<Box<dyn WearPolicy>>,
-    /// Bit errors at which a block is rewritten, in per cent of those that the ECC corrects; 0: never.
-    refresh_percent: u32,
+    /// Which blocks are rewritten for their bit errors, if any are.
+    refreshing: Option<Box<refresh::Refreshing>>,
     /// By physical page: the logical page, where the placement asks for it; else empty.
     owners: Vec<Lpn>,
     notes: TrimNotes,
@@ -362,11 +360,10 @@ impl Ftl for PageMap {
 
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
-        let read = read_mapped(nand, self.map[at.index()], sectors, page);
-        if self.refresh_percent > 0 {
-            self.refresh(nand)?;
+        if self.refreshing.is_some() {
+            return self.read_and_refresh(nand, at, sectors, page);
         }
-        read
+        read_mapped(nand, self.map[at.index()], sectors, page)
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {

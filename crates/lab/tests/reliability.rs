@@ -52,7 +52,7 @@ fn a_retry_is_a_read_in_every_figure() {
     assert_eq!(retried.busy_us, 3.0 * plain.busy_us);
     let energy = |record: &nandlab_lab::record::Record| record.energy_j.unwrap().read;
     assert!((energy(&retried) / energy(&plain) - 3.0).abs() < 1e-12);
-    let max = |record: &nandlab_lab::record::Record| record.latency_us.as_ref().unwrap().read.max;
+    let max = |record: &nandlab_lab::record::Record| record.latency_us.as_ref().unwrap().read.unwrap().max;
     assert!((max(&retried) / max(&plain) - 3.0).abs() < 1e-3, "a histogram's bucket");
 }
 
@@ -142,7 +142,11 @@ fn what_cannot_work_is_refused_where_it_stands() {
         ("rber", "-1e-4", "device.reliability.rber = -0.0001 cannot work: it lies between 0 and 0.5"),
         ("retention", "nan", "device.reliability.retention = NaN cannot work: it lies between 0 and 0.5"),
         ("wear_exponent", "-2.0", "device.reliability.wear_exponent = -2 cannot work: it lies between 0 and 10"),
-        ("codeword_bytes", "0", "device.reliability.codeword_bytes = 0 cannot work: a page of 4096 B is a whole number"),
+        (
+            "codeword_bytes",
+            "0",
+            "device.reliability.codeword_bytes = 0 cannot work: a page of 4096 B is a whole number",
+        ),
         ("codeword_bytes", "3000", "device.reliability.codeword_bytes = 3000 cannot work: a page of 4096 B"),
         ("ecc_bits", "0", "device.reliability.ecc_bits = 0 cannot work: it is at least 1"),
         ("retry_steps", "1000", "device.reliability.retry_steps = 1000 cannot work: a page is read again at most 100"),
@@ -194,7 +198,9 @@ fn a_state_holds_no_ages_and_says_so() {
     let experiment = parse(READS, &[]).unwrap();
     match run(&experiment, Path::new("."), &Control::default(), outputs) {
         Err(LabError::Config(error)) => assert!(
-            error.message.ends_with("it holds nothing of device.reliability, neither ages of pages nor reads of blocks; leave it out"),
+            error.message.ends_with(
+                "it holds nothing of device.reliability, neither ages of pages nor reads of blocks; leave it out"
+            ),
             "{}",
             error.message
         ),

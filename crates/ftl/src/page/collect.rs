@@ -432,7 +432,7 @@ impl PageMap {
         // The notes of what was trimmed must be on flash, too.
         let erased = erase_behind(nand, block, replaced.max(self.noted))?;
         self.superseded[block.index()] = 0;
-        self.relieve(die, block);
+        self.relieve(block);
         if !erased {
             return self.retire(nand, die, block, replaced).map(|()| false);
         }
