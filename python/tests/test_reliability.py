@@ -24,19 +24,19 @@ def experiment(reliability, *, refresh_percent=0, precondition=None):
 
 
 def test_a_record_tells_of_retries():
-    result = nandlab.run(experiment(TWO_STEPS))
+    result = experiment(TWO_STEPS).run()
     told = result.reliability
     assert (told.retried_reads, told.retries, told.most_retries) == (500, 1000, 2)
     assert (told.uncorrectable_reads, told.refreshes, told.lost_pages, told.most_errors) == (0, 0, 0, 32)
     assert sum(row.reads for row in result.matrix if row.cause == "read_retry") == 1000
-    assert nandlab.run(experiment(None)).reliability is None
+    assert experiment(None).run().reliability is None
 
 
 def test_words_for_people_name_them():
-    rows = {name: (figure, words) for name, figure, words in summary.headline(nandlab.run(experiment(TWO_STEPS)))}
+    rows = {name: (figure, words) for name, figure, words in summary.headline(experiment(TWO_STEPS).run())}
     assert rows["read retries"] == ("1,000", "at most 32.0 wrong bits expected in a codeword, 500 reads repeated")
-    assert "read retries" not in {name for name, *_ in summary.headline(nandlab.run(experiment(None)))}
-    said = nandlab.explain(nandlab.run(experiment(TWO_STEPS)), tries=0).text()
+    assert "read retries" not in {name for name, *_ in summary.headline(experiment(None).run())}
+    said = nandlab.explain(experiment(TWO_STEPS).run(), tries=0).text()
     assert "reading pages again that the ECC could not correct" in said
 
 
@@ -50,15 +50,15 @@ def test_a_device_on_the_shelf_ages():
         "codeword_bytes": 4096,
     }
     shelf = nandlab.Precondition(fill="sequential", shelf_days=100)
-    told = nandlab.run(experiment(ages, precondition=shelf)).reliability
+    told = experiment(ages, precondition=shelf).run().reliability
     assert told.retries == 500
     assert told.most_errors == pytest.approx(10, abs=1e-3)
-    assert nandlab.run(experiment(ages)).reliability.retries == 0
+    assert experiment(ages).run().reliability.retries == 0
 
 
 def test_refreshed_blocks_are_told():
     ages = {"read_disturb": 1 / 32768, "read_disturb_wear_exponent": 0, "ecc_bits": 8, "codeword_bytes": 4096}
-    told = nandlab.run(experiment(ages, refresh_percent=50)).reliability
+    told = experiment(ages, refresh_percent=50).run().reliability
     assert told.refreshes > 0
 
 

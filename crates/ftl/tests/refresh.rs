@@ -1,4 +1,5 @@
-//! Blocks of the page map that are rewritten before their bit errors grow past the ECC. Expected figures are closed forms.
+//! Blocks of the page map that are rewritten before their bit errors grow past the ECC. Expected figures are closed
+//! forms.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -14,8 +15,8 @@ const PAGES: u32 = 16;
 /// Pages that are exported; all of them are written, so that each block is full of valid ones.
 const LOGICAL: u32 = 20 * PAGES;
 
-/// Reads of a block after which the errors of its pages are as many as half of what the ECC corrects: an eighth of a bit
-/// of a codeword for each read, and 8 bits are corrected.
+/// Reads of a block after which the errors of its pages are as many as half of what the ECC corrects: an eighth of a
+/// bit of a codeword for each read, and 8 bits are corrected.
 const READS: u64 = 32;
 
 type Device = Disk<PageMap, Aging<Counting<Full>>>;

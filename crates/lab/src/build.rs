@@ -42,9 +42,9 @@ impl Start {
 
 /// Assembles what `experiment` asks for and hands it to `work`.
 ///
-/// A real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults, cells that age,
-/// operation logs and erases that are suspended. A buffer is
-/// called once a request, so it multiplies none of them.
+/// A real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults, cells
+/// that age, operation logs and erases that are suspended. A buffer is called once a request, so it multiplies none
+/// of them.
 pub(crate) fn with_engine<R>(
     experiment: &Experiment,
     sizing: &Sizing,

@@ -1,17 +1,18 @@
 //! A device whose cells age: raw bit errors that grow with P/E cycles, time and reads, against an ECC.
 //!
-//! * The **raw bit error rate** of a page is a formula ([`Config::rber_at`]) of the P/E cycles of its block, the time since
-//!   the page was programmed, and the reads of the block since the first program after its erase. Nothing is drawn: the
-//!   expected wrong bits of a codeword are compared with what the ECC corrects, so that equal devices answer alike.
+//! * The **raw bit error rate** of a page is a formula ([`Config::rber_at`]) of the P/E cycles of its block, the time
+//!   since the page was programmed, and the reads of the block since the first program after its erase. Nothing is
+//!   drawn: the expected wrong bits of a codeword are compared with what the ECC corrects, so that equal devices answer
+//!   alike.
 //! * **Read retry.** Where the ECC corrects fewer, the page is read again with other thresholds, under
-//!   [`Cause::ReadRetry`](crate::Cause::ReadRetry); each such read costs what a read costs, disturbs the block as every read
-//!   does, and leaves a share of the errors. After the last step the page is [`NandError::Uncorrectable`].
+//!   [`Cause::ReadRetry`](crate::Cause::ReadRetry); each such read costs what a read costs, disturbs the block as every
+//!   read does, and leaves a share of the errors. After the last step the page is [`NandError::Uncorrectable`].
 //! * **Strain.** After each read of a page, [`Ctx::take_strain`] tells how near it is to what the ECC corrects, as
 //!   controllers know it from the bits that were corrected. An FTL may rewrite the block.
 //!
-//! The spare area has a stronger code of its own and never fails so; a read of it disturbs the block all the same, since the
-//! whole word line is sensed. A copy is corrected on its way: its source may have to be read again first. What is kept of
-//! blocks and pages is here, not inside: it outlives an FTL, but not this wrapper.
+//! The spare area has a stronger code of its own and never fails so; a read of it disturbs the block all the same,
+//! since the whole word line is sensed. A copy is corrected on its way: its source may have to be read again first.
+//! What is kept of blocks and pages is here, not inside: it outlives an FTL, but not this wrapper.
 
 mod config;
 

@@ -29,9 +29,9 @@ pub struct Config {
     pub wear_threshold: u32,
     /// With `wear = "bet"`: blocks of a set, at least 1. Default 1.
     pub wear_set: u32,
-    /// A block is rewritten when the host reads a page of it in which so many bit errors are expected, in per cent of those
-    /// that the ECC corrects: 100 is where reads begin to be repeated. 0: never. Without `device.reliability` there are no
-    /// such errors.
+    /// A block is rewritten when the host reads a page of it in which so many bit errors are expected, in per cent of
+    /// those that the ECC corrects: 100 is where reads begin to be repeated. 0: never. Without `device.reliability`
+    /// there are no such errors.
     pub refresh_percent: u32,
     /// Blocks of each die that stay free for relocation; at least 1. With 1 a program failure or a torn page
     /// during relocation may leave no room; 2 is safe.

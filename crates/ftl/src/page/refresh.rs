@@ -1,8 +1,8 @@
 //! Rewriting blocks before their bit errors grow past the ECC.
 //!
-//! The read that finds a block strained marks it; from then on every read of the host from a page of that die moves a page,
-//! as writes do where room is made, so that no read waits for a whole block. A block that is being filled is closed first,
-//! as it is. While its die empties another one a block has to wait; a later read finds it again.
+//! The read that finds a block strained marks it; from then on every read of the host from a page of that die moves a
+//! page, as writes do where room is made, so that no read waits for a whole block. A block that is being filled is
+//! closed first, as it is. While its die empties another one a block has to wait; a later read finds it again.
 
 use super::PageMap;
 use crate::parts::block_table::BlockUse;

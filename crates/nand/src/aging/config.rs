@@ -5,18 +5,20 @@ use serde::{Deserialize, Serialize};
 
 /// Raw bit errors against an ECC; each part is off where its rate is 0.
 ///
-/// The rate is a sum of powers, the form in which B. S. Kim, J. Choi and S. L. Min, "Design Tradeoffs for SSD Reliability",
-/// FAST 2019, fit measurements of three chips: what a new page has, what wear adds, what time adds (retention) and what reads
-/// add (read disturb), the last two the more the worn the block is. Here P/E cycles count in thousands, time in days since
-/// the program of the page, and reads are those of the whole block since the first program after its erase. The exponents of wear and retention are,
-/// unless given, those of the fit to their 72-layer TLC chip. The rates are of a chip, so no default stands for them.
+/// The rate is a sum of powers, the form in which B. S. Kim, J. Choi and S. L. Min, "Design Tradeoffs for SSD
+/// Reliability", FAST 2019, fit measurements of three chips: what a new page has, what wear adds, what time adds
+/// (retention) and what reads add (read disturb), the last two the more the worn the block is. Here P/E cycles count
+/// in thousands, time in days since the program of the page, and reads are those of the whole block since the first
+/// program after its erase. The exponents of wear and retention are, unless given, those of the fit to their 72-layer
+/// TLC chip. The rates are of a chip, so no default stands for them.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// P/E cycles that every block has behind it when the device is new to the run. Default 0.
     #[serde(default)]
     pub initial_pe_cycles: u32,
-    /// Raw bit error rate of a page that was just programmed in a block without wear, errors per bit, 0 to 0.5. Default 0.
+    /// Raw bit error rate of a page that was just programmed in a block without wear, errors per bit, 0 to 0.5.
+    /// Default 0.
     #[serde(default)]
     pub rber: f64,
     /// Errors per bit that 1,000 P/E cycles add, 0 to 0.5. Default 0.

@@ -8,8 +8,8 @@ use crate::address::BlockId;
 pub struct Strain {
     /// The block of the page.
     pub block: BlockId,
-    /// Bit errors that are expected in a codeword, in per cent of those that the ECC corrects, rounded down; above 100 the
-    /// read was repeated.
+    /// Bit errors that are expected in a codeword, in per cent of those that the ECC corrects, rounded down; above
+    /// 100 the read was repeated.
     pub percent: u32,
 }
 
