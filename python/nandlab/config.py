@@ -31,6 +31,7 @@ class Device:
         energy: Overrides of energies.
         controller: Overrides of the memories of the controller, `sram_bytes` and `dram_bytes`.
         faults: Bad blocks, failures and bit errors.
+        reliability: Bit errors of cells that age, and the ECC that corrects them.
 
     >>> Device(capacity="128 MiB", over_provisioning=0.07).to_dict()
     {'capacity': '128 MiB', 'over_provisioning': 0.07}
@@ -48,6 +49,7 @@ class Device:
     energy: Table | None = None
     controller: Table | None = None
     faults: Table | None = None
+    reliability: Table | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """The TOML table as a dictionary, without what was left out."""
@@ -102,6 +104,7 @@ class Precondition:
             differs by no more than this share.
         steady_windows: Most windows that it may take.
         warm_up: Requests of the workload, the first ones, that are carried out after that and not measured.
+        shelf_days: Days that the device lies before the workload; the pages of `Device.reliability` age.
         from_state: A file with a device that was written like this before (`save_state` of a run), in place
             of the writes.
 
@@ -115,6 +118,7 @@ class Precondition:
     steady: float | None = None
     steady_windows: int | None = None
     warm_up: int | None = None
+    shelf_days: float | None = None
     from_state: str | None = None
 
     def to_dict(self) -> dict[str, Any]:

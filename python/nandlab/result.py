@@ -283,6 +283,22 @@ class Faults(View):
     lost_pages: int
 
 
+class Reliability(View):
+    """Bit errors of cells that age: reads that were repeated, and what came of it.
+
+    `most_errors` is the most wrong bits that were expected in a codeword that was read; it and `most_retries`
+    include the preconditioning. `refreshes` are blocks that were rewritten for their bit errors.
+    """
+
+    retried_reads: int
+    retries: int
+    most_retries: int
+    uncorrectable_reads: int
+    most_errors: float
+    refreshes: int
+    lost_pages: int
+
+
 class DeviceFacts(View):
     """Sizes of the device; over-provisioning is physical over logical size, less 1.
 
@@ -367,6 +383,7 @@ class Result(View):
     blocks: Blocks
     lifetime: Lifetime | None
     faults: Faults | None
+    reliability: Reliability | None
     series: list[Sample]
     device: DeviceFacts
     speed: Speed

@@ -9,7 +9,7 @@ from typing import Any
 from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.buffer_counts import BufferCounts
 from nandlab.latencies import Latency, longest_words
-from nandlab.result import Controller, Faults, Result
+from nandlab.result import Controller, Faults, Reliability, Result
 
 
 def title(result: Result) -> str:
@@ -89,6 +89,8 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     if faults is not None:
         failed = faults.failed_programs + faults.failed_erases
         rows.append(("failures", units.count(failed), _failures(result, faults)))
+    if result.reliability is not None:
+        rows.append(_bit_errors(result, result.reliability))
     before = result.precondition
     if before is not None:
         words = (
@@ -235,6 +237,20 @@ def _failures(result: Result, faults: Faults) -> str:
     if result.host.unreadable:
         counts["unreadable requests"] = result.host.unreadable
     return ", ".join(f"{units.count(number)} {plain(name)}" for name, number in counts.items())
+
+
+def _bit_errors(result: Result, told: Reliability) -> tuple[str, str, str]:
+    """Retries, and what came of reads that were repeated."""
+    counts = {
+        "reads repeated": told.retried_reads,
+        "uncorrectable reads": told.uncorrectable_reads,
+        "blocks refreshed": told.refreshes,
+        "lost pages": told.lost_pages,
+        "unreadable requests": result.host.unreadable if result.faults is None else 0,
+    }
+    words = [f"{units.count(number)} {name}" for name, number in counts.items() if number]
+    words.insert(0, f"at most {told.most_errors:.1f} wrong bits expected in a codeword")
+    return ("read retries", units.count(told.retries), ", ".join(words))
 
 
 def latency_of(result: Result, kind: str) -> Latency | None:

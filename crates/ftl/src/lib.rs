@@ -110,7 +110,7 @@ pub trait Ftl: Sized {
     /// Fills at least the sectors of `sectors` in `page`; what was never written, or trimmed, is zero.
     ///
     /// # Errors
-    /// [`FtlError::Nand`].
+    /// [`FtlError::Nand`]; [`FtlError::WornOut`] where the read has a block rewritten and there is no room.
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError>;
 
     /// The contents of these sectors are no longer needed. A page trimmed as a whole reads as zeros from
@@ -234,6 +234,8 @@ pub struct Events {
     pub idle_gc_runs: u64,
     /// Blocks emptied to even out wear.
     pub wear_moves: u64,
+    /// Blocks rewritten since their bit errors came near to what the ECC corrects.
+    pub refreshes: u64,
     /// Log blocks that became data blocks as they were.
     pub switch_merges: u64,
     /// Log blocks that were completed.
@@ -269,6 +271,7 @@ impl Events {
             empty_gc_runs: self.empty_gc_runs + other.empty_gc_runs,
             idle_gc_runs: self.idle_gc_runs + other.idle_gc_runs,
             wear_moves: self.wear_moves + other.wear_moves,
+            refreshes: self.refreshes + other.refreshes,
             switch_merges: self.switch_merges + other.switch_merges,
             partial_merges: self.partial_merges + other.partial_merges,
             full_merges: self.full_merges + other.full_merges,

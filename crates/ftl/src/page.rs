@@ -43,6 +43,7 @@ mod idle;
 mod mount;
 mod open;
 mod planes;
+mod refresh;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
@@ -117,6 +118,8 @@ pub struct PageMap {
     placer: Placer,
     wear: Wear,
     wear_policy: Option<Box<dyn WearPolicy>>,
+    /// Which blocks are rewritten for their bit errors, if any are.
+    refreshing: Option<Box<refresh::Refreshing>>,
     /// By physical page: the logical page, where the placement asks for it; else empty.
     owners: Vec<Lpn>,
     notes: TrimNotes,
@@ -378,6 +381,9 @@ impl Ftl for PageMap {
 
     #[inline]
     fn read<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &mut N::Buf) -> Result<(), FtlError> {
+        if self.refreshing.is_some() {
+            return self.read_and_refresh(nand, at, sectors, page);
+        }
         read_mapped(nand, self.map[at.index()], sectors, page)
     }
 

@@ -11,6 +11,7 @@ use nandlab_block::Error;
 use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_fs::{FsConfig, FsError, Over};
 use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
+use nandlab_nand::aging::Aging;
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::{Full, Lean, SpareStore};
 use nandlab_nand::faulty::{self, Faulty};
@@ -42,8 +43,8 @@ impl Start {
 /// Assembles what `experiment` asks for and hands it to `work`.
 ///
 /// A real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults, operation logs,
-/// erases that are suspended and planes that program together. A buffer is called once a request, so it multiplies none of
-/// them.
+/// cells that age, erases that are suspended and planes that program together. A buffer is called once a request, so it
+/// multiplies none of them.
 pub(crate) fn with_engine<R>(
     experiment: &Experiment,
     sizing: &Sizing,
@@ -101,7 +102,8 @@ pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
 /// Whether the experiment needs the stack that can do everything.
 fn is_boxed(device: &Device, log: Option<&OpLog>) -> bool {
     let has_extras = device.model == Model::Timed && device.profile.timing.has_extras();
-    log.is_some() || device.faults.is_some() || device.model == Model::Bytes || has_extras
+    let fails = device.faults.is_some() || device.reliability.is_some();
+    log.is_some() || fails || device.model == Model::Bytes || has_extras
 }
 
 /// A buffer over NVRAM of its own, which has contents where the device has.
@@ -191,7 +193,8 @@ fn mounted<F: Ftl, N: Nand>(nand: &mut N, pages: u32, config: &F::Config) -> Res
     scoped(nand, Cause::Mount, |nand| F::mount(nand, pages, config)).map_err(mount_error)
 }
 
-/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, operation log; `S` is what one
+/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, operation log, aging cells, whose
+/// retries the log shows; `S` is what one
 /// without bytes keeps of spare areas.
 fn boxed_device<S: SpareStore + 'static>(
     device: &Device,
@@ -219,6 +222,12 @@ fn boxed_device<S: SpareStore + 'static>(
     }
     if let Some(log) = log {
         nand = Box::new(Traced::new(nand, log.sink()));
+    }
+    if let Some(reliability) = &device.reliability {
+        nand = Box::new(Aging::new(nand, reliability.clone()).map_err(|error| {
+            let key = Some(format!("device.reliability.{}", error.key));
+            ConfigError { message: format!("device.reliability.{error}"), key, ..Default::default() }
+        })?);
     }
     Ok(nand)
 }

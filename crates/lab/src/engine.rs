@@ -8,6 +8,7 @@ use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
 pub(crate) use nandlab_ftl::BlockState;
 use nandlab_ftl::{Disk, Events, Ftl, FtlError, RamUse, Recycling};
+use nandlab_nand::aging::{Aging, AgingCounts};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::SpareStore;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
@@ -125,6 +126,9 @@ pub(crate) trait Engine {
     /// The device below.
     fn chip(&self) -> &dyn Chip;
 
+    /// Lets the device lie for so many nanoseconds without work.
+    fn lie(&mut self, _ns: Time) {}
+
     /// Requests whose data was lost to bit errors.
     fn unreadable(&self) -> u64;
 
@@ -183,6 +187,12 @@ pub(crate) trait Chip {
     fn faults(&self) -> Option<FaultCounts> {
         None
     }
+    /// What the ECC had to do so far, where cells age.
+    fn aging(&self) -> Option<AgingCounts> {
+        None
+    }
+    /// Lies for so many nanoseconds without work.
+    fn lie(&mut self, _ns: Time) {}
 }
 
 impl<S: SpareStore + 'static> Chip for Counting<S> {
@@ -222,6 +232,10 @@ chip_of_inner! {
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Faulty<N>, inner, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
     <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> Aging<N>, inner,
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() },
+        fn aging(&self) -> Option<AgingCounts> { Some(*self.counts()) },
+        fn lie(&mut self, ns: Time) { Aging::lie(self, ns) };
 }
 
 impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
@@ -259,6 +273,12 @@ impl Chip for Box<dyn Device> {
     }
     fn faults(&self) -> Option<FaultCounts> {
         (**self).faults()
+    }
+    fn aging(&self) -> Option<AgingCounts> {
+        (**self).aging()
+    }
+    fn lie(&mut self, ns: Time) {
+        (**self).lie(ns);
     }
 }
 
@@ -448,6 +468,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 
     fn chip(&self) -> &dyn Chip {
         self.disk.nand()
+    }
+
+    fn lie(&mut self, ns: Time) {
+        self.disk.nand_mut().lie(ns);
     }
 
     fn unreadable(&self) -> u64 {

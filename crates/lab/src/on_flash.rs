@@ -106,6 +106,10 @@ impl<N: Nand + Chip + 'static> Engine for OnFlash<N> {
         self.fs().nand()
     }
 
+    fn lie(&mut self, ns: Time) {
+        self.fs_mut().nand_mut().lie(ns);
+    }
+
     fn unreadable(&self) -> u64 {
         self.unreadable
     }

@@ -11,6 +11,7 @@ mod longest;
 mod mount;
 mod origins;
 mod recycling;
+mod reliability;
 mod speed;
 
 pub use blocks::{BlockGroup, BlocksRecord, LifeRecord, LifetimeRecord, Sample, Wear};
@@ -25,6 +26,7 @@ pub use longest::{LatencyPart, LongestRequest};
 pub use mount::{MountRecord, MountShare};
 pub use origins::OriginLatency;
 pub use recycling::RecyclingRecord;
+pub use reliability::ReliabilityRecord;
 pub use speed::{Speed, SpeedPhases};
 
 use crate::config::Experiment;
@@ -114,6 +116,8 @@ pub struct Record {
     pub lifetime: Option<LifetimeRecord>,
     /// What failed, where faults were asked for.
     pub faults: Option<FaultRecord>,
+    /// Bit errors of cells that age, where they were asked for.
+    pub reliability: Option<ReliabilityRecord>,
     /// The run in the course of its requests; at most 200 samples.
     pub series: Vec<Sample>,
     /// The device.

@@ -21,6 +21,7 @@ use crate::state::{Begun, State};
 use nandlab_block::{Completion, Error, HostClock, Request};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
+use nandlab_nand::aging::AgingCounts;
 use nandlab_nand::{Matrix, Time};
 use nandlab_workload::Workload;
 use outcome::rate;
@@ -34,6 +35,8 @@ pub(crate) const BATCH: u64 = 1024;
 
 /// Sectors that are issued at most between two such looks, but for a single longer request.
 const PIECE_SECTORS: u64 = 1 << 19;
+
+const NS_PER_DAY: f64 = 86_400e9;
 
 /// Files that a run writes beside its record.
 #[derive(Clone, Copy, Debug, Default)]
@@ -150,6 +153,7 @@ pub(crate) struct Mark {
     /// Garbage collection of a file system on bare flash.
     pub(crate) collections: Option<Collections>,
     pub(crate) nvram: Option<NvramState>,
+    aging: Option<AgingCounts>,
 }
 
 impl Mark {
@@ -165,6 +169,7 @@ impl Mark {
             unreadable: engine.unreadable(),
             collections: engine.collections(),
             nvram: engine.nvram(),
+            aging: engine.chip().aging(),
         }
     }
 }
@@ -195,6 +200,7 @@ impl<'a> Run<'a> {
         self.control.plan(planned(self.experiment, self.sizing, source));
         let Preconditioned { record: precondition, mut stopped, played } = self.precondition(source.requests())?;
         self.played = played;
+        self.lie();
         let total = total.saturating_sub(self.experiment.precondition.warm_up);
         let mut start = self.mark();
         // An operation on keys or files may be no request, or many.
@@ -255,6 +261,12 @@ impl<'a> Run<'a> {
             programs_per_s: rate(record.flash.programs as f64, wall_s),
         };
         Ok(record)
+    }
+
+    /// Lets the device lie for as long as the experiment says.
+    fn lie(&mut self) {
+        let days = self.experiment.precondition.shelf_days;
+        self.engine.lie((days * NS_PER_DAY) as Time);
     }
 
     pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {

@@ -65,7 +65,7 @@ fn refused(message: String) -> LabError {
 
 /// Those options of the precondition that a state stands for.
 fn writes(options: &Precondition) -> Precondition {
-    Precondition { warm_up: 0, from_state: None, ..options.clone() }
+    Precondition { warm_up: 0, shelf_days: 0.0, from_state: None, ..options.clone() }
 }
 
 impl State {
@@ -245,6 +245,8 @@ fn check_device(experiment: &Experiment, what: &str, option: &str) -> Result<(),
         "it holds no bytes; choose device.model = \"timed\" or \"counting\""
     } else if experiment.device.faults.is_some() {
         "it holds nothing of device.faults; leave them out"
+    } else if experiment.device.reliability.is_some() {
+        "it holds nothing of device.reliability, neither ages of pages nor reads of blocks; leave it out"
     } else {
         return Ok(());
     };

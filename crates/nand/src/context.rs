@@ -1,9 +1,11 @@
 //! Who asks for an operation, why, since when; and the counts by origin and cause.
 
 mod cause;
+mod retry;
 
 use crate::trail::Trail;
 pub use cause::Cause;
+pub use retry::Strain;
 use serde::Serialize;
 
 /// Simulated time in nanoseconds.
@@ -220,6 +222,9 @@ pub struct Ctx {
     requests: u64,
     /// Programs so far whose array time was that of another plane's.
     joined: u64,
+    /// Whether reads are repeated for work in the background.
+    in_background: bool,
+    strain: Option<Strain>,
     matrix: Matrix,
     pub(crate) trail: Trail,
 }
@@ -378,7 +383,7 @@ impl Ctx {
     /// Whether the host, or a flush, waits for what is issued now.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
-        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
+        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map | Cause::ReadRetry)
     }
 
     /// Whether the host waits for what is issued from now on: it does not where a buffer of the controller has the contents,

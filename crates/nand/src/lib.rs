@@ -2,9 +2,10 @@
 //!
 //! Read [`nand`] first: the trait [`Nand`] is the whole contract. [`Counting`] is the plain device; the
 //! other modules are devices with bytes ([`backed`]) or wrappers that add one property each
-//! ([`timed`], [`faulty`], [`power_cut`], [`traced`]) and compose.
+//! ([`timed`], [`faulty`], [`aging`], [`power_cut`], [`traced`]) and compose.
 
 pub mod address;
+pub mod aging;
 pub mod backed;
 pub mod content;
 pub mod context;
@@ -28,8 +29,8 @@ mod trail;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
 pub use content::{Bytes, Content, PageBuf};
-pub use context::{Cause, Cell, Ctx, Matrix, Origin, Time, ERASE_SHARE};
 pub use controller::Controller;
+pub use context::{Cause, Cell, Ctx, Matrix, Origin, Strain, Time, ERASE_SHARE};
 pub use counting::Counting;
 pub use nand::{scoped, Done, Nand, NandError};
 pub use oob::{Kind, Oob};

@@ -273,7 +273,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// Reads at once what would wait for an operation that gives way; `None` where none does. Returns the end of the read.
     fn read_early(&mut self, unit: usize, ready: Time, (array, transfer): (Time, Time)) -> Option<Time> {
         let free = self.units[unit].free;
-        let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().is_waited_for())?;
+        let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().goes_first())?;
         let slot = suspending.slot(unit, ready, free)?;
         let end = self.transfer(unit, slot.start + array, transfer);
         self.hold(unit, (slot.start, end), array, (array, transfer));

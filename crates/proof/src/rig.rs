@@ -5,6 +5,7 @@ use crate::model::Model;
 use crate::script::Step;
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_ftl::{Disk, Ftl, FtlError};
+use nandlab_nand::aging::{Aging, Config as Errors};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::faulty::{Config as Faults, Faulty};
 use nandlab_nand::power_cut::PowerCut;
@@ -13,7 +14,22 @@ use nandlab_nand::{scoped, Cause, Content, Nand, NandError, Time, SECTOR_BYTES};
 
 /// The device of every run with bytes. One type for all, so that each FTL is compiled for it once: without times where
 /// all its operations take none.
-pub type Flash = PowerCut<Faulty<Timed<Backed>>>;
+pub type Flash = PowerCut<Faulty<Aging<Timed<Backed>>>>;
+
+/// A page is read again after so many reads of its block, all of them, copies included.
+const READS_WITHOUT_RETRY: u32 = 4;
+
+/// Reads disturb so much that most have to be repeated, once: the next step corrects everything.
+fn errors() -> Errors {
+    let bits = 8 * SECTOR_BYTES;
+    Errors {
+        read_disturb: 1.0 / f64::from(READS_WITHOUT_RETRY * bits),
+        read_disturb_wear_exponent: 0.0,
+        codeword_bytes: SECTOR_BYTES,
+        retry_factor: 0.0,
+        ..Errors::new(1)
+    }
+}
 
 /// How long the host pauses after a flush, in ns: several copies and an erase.
 const PAUSE: Time = 4_000_000;
@@ -25,7 +41,8 @@ const PAUSE: Time = 4_000_000;
 pub fn flash(device: &Device, faults: Faults) -> Flash {
     let backed = Backed::ram(device.geometry, device.rules);
     let timed = Timed::new(backed, &device.timing);
-    PowerCut::new(Faulty::new(timed, faults).expect("the faults are in range"))
+    let aging = Aging::new(timed, errors()).expect("every page is a whole number of sectors");
+    PowerCut::new(Faulty::new(aging, faults).expect("the faults are in range"))
 }
 
 /// A disk and the model of it.

@@ -6,6 +6,8 @@ use nandlab_proof::{assert_pages_map, on_all_cores, subjects};
 const STEPS: usize = 400;
 /// Scripts on each device: with the default options and where a map is paged, and with the others.
 const SEEDS: [u64; 2] = [12, 3];
+/// The options with which blocks are rewritten for their bit errors.
+const REFRESHED: &str = "page:refresh";
 
 #[test]
 fn every_ftl_answers_as_the_model_does() {
@@ -22,6 +24,10 @@ fn every_ftl_answers_as_the_model_does() {
         let least = if subject.is_default() { 6 } else { 4 };
         assert!(accepted >= least, "{subject} accepts only {accepted} of the devices");
         assert!(ran.erases > 80 * seeds, "{subject}: only {} erases, the runs do not exercise reclaiming", ran.erases);
+        if subject.to_string() == REFRESHED {
+            let refreshes = ran.events.refreshes;
+            assert!(refreshes > 50 * seeds, "{subject}: only {refreshes} blocks were rewritten");
+        }
         ran.events
     });
     assert_pages_map(&all, &ran);

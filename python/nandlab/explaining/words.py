@@ -28,6 +28,7 @@ CAUSES = {
     "trim": "notes of trims",
     "refresh": "refreshing pages",
     "checkpoint": "checkpoints",
+    "read_retry": "reading pages again that the ECC could not correct",
 }
 """What each cause is, for people."""
 

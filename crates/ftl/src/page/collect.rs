@@ -43,6 +43,8 @@ enum Reason {
     Failure,
     /// Its data has kept it from wearing, and goes to a worn block or where survivors go.
     Wear { to_most_worn: bool },
+    /// Its bit errors come near to what the ECC corrects.
+    Refresh,
 }
 
 /// One relocation in the fixed-point numbers of [`Relocation::rate`].
@@ -121,11 +123,17 @@ impl Relocation {
         self.in_gap = true;
     }
 
+    /// Whether the block is rewritten for its bit errors.
+    pub(super) fn refreshes(&self) -> bool {
+        self.reason == Reason::Refresh
+    }
+
     fn cause(&self) -> Cause {
         match self.reason {
             Reason::Room => Cause::Gc,
             Reason::Failure => Cause::BadBlock,
             Reason::Wear { .. } => Cause::WearLeveling,
+            Reason::Refresh => Cause::Refresh,
         }
     }
 }
@@ -217,6 +225,9 @@ impl PageMap {
         if let Some(block) = self.dies[die].failing.pop_front() {
             return Some((block, Reason::Failure));
         }
+        if let Some(block) = self.strained(die) {
+            return Some((block, Reason::Refresh));
+        }
         let blocks = self.table.die(die as u32);
         // Moves for the sake of wear gain no room, so room is made between them.
         if let Some(wear) = self.wear_policy.as_mut().filter(|_| !self.dies[die].levelled) {
@@ -242,6 +253,12 @@ impl PageMap {
             }
         }
         Ok(())
+    }
+
+    /// Moves up to `pages` pages of the block that `die` empties, if there is one, for the reason for which it does.
+    pub(super) fn go_on<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
+        let cause = self.dies[die].relocation.as_ref().map_or(Cause::Gc, Relocation::cause);
+        scoped(nand, cause, |nand| self.relocate(nand, die, pages))
     }
 
     /// Moves up to `pages` pages of the block that is being emptied; ends with the block when none is left.
@@ -329,7 +346,7 @@ impl PageMap {
     }
 
     /// Maps the copies of the block that `die` empties, all of them.
-    fn map_moves(&mut self, die: usize) {
+    pub(super) fn map_moves(&mut self, die: usize) {
         for _ in 0..MOVES {
             let relocation = self.dies[die].relocation.as_mut();
             if let Some(copy) = relocation.and_then(|relocation| relocation.moves.pass(None)) {
@@ -423,6 +440,7 @@ impl PageMap {
                 self.events.empty_gc_runs += u64::from(relocation.is_empty);
             }
             Reason::Wear { .. } => self.events.wear_moves += 1,
+            Reason::Refresh => self.events.refreshes += 1,
         }
         if self.erase(nand, die, block, replaced)? {
             self.table.set_free(block);
@@ -442,6 +460,7 @@ impl PageMap {
         // The notes of what was trimmed must be on flash, too.
         let erased = erase_behind(nand, block, replaced.max(self.noted))?;
         self.superseded[block.index()] = 0;
+        self.relieve(block);
         if !erased {
             return self.retire(nand, die, block, replaced).map(|()| false);
         }
@@ -481,7 +500,6 @@ impl PageMap {
 
     /// Moves what is left of the block that is being emptied.
     pub(super) fn empty_victim<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        let cause = self.dies[die].relocation.as_ref().map_or(Cause::Gc, Relocation::cause);
-        scoped(nand, cause, |nand| self.relocate(nand, die, u32::MAX))
+        self.go_on(nand, die, u32::MAX)
     }
 }

@@ -31,6 +31,10 @@ pub struct Config {
     pub wear_threshold: u32,
     /// With `wear = "bet"`: blocks of a set, at least 1. Default 1.
     pub wear_set: u32,
+    /// A block is rewritten when the host reads a page of it in which so many bit errors are expected, in per cent of
+    /// those that the ECC corrects: 100 is where reads begin to be repeated. 0: never. Without `device.reliability`
+    /// there are no such errors.
+    pub refresh_percent: u32,
     /// Blocks of each die that stay free for relocation; at least 1. With 1 a program failure or a torn page
     /// during relocation may leave no room; 2 is safe.
     pub reserve_blocks: u32,
@@ -65,6 +69,7 @@ impl Default for Config {
             wear: Wear::None,
             wear_threshold: 20,
             wear_set: 1,
+            refresh_percent: 0,
             reserve_blocks: 2,
             idle_blocks: 0,
             idle_after_us: 0,
@@ -161,6 +166,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let wear = |wear| Config { wear, wear_threshold: 2, wear_set: 2, ..usual() };
     vec![
         Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
+        Variant::safe("refresh", Config { refresh_percent: 100, ..usual() }),
         Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
         Variant::safe("spare", Config { valid_pages: ValidPages::Spare, ..usual() }),
         Variant::safe("forget_trims", Config { durable_trim: false, ..usual() }),

@@ -1,6 +1,7 @@
 //! Recovery of the page map from flash alone.
 
 use super::config::Stripe;
+use super::refresh::Refreshing;
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::block_table::{BlockTable, BlockUse};
@@ -64,6 +65,7 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
         placer: Placer::new(config.placement, &config.placement_options(), geometry, logical_pages),
         wear: config.wear,
         wear_policy: config.wear_policy(geometry),
+        refreshing: Refreshing::new(config.refresh_percent, geometry),
         owners: if config.placement.asks_who_moves() { vec![Lpn::NONE; geometry.pages() as usize] } else { Vec::new() },
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
         superseded: vec![0; geometry.blocks() as usize],

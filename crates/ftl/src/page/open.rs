@@ -80,7 +80,7 @@ impl PageMap {
     }
 
     /// The block of a full frontier may be picked as a victim from now on.
-    fn close_frontier(&mut self, die: usize, frontier: usize) {
+    pub(super) fn close_frontier(&mut self, die: usize, frontier: usize) {
         let full = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
         if full.block.is_some() {
             self.table.close(full.block, self.seq);

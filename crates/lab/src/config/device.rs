@@ -9,8 +9,8 @@ use crate::error::ConfigError;
 use crate::notices::{counts_endurance, ENDURANCE_COUNTS};
 use crate::profiles;
 use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
-use nandlab_nand::faulty;
 use nandlab_nand::profile::Profile;
+use nandlab_nand::{aging, faulty};
 use nandlab_nand::{Geometry, Rules, Shape};
 use nandlab_workload::{nearest, ByteCount};
 use serde::{Deserialize, Serialize, Serializer};
@@ -57,6 +57,8 @@ pub(super) struct DeviceTable {
     controller: Option<Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     faults: Option<faulty::Config>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reliability: Option<aging::Config>,
 }
 
 impl Default for DeviceTable {
@@ -73,6 +75,7 @@ impl Default for DeviceTable {
             energy: None,
             controller: None,
             faults: None,
+            reliability: None,
         }
     }
 }
@@ -98,6 +101,8 @@ pub struct Device {
     pub model: Model,
     /// What fails.
     pub faults: Option<faulty::Config>,
+    /// Raw bit errors of cells that age.
+    pub reliability: Option<aging::Config>,
     /// Whether there is no device.
     pub(super) stands_in: bool,
 }
@@ -155,6 +160,7 @@ impl Device {
             blocks_per_plane: table.blocks_per_plane,
             model: table.model,
             faults: table.faults,
+            reliability: table.reliability,
             stands_in: false,
         };
         Ok((device, notices))
@@ -196,6 +202,7 @@ impl Device {
             energy: energy.map(|energy| object(serde_json::to_value(energy))),
             controller: controller.map(|controller| object(serde_json::to_value(controller))),
             faults: self.faults.clone(),
+            reliability: self.reliability.clone(),
         }
     }
 }

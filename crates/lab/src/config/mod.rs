@@ -10,6 +10,7 @@ mod fs;
 mod host;
 mod index;
 mod memory;
+mod reliability;
 pub(crate) mod tree;
 mod typed;
 
@@ -109,6 +110,10 @@ pub struct Precondition {
     pub steady_windows: u32,
     /// Requests of the workload, the first ones, that are carried out after that and not measured.
     pub warm_up: u64,
+    /// Days that the device lies without power between the preconditioning and the workload: the pages of
+    /// `device.reliability` age.
+    #[serde(skip_serializing_if = "reliability::is_none")]
+    pub shelf_days: f64,
     /// A file with a device that was written like this before (`nandlab run --save-state`), in place of the writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_state: Option<PathBuf>,
@@ -116,7 +121,15 @@ pub struct Precondition {
 
 impl Default for Precondition {
     fn default() -> Self {
-        Self { fill: Fill::None, overwrites: 0.0, steady: None, steady_windows: 50, warm_up: 0, from_state: None }
+        Self {
+            fill: Fill::None,
+            overwrites: 0.0,
+            steady: None,
+            steady_windows: 50,
+            warm_up: 0,
+            shelf_days: 0.0,
+            from_state: None,
+        }
     }
 }
 
@@ -201,6 +214,10 @@ impl Experiment {
                 tree.error(&key, Part::Value, format!("device.faults.{error}"))
             })?;
         }
+        notices.extend(
+            reliability::check(&experiment, &sizing)
+                .map_err(|(key, message)| tree.error(&key, Part::Value, message))?,
+        );
         if let Some(fs) = &experiment.fs {
             let said = fs.notices(sizing.sectors());
             notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));

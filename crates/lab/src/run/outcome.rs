@@ -7,7 +7,7 @@ use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind
 use crate::record::{
     device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts,
     LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord,
-    Record, RecyclingRecord, Speed, Throughput, Wear, WholeEnergyRecord,
+    Record, RecyclingRecord, ReliabilityRecord, Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
@@ -75,6 +75,10 @@ impl Run<'_> {
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
             lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, (time.map(us), daily)),
             faults: self.faults(&end.events),
+            reliability: end
+                .aging
+                .zip(start.aging)
+                .map(|(after, before)| ReliabilityRecord::between((&before, &start.events), (&after, &end.events))),
             series: meter.series.into_samples(),
             device: facts,
             speed: Speed::default(),

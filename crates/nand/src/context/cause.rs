@@ -33,13 +33,15 @@ pub enum Cause {
     Refresh = 12,
     /// Saving the RAM tables.
     Checkpoint = 13,
+    /// Reading a page again since its ECC could not correct it.
+    ReadRetry = 14,
 }
 
 impl Cause {
     /// Room for causes in tables.
     pub const COUNT: usize = 16;
     /// Every cause, in the order of the tables.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -54,6 +56,7 @@ impl Cause {
         Self::Trim,
         Self::Refresh,
         Self::Checkpoint,
+        Self::ReadRetry,
     ];
 
     /// The name in records and reports.
@@ -73,6 +76,7 @@ impl Cause {
             Self::Trim => "trim",
             Self::Refresh => "refresh",
             Self::Checkpoint => "checkpoint",
+            Self::ReadRetry => "read_retry",
         }
     }
 }

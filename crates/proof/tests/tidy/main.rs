@@ -23,7 +23,7 @@ fn read(path: &str) -> String {
 ///
 /// `proof` tests everything and may see everything.
 const LAYERS: &[(&str, &[&str], &[&str])] = &[
-    ("nand", &[], &["serde", "thiserror"]),
+    ("nand", &[], &["serde", "thiserror", "libm"]),
     ("block", &["nand"], &["serde", "thiserror", "schemars"]),
     ("ftl", &["nand", "block"], &["serde", "thiserror", "schemars"]),
     ("buffer", &["nand", "block"], &["serde", "thiserror", "schemars"]),

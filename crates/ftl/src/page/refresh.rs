@@ -1,0 +1,91 @@
+//! Rewriting blocks before their bit errors grow past the ECC.
+//!
+//! The read that finds a block strained marks it; from then on every read of the host from a page of that die moves a
+//! page, as writes do where room is made, so that no read waits for a whole block. A block that is being filled is
+//! closed first, as it is. While its die empties another one a block has to wait; a later read finds it again.
+
+use super::PageMap;
+use crate::parts::block_table::BlockUse;
+use crate::parts::partial::read_mapped;
+use crate::FtlError;
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, SectorMask, Strain};
+
+/// Which blocks are to be rewritten.
+#[derive(Debug)]
+pub(super) struct Refreshing {
+    /// Bit errors at which a block is, in per cent of those that the ECC corrects.
+    percent: u32,
+    /// By die.
+    marked: Vec<Option<BlockId>>,
+}
+
+impl Refreshing {
+    /// `None` with 0 per cent: no block is.
+    pub(super) fn new(percent: u32, geometry: &Geometry) -> Option<Box<Self>> {
+        (percent > 0).then(|| Box::new(Self { percent, marked: vec![None; geometry.dies() as usize] }))
+    }
+}
+
+impl PageMap {
+    /// Reads for the host, looks at what the read found, and goes on with what its die rewrites.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn read_and_refresh<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        at: Lpn,
+        sectors: SectorMask,
+        page: &mut N::Buf,
+    ) -> Result<(), FtlError> {
+        let read = read_mapped(nand, self.map[at.index()], sectors, page);
+        self.refresh(nand)?;
+        read
+    }
+
+    fn refresh<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        let Some(Strain { block, percent }) = nand.ctx().take_strain() else { return Ok(()) };
+        let die = self.geometry.die_of(block) as usize;
+        if self.refreshing.as_ref().is_some_and(|refreshing| percent >= refreshing.percent) {
+            self.mark(die, block);
+        }
+        let is_marked = self.refreshing.as_ref().is_some_and(|refreshing| refreshing.marked[die].is_some());
+        let goes_on = match &self.dies[die].relocation {
+            None => is_marked && self.start_relocation(nand, die)?,
+            // What makes room is in the way.
+            Some(relocation) => is_marked || relocation.refreshes(),
+        };
+        if goes_on {
+            self.go_on(nand, die, 1)?;
+            // The next read shall spare the block.
+            self.map_moves(die);
+        }
+        Ok(())
+    }
+
+    /// `block` is rewritten next, if it can be.
+    fn mark(&mut self, die: usize, block: BlockId) {
+        if self.dies[die].relocation.is_none() {
+            let frontier = self.dies[die].frontiers.all().iter().position(|frontier| frontier.block == block);
+            if let Some(frontier) = frontier {
+                self.close_frontier(die, frontier);
+            }
+        }
+        if let Some(refreshing) = self.refreshing.as_mut().filter(|_| self.table.usage(block) == BlockUse::Closed) {
+            refreshing.marked[die] = Some(block);
+        }
+    }
+
+    /// The block of `die` to rewrite next. No room is gained by it, so that comes first.
+    pub(super) fn strained(&mut self, die: usize) -> Option<BlockId> {
+        let refreshing = self.refreshing.as_mut().filter(|_| self.dies[die].free.len() > self.reserve)?;
+        // Another reason may have had it emptied.
+        refreshing.marked[die].take().filter(|&block| self.table.usage(block) == BlockUse::Closed)
+    }
+
+    /// A block is erased, and its bit errors with it.
+    pub(super) fn relieve(&mut self, block: BlockId) {
+        if let Some(refreshing) = &mut self.refreshing {
+            refreshing.marked.iter_mut().filter(|marked| **marked == Some(block)).for_each(|marked| *marked = None);
+        }
+    }
+}

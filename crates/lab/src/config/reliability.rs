@@ -1,0 +1,48 @@
+//! What goes together with cells that age.
+
+use super::device::Fault;
+use super::{Experiment, Sizing};
+use nandlab_ftl::FtlConfig;
+
+/// A hundred years.
+const MAX_SHELF_DAYS: f64 = 36_525.0;
+
+/// Whether there are no days.
+#[allow(clippy::trivially_copy_pass_by_ref)] // as serde asks
+pub(super) fn is_none(days: &f64) -> bool {
+    *days == 0.0
+}
+
+/// Checks the errors of cells against the device; what has no effect, in sentences.
+pub(super) fn check(experiment: &Experiment, sizing: &Sizing) -> Result<Vec<String>, Fault> {
+    let days = experiment.precondition.shelf_days;
+    if !(0.0..=MAX_SHELF_DAYS).contains(&days) {
+        let key = "precondition.shelf_days";
+        return Err((
+            key.into(),
+            format!("{key} = {days} cannot work: it is a number of days from 0 to {MAX_SHELF_DAYS}"),
+        ));
+    }
+    let Some(reliability) = &experiment.device.reliability else { return Ok(without_effect(experiment)) };
+    reliability
+        .check(&sizing.geometry)
+        .map_err(|error| (format!("device.reliability.{}", error.key), format!("device.reliability.{error}")))?;
+    if experiment.device.faults.as_ref().is_some_and(|faults| faults.bit_errors.is_some()) {
+        let message =
+            "device.reliability and device.faults.bit_errors are two models of the same bit errors: leave one out";
+        return Err(("device.faults.bit_errors".into(), message.into()));
+    }
+    Ok(Vec::new())
+}
+
+fn without_effect(experiment: &Experiment) -> Vec<String> {
+    let mut notices = Vec::new();
+    let mut tell = |key: &str| notices.push(format!("{key} has no effect without device.reliability: no cell ages"));
+    if experiment.precondition.shelf_days > 0.0 {
+        tell("precondition.shelf_days");
+    }
+    if matches!(&experiment.ftl, Some(FtlConfig::Page(page)) if page.refresh_percent > 0) {
+        tell("ftl.page.refresh_percent");
+    }
+    notices
+}

@@ -1,0 +1,232 @@
+//! The raw bit error rate of a page, and what the ECC makes of it.
+
+use crate::address::Geometry;
+use serde::{Deserialize, Serialize};
+
+/// Raw bit errors against an ECC; each part is off where its rate is 0.
+///
+/// The rate is a sum of powers, the form in which B. S. Kim, J. Choi and S. L. Min, "Design Tradeoffs for SSD
+/// Reliability", FAST 2019, fit measurements of three chips: what a new page has, what wear adds, what time adds
+/// (retention) and what reads add (read disturb), the last two the more the worn the block is. Here P/E cycles count
+/// in thousands, time in days since the program of the page, and reads are those of the whole block since the first
+/// program after its erase. The exponents of wear and retention are, unless given, those of the fit to their 72-layer
+/// TLC chip. The rates are of a chip, so no default stands for them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// P/E cycles that every block has behind it when the device is new to the run. Default 0.
+    #[serde(default)]
+    pub initial_pe_cycles: u32,
+    /// Raw bit error rate of a page that was just programmed in a block without wear, errors per bit, 0 to 0.5.
+    /// Default 0.
+    #[serde(default)]
+    pub rber: f64,
+    /// Errors per bit that 1,000 P/E cycles add, 0 to 0.5. Default 0.
+    #[serde(default)]
+    pub wear: f64,
+    /// Power of the P/E cycles in that. Default 2.05, as Kim et al. 2019.
+    #[serde(default = "wear_exponent")]
+    pub wear_exponent: f64,
+    /// Errors per bit that the first day adds at 1,000 P/E cycles, 0 to 0.5. Default 0.
+    #[serde(default)]
+    pub retention: f64,
+    /// Power of the days. Default 0.54, as Kim et al. 2019.
+    #[serde(default = "retention_exponent")]
+    pub retention_exponent: f64,
+    /// Power of the P/E cycles by which retention gets worse. Default 0.14, as Kim et al. 2019.
+    #[serde(default = "retention_wear_exponent")]
+    pub retention_wear_exponent: f64,
+    /// Errors per bit that the first read of any page of the block adds at 1,000 P/E cycles, 0 to 0.5. Default 0.
+    #[serde(default)]
+    pub read_disturb: f64,
+    /// Power of the reads. Default 1: each adds as much.
+    #[serde(default = "one")]
+    pub read_disturb_exponent: f64,
+    /// Power of the P/E cycles by which read disturb gets worse. Default 1, a choice of this project.
+    #[serde(default = "one")]
+    pub read_disturb_wear_exponent: f64,
+    /// Wrong bits that the ECC corrects in each codeword; data sheets state them.
+    pub ecc_bits: u32,
+    /// Bytes of data in a codeword; a page is a whole number of them. Default 1024.
+    #[serde(default = "codeword_bytes")]
+    pub codeword_bytes: u32,
+    /// Times that a page is read again at most, 0 to 100. Default 5, a choice of this project.
+    #[serde(default = "retry_steps")]
+    pub retry_steps: u32,
+    /// Share of the errors that each of these reads leaves, 0 to 1. Default 0.5, as Z. Jiao et al., "The Design and
+    /// Implementation of a Capacity-Variant Storage System", FAST 2024.
+    #[serde(default = "retry_factor")]
+    pub retry_factor: f64,
+}
+
+fn wear_exponent() -> f64 {
+    2.05
+}
+
+fn retention_exponent() -> f64 {
+    0.54
+}
+
+fn retention_wear_exponent() -> f64 {
+    0.14
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn codeword_bytes() -> u32 {
+    1024
+}
+
+fn retry_steps() -> u32 {
+    5
+}
+
+fn retry_factor() -> f64 {
+    0.5
+}
+
+/// A bit that is wrong as often as right says nothing.
+const MAX_RBER: f64 = 0.5;
+const MAX_EXPONENT: f64 = 10.0;
+const MAX_RETRY_STEPS: u32 = 100;
+
+/// A value that a device cannot have. The sentence names the key, what was given and what is allowed.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{key} = {value} cannot work: {allowed}")]
+pub struct ConfigError {
+    /// The key at fault.
+    pub key: &'static str,
+    /// What was given.
+    pub value: String,
+    /// What is allowed.
+    pub allowed: String,
+}
+
+/// The rates of a block at its P/E cycles, errors per bit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rates {
+    fresh: f64,
+    per_day: f64,
+    per_read: f64,
+}
+
+impl Rates {
+    pub(super) fn rber(&self, config: &Config, days: f64, reads: u64) -> f64 {
+        let retention = grown(self.per_day, days, config.retention_exponent);
+        let disturb = grown(self.per_read, reads as f64, config.read_disturb_exponent);
+        (self.fresh + retention + disturb).min(MAX_RBER)
+    }
+}
+
+/// `rate` x `amount`^`exponent`; nothing of no rate and of no amount. The power is that of a library, since those of
+/// platforms round differently.
+fn grown(rate: f64, amount: f64, exponent: f64) -> f64 {
+    if rate == 0.0 || amount == 0.0 {
+        return 0.0;
+    }
+    if exponent == 1.0 {
+        return rate * amount;
+    }
+    rate * libm::pow(amount, exponent)
+}
+
+impl Config {
+    /// An ECC that corrects so many bits in a codeword of 1,024 bytes, and no errors.
+    pub fn new(ecc_bits: u32) -> Self {
+        Self {
+            initial_pe_cycles: 0,
+            rber: 0.0,
+            wear: 0.0,
+            wear_exponent: wear_exponent(),
+            retention: 0.0,
+            retention_exponent: retention_exponent(),
+            retention_wear_exponent: retention_wear_exponent(),
+            read_disturb: 0.0,
+            read_disturb_exponent: one(),
+            read_disturb_wear_exponent: one(),
+            ecc_bits,
+            codeword_bytes: codeword_bytes(),
+            retry_steps: retry_steps(),
+            retry_factor: retry_factor(),
+        }
+    }
+
+    /// Checks every value against its range and the device.
+    ///
+    /// # Errors
+    /// The key, what was given and what is allowed.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), ConfigError> {
+        let refuse = |key, value: String, allowed: String| Err(ConfigError { key, value, allowed });
+        for (key, value, most) in [
+            ("rber", self.rber, MAX_RBER),
+            ("wear", self.wear, MAX_RBER),
+            ("wear_exponent", self.wear_exponent, MAX_EXPONENT),
+            ("retention", self.retention, MAX_RBER),
+            ("retention_exponent", self.retention_exponent, MAX_EXPONENT),
+            ("retention_wear_exponent", self.retention_wear_exponent, MAX_EXPONENT),
+            ("read_disturb", self.read_disturb, MAX_RBER),
+            ("read_disturb_exponent", self.read_disturb_exponent, MAX_EXPONENT),
+            ("read_disturb_wear_exponent", self.read_disturb_wear_exponent, MAX_EXPONENT),
+            ("retry_factor", self.retry_factor, 1.0),
+        ] {
+            if !(0.0..=most).contains(&value) {
+                return refuse(key, value.to_string(), format!("it lies between 0 and {most}"));
+            }
+        }
+        if self.retry_steps > MAX_RETRY_STEPS {
+            let allowed = format!("a page is read again at most {MAX_RETRY_STEPS} times");
+            return refuse("retry_steps", self.retry_steps.to_string(), allowed);
+        }
+        let page_bytes = geometry.page_bytes();
+        if self.codeword_bytes == 0 || page_bytes % self.codeword_bytes != 0 {
+            let allowed = format!("a page of {page_bytes} B is a whole number of codewords");
+            return refuse("codeword_bytes", self.codeword_bytes.to_string(), allowed);
+        }
+        if !(1..self.codeword_bits()).contains(&self.ecc_bits.into()) {
+            let allowed = format!("it is at least 1 and less than the {} bits of a codeword", self.codeword_bits());
+            return refuse("ecc_bits", self.ecc_bits.to_string(), allowed);
+        }
+        Ok(())
+    }
+
+    fn codeword_bits(&self) -> u64 {
+        8 * u64::from(self.codeword_bytes)
+    }
+
+    /// Raw bit error rate of a page programmed `days` ago in a block with so many P/E cycles and reads since its erase.
+    pub fn rber_at(&self, pe_cycles: u32, days: f64, reads: u64) -> f64 {
+        self.rates(pe_cycles).rber(self, days, reads)
+    }
+
+    pub(super) fn rates(&self, pe_cycles: u32) -> Rates {
+        let thousands = f64::from(pe_cycles) / 1000.0;
+        let scaled = |rate: f64, exponent: f64| if rate == 0.0 { 0.0 } else { rate * libm::pow(thousands, exponent) };
+        Rates {
+            fresh: self.rber + scaled(self.wear, self.wear_exponent),
+            per_day: scaled(self.retention, self.retention_wear_exponent),
+            per_read: scaled(self.read_disturb, self.read_disturb_wear_exponent),
+        }
+    }
+
+    /// Wrong bits that are expected in a codeword at a raw bit error rate.
+    pub fn errors(&self, rber: f64) -> f64 {
+        rber * self.codeword_bits() as f64
+    }
+
+    /// These in per cent of what the ECC corrects, rounded down.
+    pub(super) fn percent(&self, errors: f64) -> u32 {
+        (100.0 * errors / f64::from(self.ecc_bits)) as u32
+    }
+
+    /// Reads that repeat one until the ECC corrects what is left of so many errors; `None` where the last leaves more.
+    pub fn retries(&self, errors: f64) -> Option<u32> {
+        let mut left = errors;
+        (0..=self.retry_steps).find(|_| {
+            let corrects = left <= f64::from(self.ecc_bits);
+            left *= self.retry_factor;
+            corrects
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! What a device tells of reads that its ECC could not correct at once.
+
+use super::{Cause, Ctx, Time};
+use crate::address::BlockId;
+
+/// How near the page that was read last is to what its ECC corrects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strain {
+    /// The block of the page.
+    pub block: BlockId,
+    /// Bit errors that are expected in a codeword, in per cent of those that the ECC corrects, rounded down; above
+    /// 100 the read was repeated.
+    pub percent: u32,
+}
+
+/// What was so before reads were repeated.
+pub(crate) struct Before {
+    cause: Cause,
+    ready: Time,
+    finish: Time,
+    acknowledged: Time,
+}
+
+impl Ctx {
+    /// How near the page that was read last is to its end, once; `None` on a device whose cells do not age.
+    pub fn take_strain(&mut self) -> Option<Strain> {
+        self.strain.take()
+    }
+
+    pub(crate) fn set_strain(&mut self, strain: Strain) {
+        self.strain = Some(strain);
+    }
+
+    /// The next reads repeat the one before, and no earlier: whoever waits for that one waits for them.
+    pub(crate) fn begin_retries(&mut self) -> Before {
+        let Self { cause, ready, finish, acknowledged, .. } = *self;
+        self.in_background = !self.is_waited_for();
+        self.cause = Cause::ReadRetry;
+        Before { cause, ready, finish, acknowledged }
+    }
+
+    /// Reads are repeated no more.
+    pub(crate) fn end_retries(&mut self, before: &Before) {
+        self.cause = before.cause;
+        self.ready = before.ready;
+        if std::mem::take(&mut self.in_background) {
+            self.finish = before.finish;
+            self.acknowledged = before.acknowledged;
+        }
+    }
+
+    /// Whether a read that is issued now may stop an operation in the background.
+    pub(crate) fn goes_first(&self) -> bool {
+        self.is_waited_for() && !self.in_background
+    }
+}
