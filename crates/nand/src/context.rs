@@ -108,13 +108,15 @@ pub enum Cause {
     Refresh = 12,
     /// Saving the RAM tables.
     Checkpoint = 13,
+    /// Moving data from blocks of one bit a cell to others.
+    Fold = 14,
 }
 
 impl Cause {
     /// Room for causes in tables.
     pub const COUNT: usize = 16;
     /// Every cause, in the order of the tables.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -129,6 +131,7 @@ impl Cause {
         Self::Trim,
         Self::Refresh,
         Self::Checkpoint,
+        Self::Fold,
     ];
 
     /// The name in records and reports.
@@ -148,6 +151,7 @@ impl Cause {
             Self::Trim => "trim",
             Self::Refresh => "refresh",
             Self::Checkpoint => "checkpoint",
+            Self::Fold => "fold",
         }
     }
 }
@@ -227,6 +231,10 @@ impl Matrix {
         &self.cells[Self::at(origin, cause)]
     }
 
+    pub(crate) fn cell_mut(&mut self, origin: Origin, cause: Cause) -> &mut Cell {
+        &mut self.cells[Self::at(origin, cause)]
+    }
+
     #[inline]
     fn at(origin: Origin, cause: Cause) -> usize {
         (usize::from(origin.0) * Cause::COUNT + cause as usize) & (CELLS - 1)
@@ -291,6 +299,8 @@ pub struct Ctx {
     /// Whether the host does not wait for what is issued: a buffer holds it.
     buffered: bool,
     matrix: Matrix,
+    /// What of it was in blocks of one bit a cell, where somebody counts that.
+    pub(crate) slc: Option<Box<Matrix>>,
     pub(crate) trail: Trail,
 }
 
@@ -450,6 +460,25 @@ impl Ctx {
     /// The counts.
     pub fn matrix(&self) -> &Matrix {
         &self.matrix
+    }
+
+    /// What of it was in blocks of one bit a cell, halves of copies among reads and programs; `None` where nobody counts it.
+    pub fn slc(&self) -> Option<&Matrix> {
+        self.slc.as_deref()
+    }
+
+    /// The next operations come before the request that is about to begin: in the time until then nothing was done.
+    /// Returns when it arrived, for [`Self::leave_gap`].
+    pub fn enter_gap(&mut self, start: Time) -> Time {
+        let arrival = std::mem::replace(&mut self.arrival, start);
+        self.ready = start;
+        arrival
+    }
+
+    /// The request begins that arrived at `arrival`.
+    pub fn leave_gap(&mut self, arrival: Time) {
+        self.arrival = arrival;
+        self.ready = arrival;
     }
 
     /// Counts under `origin` and the present cause.

@@ -21,6 +21,7 @@ pub mod profile;
 pub mod random;
 pub mod rules;
 mod side_table;
+pub mod slc;
 pub mod timed;
 pub mod traced;
 mod trail;

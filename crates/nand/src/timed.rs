@@ -36,12 +36,15 @@ use suspending::Suspending;
 /// An operation that fails took its time all the same; once power is lost nothing does. Requests must
 /// arrive in the order of their times ([`Ctx::begin`]): the gaps of a bus before an arrival are forgotten.
 ///
-/// Reads suspend erases where `SUSPENDS` says so; the device that does not pays nothing for it.
+/// Reads suspend erases, and blocks of one bit a cell have times of their own, where `VARIES` says so; the device that
+/// knows neither pays nothing for it.
 #[derive(Clone, Debug)]
-pub struct Timed<N, const SUSPENDS: bool = false> {
+pub struct Timed<N, const VARIES: bool = false> {
     inner: N,
     geometry: Geometry,
     times: Durations,
+    /// Those of a block of one bit a cell, where the chip has one.
+    slc: Option<Box<Durations>>,
     /// Copies stay inside only within a plane; else within a unit.
     copy_in_plane: bool,
     units_are_planes: bool,
@@ -72,24 +75,25 @@ impl<N: Nand> Timed<N> {
     ///
     /// # Panics
     /// Where a time of `timing` is negative or not a number, or where it has a time to suspend; a parsed profile holds none
-    /// of the first.
+    /// of the first. Blocks of one bit a cell take the time of any other here.
     pub fn new(inner: N, timing: &Timing) -> Self {
-        assert!(timing.suspend.is_none(), "a device that suspends is made by `suspending`");
+        assert!(timing.suspend.is_none(), "a device that suspends is made by `varying`");
         Self::assemble(inner, timing)
     }
 }
 
 impl<N: Nand> Timed<N, true> {
-    /// `inner` with every channel and die free at time 0; reads suspend what `timing` says.
+    /// `inner` with every channel and die free at time 0; reads suspend what `timing` says, and blocks of one bit a cell
+    /// have their own times if it has them.
     ///
     /// # Panics
     /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
-    pub fn suspending(inner: N, timing: &Timing) -> Self {
+    pub fn varying(inner: N, timing: &Timing) -> Self {
         Self::assemble(inner, timing)
     }
 }
 
-impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
+impl<N: Nand, const VARIES: bool> Timed<N, VARIES> {
     fn assemble(inner: N, timing: &Timing) -> Self {
         let geometry = *inner.geometry();
         let shape = geometry.shape();
@@ -105,6 +109,7 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
         let units: Vec<Unit> = (0..geometry.dies() * units_per_die).map(unit).collect();
         Self {
             times: Durations::new(timing, shape),
+            slc: Durations::slc(timing, shape).map(Box::new),
             copy_in_plane: timing.copy == PageCopy::Copyback,
             units_are_planes,
             suspending: timing.suspend.map(|suspend| Box::new(Suspending::new(&suspend, units.len()))),
@@ -116,11 +121,12 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
     }
 
     /// The same clock over another form of the device.
-    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M, SUSPENDS> {
+    pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M, VARIES> {
         Timed {
             inner: form(self.inner),
             geometry: self.geometry,
             times: self.times,
+            slc: self.slc,
             copy_in_plane: self.copy_in_plane,
             units_are_planes: self.units_are_planes,
             units: self.units,
@@ -168,6 +174,25 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
         self.unit_of(self.geometry.block_of(at))
     }
 
+    /// How long operations in `block` take.
+    #[inline]
+    fn times_in(&self, block: BlockId) -> &Durations {
+        match &self.slc {
+            Some(slc) if VARIES && self.inner.is_slc(block) => slc,
+            _ => &self.times,
+        }
+    }
+
+    /// How long operations on the page take.
+    #[inline]
+    fn times_at(&self, at: Ppa) -> &Durations {
+        if VARIES {
+            self.times_in(self.geometry.block_of(at))
+        } else {
+            &self.times
+        }
+    }
+
     /// Ends an operation at `end`.
     #[inline]
     fn complete(&mut self, end: Time) -> Done {
@@ -195,8 +220,8 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
 
     /// Reads a page of `unit` and programs another one of it, over the bus; no earlier than `from`. Returns the end.
     #[inline]
-    fn copy_over_bus(&mut self, unit: usize, from: Time) -> Time {
-        let Durations { read, program, page_transfer, .. } = self.times;
+    fn copy_over_bus(&mut self, unit: usize, from: Time, (read, program): (Time, Time)) -> Time {
+        let page_transfer = self.times.page_transfer;
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
         self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
@@ -237,14 +262,14 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
         let first_free = of_channel.map(|unit| unit.free).min().unwrap_or(0);
         let arrival = self.inner.ctx().arrival();
         // A read does not wait for what it suspends.
-        let past = if SUSPENDS { arrival } else { first_free.max(arrival) };
+        let past = if VARIES { arrival } else { first_free.max(arrival) };
         self.channels[channel].forget(past);
     }
 
     #[inline]
     fn time_read(&mut self, at: Ppa, array: Time, transfer: Time) -> Done {
         let (unit, ready) = (self.unit_of_page(at), self.inner.ctx().ready());
-        let early = if SUSPENDS { self.read_early(unit, ready, (array, transfer)) } else { None };
+        let early = if VARIES { self.read_early(unit, ready, (array, transfer)) } else { None };
         let end = match early {
             Some(end) => end,
             None => self.read_out(unit, ready, array, transfer),
@@ -273,8 +298,8 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
     }
 
     /// Erases a block such that reads may come in between, but for one that a request waits for.
-    fn erase_suspendably(&mut self, block: BlockId) -> Done {
-        let (unit, erase) = (self.unit_of(block), self.times.erase);
+    fn erase_suspendably(&mut self, block: BlockId, erase: Time) -> Done {
+        let unit = self.unit_of(block);
         let before = self.units[unit].free;
         let Done(end) = self.time_write(block, erase, 0);
         self.offer(unit, Some(before), (end - erase, end));
@@ -289,11 +314,13 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
         }
     }
 
-    /// What was programmed last on `unit`, until `end`, may give way to reads.
-    fn offer_program(&mut self, unit: usize, end: Time) {
+    /// What was programmed last in `block`, until `end`, may give way to reads.
+    fn offer_program(&mut self, block: BlockId, end: Time) {
         if self.suspending.as_ref().is_some_and(|suspending| suspending.programs) {
-            let whole = self.times.copy_inside.unwrap_or(self.times.program);
-            self.offer(unit, None, (end - self.times.program.min(whole), end));
+            let times = self.times_in(block);
+            let whole = times.copy_inside.unwrap_or(times.program);
+            let start = end - times.program.min(whole);
+            self.offer(self.unit_of(block), None, (start, end));
         }
     }
 
@@ -303,17 +330,22 @@ impl<N: Nand, const SUSPENDS: bool> Timed<N, SUSPENDS> {
         let ready = self.inner.ctx().ready();
         let reached =
             source == target && (!self.copy_in_plane || self.geometry.plane_of(from) == self.geometry.plane_of(to));
-        let Durations { read, program, page_transfer, copy_inside, .. } = self.times;
+        let (read, program) = (self.times_in(from).read, self.times_in(to).program);
+        let Durations { page_transfer, copy_inside, .. } = self.times;
         let end = match copy_inside {
+            Some(total) if reached && VARIES => {
+                let total = self.times.copied(total, self.times_in(from), self.times_in(to));
+                self.write_in(source, ready, total, 0)
+            }
             Some(total) if reached => self.write_in(source, ready, total, 0),
-            _ if source == target => self.copy_over_bus(source, ready),
+            _ if source == target => self.copy_over_bus(source, ready, (read, program)),
             _ => {
                 let out = self.read_out(source, ready, read, page_transfer);
                 self.write_in(target, out, program, page_transfer)
             }
         };
-        if SUSPENDS {
-            self.offer_program(target, end);
+        if VARIES {
+            self.offer_program(to, end);
         }
         self.complete(end)
     }
@@ -325,7 +357,7 @@ fn took_place<T>(result: &Result<T, NandError>) -> bool {
     !matches!(result, Err(NandError::PowerLost))
 }
 
-impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
+impl<N: Nand, const VARIES: bool> Nand for Timed<N, VARIES> {
     type Buf = N::Buf;
 
     #[inline]
@@ -342,7 +374,7 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
     fn read(&mut self, at: Ppa, page: &mut Self::Buf) -> Result<Oob, NandError> {
         let result = self.inner.read(at, page);
         if took_place(&result) {
-            self.time_read(at, self.times.read, self.times.page_transfer);
+            self.time_read(at, self.times_at(at).read, self.times.page_transfer);
         }
         result
     }
@@ -351,7 +383,7 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
     fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
         let result = self.inner.read_spare(at);
         if took_place(&result) {
-            self.time_read(at, self.times.spare_read, self.times.spare_transfer);
+            self.time_read(at, self.times_at(at).spare_read, self.times.spare_transfer);
         }
         result
     }
@@ -363,9 +395,9 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
             return result;
         }
         let block = self.geometry.block_of(at);
-        let done = self.time_write(block, self.times.program, self.times.page_transfer);
-        if SUSPENDS {
-            self.offer_program(self.unit_of(block), done.0);
+        let done = self.time_write(block, self.times_in(block).program, self.times.page_transfer);
+        if VARIES {
+            self.offer_program(block, done.0);
         }
         result.map(|_| done)
     }
@@ -373,7 +405,7 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         let result = self.inner.read_tail(at, tail);
         if took_place(&result) {
-            self.time_read(at, self.times.read, self.times.tail_transfer(tail.len()));
+            self.time_read(at, self.times_at(at).read, self.times.tail_transfer(tail.len()));
         }
         result
     }
@@ -381,7 +413,7 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
     fn read_with_tail(&mut self, at: Ppa, page: &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
         let result = self.inner.read_with_tail(at, page, tail);
         if took_place(&result) {
-            self.time_read(at, self.times.read, self.times.page_transfer);
+            self.time_read(at, self.times_at(at).read, self.times.page_transfer);
         }
         result
     }
@@ -393,7 +425,7 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
             Err(NandError::PowerLost) => {}
             // The page was read and found beyond its ECC; nothing was programmed.
             Err(NandError::Uncorrectable(_)) => {
-                self.time_read(from, self.times.read, self.times.page_transfer);
+                self.time_read(from, self.times_at(from).read, self.times.page_transfer);
             }
             _ => {
                 self.time_copy(self.geometry.block_of(from), self.geometry.block_of(to));
@@ -408,17 +440,19 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
             return result;
         }
         let block = self.geometry.block_of(at);
-        let done = self.time_write(block, self.times.spare_program, self.times.spare_transfer);
+        let done = self.time_write(block, self.times_in(block).spare_program, self.times.spare_transfer);
         result.map(|_| done)
     }
 
     #[inline]
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
+        // Afterwards its cells hold all their bits again.
+        let erase = self.times_in(block).erase;
         let result = self.inner.erase(block);
         if !took_place(&result) {
             return result;
         }
-        let done = if SUSPENDS { self.erase_suspendably(block) } else { self.time_write(block, self.times.erase, 0) };
+        let done = if VARIES { self.erase_suspendably(block, erase) } else { self.time_write(block, erase, 0) };
         result.map(|_| done)
     }
 
@@ -427,8 +461,16 @@ impl<N: Nand, const SUSPENDS: bool> Nand for Timed<N, SUSPENDS> {
         if !took_place(&result) {
             return result;
         }
-        let done = self.time_write(block, self.times.spare_program, self.times.spare_transfer);
+        let done = self.time_write(block, self.times_in(block).spare_program, self.times.spare_transfer);
         result.map(|_| done)
+    }
+
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.inner.set_slc(block, slc);
+    }
+
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.inner.is_slc(block)
     }
 
     #[inline]

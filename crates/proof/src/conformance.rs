@@ -32,6 +32,7 @@ pub const UNTIMED: Timing = Timing {
     copy: PageCopy::Copyback,
     plane_overlap: PlaneOverlap::None,
     suspend: None,
+    slc: None,
 };
 
 /// An erase takes so long that a die which erases falls behind the others.

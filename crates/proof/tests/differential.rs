@@ -29,6 +29,7 @@ const TIMING: Timing = Timing {
     copy: PageCopy::Copyback,
     plane_overlap: PlaneOverlap::Independent,
     suspend: None,
+    slc: None,
 };
 
 fn script_for(device: &Device, pages: u32, seed: u64, mix: Mix) -> Vec<Step> {
@@ -216,6 +217,12 @@ impl<N: Nand> Nand for Watched<N> {
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.seen.spare_programs += 1;
         self.inner.retire(block)
+    }
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.inner.set_slc(block, slc);
+    }
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.inner.is_slc(block)
     }
     fn ctx(&mut self) -> &mut Ctx {
         self.inner.ctx()

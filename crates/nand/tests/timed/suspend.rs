@@ -14,7 +14,7 @@ fn suspending(most_reads: u32) -> Timing {
 /// As [`device`], with a clock that suspends where `timing` says so.
 fn device(channels: u32, dies_per_channel: u32, planes_per_die: u32, timing: &Timing) -> Timed<Counting, true> {
     let plain = Timing { suspend: None, ..*timing };
-    Timed::suspending(super::device(channels, dies_per_channel, planes_per_die, &plain).into_inner(), timing)
+    Timed::varying(super::device(channels, dies_per_channel, planes_per_die, &plain).into_inner(), timing)
 }
 
 /// A read of the host on die 0 that comes at `arrival`; returns its end.
