@@ -40,6 +40,7 @@ mod collect;
 mod config;
 mod mount;
 mod open;
+mod slc;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
@@ -57,6 +58,7 @@ use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Seq, Time,
 };
+pub use slc::{SlcCache, SlcFull};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -76,6 +78,7 @@ struct Die {
     /// Blocks with a failed program, to be emptied and retired.
     failing: VecDeque<BlockId>,
     bad: u32,
+    slc: slc::DieCache,
 }
 
 impl Die {
@@ -108,6 +111,9 @@ pub struct PageMap {
     valid_pages: ValidPages,
     policy: Box<dyn VictimPolicy>,
     placer: Placer,
+    cache: Option<slc::Cache>,
+    /// Whether every page of the host goes to frontier 0.
+    has_one_way: bool,
     wear: Wear,
     wear_policy: Option<Box<dyn WearPolicy>>,
     /// By physical page: the logical page, where the placement asks for it; else empty.
@@ -133,9 +139,12 @@ impl PageMap {
     /// Writes a page of the host and maps it.
     #[inline]
     fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        // Compiled twice: most placements give the host one frontier, and then nothing needs to look it up.
-        if self.placer.has_one_for_host() {
+        // Compiled more than once: most placements give the host one frontier, and then nothing needs to look it up.
+        if self.has_one_way {
             return self.store_at(nand, 0, at, page);
+        }
+        if self.cache.is_some() {
+            return self.store_cached(nand, at, page);
         }
         let frontier = self.placer.host(at, nand.ctx().origin());
         self.store_at(nand, frontier, at, page)
@@ -145,6 +154,12 @@ impl PageMap {
     fn store_at<N: Nand>(&mut self, nand: &mut N, frontier: usize, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let die = self.next_die(frontier);
         let to = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
+        self.map_written(nand, die, (at, to))
+    }
+
+    /// Maps a page that the host wrote.
+    #[inline(always)]
+    fn map_written<N: Nand>(&mut self, nand: &mut N, die: usize, (at, to): (Lpn, Ppa)) -> Result<(), FtlError> {
         let old = std::mem::replace(&mut self.map[at.index()], to);
         if old.is_some() {
             let block = self.table.set_invalid(old);
@@ -243,8 +258,8 @@ impl PageMap {
 
     /// Valid pages of a die with which it can still take a host block.
     fn most_valid(&self, die: usize) -> u32 {
-        let kept = self.reserve as u32 + self.dies[die].frontiers.all().len() as u32;
-        let usable = usable_pages(&self.geometry, self.good_blocks(die), kept);
+        let kept = self.reserve as u32 + self.filled_blocks();
+        let usable = usable_pages(&self.geometry, self.good_blocks(die) - self.dies[die].slc.good, kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
 
@@ -257,6 +272,12 @@ impl PageMap {
         let part = self.map.len() as u32 / self.dies.len() as u32;
         let most = self.most_valid(die);
         part.max(part / 2 + most / 2).min(most)
+    }
+
+    /// Blocks of a die that are being filled at the same time, those apart that are always of one bit a cell.
+    fn filled_blocks(&self) -> u32 {
+        let cached = self.cache.as_ref().is_some_and(slc::Cache::is_dynamic);
+        self.dies[0].frontiers.all().len() as u32 + u32::from(cached)
     }
 
     fn good_blocks(&self, die: usize) -> u32 {
@@ -272,8 +293,8 @@ impl PageMap {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
             return Err(self.worn_out(missing));
         }
-        let needed = (self.reserve + self.dies[0].frontiers.all().len()) as u32 + 1;
-        match dies.map(|die| self.good_blocks(die)).find(|&good| good < needed) {
+        let needed = self.reserve as u32 + self.filled_blocks() + 1;
+        match dies.map(|die| self.good_blocks(die) - self.dies[die].slc.good).find(|&good| good < needed) {
             Some(good) => Err(self.worn_out(needed - good)),
             None => Ok(()),
         }
@@ -316,10 +337,15 @@ impl Ftl for PageMap {
         Trims::noted(config.durable_trim)
     }
 
-    fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+    fn uses_slc(config: &Config) -> bool {
+        config.slc_cache != SlcCache::None
+    }
+
+    fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         config.check()?;
-        let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die());
-        let frontiers = config.frontiers();
+        config.check_slc(geometry, rules)?;
+        let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die() - config.fixed_slc_blocks());
+        let frontiers = config.filled_blocks();
         if reserve == 0 {
             return Err(FtlError::Config(
                 "ftl.page.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block on each die".into(),
@@ -413,6 +439,9 @@ impl Ftl for PageMap {
             if !self.owners.is_empty() {
                 ram.dram.insert("reverse_map", 4 * self.owners.len() as u64);
             }
+        }
+        if self.cache.is_some() {
+            ram.sram.insert("slc_blocks", u64::from(self.geometry.blocks()).div_ceil(8));
         }
         if self.placer.bytes() > 0 {
             ram.dram.insert("placement", self.placer.bytes());

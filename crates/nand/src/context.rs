@@ -462,25 +462,6 @@ impl Ctx {
         &self.matrix
     }
 
-    /// What of it was in blocks of one bit a cell, halves of copies among reads and programs; `None` where nobody counts it.
-    pub fn slc(&self) -> Option<&Matrix> {
-        self.slc.as_deref()
-    }
-
-    /// The next operations come before the request that is about to begin: in the time until then nothing was done.
-    /// Returns when it arrived, for [`Self::leave_gap`].
-    pub fn enter_gap(&mut self, start: Time) -> Time {
-        let arrival = std::mem::replace(&mut self.arrival, start);
-        self.ready = start;
-        arrival
-    }
-
-    /// The request begins that arrived at `arrival`.
-    pub fn leave_gap(&mut self, arrival: Time) {
-        self.arrival = arrival;
-        self.ready = arrival;
-    }
-
     /// Counts under `origin` and the present cause.
     #[inline]
     pub(crate) fn count(&mut self, origin: Origin) -> &mut Cell {
@@ -508,5 +489,6 @@ impl Ctx {
     }
 }
 
+mod gaps;
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
 //! The options.
 
+use super::slc::{SlcCache, SlcFull};
 use crate::parts::placement::{self, Placement};
 use crate::parts::victim::{self, Victim, VictimPolicy};
 use crate::parts::wear::{self, Wear, WearPolicy};
@@ -38,6 +39,15 @@ pub struct Config {
     /// address space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a
     /// trimmed page that is not erased yet: what it held last, or before that.
     pub durable_trim: bool,
+    /// Whether pages of the host go to blocks of one bit a cell first, where the device has cells of several bits.
+    pub slc_cache: SlcCache,
+    /// With `slc_cache = "fixed"`: blocks of each die that hold one bit a cell, always the same; at least 2. Default 8.
+    pub slc_blocks: u32,
+    /// What becomes of a page of the host for which the blocks of one bit a cell have no room.
+    pub slc_full: SlcFull,
+    /// Microseconds for which the device must have had nothing to do until blocks of one bit a cell are emptied in the rest
+    /// of the gap. Default 1000, a convention: well above the gaps inside a burst.
+    pub slc_idle_us: u32,
     /// Seed of random choices: no option, the experiment's seed comes here.
     #[serde(skip)]
     pub seed: u64,
@@ -58,6 +68,10 @@ impl Default for Config {
             reserve_blocks: 2,
             valid_pages: ValidPages::Bitmap,
             durable_trim: true,
+            slc_cache: SlcCache::None,
+            slc_blocks: 8,
+            slc_full: SlcFull::Direct,
+            slc_idle_us: 1000,
             seed: 0,
         }
     }
@@ -119,6 +133,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let victim = |victim| Config { victim, window: 4, choices: 2, ..usual() };
     let placement = |placement| Config { placement, streams: 2, regions: 3, ..usual() };
     let wear = |wear| Config { wear, wear_threshold: 2, wear_set: 2, ..usual() };
+    let slc = |slc_cache, slc_full| Config { slc_cache, slc_full, slc_blocks: 2, ..usual() };
     vec![
         Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
         Variant::safe("reserve_3", Config { reserve_blocks: 3, ..usual() }),
@@ -134,5 +149,15 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("threshold", wear(Wear::Threshold)),
         Variant::safe("bet", Config { victim: Victim::Random, ..wear(Wear::Bet) }),
         Variant::safe("dual_pool", Config { valid_pages: ValidPages::Spare, ..wear(Wear::DualPool) }),
+        Variant::safe("slc_fixed", slc(SlcCache::Fixed, SlcFull::Direct)),
+        Variant::safe(
+            "slc_fixed_fold",
+            Config { placement: Placement::One, slc_blocks: 3, ..slc(SlcCache::Fixed, SlcFull::Fold) },
+        ),
+        Variant::safe("slc_dynamic", Config { wear: Wear::Dynamic, ..slc(SlcCache::Dynamic, SlcFull::Direct) }),
+        Variant::safe(
+            "slc_dynamic_fold",
+            Config { valid_pages: ValidPages::Spare, ..slc(SlcCache::Dynamic, SlcFull::Fold) },
+        ),
     ]
 }
