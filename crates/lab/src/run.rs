@@ -137,6 +137,8 @@ pub(crate) struct Run<'a> {
 #[derive(Default)]
 pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
+    /// What of it was in blocks of one bit a cell.
+    pub(crate) slc: Option<Matrix>,
     pub(crate) time: Time,
     pub(crate) events: Events,
     /// The number of the next recycling that the FTL keeps.
@@ -154,6 +156,7 @@ impl Mark {
     pub(crate) fn of(engine: &mut dyn Engine) -> Self {
         Self {
             matrix: engine.matrix().clone(),
+            slc: engine.slc().cloned(),
             time: engine.now(),
             events: engine.events(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
