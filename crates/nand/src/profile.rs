@@ -405,6 +405,8 @@ mod tests {
             ("k9f5608", GIB / 32),
             ("k9k4g", GIB / 2),
             ("k9l8g08u0m", GIB),
+            ("qlc-3d", 32 * 171 * 768 * 16_384),
+            ("tlc-3d", 32 * 228 * 576 * 16_384),
             ("wap", 64 * GIB),
         ];
         let shipped = shipped();
@@ -437,6 +439,9 @@ mod tests {
         assert_eq!(four("k9f5608"), [41_400, 226_400, 267_800, 2_000_000]);
         assert_eq!(four("k9k4g"), [25_000 + 63_360, 300_000 + 63_360, 325_000, 2_000_000]);
         assert_eq!(four("wap"), [21_000, 200_000, 221_000, 1_200_000]);
+        // A page with its spare area is 18,336 bytes.
+        assert_eq!(four("tlc-3d"), [75_000 + 15_274, 496_000 + 15_274, 571_000 + 30_548, 4_500_000]);
+        assert_eq!(four("qlc-3d"), [120_000 + 11_460, 1_638_000 + 11_460, 1_758_000 + 22_920, 4_500_000]);
         let [read_ns, program_ns, _, erase_ns] = four("btree");
         assert_eq!((read_ns, program_ns, erase_ns), (30_800, 8 * read_ns, 65 * read_ns));
     }
@@ -452,6 +457,8 @@ mod tests {
             ("copy = \"external\"", "copy = { total_us = -1 }", "-1 is not in the range"),
             ("copy = \"external\"", "copy = \"copybak\"", "expected one of `copyback`, `external`, `total_us`"),
             ("plane_overlap = \"none\"", "plane_overlap = \"all\"", "expected `none` or `independent`"),
+            ("endurance = 10_000", "bits_per_cell = 6", "6 cannot work: a cell holds 1 to 5 bits"),
+            ("plane_overlap = \"none\"", "slc = { read_us = 25 }", "missing field `program_us`"),
             ("plane_overlap = \"none\"", "spare_read_us = 1e10", "10000000000 is not in the range"),
         ] {
             assert!(good.contains(from), "{from}");

@@ -137,7 +137,7 @@ impl Visitor for NotesOfTheLayer {
 
     fn visit<F: Ftl>(self, config: &F::Config) {
         let geometry = Geometry::single_die(60, 16, 512).expect("a small device");
-        let nand: Counting = Counting::new(geometry, Rules::default());
+        let nand: Counting = Counting::new(geometry, Rules { bits_per_cell: 3, ..Rules::default() });
         let mut disk = Disk::<F, _>::mount(nand, 100, config).expect("it fits");
         let journal = |op, sector, sectors| Request { origin: Origin::JOURNAL, ..Request::new(op, sector, sectors) };
         let requests = [journal(Op::Write, 0, 50), journal(Op::Trim, 10, 5), journal(Op::Flush, 0, 0)];

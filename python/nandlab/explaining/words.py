@@ -28,6 +28,7 @@ CAUSES = {
     "trim": "notes of trims",
     "refresh": "refreshing pages",
     "checkpoint": "checkpoints",
+    "fold": "emptying blocks of one bit a cell",
 }
 """What each cause is, for people."""
 

@@ -95,6 +95,16 @@ impl Default for DieCache {
     }
 }
 
+impl DieCache {
+    /// A frontier without room waits to be folded.
+    fn close_full(&mut self) {
+        if self.frontier.block.is_some() && self.frontier.is_full() {
+            self.full.push_back(self.frontier.block);
+            self.frontier = Frontier::none();
+        }
+    }
+}
+
 impl Die {
     /// Pages that the block of the host has left, and how many of them pages that are moved could take as well.
     pub(super) fn host_room(&self) -> (u32, u32) {
@@ -231,10 +241,7 @@ impl PageMap {
     #[cold]
     fn open_cached_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         self.refuse_worn_out()?;
-        let full = std::mem::replace(&mut self.dies[die].slc.frontier, Frontier::none());
-        if full.block.is_some() {
-            self.dies[die].slc.full.push_back(full.block);
-        }
+        self.dies[die].slc.close_full();
         // A block that fails its erase leaves the list, and the next one may have to be made.
         while self.has_cached_block(die) {
             let Some(free) = self.take_for_cache(nand, die)? else { continue };
@@ -340,6 +347,7 @@ impl PageMap {
     fn start_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         let is_dynamic = self.cache.as_ref().is_some_and(Cache::is_dynamic);
         let state = &mut self.dies[die];
+        state.slc.close_full();
         if !is_dynamic && state.free.len() <= self.reserve && !state.slc.full.is_empty() {
             return self.start_relocation(nand, die);
         }

@@ -8,6 +8,7 @@
 mod edges;
 mod failures;
 mod random;
+mod slc;
 mod stalls;
 mod suspend;
 
