@@ -11,25 +11,34 @@
 //! next victim: `valid / invalid` relocations, so that the victim is empty when it is needed and no write
 //! waits for a whole block. A die that holds more than its share of valid pages takes no new host block.
 //!
+//! With `slc_cache` pages of the host go to blocks of one bit a cell while these have room, always the same ones of each
+//! die (`fixed`) or any that is free, as long as two more than the reserve are (`dynamic`); then past them, or they wait
+//! until the oldest such block was folded: its valid pages moved to a block that holds all its bits. Folds happen in gaps
+//! before writes, where the device had nothing to do for `slc_idle_us`, and with `dynamic` in place of collection wherever
+//! that needs a block.
+//!
 //! ## Recovery
 //! Mount reads every spare area; of several copies of a page the one with the highest sequence number
 //! wins. Erases of a block are in its pages; a block without any takes the mean of the others. The page
 //! programmed last in a block may be torn, so it is read in full, and so is the page below
 //! one that carries the resumed mark, and every page of a block with one that cannot be read. Blocks in use
 //! before the power went are filled further. A block that looks erased on a device in use is erased again before its first page: its erase
-//! may have been cut. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
+//! may have been cut. A page tells whether the cells of its block hold one bit. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
 //! one segment of the address space; the newest note of a segment replaces the older ones.
 //!
 //! ## Invariants
 //! Every mapped page is the newest copy on flash; valid bits are set for exactly the mapped pages and the
-//! live notes; each block is free, a frontier, closed, failing or bad; a host block is opened only while
+//! live notes; each block is free, a frontier, closed, waiting to be folded, failing or bad; a host block is opened only while
 //! `reserve_blocks` others stay free, so relocation always finds room.
 //!
 //! ## Differences
 //! Textbook page maps have a reverse map, in memory or from nowhere. Here relocation learns the logical page
 //! from the metadata that passes through the controller with the copy, and which pages are valid from a bitmap
 //! that counts as memory, or from reads of all spare areas of the victim, which are charged. Where the placement asks
-//! before the copy which page it is, the bitmap is joined by a reverse map.
+//! before the copy which page it is, the bitmap is joined by a reverse map. What `slc_cache` does no paper describes as a
+//! whole: manufacturers tell of fixed and of dynamic caches, and measurements show where they end. A block of the dynamic
+//! cache may become one of all bits and back at every erase; a write that comes while a fold has begun waits for the copy
+//! at hand.
 //!
 //! ## References
 //! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.
