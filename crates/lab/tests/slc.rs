@@ -36,8 +36,8 @@ fn pages_go_through_the_cache_or_past_it_and_the_counts_agree() {
         let record = record(TEXT, sets);
         let slc = record.slc.unwrap();
         assert_eq!(slc.written_pages + slc.direct_pages, pages, "{sets:?}");
-        let row = |cause: &str| record.matrix.iter().filter(move |row| row.cause == cause);
-        assert_eq!(slc.folded_pages, row("fold").map(|row| row.copies).sum::<u64>(), "{sets:?}");
+        let folds = record.matrix.iter().filter(|row| row.cause == "fold");
+        assert_eq!(slc.folded_pages, folds.map(|row| row.copies).sum::<u64>(), "{sets:?}");
         // Garbage collection sees no such block, so only the host programs there, and only folds read there.
         assert_eq!((slc.programs, slc.reads), (slc.written_pages, slc.folded_pages), "{sets:?}");
         assert_eq!(slc.erases, slc.folds as f64, "{sets:?}");
@@ -98,4 +98,26 @@ fn a_device_without_such_blocks_is_refused_with_what_is_missing() {
     assert!(error.message.contains("9 cannot work: a cell holds 1 to 5 bits"), "{error}");
     let error = refused(TEXT, &["ftl.page.slc_blocks=100000"]);
     assert!(error.message.starts_with("ftl.page.slc_blocks = 100000: it is at least 2, and at most "), "{error}");
+}
+
+/// Requests that come so far apart that every one finds the cache emptied go to it all, and what the longest of them waited
+/// for still sums to its latency.
+#[test]
+fn gaps_between_requests_empty_the_cache() {
+    let apart = [
+        "workload.sequential.requests=3000",
+        "workload.sequential.requests_per_s=50",
+        "host.arrival=recorded",
+        "host.explain_longest=true",
+        "device.capacity=512 MiB",
+        "ftl.page.slc_blocks=2",
+    ];
+    let record = record(TEXT, &apart);
+    let slc = record.slc.unwrap();
+    assert_eq!((slc.written_pages, slc.direct_pages), (3000 * 16, 0), "{slc:?}");
+    assert!(slc.folded_pages > 40_000, "{slc:?}");
+    let longest = record.longest_request.unwrap();
+    let parts: f64 = longest.parts.unwrap().iter().map(|part| part.own_us + part.waited_us).sum();
+    let sum = parts + longest.elsewhere_us.unwrap() + longest.unknown_us.unwrap();
+    assert!((sum - longest.latency_us).abs() < 1e-3, "{sum} of {}", longest.latency_us);
 }
