@@ -90,6 +90,22 @@ class MapCounts(View):
     folded_pages: int
 
 
+class SlcCounts(View):
+    """Blocks of one bit a cell: pages that the host wrote to them, and past them since they had no room.
+
+    `folded_pages` were moved out of them in `folds` blocks, to have room again; `reads`, `programs` and `erases` are
+    what was done in such blocks, the halves of copies among them.
+    """
+
+    written_pages: int
+    direct_pages: int
+    folded_pages: int
+    folds: int
+    reads: int
+    programs: int
+    erases: float
+
+
 class Cell(View):
     """A cell of the attribution matrix: the pages' author (`origin`), and why the flash was asked (`cause`).
 
@@ -362,6 +378,7 @@ class Result(View):
     recyclings: Recyclings | None
     gc: Gc
     map: MapCounts | None
+    slc: SlcCounts | None
     matrix: list[Cell]
     buffer: BufferCounts | None
     index: IndexFigures | None

@@ -149,6 +149,11 @@ pub trait Ftl: Sized {
     /// Memory that firmware would need.
     fn ram(&self) -> RamUse;
 
+    /// Whether blocks hold one bit a cell with these options ([`nandlab_nand::Nand::set_slc`]).
+    fn uses_slc(_config: &Self::Config) -> bool {
+        false
+    }
+
     /// What the FTL did since it was mounted.
     fn events(&self) -> Events;
 
@@ -260,6 +265,12 @@ pub struct Events {
     pub map_gc_copies: u64,
     /// Logical pages whose sectors lay apart and that garbage collection put together.
     pub folded_pages: u64,
+    /// Pages of the host that went to blocks of one bit a cell.
+    pub slc_pages: u64,
+    /// Those that went past them since they had no room.
+    pub slc_direct_pages: u64,
+    /// Blocks of one bit a cell that were emptied to have room in them again.
+    pub slc_folds: u64,
 }
 
 impl Events {
@@ -284,6 +295,9 @@ impl Events {
             map_gc_runs: self.map_gc_runs + other.map_gc_runs,
             map_gc_copies: self.map_gc_copies + other.map_gc_copies,
             folded_pages: self.folded_pages + other.folded_pages,
+            slc_pages: self.slc_pages + other.slc_pages,
+            slc_direct_pages: self.slc_direct_pages + other.slc_direct_pages,
+            slc_folds: self.slc_folds + other.slc_folds,
         }
     }
 }

@@ -12,25 +12,34 @@
 //! waits for a whole block. A die that holds more than its share of valid pages takes no new host block. With `idle_blocks`
 //! the same work is done in gaps between requests, and the host pays only where these do not suffice.
 //!
+//! With `slc_cache` pages of the host go to blocks of one bit a cell while these have room, always the same ones of each
+//! die (`fixed`) or any that is free, as long as two more than the reserve are (`dynamic`); then past them, or they wait
+//! until the oldest such block was folded: its valid pages moved to a block that holds all its bits. Folds happen in gaps
+//! between requests, and with `dynamic` in place of collection wherever
+//! that needs a block.
+//!
 //! ## Recovery
 //! Mount reads every spare area; of several copies of a page the one with the highest sequence number
 //! wins. Erases of a block are in its pages; a block without any takes the mean of the others. The page
 //! programmed last in a block may be torn, so it is read in full, and so is the page below
 //! one that carries the resumed mark, and every page of a block with one that cannot be read. Blocks in use
 //! before the power went are filled further. A block that looks erased on a device in use is erased again before its first page: its erase
-//! may have been cut. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
+//! may have been cut. A page tells whether the cells of its block hold one bit. Trims are kept by note pages, written at a flush: a bitmap of the unmapped pages of
 //! one segment of the address space; the newest note of a segment replaces the older ones.
 //!
 //! ## Invariants
 //! Every mapped page is the newest copy on flash; valid bits are set for exactly the mapped pages and the
-//! live notes; each block is free, a frontier, closed, failing or bad; a host block is opened only while
+//! live notes; each block is free, a frontier, closed, waiting to be folded, failing or bad; a host block is opened only while
 //! `reserve_blocks` others stay free, so relocation always finds room.
 //!
 //! ## Differences
 //! Textbook page maps have a reverse map, in memory or from nowhere. Here relocation learns the logical page
 //! from the metadata that passes through the controller with the copy, and which pages are valid from a bitmap
 //! that counts as memory, or from reads of all spare areas of the victim, which are charged. Where the placement asks
-//! before the copy which page it is, the bitmap is joined by a reverse map.
+//! before the copy which page it is, the bitmap is joined by a reverse map. What `slc_cache` does no paper describes as a
+//! whole: manufacturers tell of fixed and of dynamic caches, and measurements show where they end. A block of the dynamic
+//! cache may become one of all bits and back at every erase; a write that comes while a fold has begun waits for the copy
+//! at hand.
 //!
 //! ## References
 //! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.
@@ -44,6 +53,7 @@ mod mount;
 mod open;
 mod planes;
 mod refresh;
+mod slc;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
@@ -57,10 +67,12 @@ use crate::parts::victim::VictimPolicy;
 use crate::parts::wear::{Wear, WearPolicy};
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Trims, Variant};
 pub use config::{Config, Stripe, ValidPages};
+use idle::Idle;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Rules, SectorMask, Seq, Time,
 };
+pub use slc::{SlcCache, SlcFull};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -80,6 +92,7 @@ struct Die {
     /// Blocks with a failed program, to be emptied and retired.
     failing: VecDeque<BlockId>,
     bad: u32,
+    slc: slc::DieCache,
 }
 
 impl Die {
@@ -111,11 +124,14 @@ pub struct PageMap {
     /// Dies in a row that are planes of one, where these are filled side by side; else 1.
     planes: usize,
     reserve: usize,
-    /// Free blocks of a die at which collection in gaps rests, where there is any, and how long a gap is none.
-    idle: Option<(usize, Time)>,
+    /// What is done in gaps between requests, if anything is.
+    idle: Option<Idle>,
     valid_pages: ValidPages,
     policy: Box<dyn VictimPolicy>,
     placer: Placer,
+    cache: Option<slc::Cache>,
+    /// Whether every page of the host goes to frontier 0.
+    has_one_way: bool,
     wear: Wear,
     wear_policy: Option<Box<dyn WearPolicy>>,
     /// Which blocks are rewritten for their bit errors, if any are.
@@ -143,9 +159,12 @@ impl PageMap {
     /// Writes a page of the host and maps it.
     #[inline]
     fn store<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        // Compiled twice: most placements give the host one frontier, and then nothing needs to look it up.
-        if self.placer.has_one_for_host() {
+        // Compiled more than once: most placements give the host one frontier, and then nothing needs to look it up.
+        if self.has_one_way {
             return self.store_at(nand, 0, at, page);
+        }
+        if self.cache.is_some() {
+            return self.store_cached(nand, at, page);
         }
         let frontier = self.placer.host(at, nand.ctx().origin());
         self.store_at(nand, frontier, at, page)
@@ -168,6 +187,13 @@ impl PageMap {
         page: &N::Buf,
     ) -> Result<(), FtlError> {
         let to = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
+        self.map_written(nand, (at, to));
+        Ok(())
+    }
+
+    /// Maps a page that the host wrote.
+    #[inline(always)]
+    fn map_written<N: Nand>(&mut self, nand: &mut N, (at, to): (Lpn, Ppa)) {
         let old = std::mem::replace(&mut self.map[at.index()], to);
         if old.is_some() {
             let block = self.table.set_invalid(old);
@@ -182,7 +208,6 @@ impl PageMap {
         }
         self.table.set_valid(to);
         self.own(to, at);
-        Ok(())
     }
 
     /// Notes whose page this is, where somebody asks.
@@ -266,8 +291,8 @@ impl PageMap {
 
     /// Valid pages of a die with which it can still take a host block.
     fn most_valid(&self, die: usize) -> u32 {
-        let kept = self.reserve as u32 + self.dies[die].frontiers.all().len() as u32;
-        let usable = usable_pages(&self.geometry, self.good_blocks(die), kept);
+        let kept = self.reserve as u32 + self.filled_blocks();
+        let usable = usable_pages(&self.geometry, self.good_blocks(die) - self.dies[die].slc.good, kept);
         usable.saturating_sub(balance_pages(&self.geometry))
     }
 
@@ -280,6 +305,12 @@ impl PageMap {
         let part = self.map.len() as u32 / self.dies.len() as u32;
         let most = self.most_valid(die);
         part.max(part / 2 + most / 2).min(most)
+    }
+
+    /// Blocks of a die that are being filled at the same time, those apart that are always of one bit a cell.
+    fn filled_blocks(&self) -> u32 {
+        let cached = self.cache.as_ref().is_some_and(slc::Cache::is_dynamic);
+        self.dies[0].frontiers.all().len() as u32 + u32::from(cached)
     }
 
     fn good_blocks(&self, die: usize) -> u32 {
@@ -295,8 +326,8 @@ impl PageMap {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
             return Err(self.worn_out(missing));
         }
-        let needed = (self.reserve + self.dies[0].frontiers.all().len()) as u32 + 1;
-        match dies.map(|die| self.good_blocks(die)).find(|&good| good < needed) {
+        let needed = self.reserve as u32 + self.filled_blocks() + 1;
+        match dies.map(|die| self.good_blocks(die) - self.dies[die].slc.good).find(|&good| good < needed) {
             Some(good) => Err(self.worn_out(needed - good)),
             None => Ok(()),
         }
@@ -339,11 +370,16 @@ impl Ftl for PageMap {
         Trims::noted(config.durable_trim)
     }
 
-    fn max_logical_pages(geometry: &Geometry, _rules: &Rules, config: &Config) -> Result<u32, FtlError> {
+    fn uses_slc(config: &Config) -> bool {
+        config.slc_cache != SlcCache::None
+    }
+
+    fn max_logical_pages(geometry: &Geometry, rules: &Rules, config: &Config) -> Result<u32, FtlError> {
         config.check()?;
         let geometry = &config.stripe.view(geometry);
-        let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die());
-        let frontiers = config.frontiers();
+        config.check_slc(geometry, rules)?;
+        let (reserve, blocks) = (config.reserve_blocks, geometry.blocks_per_die() - config.fixed_slc_blocks());
+        let frontiers = config.filled_blocks();
         if reserve == 0 {
             return Err(FtlError::Config(
                 "ftl.page.reserve_blocks = 0 would deadlock: relocation needs at least 1 free block on each die".into(),
@@ -415,16 +451,17 @@ impl Ftl for PageMap {
     }
 
     fn write_run<N: Nand>(&mut self, nand: &mut N, first: Lpn, pages: &[N::Buf]) -> Result<(), FtlError> {
-        if self.planes > 1 {
+        // What the cache takes is filled block by block.
+        if self.planes > 1 && self.cache.is_none() {
             return self.store_over_planes(nand, first, pages);
         }
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(nand, Lpn(at), self.full, page))
     }
 
     fn idle<N: Nand>(&mut self, nand: &mut N, until: Time) -> Result<(), FtlError> {
-        let Some((enough, after)) = self.idle else { return Ok(()) };
+        let Some(Idle { enough, after }) = self.idle else { return Ok(()) };
         let from = nand.ctx().arrival() + after;
-        self.collect_in_gap(nand, enough, (from, until))
+        self.work_in_gap(nand, enough, (from, until))
     }
 
     #[inline]
@@ -453,6 +490,9 @@ impl Ftl for PageMap {
             if !self.owners.is_empty() {
                 ram.dram.insert("reverse_map", 4 * self.owners.len() as u64);
             }
+        }
+        if self.cache.is_some() {
+            ram.sram.insert("slc_blocks", u64::from(self.geometry.blocks()).div_ceil(8));
         }
         if self.placer.bytes() > 0 {
             ram.dram.insert("placement", self.placer.bytes());

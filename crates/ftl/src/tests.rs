@@ -40,6 +40,7 @@ pub(crate) fn two_dies() -> Timed<Counting<Full>> {
         copy: PageCopy::Copyback,
         plane_overlap: PlaneOverlap::None,
         suspend: None,
+        slc: None,
     };
     Timed::new(Counting::new(Geometry::new(shape).unwrap(), Rules::default()), &timing)
 }

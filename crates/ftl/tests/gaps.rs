@@ -31,6 +31,7 @@ fn half_invalid(dies: u32, config: &Config) -> Flash {
         copy: PageCopy::Copyback,
         plane_overlap: PlaneOverlap::None,
         suspend: None,
+        slc: None,
     };
     let shape = Shape {
         channels: dies,

@@ -29,6 +29,7 @@ fn disk(dies: u32, stripe: Stripe) -> Flash {
         copy: PageCopy::Copyback,
         plane_overlap: PlaneOverlap::MultiPlane,
         suspend: None,
+        slc: None,
     };
     let shape = Shape {
         channels: 1,

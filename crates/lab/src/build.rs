@@ -17,6 +17,7 @@ use nandlab_nand::counting::{Full, Lean, SpareStore};
 use nandlab_nand::faulty::{self, Faulty};
 use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, Nvram};
 use nandlab_nand::plain::WithContent;
+use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
 use nandlab_nand::{scoped, Cause, Counting, Nand, NandError};
@@ -77,8 +78,9 @@ fn on_flash<R>(
     work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
 ) -> Result<R, LabError> {
     let refuse = |error| unmountable(fs, error);
-    if is_boxed(device, log) {
-        return work(&mut OnFlash::mount(fs, boxed_device::<Full>(device, seed, sizing, log, None)?).map_err(refuse)?);
+    if is_boxed(device, log, false) {
+        let nand = boxed_device::<Full>(device, seed, sizing, (log, false), None)?;
+        return work(&mut OnFlash::mount(fs, nand).map_err(refuse)?);
     }
     let counting = Counting::<Full>::new(sizing.geometry, device.profile.rules);
     if device.model == Model::Counting {
@@ -99,11 +101,11 @@ pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
     }
 }
 
-/// Whether the experiment needs the stack that can do everything.
-fn is_boxed(device: &Device, log: Option<&OpLog>) -> bool {
+/// Whether the experiment needs the stack that can do everything; `slc`: it has blocks of one bit a cell.
+fn is_boxed(device: &Device, log: Option<&OpLog>, slc: bool) -> bool {
     let has_extras = device.model == Model::Timed && device.profile.timing.has_extras();
     let fails = device.faults.is_some() || device.reliability.is_some();
-    log.is_some() || fails || device.model == Model::Bytes || has_extras
+    log.is_some() || fails || device.model == Model::Bytes || has_extras || slc
 }
 
 /// A buffer over NVRAM of its own, which has contents where the device has.
@@ -153,12 +155,13 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
         let mut config = config.clone();
         F::set_seed(&mut config, seed);
         let config = &config;
+        let slc = F::uses_slc(config);
         let (geometry, rules) = (sizing.geometry, device.profile.rules);
         let pages = sizing.logical_pages;
-        if mounts_again || is_boxed(device, log) || matches!(start, Start::Kept) {
+        if mounts_again || is_boxed(device, log, slc) || matches!(start, Start::Kept) {
             let nand = match start {
-                Start::Erased if !mounts_again => boxed_device::<Lean>(device, seed, sizing, log, None)?,
-                start => boxed_device::<Full>(device, seed, sizing, log, start.device())?,
+                Start::Erased if !mounts_again => boxed_device::<Lean>(device, seed, sizing, (log, slc), None)?,
+                start => boxed_device::<Full>(device, seed, sizing, (log, slc), start.device())?,
             };
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
             let again = mounts_again.then(|| config.clone());
@@ -193,23 +196,24 @@ fn mounted<F: Ftl, N: Nand>(nand: &mut N, pages: u32, config: &F::Config) -> Res
     scoped(nand, Cause::Mount, |nand| F::mount(nand, pages, config)).map_err(mount_error)
 }
 
-/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, operation log, aging cells, whose
-/// retries the log shows; `S` is what one
+/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, counts of blocks of one bit a cell,
+/// operation log, aging cells, whose retries the log shows; `S` is what one
 /// without bytes keeps of spare areas.
 fn boxed_device<S: SpareStore + 'static>(
     device: &Device,
     seed: u64,
     sizing: &Sizing,
-    log: Option<&OpLog>,
+    (log, slc): (Option<&OpLog>, bool),
     start: Option<Counting<S>>,
 ) -> Result<Box<dyn engine::Device>, LabError> {
     let (geometry, rules) = (sizing.geometry, device.profile.rules);
     let timing = &device.profile.timing;
+    let has_extras = slc || timing.has_extras();
     let counting = || start.unwrap_or_else(|| Counting::new(geometry, rules));
     let mut nand: Box<dyn engine::Device> = match device.model {
-        Model::Bytes if timing.has_extras() => Box::new(Timed::with_extras(Backed::ram(geometry, rules), timing)),
+        Model::Bytes if has_extras => Box::new(Timed::with_extras(Backed::ram(geometry, rules), timing)),
         Model::Bytes => Box::new(Timed::new(Backed::ram(geometry, rules), timing)),
-        Model::Timed if timing.has_extras() => Box::new(Timed::with_extras(WithContent::new(counting()), timing)),
+        Model::Timed if has_extras => Box::new(Timed::with_extras(WithContent::new(counting()), timing)),
         Model::Timed => Box::new(Timed::new(WithContent::new(counting()), timing)),
         Model::Counting => Box::new(WithContent::new(counting())),
     };
@@ -219,6 +223,9 @@ fn boxed_device<S: SpareStore + 'static>(
             faults.seed = seed;
         }
         nand = Box::new(Faulty::new(nand, faults).map_err(|error| fault_error(&error))?);
+    }
+    if slc {
+        nand = Box::new(Metered::new(nand));
     }
     if let Some(log) = log {
         nand = Box::new(Traced::new(nand, log.sink()));

@@ -14,6 +14,7 @@ use nandlab_nand::counting::SpareStore;
 use nandlab_nand::faulty::{FaultCounts, Faulty};
 use nandlab_nand::nvm::{Nvm, NvmUsage};
 use nandlab_nand::plain::WithContent;
+use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
 use nandlab_nand::{Content, Counting, Matrix, Nand, Stall, Time, ERASE_SHARE};
@@ -91,6 +92,11 @@ pub(crate) trait Engine {
 
     /// The counts by origin and cause.
     fn matrix(&mut self) -> &Matrix;
+
+    /// What of them was in blocks of one bit a cell; `None` where there are none.
+    fn slc(&mut self) -> Option<&Matrix> {
+        None
+    }
 
     /// Looks for the longest request from now on.
     fn look_for_stalls(&mut self) {}
@@ -231,6 +237,9 @@ chip_of_inner! {
         fn full(&self) -> Option<&Counting> { self.inner().full() },
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Faulty<N>, inner, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
+    <N: Nand> Metered<N>, inner,
+        fn full(&self) -> Option<&Counting> { self.inner().full() },
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
     <N: Nand> Aging<N>, inner,
         fn faults(&self) -> Option<FaultCounts> { self.inner().faults() },
@@ -423,6 +432,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 
     fn matrix(&mut self) -> &Matrix {
         self.disk.nand_mut().ctx().matrix()
+    }
+
+    fn slc(&mut self) -> Option<&Matrix> {
+        self.disk.nand_mut().ctx().slc()
     }
 
     fn look_for_stalls(&mut self) {

@@ -11,6 +11,8 @@ pub const LIST: &[Bundled] = bundled! { "profiles":
     "k9f5608",
     "k9k4g",
     "k9l8g08u0m",
+    "qlc-3d",
+    "tlc-3d",
     "wap",
 };
 

@@ -12,6 +12,7 @@ mod mount;
 mod origins;
 mod recycling;
 mod reliability;
+mod slc;
 mod speed;
 
 pub use blocks::{BlockGroup, BlocksRecord, LifeRecord, LifetimeRecord, Sample, Wear};
@@ -27,6 +28,8 @@ pub use mount::{MountRecord, MountShare};
 pub use origins::OriginLatency;
 pub use recycling::RecyclingRecord;
 pub use reliability::ReliabilityRecord;
+pub(crate) use slc::busy_us;
+pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
 
 use crate::config::Experiment;
@@ -73,6 +76,8 @@ pub struct Record {
     pub gc: Gc,
     /// The map of an FTL that pages it in from flash; null for others.
     pub map: Option<MapCounts>,
+    /// The blocks of one bit a cell; null where there are none.
+    pub slc: Option<SlcRecord>,
     /// Who asked for what, and why; sums to `flash`.
     pub matrix: Vec<MatrixRow>,
     /// What the buffer did; null without one.
@@ -329,7 +334,8 @@ pub struct MatrixRow {
 }
 
 impl MatrixRow {
-    pub(crate) fn all(matrix: &Matrix, profile: &Profile) -> Vec<Self> {
+    /// The rows of `matrix`, of which `slc` was in blocks of one bit a cell.
+    pub(crate) fn all(matrix: &Matrix, slc: Option<&Matrix>, profile: &Profile) -> Vec<Self> {
         let row = |(origin, cause, cell): (nandlab_nand::Origin, nandlab_nand::Cause, &Cell)| {
             let FlashCounts { reads, programs, copies, spare_reads, spare_programs, meta_reads, meta_programs, .. } =
                 FlashCounts::of(cell);
@@ -344,7 +350,7 @@ impl MatrixRow {
                 spare_programs,
                 meta_reads,
                 meta_programs,
-                busy_us: profile.busy_ns(cell) as f64 / 1000.0,
+                busy_us: busy_us(profile, cell, slc.map(|slc| slc.cell(origin, cause))),
             }
         };
         matrix.nonzero().map(row).collect()

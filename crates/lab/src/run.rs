@@ -140,6 +140,8 @@ pub(crate) struct Run<'a> {
 #[derive(Default)]
 pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
+    /// What of it was in blocks of one bit a cell.
+    pub(crate) slc: Option<Matrix>,
     pub(crate) time: Time,
     pub(crate) events: Events,
     /// Programs that shared the array time of another plane's.
@@ -160,6 +162,7 @@ impl Mark {
     pub(crate) fn of(engine: &mut dyn Engine) -> Self {
         Self {
             matrix: engine.matrix().clone(),
+            slc: engine.slc().cloned(),
             time: engine.now(),
             events: engine.events(),
             joined_programs: engine.joined_programs(),

@@ -195,6 +195,14 @@ impl<S: PageStore> Nand for Backed<S> {
         Ok(done)
     }
 
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.counting.set_slc(block, slc);
+    }
+
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.counting.is_slc(block)
+    }
+
     fn ctx(&mut self) -> &mut Ctx {
         self.counting.ctx()
     }

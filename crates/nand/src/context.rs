@@ -155,6 +155,10 @@ impl Matrix {
         &self.cells[Self::at(origin, cause)]
     }
 
+    pub(crate) fn cell_mut(&mut self, origin: Origin, cause: Cause) -> &mut Cell {
+        &mut self.cells[Self::at(origin, cause)]
+    }
+
     #[inline]
     fn at(origin: Origin, cause: Cause) -> usize {
         (usize::from(origin.0) * Cause::COUNT + cause as usize) & (CELLS - 1)
@@ -226,6 +230,8 @@ pub struct Ctx {
     in_background: bool,
     strain: Option<Strain>,
     matrix: Matrix,
+    /// What of it was in blocks of one bit a cell, where somebody counts that.
+    pub(crate) slc: Option<Box<Matrix>>,
     pub(crate) trail: Trail,
 }
 

@@ -42,6 +42,8 @@ pub struct Counting<S = Full> {
     has_gaps: bool,
     /// By block and origin: pages programmed and not copied away. What is left at the erase is what made it necessary.
     pub(crate) programmed: Vec<[u16; Origin::COUNT]>,
+    /// By block: whether a cell holds one bit; empty until a block is to.
+    slc: Vec<bool>,
 }
 
 impl<S: SpareStore> Counting<S> {
@@ -57,6 +59,7 @@ impl<S: SpareStore> Counting<S> {
             unused_at_erase: 0,
             programmed_at_retirement: 0,
             has_gaps: rules.program_order == ProgramOrder::Any,
+            slc: Vec::new(),
             ctx: Ctx::default(),
             geometry,
             rules,
@@ -206,6 +209,19 @@ impl<S: SpareStore> Counting<S> {
         let programmed = (first..first + self.states.high_water(block)).filter_map(|at| self.spare.get(Ppa(at), block));
         programmed.for_each(|oob| pages[usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1);
         pages
+    }
+
+    /// Asserts that `block` was filled no further than its cells allow; they hold all their bits again.
+    #[cold]
+    fn leave_slc(&mut self, block: BlockId) {
+        if std::mem::take(&mut self.slc[block.index()]) {
+            self.assert_fits_slc(block);
+        }
+    }
+
+    fn assert_fits_slc(&self, block: BlockId) {
+        let (used, most) = (self.states.high_water(block), self.rules.slc_pages(&self.geometry));
+        assert!(used <= most, "block {block} holds one bit a cell, in {most} pages, and {used} were programmed");
     }
 
     /// The metadata of a page that must be programmed.
@@ -372,6 +388,9 @@ impl<S: SpareStore> Nand for Counting<S> {
             "more pages of an author count for the erase of block {block} than it holds"
         );
         self.unused_at_erase += u64::from(self.geometry.pages_per_block() - self.pages_in(block));
+        if !self.slc.is_empty() {
+            self.leave_slc(block);
+        }
         self.states.erase(block);
         let first = self.geometry.page(block, 0).0;
         let pages = first..first + self.geometry.pages_per_block();
@@ -394,6 +413,31 @@ impl<S: SpareStore> Nand for Counting<S> {
         let origin = self.ctx.origin();
         self.ctx.count(origin).spare_programs += 1;
         Ok(Done::default())
+    }
+
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        assert_block_in_range(&self.geometry, block);
+        if self.slc.is_empty() {
+            if !slc {
+                return;
+            }
+            assert!(
+                self.rules.slc_pages(&self.geometry) > 0,
+                "block {block} is to hold one bit a cell: this chip has {} bits a cell and {} pages a block",
+                self.rules.bits_per_cell,
+                self.geometry.pages_per_block()
+            );
+            self.slc = vec![false; self.geometry.blocks() as usize];
+        }
+        self.slc[block.index()] = slc;
+        if slc {
+            self.assert_fits_slc(block);
+        }
+    }
+
+    #[inline]
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.slc.get(block.index()).is_some_and(|&slc| slc)
     }
 
     #[inline]

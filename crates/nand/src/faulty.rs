@@ -345,6 +345,14 @@ impl<N: Nand> Nand for Faulty<N> {
         self.inner.retire(block)
     }
 
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.inner.set_slc(block, slc);
+    }
+
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.inner.is_slc(block)
+    }
+
     fn ctx(&mut self) -> &mut Ctx {
         self.inner.ctx()
     }

@@ -23,14 +23,15 @@ pub mod profile;
 pub mod random;
 pub mod rules;
 mod side_table;
+pub mod slc;
 pub mod timed;
 pub mod traced;
 mod trail;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
 pub use content::{Bytes, Content, PageBuf};
-pub use controller::Controller;
 pub use context::{Cause, Cell, Ctx, Matrix, Origin, Strain, Time, ERASE_SHARE};
+pub use controller::Controller;
 pub use counting::Counting;
 pub use nand::{scoped, Done, Nand, NandError};
 pub use oob::{Kind, Oob};

@@ -122,6 +122,17 @@ pub trait Nand {
     /// [`NandError::PowerLost`].
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError>;
 
+    /// Says how many bits a cell of `block` holds from now on: one, or all that the chip can. A command to the chip, which
+    /// costs nothing; an erase takes it back.
+    ///
+    /// What is programmed in the first way is read in that way, so whoever mounts a device must say it again. In a block of
+    /// one bit a cell the first [`Rules::slc_pages`] pages can be programmed; the device asserts that no later than at the
+    /// erase.
+    fn set_slc(&mut self, block: BlockId, slc: bool);
+
+    /// Whether a cell of `block` holds one bit, where the chip could hold more.
+    fn is_slc(&self, block: BlockId) -> bool;
+
     /// Who asks, why, since when, and what was counted.
     fn ctx(&mut self) -> &mut Ctx;
 }
@@ -158,6 +169,8 @@ macro_rules! forward {
             fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> { (**self).program_spare(at, oob) }
             fn erase(&mut self, block: BlockId) -> Result<Done, NandError> { (**self).erase(block) }
             fn retire(&mut self, block: BlockId) -> Result<Done, NandError> { (**self).retire(block) }
+            fn set_slc(&mut self, block: BlockId, slc: bool) { (**self).set_slc(block, slc); }
+            fn is_slc(&self, block: BlockId) -> bool { (**self).is_slc(block) }
             fn ctx(&mut self) -> &mut Ctx { (**self).ctx() }
         }
     )*};

@@ -86,6 +86,14 @@ impl<N: Nand<Buf = ()>> Nand for WithContent<N> {
         self.0.retire(block)
     }
 
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.0.set_slc(block, slc);
+    }
+
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.0.is_slc(block)
+    }
+
     fn ctx(&mut self) -> &mut Ctx {
         self.0.ctx()
     }

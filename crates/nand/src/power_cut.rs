@@ -383,6 +383,17 @@ impl<N: Nand> Nand for PowerCut<N> {
         form.map_or(Ok(retired), |_| Err(NandError::PowerLost))
     }
 
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        // A chip without power takes no commands.
+        if self.cut.is_none() {
+            self.inner.set_slc(block, slc);
+        }
+    }
+
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.inner.is_slc(block)
+    }
+
     fn ctx(&mut self) -> &mut Ctx {
         self.inner.ctx()
     }

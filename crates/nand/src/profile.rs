@@ -36,6 +36,10 @@
 //! dram_bytes = 67_108_864
 //! ```
 
+mod slc;
+
+pub use slc::SlcTiming;
+
 use crate::address::{Geometry, GeometryError, Shape};
 use crate::context::{Cell, Time, ERASE_SHARE};
 use crate::controller::Controller;
@@ -99,6 +103,9 @@ pub struct Timing {
     /// How erases give way to reads; they do not where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<Suspend>,
+    /// Blocks of one bit a cell, where the chip has them ([`Rules::bits_per_cell`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcTiming>,
 }
 
 /// How an erase, and a program in the background, gives way to reads.
@@ -323,7 +330,7 @@ mod tests {
             description: String::new(),
             source: String::new(),
             shape: *Geometry::single_die(8, 4, 512).unwrap().shape(),
-            rules: Rules { program_order: ProgramOrder::Any, partial_programs: 2, endurance: 10 },
+            rules: Rules { program_order: ProgramOrder::Any, partial_programs: 2, endurance: 10, bits_per_cell: 3 },
             timing: Timing {
                 read_us: 10.0,
                 program_us: 100.0,
@@ -334,6 +341,7 @@ mod tests {
                 copy,
                 plane_overlap: PlaneOverlap::None,
                 suspend: None,
+                slc: None,
             },
             energy: Some(Energy { read_nj: 1500.0, program_nj: 4000.0, erase_nj: 34_000.0 }),
             controller: None,
@@ -416,6 +424,8 @@ mod tests {
             ("k9f5608", GIB / 32),
             ("k9k4g", GIB / 2),
             ("k9l8g08u0m", GIB),
+            ("qlc-3d", 32 * 171 * 768 * 16_384),
+            ("tlc-3d", 32 * 228 * 576 * 16_384),
             ("wap", 64 * GIB),
         ];
         let shipped = shipped();
@@ -448,6 +458,9 @@ mod tests {
         assert_eq!(four("k9f5608"), [41_400, 226_400, 267_800, 2_000_000]);
         assert_eq!(four("k9k4g"), [25_000 + 63_360, 300_000 + 63_360, 325_000, 2_000_000]);
         assert_eq!(four("wap"), [21_000, 200_000, 221_000, 1_200_000]);
+        // A page with its spare area is 18,336 bytes.
+        assert_eq!(four("tlc-3d"), [75_000 + 15_274, 496_000 + 15_274, 571_000 + 30_548, 4_500_000]);
+        assert_eq!(four("qlc-3d"), [120_000 + 11_460, 1_638_000 + 11_460, 1_758_000 + 22_920, 4_500_000]);
         let [read_ns, program_ns, _, erase_ns] = four("btree");
         assert_eq!((read_ns, program_ns, erase_ns), (30_800, 8 * read_ns, 65 * read_ns));
     }
@@ -467,6 +480,8 @@ mod tests {
                 "plane_overlap = \"all\"",
                 "expected one of `none`, `independent`, `multi_plane`",
             ),
+            ("endurance = 10_000", "bits_per_cell = 6", "6 cannot work: a cell holds 1 to 5 bits"),
+            ("plane_overlap = \"none\"", "slc = { read_us = 25 }", "missing field `program_us`"),
             ("plane_overlap = \"none\"", "spare_read_us = 1e10", "10000000000 is not in the range"),
         ] {
             assert!(good.contains(from), "{from}");

@@ -28,6 +28,43 @@ pub struct Rules {
     pub partial_programs: u8,
     /// P/E cycles that the data sheet guarantees.
     pub endurance: u32,
+    /// Bits of a cell. Where it is more than one, a block may hold one bit a cell instead ([`crate::Nand::set_slc`]), in
+    /// the share of its pages that follows: one of as many.
+    #[serde(default = "one", deserialize_with = "some_bits", skip_serializing_if = "is_one")]
+    pub bits_per_cell: u8,
+}
+
+impl Rules {
+    /// Most bits of a cell.
+    pub const MOST_BITS_PER_CELL: u8 = 5;
+
+    /// Pages of a block that holds one bit a cell; none where the chip has no such blocks, or its blocks are too small.
+    pub fn slc_pages(&self, geometry: &Geometry) -> u32 {
+        if self.bits_per_cell > 1 {
+            geometry.pages_per_block() / u32::from(self.bits_per_cell)
+        } else {
+            0
+        }
+    }
+}
+
+fn one() -> u8 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_one(bits: &u8) -> bool {
+    *bits == 1
+}
+
+/// Checked here so that the error names its line.
+fn some_bits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
+    let bits = u8::deserialize(deserializer)?;
+    if (1..=Rules::MOST_BITS_PER_CELL).contains(&bits) {
+        Ok(bits)
+    } else {
+        Err(D::Error::custom(format!("{bits} cannot work: a cell holds 1 to {} bits", Rules::MOST_BITS_PER_CELL)))
+    }
 }
 
 /// Checked here so that the error names its line.
@@ -42,7 +79,7 @@ fn at_least_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Er
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { program_order: ProgramOrder::Ascending, partial_programs: 1, endurance: 100_000 }
+        Self { program_order: ProgramOrder::Ascending, partial_programs: 1, endurance: 100_000, bits_per_cell: 1 }
     }
 }
 

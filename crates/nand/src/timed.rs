@@ -39,12 +39,14 @@ use together::Together;
 /// arrive in the order of their times ([`Ctx::begin`]): the gaps of a bus before an arrival are forgotten.
 ///
 /// What few devices do takes `EXTRAS`, and one without pays nothing for it: reads that suspend erases, programs of several
-/// planes at once.
+/// planes at once, blocks of one bit a cell with times of their own.
 #[derive(Clone, Debug)]
 pub struct Timed<N, const EXTRAS: bool = false> {
     inner: N,
     geometry: Geometry,
     times: Durations,
+    /// Those of a block of one bit a cell, where the chip has one.
+    slc: Option<Box<Durations>>,
     /// Copies stay inside only within a plane; else within a unit.
     copy_in_plane: bool,
     units_are_planes: bool,
@@ -77,7 +79,7 @@ impl<N: Nand> Timed<N> {
     ///
     /// # Panics
     /// Where a time of `timing` is negative or not a number, or where it [asks for extras](Timing::has_extras); a parsed profile
-    /// holds none of the first.
+    /// holds none of the first. Blocks of one bit a cell take the time of any other here.
     pub fn new(inner: N, timing: &Timing) -> Self {
         assert!(!timing.has_extras(), "a device with what few have is made by `with_extras`");
         Self::assemble(inner, timing)
@@ -85,7 +87,8 @@ impl<N: Nand> Timed<N> {
 }
 
 impl<N: Nand> Timed<N, true> {
-    /// `inner` with every channel and die free at time 0; reads suspend, and planes program together, what `timing` says.
+    /// `inner` with every channel and die free at time 0; reads suspend, planes program together, and blocks of
+    /// one bit a cell have times of their own, as `timing` says.
     ///
     /// # Panics
     /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
@@ -110,6 +113,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let units: Vec<Unit> = (0..geometry.dies() * units_per_die).map(unit).collect();
         Self {
             times: Durations::new(timing, shape),
+            slc: Durations::slc(timing, shape).map(Box::new),
             copy_in_plane: timing.copy == PageCopy::Copyback,
             units_are_planes,
             suspending: timing.suspend.map(|suspend| Box::new(Suspending::new(&suspend, units.len()))),
@@ -131,6 +135,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             inner: form(self.inner),
             geometry: self.geometry,
             times: self.times,
+            slc: self.slc,
             copy_in_plane: self.copy_in_plane,
             units_are_planes: self.units_are_planes,
             units: self.units,
@@ -179,6 +184,25 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.unit_of(self.geometry.block_of(at))
     }
 
+    /// How long operations in `block` take.
+    #[inline]
+    fn times_in(&self, block: BlockId) -> &Durations {
+        match &self.slc {
+            Some(slc) if EXTRAS && self.inner.is_slc(block) => slc,
+            _ => &self.times,
+        }
+    }
+
+    /// How long operations on the page take.
+    #[inline]
+    fn times_at(&self, at: Ppa) -> &Durations {
+        if EXTRAS {
+            self.times_in(self.geometry.block_of(at))
+        } else {
+            &self.times
+        }
+    }
+
     /// Ends an operation at `end`.
     #[inline]
     fn complete(&mut self, end: Time) -> Done {
@@ -206,8 +230,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
 
     /// Reads a page of `unit` and programs another one of it, over the bus; no earlier than `from`. Returns the end.
     #[inline]
-    fn copy_over_bus(&mut self, unit: usize, from: Time) -> Time {
-        let Durations { read, program, page_transfer, .. } = self.times;
+    fn copy_over_bus(&mut self, unit: usize, from: Time, (read, program): (Time, Time)) -> Time {
+        let page_transfer = self.times.page_transfer;
         let start = from.max(self.units[unit].free);
         let end = self.transfer(unit, start + read, 2 * page_transfer) + program;
         self.hold(unit, (start, end), read, (read + program, 2 * page_transfer));
@@ -284,8 +308,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     }
 
     /// Erases a block such that reads may come in between, but for one that a request waits for.
-    fn erase_suspendably(&mut self, block: BlockId) -> Done {
-        let (unit, erase) = (self.unit_of(block), self.times.erase);
+    fn erase_suspendably(&mut self, block: BlockId, erase: Time) -> Done {
+        let unit = self.unit_of(block);
         let before = self.units[unit].free;
         let Done(end) = self.time_write(block, erase, 0);
         self.offer(unit, Some(before), (end - erase, end));
@@ -300,11 +324,13 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
     }
 
-    /// What was programmed last on `unit`, until `end`, may give way to reads.
-    fn offer_program(&mut self, unit: usize, end: Time) {
+    /// What was programmed last in `block`, until `end`, may give way to reads.
+    fn offer_program(&mut self, block: BlockId, end: Time) {
         if self.suspending.as_ref().is_some_and(|suspending| suspending.programs) {
-            let whole = self.times.copy_inside.unwrap_or(self.times.program);
-            self.offer(unit, None, (end - self.times.program.min(whole), end));
+            let times = self.times_in(block);
+            let whole = times.copy_inside.unwrap_or(times.program);
+            let start = end - times.program.min(whole);
+            self.offer(self.unit_of(block), None, (start, end));
         }
     }
 
@@ -314,17 +340,22 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let ready = self.inner.ctx().ready();
         let reached =
             source == target && (!self.copy_in_plane || self.geometry.plane_of(from) == self.geometry.plane_of(to));
-        let Durations { read, program, page_transfer, copy_inside, .. } = self.times;
+        let (read, program) = (self.times_in(from).read, self.times_in(to).program);
+        let Durations { page_transfer, copy_inside, .. } = self.times;
         let end = match copy_inside {
+            Some(total) if reached && EXTRAS => {
+                let total = self.times.copied(total, self.times_in(from), self.times_in(to));
+                self.write_in(source, ready, total, 0)
+            }
             Some(total) if reached => self.write_in(source, ready, total, 0),
-            _ if source == target => self.copy_over_bus(source, ready),
+            _ if source == target => self.copy_over_bus(source, ready, (read, program)),
             _ => {
                 let out = self.read_out(source, ready, read, page_transfer);
                 self.write_in(target, out, program, page_transfer)
             }
         };
         if EXTRAS {
-            self.offer_program(target, end);
+            self.offer_program(to, end);
         }
         self.complete(end)
     }
@@ -353,7 +384,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     fn read(&mut self, at: Ppa, page: &mut Self::Buf) -> Result<Oob, NandError> {
         let result = self.inner.read(at, page);
         if took_place(&result) {
-            self.time_read(at, self.times.read, self.times.page_transfer);
+            self.time_read(at, self.times_at(at).read, self.times.page_transfer);
         }
         result
     }
@@ -362,7 +393,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
         let result = self.inner.read_spare(at);
         if took_place(&result) {
-            self.time_read(at, self.times.spare_read, self.times.spare_transfer);
+            self.time_read(at, self.times_at(at).spare_read, self.times.spare_transfer);
         }
         result
     }
@@ -384,7 +415,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         let result = self.inner.read_tail(at, tail);
         if took_place(&result) {
-            self.time_read(at, self.times.read, self.times.tail_transfer(tail.len()));
+            self.time_read(at, self.times_at(at).read, self.times.tail_transfer(tail.len()));
         }
         result
     }
@@ -392,7 +423,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     fn read_with_tail(&mut self, at: Ppa, page: &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
         let result = self.inner.read_with_tail(at, page, tail);
         if took_place(&result) {
-            self.time_read(at, self.times.read, self.times.page_transfer);
+            self.time_read(at, self.times_at(at).read, self.times.page_transfer);
         }
         result
     }
@@ -404,7 +435,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
             Err(NandError::PowerLost) => {}
             // The page was read and found beyond its ECC; nothing was programmed.
             Err(NandError::Uncorrectable(_)) => {
-                self.time_read(from, self.times.read, self.times.page_transfer);
+                self.time_read(from, self.times_at(from).read, self.times.page_transfer);
             }
             _ => {
                 self.time_copy(self.geometry.block_of(from), self.geometry.block_of(to));
@@ -419,17 +450,19 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
             return result;
         }
         let block = self.geometry.block_of(at);
-        let done = self.time_write(block, self.times.spare_program, self.times.spare_transfer);
+        let done = self.time_write(block, self.times_in(block).spare_program, self.times.spare_transfer);
         result.map(|_| done)
     }
 
     #[inline]
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
+        // Afterwards its cells hold all their bits again.
+        let erase = self.times_in(block).erase;
         let result = self.inner.erase(block);
         if !took_place(&result) {
             return result;
         }
-        let done = if EXTRAS { self.erase_suspendably(block) } else { self.time_write(block, self.times.erase, 0) };
+        let done = if EXTRAS { self.erase_suspendably(block, erase) } else { self.time_write(block, erase, 0) };
         result.map(|_| done)
     }
 
@@ -438,8 +471,16 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
         if !took_place(&result) {
             return result;
         }
-        let done = self.time_write(block, self.times.spare_program, self.times.spare_transfer);
+        let done = self.time_write(block, self.times_in(block).spare_program, self.times.spare_transfer);
         result.map(|_| done)
+    }
+
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.inner.set_slc(block, slc);
+    }
+
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.inner.is_slc(block)
     }
 
     #[inline]

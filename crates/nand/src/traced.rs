@@ -223,6 +223,14 @@ impl<N: Nand> Nand for Traced<N> {
         self.end(record, result)
     }
 
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.inner.set_slc(block, slc);
+    }
+
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.inner.is_slc(block)
+    }
+
     fn ctx(&mut self) -> &mut Ctx {
         self.inner.ctx()
     }

@@ -367,6 +367,7 @@ fn a_bounded_fence_holds_for_what_ends_by_then() {
         copy: PageCopy::Copyback,
         plane_overlap: PlaneOverlap::None,
         suspend: None,
+        slc: None,
     };
     // Page 0 ends at 10 us on one die; on the other page 17 ends at 20 us.
     for (bound, first_holds, last_holds) in [

@@ -32,6 +32,7 @@ pub const UNTIMED: Timing = Timing {
     copy: PageCopy::Copyback,
     plane_overlap: PlaneOverlap::None,
     suspend: None,
+    slc: None,
 };
 
 /// An erase takes so long that a die which erases falls behind the others.
@@ -95,7 +96,7 @@ fn device(name: &'static str, shape: [u32; 6], program_order: ProgramOrder, part
         spare_bytes: if partial_programs > 1 { 16 } else { 64 },
     };
     let geometry = Geometry::new(shape).expect("the shapes above can be built");
-    let rules = Rules { program_order, partial_programs, ..Rules::default() };
+    let rules = Rules { program_order, partial_programs, bits_per_cell: 3, ..Rules::default() };
     Device { name, geometry, rules, timing: UNTIMED }
 }
 

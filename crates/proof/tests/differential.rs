@@ -29,6 +29,7 @@ const TIMING: Timing = Timing {
     copy: PageCopy::Copyback,
     plane_overlap: PlaneOverlap::Independent,
     suspend: None,
+    slc: None,
 };
 
 fn script_for(device: &Device, pages: u32, seed: u64, mix: Mix) -> Vec<Step> {
@@ -136,7 +137,7 @@ impl Visitor for NotesOfTheLayer {
 
     fn visit<F: Ftl>(self, config: &F::Config) {
         let geometry = Geometry::single_die(60, 16, 512).expect("a small device");
-        let nand: Counting = Counting::new(geometry, Rules::default());
+        let nand: Counting = Counting::new(geometry, Rules { bits_per_cell: 3, ..Rules::default() });
         let mut disk = Disk::<F, _>::mount(nand, 100, config).expect("it fits");
         let journal = |op, sector, sectors| Request { origin: Origin::JOURNAL, ..Request::new(op, sector, sectors) };
         let requests = [journal(Op::Write, 0, 50), journal(Op::Trim, 10, 5), journal(Op::Flush, 0, 0)];
@@ -216,6 +217,12 @@ impl<N: Nand> Nand for Watched<N> {
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.seen.spare_programs += 1;
         self.inner.retire(block)
+    }
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.inner.set_slc(block, slc);
+    }
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.inner.is_slc(block)
     }
     fn ctx(&mut self) -> &mut Ctx {
         self.inner.ctx()

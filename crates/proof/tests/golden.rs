@@ -98,7 +98,7 @@ fn rows<F: Ftl>(
         spare_bytes: 64,
     };
     let geometry = Geometry::new(shape).expect("the geometry can be built");
-    let rules = Rules { program_order, ..Rules::default() };
+    let rules = Rules { program_order, bits_per_cell: 3, ..Rules::default() };
     let most = F::max_logical_pages(&geometry, &rules, config).expect("the device is large enough");
     let pages = most * USED_PERCENT / 100;
     let row = |(name, requests): &(&str, Generator)| {

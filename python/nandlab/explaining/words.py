@@ -29,6 +29,7 @@ CAUSES = {
     "refresh": "refreshing pages",
     "checkpoint": "checkpoints",
     "read_retry": "reading pages again that the ECC could not correct",
+    "fold": "emptying blocks of one bit a cell",
 }
 """What each cause is, for people."""
 

@@ -3,6 +3,7 @@
 use super::PageMap;
 use crate::parts::block_table::BlockUse;
 use crate::parts::copies::newest_copies;
+use crate::parts::frontier::SLC;
 use nandlab_nand::{BlockId, Kind, Lpn, Nand, Ppa};
 use std::collections::BTreeSet;
 
@@ -18,6 +19,8 @@ pub(super) fn check<N: Nand>(ftl: &PageMap, nand: &mut N) {
                     assert_eq!(oob.lpn, lpn, "page {page} is mapped to logical page {lpn} and holds another");
                     assert!(oob.seq.0 >= newest_seq, "logical page {lpn} is mapped to {page}, flash has a newer copy");
                     assert!(matches!(oob.kind, Kind::Data | Kind::Lost), "page {page} holds {:?}", oob.kind);
+                    let slc = nand.is_slc(ftl.geometry.block_of(page));
+                    assert_eq!(oob.aux & SLC != 0, slc, "page {page} tells how many bits a cell of its block holds");
                 }
                 other => panic!("logical page {lpn} is mapped to {page}: {other:?}"),
             }
@@ -41,7 +44,9 @@ fn blocks_have_one_use(ftl: &PageMap) {
             }
         };
         die.frontiers.all().iter().for_each(|frontier| place(frontier.block, BlockUse::Open));
-        die.free.iter().for_each(|free| place(free.block, BlockUse::Free));
+        die.free.iter().chain(&die.slc.free).for_each(|free| place(free.block, BlockUse::Free));
+        place(die.slc.frontier.block, BlockUse::Open);
+        die.slc.full.iter().for_each(|&block| place(block, BlockUse::Open));
         die.failing.iter().for_each(|&block| place(block, BlockUse::Open));
         if let Some(block) = die.relocation.as_ref().map(super::collect::Relocation::block) {
             place(block, BlockUse::Open);

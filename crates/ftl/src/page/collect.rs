@@ -36,7 +36,7 @@ pub(super) struct Relocation {
 
 /// Why a block is emptied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Reason {
+pub(super) enum Reason {
     /// Room is needed.
     Room,
     /// A program failed in it: it is retired when it is empty.
@@ -45,6 +45,8 @@ enum Reason {
     Wear { to_most_worn: bool },
     /// Its bit errors come near to what the ECC corrects.
     Refresh,
+    /// It holds one bit a cell, and room is needed in such blocks.
+    Fold,
 }
 
 /// One relocation in the fixed-point numbers of [`Relocation::rate`].
@@ -134,6 +136,7 @@ impl Relocation {
             Reason::Failure => Cause::BadBlock,
             Reason::Wear { .. } => Cause::WearLeveling,
             Reason::Refresh => Cause::Refresh,
+            Reason::Fold => Cause::Fold,
         }
     }
 }
@@ -173,14 +176,15 @@ impl PageMap {
         let Some(relocation) = &state.relocation else { return };
         let pages = u64::from(self.geometry.pages_per_block());
         let valid = u64::from(self.table.valid_pages(relocation.block));
-        let left = u64::from(state.frontiers[state.last].left());
+        let (left, shared) = state.host_room();
+        let (left, shared) = (u64::from(left), u64::from(shared));
         // A victim frees a block and fills `valid` pages of other frontiers, which take a block when they are full.
-        let others: u64 = state.frontiers.all().iter().map(|frontier| u64::from(frontier.left())).sum::<u64>() - left;
+        let others: u64 = state.frontiers.all().iter().map(|frontier| u64::from(frontier.left())).sum::<u64>() - shared;
         let missing = ((self.reserve + 1).saturating_sub(state.free.len()) as u64 * pages).saturating_sub(others);
         let relocations = valid.max(missing * valid / (pages - valid).max(1)) + 1;
         // Where the host shares its frontier, relocations take of what it has left.
-        let shared = if state.frontiers.all().len() == 1 { relocations } else { 0 };
-        let rate = relocations * ONE / left.saturating_sub(shared).max(1) + 1;
+        let taken = if state.frontiers.all().len() == 1 && shared > 0 { relocations } else { 0 };
+        let rate = relocations * ONE / left.saturating_sub(taken).max(1) + 1;
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.rate = rate;
         }
@@ -189,12 +193,24 @@ impl PageMap {
     /// Chooses a block to empty; false where nothing would be gained.
     pub(super) fn start_relocation<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         let Some((block, reason)) = self.next_victim(die) else { return Ok(false) };
+        self.begin_relocation(nand, die, block, reason).map(|()| true)
+    }
+
+    /// Begins to empty a block.
+    pub(super) fn begin_relocation<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        block: BlockId,
+        reason: Reason,
+    ) -> Result<(), FtlError> {
         let pages = self.geometry.pages_per_block();
         let valid = self.table.valid_pages(block);
         if self.valid_pages == ValidPages::Spare {
-            scoped(nand, Cause::Gc, |nand| self.read_spares(nand, block))?;
+            let cause = if reason == Reason::Fold { Cause::Fold } else { Cause::Gc };
+            scoped(nand, cause, |nand| self.read_spares(nand, block))?;
         }
-        if reason != Reason::Failure {
+        if !matches!(reason, Reason::Failure | Reason::Fold) {
             self.table.reopen(block);
         }
         self.dies[die].levelled = matches!(reason, Reason::Wear { .. });
@@ -217,7 +233,7 @@ impl PageMap {
             relocation.to = to;
         }
         self.set_rate(die);
-        Ok(true)
+        Ok(())
     }
 
     /// The block to empty next and why; `None` where nothing would be gained.
@@ -227,6 +243,9 @@ impl PageMap {
         }
         if let Some(block) = self.strained(die) {
             return Some((block, Reason::Refresh));
+        }
+        if let Some(block) = self.fold_for_free_block(die) {
+            return Some((block, Reason::Fold));
         }
         let blocks = self.table.die(die as u32);
         // Moves for the sake of wear gain no room, so room is made between them.
@@ -246,7 +265,9 @@ impl PageMap {
 
     /// Reads every spare area of a block, as firmware without a bitmap must to learn which pages are valid.
     fn read_spares<N: Nand>(&self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
-        for page in 0..self.geometry.pages_per_block() {
+        let pages =
+            if nand.is_slc(block) { nand.rules().slc_pages(&self.geometry) } else { self.geometry.pages_per_block() };
+        for page in 0..pages {
             match nand.read_spare(self.geometry.page(block, page)) {
                 Ok(_) | Err(NandError::Uncorrectable(_)) => {}
                 Err(error) => return Err(error.into()),
@@ -262,7 +283,7 @@ impl PageMap {
     }
 
     /// Moves up to `pages` pages of the block that is being emptied; ends with the block when none is left.
-    fn relocate<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
+    pub(super) fn relocate<N: Nand>(&mut self, nand: &mut N, die: usize, pages: u32) -> Result<(), FtlError> {
         let mut left = pages;
         while let Some(relocation) = &mut self.dies[die].relocation {
             let Some(from) = self.table.next_valid(relocation.next..relocation.end) else {
@@ -441,10 +462,11 @@ impl PageMap {
             }
             Reason::Wear { .. } => self.events.wear_moves += 1,
             Reason::Refresh => self.events.refreshes += 1,
+            Reason::Fold => self.events.slc_folds += 1,
         }
         if self.erase(nand, die, block, replaced)? {
             self.table.set_free(block);
-            self.dies[die].free.push_back(FreeBlock { block, erased: true });
+            self.free_list(die, block).push_back(FreeBlock { block, erased: true });
         }
         Ok(())
     }
@@ -480,6 +502,7 @@ impl PageMap {
         })?;
         self.table.set_bad(block);
         self.dies[die].bad += 1;
+        self.dies[die].slc.good -= u32::from(self.is_fixed_slc(block));
         self.events.retired_blocks += 1;
         Ok(())
     }

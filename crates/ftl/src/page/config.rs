@@ -1,5 +1,7 @@
 //! The options.
 
+use super::idle::Idle;
+use super::slc::{SlcCache, SlcFull};
 use crate::parts::placement::{self, Placement};
 use crate::parts::victim::{self, Victim, VictimPolicy};
 use crate::parts::wear::{self, Wear, WearPolicy};
@@ -43,7 +45,7 @@ pub struct Config {
     /// comes ends first; a victim that is not empty by then waits for the next gap. It takes a device that keeps time. 0: the
     /// host pays for all of it with its writes.
     pub idle_blocks: u32,
-    /// With `idle_blocks`: how long the device rests before it takes that for a gap, in microseconds.
+    /// With `idle_blocks` or `slc_cache`: how long the device rests before it takes that for a gap, in microseconds.
     pub idle_after_us: u32,
     /// How garbage collection tells the valid pages of a victim.
     pub valid_pages: ValidPages,
@@ -51,6 +53,12 @@ pub struct Config {
     /// address space that was trimmed. Without it there are no notes, and a mount brings back the newest copy of a
     /// trimmed page that is not erased yet: what it held last, or before that.
     pub durable_trim: bool,
+    /// Whether pages of the host go to blocks of one bit a cell first, where the device has cells of several bits.
+    pub slc_cache: SlcCache,
+    /// With `slc_cache = "fixed"`: blocks of each die that hold one bit a cell, always the same; at least 2. Default 8.
+    pub slc_blocks: u32,
+    /// What becomes of a page of the host for which the blocks of one bit a cell have no room.
+    pub slc_full: SlcFull,
     /// Seed of random choices: no option, the experiment's seed comes here.
     #[serde(skip)]
     pub seed: u64,
@@ -72,9 +80,12 @@ impl Default for Config {
             refresh_percent: 0,
             reserve_blocks: 2,
             idle_blocks: 0,
-            idle_after_us: 0,
+            idle_after_us: 1000,
             valid_pages: ValidPages::Bitmap,
             durable_trim: true,
+            slc_cache: SlcCache::None,
+            slc_blocks: 8,
+            slc_full: SlcFull::Direct,
             seed: 0,
         }
     }
@@ -86,10 +97,11 @@ impl Config {
         self.placement.frontiers(&self.placement_options()) + u32::from(self.wear.has_frontier())
     }
 
-    /// Free blocks of a die at which collection in gaps rests, and the nanoseconds before it; `None` without it.
-    pub(super) fn idle(&self) -> Option<(usize, Time)> {
-        let enough = self.reserve_blocks as usize + self.idle_blocks as usize;
-        (self.idle_blocks > 0).then_some((enough, 1000 * Time::from(self.idle_after_us)))
+    /// What is done in gaps between requests; `None` where nothing is.
+    pub(super) fn idle(&self) -> Option<Idle> {
+        let enough = if self.idle_blocks > 0 { self.reserve_blocks as usize + self.idle_blocks as usize } else { 0 };
+        let works = self.idle_blocks > 0 || self.slc_cache != SlcCache::None;
+        works.then_some(Idle { enough, after: 1000 * Time::from(self.idle_after_us) })
     }
 
     pub(super) fn placement_options(&self) -> placement::Options {
@@ -164,6 +176,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let victim = |victim| Config { victim, window: 4, choices: 2, ..usual() };
     let placement = |placement| Config { placement, streams: 2, regions: 3, ..usual() };
     let wear = |wear| Config { wear, wear_threshold: 2, wear_set: 2, ..usual() };
+    let slc = |slc_cache, slc_full| Config { slc_cache, slc_full, slc_blocks: 2, ..usual() };
     vec![
         Variant::tight("reserve_1", Config { reserve_blocks: 1, ..usual() }),
         Variant::safe("refresh", Config { refresh_percent: 100, ..usual() }),
@@ -182,5 +195,15 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("threshold", wear(Wear::Threshold)),
         Variant::safe("bet", Config { victim: Victim::Random, ..wear(Wear::Bet) }),
         Variant::safe("dual_pool", Config { valid_pages: ValidPages::Spare, ..wear(Wear::DualPool) }),
+        Variant::safe("slc_fixed", slc(SlcCache::Fixed, SlcFull::Direct)),
+        Variant::safe(
+            "slc_fixed_fold",
+            Config { placement: Placement::One, slc_blocks: 3, ..slc(SlcCache::Fixed, SlcFull::Fold) },
+        ),
+        Variant::safe("slc_dynamic", Config { wear: Wear::Dynamic, ..slc(SlcCache::Dynamic, SlcFull::Direct) }),
+        Variant::safe(
+            "slc_dynamic_fold",
+            Config { valid_pages: ValidPages::Spare, ..slc(SlcCache::Dynamic, SlcFull::Fold) },
+        ),
     ]
 }

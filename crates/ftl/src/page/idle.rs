@@ -1,17 +1,25 @@
-//! Garbage collection of the page map while the host asks nothing.
+//! What the page map does while the host asks nothing: garbage collection, and emptying of blocks of one bit a cell.
 
 use super::PageMap;
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Nand, Time};
 
+/// What is done in gaps between requests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Idle {
+    /// Free blocks of a die at which collection rests; 0: it does not work in gaps.
+    pub(super) enough: usize,
+    /// How long the device rests before it takes that for a gap, ns.
+    pub(super) after: Time,
+}
+
 impl PageMap {
-    /// Empties victims of every die with fewer than `enough` free blocks, from the first time until before the second; the
-    /// device rests at the first.
+    /// Empties blocks from the first time until before the second; the device rests at the first.
     ///
     /// A step is what firmware does between two looks at its queue: a copy, an erase, or where a victim's valid pages are
     /// looked for in its spare areas the reads of these. One that has begun goes on to its end.
     #[cold]
-    pub(super) fn collect_in_gap<N: Nand>(
+    pub(super) fn work_in_gap<N: Nand>(
         &mut self,
         nand: &mut N,
         enough: usize,
@@ -24,23 +32,27 @@ impl PageMap {
             let next = (0..).zip(&free_at).filter_map(|(die, at)| at.map(|at| (at, die))).min();
             let Some((at, die)) = next.filter(|&(at, _)| at < until) else { break };
             nand.ctx().set_ready(at);
-            let step = scoped(nand, Cause::Gc, |nand| self.step_in_gap(nand, die, enough))?;
-            free_at[die] = step.then(|| nand.ctx().last().max(at));
+            let works = scoped(nand, Cause::Gc, |nand| self.begin_in_gap(nand, die, enough))?;
+            if works {
+                self.relocate_one(nand, die)?;
+            }
+            free_at[die] = works.then(|| nand.ctx().last().max(at));
         }
         nand.ctx().set_ready(before);
         Ok(())
     }
 
-    /// Makes a step; false where the die has nothing to do.
-    fn step_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize, enough: usize) -> Result<bool, FtlError> {
-        if self.dies[die].relocation.is_none() {
-            if self.dies[die].free.len() >= enough || !self.start_relocation(nand, die)? {
-                return Ok(false);
-            }
-            if let Some(relocation) = &mut self.dies[die].relocation {
-                relocation.set_in_gap();
-            }
+    /// Begins to empty a block, unless one is at hand; false where the die has nothing to do.
+    fn begin_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize, enough: usize) -> Result<bool, FtlError> {
+        if self.dies[die].relocation.is_some() || self.empty_cache_in_gap(nand, die)? {
+            return Ok(true);
         }
-        self.relocate_one(nand, die).map(|()| true)
+        if self.dies[die].free.len() >= enough || !self.start_relocation(nand, die)? {
+            return Ok(false);
+        }
+        if let Some(relocation) = &mut self.dies[die].relocation {
+            relocation.set_in_gap();
+        }
+        Ok(true)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::config::Stripe;
 use super::refresh::Refreshing;
+use super::slc::{tell_modes, Cache, DieCache};
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::block_table::{BlockTable, BlockUse};
@@ -10,7 +11,7 @@ use crate::parts::newest::Newest;
 use crate::parts::placement::Placer;
 use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
-use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa};
+use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, Rules};
 use std::collections::VecDeque;
 
 pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) -> Result<PageMap, FtlError> {
@@ -31,14 +32,14 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, "page", (None, None))?;
     let mut newest = Newest::of(&geometry, logical_pages, &scans);
-    let mut ftl = PageMap { planes, ..blank(&geometry, logical_pages, config, newest.highest + 1) };
+    let mut ftl = PageMap { planes, ..blank((&geometry, nand.rules()), logical_pages, config, newest.highest + 1) };
     newest.apply_notes(nand, &mut ftl.notes)?;
-    ftl.adopt(&scans, newest);
+    ftl.adopt(&scans, newest, &tell_modes(nand, &scans));
     ftl.refuse_worn_out()?;
     Ok(ftl)
 }
 
-fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> PageMap {
+fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Config, seq: u64) -> PageMap {
     let dies = (0..geometry.dies()).map(|die| Die {
         blocks: geometry.blocks_of_die(die),
         frontiers: Frontiers::none(config.frontiers()),
@@ -48,7 +49,10 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
         levelled: false,
         failing: VecDeque::new(),
         bad: 0,
+        slc: DieCache::default(),
     });
+    let placer = Placer::new(config.placement, &config.placement_options(), geometry, logical_pages);
+    let cache = Cache::new(geometry, rules, config);
     PageMap {
         map: vec![Ppa::NONE; logical_pages as usize],
         table: BlockTable::new(geometry),
@@ -62,7 +66,9 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
         idle: config.idle(),
         valid_pages: config.valid_pages,
         policy: config.policy(),
-        placer: Placer::new(config.placement, &config.placement_options(), geometry, logical_pages),
+        has_one_way: placer.has_one_for_host() && cache.is_none(),
+        placer,
+        cache,
         wear: config.wear,
         wear_policy: config.wear_policy(geometry),
         refreshing: Refreshing::new(config.refresh_percent, geometry),
@@ -77,7 +83,7 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config, seq: u64) -> 
 
 impl PageMap {
     /// Sets the valid bits and sorts the blocks into free ones, frontiers, closed and bad ones.
-    fn adopt(&mut self, scans: &[Option<BlockScan>], newest: Newest) {
+    fn adopt(&mut self, scans: &[Option<BlockScan>], newest: Newest, slc: &[bool]) {
         let in_use = scans.iter().flatten().any(|scan| scan.used > 0);
         for block in 0..self.geometry.blocks() {
             self.table.open(BlockId(block));
@@ -91,9 +97,11 @@ impl PageMap {
             self.own(page, at);
         }
         self.map = newest.map;
-        let mut untouched = vec![0; self.dies.len()];
+        let mut untouched = vec![[0; 2]; self.dies.len()];
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let die = self.geometry.die_of(block) as usize;
+            let is_fixed = self.is_fixed_slc(block);
+            self.dies[die].slc.good += u32::from(is_fixed && scan.is_some());
             match scan {
                 None => {
                     self.table.set_bad(block);
@@ -105,11 +113,11 @@ impl PageMap {
                     // Blocks that look erased are taken first: were the only block with anything in it erased
                     // and the erase cut, the device would look blank and its weak block sound.
                     if scan.used == 0 {
-                        let at = untouched[die];
-                        self.dies[die].free.insert(at, free);
-                        untouched[die] += 1;
+                        let at = &mut untouched[die][usize::from(is_fixed)];
+                        self.free_list(die, block).insert(*at, free);
+                        *at += 1;
                     } else {
-                        self.dies[die].free.push_back(free);
+                        self.free_list(die, block).push_back(free);
                     }
                 }
                 Some(_) => {}
@@ -117,16 +125,25 @@ impl PageMap {
         }
         for die in 0..self.dies.len() {
             self.adopt_cycles(die, scans);
-            self.resume(die, scans);
+            self.resume(die, scans, slc);
+            self.resume_cached(die, scans, slc);
         }
         // What is not filled further is closed, in the order in which it was filled.
         let found = (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((scan.as_ref()?.highest, block)));
-        let is_frontier =
-            |block| self.dies.iter().flat_map(|die| die.frontiers.all()).any(|frontier| frontier.block == block);
+        let is_frontier = |block| {
+            let frontiers = self.dies.iter().flat_map(|die| die.frontiers.all().iter().chain([&die.slc.frontier]));
+            frontiers.into_iter().any(|frontier| frontier.block == block)
+        };
         let mut closed: Vec<(u64, BlockId)> =
             found.filter(|&(_, block)| self.table.usage(block) == BlockUse::Open && !is_frontier(block)).collect();
         closed.sort_unstable();
-        closed.into_iter().for_each(|(highest, block)| self.table.close(block, highest));
+        for (highest, block) in closed {
+            if slc[block.index()] && self.adopts(block) {
+                self.dies[self.geometry.die_of(block) as usize].slc.full.push_back(block);
+            } else {
+                self.table.close(block, highest);
+            }
+        }
     }
 
     /// The erases of each block as its pages tell; the mean of the die where none does.
@@ -148,11 +165,12 @@ impl PageMap {
     }
 
     /// Fills the blocks with the most room further: the roomiest for relocation, the next for the host.
-    fn resume(&mut self, die: usize, scans: &[Option<BlockScan>]) {
+    fn resume(&mut self, die: usize, scans: &[Option<BlockScan>], slc: &[bool]) {
         let mut partial: Vec<(u32, BlockId)> = self.dies[die]
             .blocks
             .clone()
             .map(BlockId)
+            .filter(|&block| !slc[block.index()] && !self.is_fixed_slc(block))
             .filter_map(|block| match &scans[block.index()] {
                 Some(scan) if scan.can_resume(&self.geometry) && self.table.valid_pages(block) > 0 => {
                     Some((scan.used, block))

@@ -18,6 +18,7 @@ impl PageMap {
         self.refuse_worn_out()?;
         self.close_frontier(die, frontier);
         self.dies[die].last = frontier;
+        self.dies[die].slc.is_last = false;
         loop {
             while self.dies[die].free.len() <= self.reserve {
                 if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {

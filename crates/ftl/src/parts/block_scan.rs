@@ -1,6 +1,6 @@
 //! What a mount reads of a block: its spare areas, and in full the pages that a cut may have torn.
 
-use super::frontier::{has_cycles, RESUMED};
+use super::frontier::{has_cycles, RESUMED, SLC};
 use super::trim_note;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry, Kind, Nand, NandError, Oob, PageBuf, Ppa};
@@ -61,7 +61,17 @@ pub(crate) struct BlockScan {
 impl BlockScan {
     /// Whether the block may be filled further.
     pub(crate) fn can_resume(&self, geometry: &Geometry) -> bool {
-        !self.gaps && self.used < geometry.pages_per_block()
+        self.has_room(geometry.pages_per_block())
+    }
+
+    /// Whether a page says that the block holds one bit a cell.
+    pub(crate) fn is_slc(&self) -> bool {
+        self.copies().any(|page| page.oob.aux & SLC != 0)
+    }
+
+    /// Whether the block may be filled further, up to so many pages.
+    pub(crate) fn has_room(&self, pages: u32) -> bool {
+        !self.gaps && self.used < pages
     }
 
     /// The pages of the host.

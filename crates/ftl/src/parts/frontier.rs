@@ -7,6 +7,9 @@ use std::ops::{Index, IndexMut};
 /// below it was the last before the power went, so a later mount must verify it.
 pub const RESUMED: u16 = 1;
 
+/// Set in `aux` of every page of a block of one bit a cell, so that a mount knows how to read it.
+pub const SLC: u16 = 1 << 15;
+
 /// The place where the next page goes.
 #[derive(Clone, Debug)]
 pub struct Frontier {
@@ -23,11 +26,11 @@ pub struct Frontier {
 /// Where the erases of a block begin in the `aux` of its pages, behind the marks.
 const CYCLES: u32 = 2;
 /// Set where there were any: an FTL that merges logical blocks has their pages there, and would take as many erases for
-/// pages of an unfinished merge. Logical blocks of 8,192 pages and more alone could still be mistaken.
-const ERASED: u32 = 1 << 13;
+/// pages of an unfinished merge. Logical blocks of 4,096 pages and more alone could still be mistaken.
+const ERASED: u32 = 1 << 12;
 /// Erases that are stored as they are; more are stored by [`COARSE`], above this value.
-const EXACT: u32 = 1 << 12;
-const COARSE: u32 = 128;
+const EXACT: u32 = 1 << 11;
+const COARSE: u32 = 256;
 
 /// `aux` of the pages of a block that was erased so often.
 fn aux_of(cycles: u32) -> u16 {
@@ -41,9 +44,9 @@ pub fn has_cycles(aux: u16) -> bool {
     u32::from(aux >> CYCLES) & ERASED != 0
 }
 
-/// The erases of its block that a page carries: exact below 4096, in steps of 128 up to half a million.
+/// The erases of its block that a page carries: exact below 2048, in steps of 256 up to half a million.
 pub fn cycles_in(aux: u16) -> u32 {
-    let stored = u32::from(aux >> CYCLES) & !ERASED;
+    let stored = u32::from((aux & !SLC) >> CYCLES) & !ERASED;
     if stored < EXACT {
         stored
     } else {
@@ -77,6 +80,12 @@ impl Frontier {
     /// The same, and every page carries the erases of its block.
     pub fn with_cycles(self, cycles: u32) -> Self {
         Self { base: aux_of(cycles), ..self }
+    }
+
+    /// The same in a block of one bit a cell, of which so many pages can be programmed.
+    pub fn in_slc(self, geometry: &Geometry, pages: u32) -> Self {
+        let base = self.base | SLC;
+        Self { base, ..self.without_last(geometry.pages_per_block() - pages) }
     }
 
     /// Whether no page is left.
@@ -181,11 +190,12 @@ mod tests {
 
     #[test]
     fn erases_survive_in_the_pages() {
-        for cycles in [0, 1, 77, 4095] {
+        for cycles in [0, 1, 77, 2047] {
             assert_eq!(cycles_in(aux_of(cycles) | RESUMED), cycles);
         }
-        for (cycles, found) in [(4096, 4096), (4223, 4096), (100_000, 99_968), (u32::MAX, 4095 * 128)] {
-            assert_eq!(cycles_in(aux_of(cycles)), found);
+        for (cycles, found) in [(2048, 2048), (2303, 2048), (100_000, 99_840), (u32::MAX, 2047 * 256)] {
+            assert_eq!(aux_of(cycles) & SLC, 0, "the mark of the block is none of its erases");
+            assert_eq!(cycles_in(aux_of(cycles) | SLC), found);
         }
     }
 }

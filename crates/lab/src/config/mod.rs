@@ -389,10 +389,6 @@ impl Experiment {
             let why = "a device that only counts has no time in which it rests; leave it or device.model out";
             return refuse("ftl.page.idle_blocks", &page.idle_blocks, why);
         }
-        if page.idle_blocks == 0 && page.idle_after_us > 0 {
-            let why = "nothing is done in a gap without ftl.page.idle_blocks; set that, too, or leave it out";
-            return refuse("ftl.page.idle_after_us", &page.idle_after_us, why);
-        }
         Ok(())
     }
 }

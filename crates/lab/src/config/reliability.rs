@@ -2,6 +2,7 @@
 
 use super::device::Fault;
 use super::{Experiment, Sizing};
+use nandlab_ftl::page::SlcCache;
 use nandlab_ftl::FtlConfig;
 
 /// A hundred years.
@@ -31,6 +32,12 @@ pub(super) fn check(experiment: &Experiment, sizing: &Sizing) -> Result<Vec<Stri
         let message =
             "device.reliability and device.faults.bit_errors are two models of the same bit errors: leave one out";
         return Err(("device.faults.bit_errors".into(), message.into()));
+    }
+    if matches!(&experiment.ftl, Some(FtlConfig::Page(page)) if page.slc_cache != SlcCache::None) {
+        let message =
+            "device.reliability and ftl.page.slc_cache do not go together: blocks of one bit a cell have far fewer \
+                       errors, and nothing says how many; leave one out";
+        return Err(("ftl.page.slc_cache".into(), message.into()));
     }
     Ok(Vec::new())
 }

@@ -7,8 +7,8 @@ use crate::engine::Door;
 use crate::error::{ConfigError, LabError};
 use crate::latency::LatencyMeter;
 use crate::record::{
-    FlashCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, HostCounts, Merges, SpeedPhases,
-    StopReason, Stopped,
+    busy_us, FlashCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, HostCounts, Merges,
+    SpeedPhases, StopReason, Stopped,
 };
 use crate::run::{us, Mark};
 use crate::series::sample;
@@ -114,6 +114,7 @@ impl<'a, 'd> Player<'a, 'd> {
         let since = std::mem::replace(&mut self.since, now);
         let now = &self.since;
         let counted = now.mark.matrix.since(&since.mark.matrix).total();
+        let slc = now.mark.slc.as_ref().zip(since.mark.slc.as_ref()).map(|(now, since)| now.since(since).total());
         let (events, before) = (&now.mark.events, &since.mark.events);
         FsPhase {
             operations: now.operations - since.operations,
@@ -123,7 +124,7 @@ impl<'a, 'd> Player<'a, 'd> {
             flash: FlashCounts::of(&counted),
             merges: Merges::between(before, events),
             migrations: events.migrations - before.migrations,
-            busy_us: us(self.profile.busy_ns(&counted)),
+            busy_us: busy_us(self.profile, &counted, slc.as_ref()),
             time_us: self.keeps_time.then(|| us(now.mark.time - since.mark.time)),
         }
     }
@@ -276,6 +277,7 @@ impl<'a, 'd> Player<'a, 'd> {
         }
         let below = &mut *self.below.0.borrow_mut();
         let counted: Counts = below.engine.matrix().since(&self.since.mark.matrix).total();
+        let slc = below.engine.slc().zip(self.since.mark.slc.as_ref()).map(|(now, since)| now.since(since).total());
         let (host, flash) = (&below.meter.host, FlashCounts::of(&counted));
         let time = below.engine.now() - self.since.mark.time;
         let collected = below.engine.collections().zip(self.since.mark.collections);
@@ -292,7 +294,7 @@ impl<'a, 'd> Player<'a, 'd> {
             programs: flash.programs,
             copies: flash.copies,
             erases: flash.erases,
-            busy_us: us(self.profile.busy_ns(&counted)),
+            busy_us: busy_us(self.profile, &counted, slc.as_ref()),
             time_us: self.keeps_time.then(|| us(time)),
             gc: collected.map(|(now, before)| FsCollections::between(&before, &now)),
             blocks: blocks.map(|blocks| FsBlocks::of(&blocks, pe_cycles, self.with_blocks)),

@@ -5,13 +5,13 @@ use crate::latency::LatencyMeter;
 use crate::meter::{Meter, Pace};
 use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
 use crate::record::{
-    device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts, HostCounts,
-    LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord, RamRecord,
-    Record, RecyclingRecord, ReliabilityRecord, Speed, Throughput, Wear, WholeEnergyRecord,
+    busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
+    HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord,
+    RamRecord, Record, RecyclingRecord, ReliabilityRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
-use nandlab_nand::{Cause, Time, SECTOR_BYTES};
+use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
 
 impl Run<'_> {
     pub(super) fn record(
@@ -23,6 +23,7 @@ impl Run<'_> {
     ) -> Record {
         let end = self.mark();
         let matrix = end.matrix.since(&start.matrix);
+        let slc = end.slc.as_ref().zip(start.slc.as_ref()).map(|(end, start)| end.since(start));
         let (total, wear) = (matrix.total(), Wear::of(&end.pe_cycles));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
@@ -46,7 +47,7 @@ impl Run<'_> {
             stopped: None,
             host,
             flash,
-            busy_us: us(device.profile.busy_ns(&total)),
+            busy_us: busy_us(&device.profile, &total, slc.as_ref().map(Matrix::total).as_ref()),
             joined_programs: end.joined_programs - start.joined_programs,
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
@@ -54,7 +55,8 @@ impl Run<'_> {
             recyclings: self.recyclings(start),
             gc: end.gc_since(start),
             map: MapCounts::between(&start.events, &end.events),
-            matrix: MatrixRow::all(&matrix, &device.profile),
+            slc: slc.as_ref().map(|slc| SlcRecord::between((&start.events, &end.events), &matrix, slc)),
+            matrix: MatrixRow::all(&matrix, slc.as_ref(), &device.profile),
             buffer,
             index: None,
             fs: None,

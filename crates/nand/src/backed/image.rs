@@ -175,6 +175,7 @@ fn header(geometry: &Geometry, rules: &Rules) -> [u8; HEADER_BYTES] {
         ProgramOrder::AscendingDense => 2,
     };
     bytes[41] = rules.partial_programs;
+    bytes[42] = rules.bits_per_cell;
     bytes[44..48].copy_from_slice(&rules.endurance.to_le_bytes());
     seal(&mut bytes, HEADER_BYTES);
     bytes
@@ -209,7 +210,9 @@ fn parse_header(path: &Path, bytes: &[u8; HEADER_BYTES]) -> Result<(Geometry, Ru
         2 => ProgramOrder::AscendingDense,
         other => return Err(damaged(format!("program order {other} in its header is none of 0, 1, 2"))),
     };
-    Ok((geometry, Rules { program_order, partial_programs: bytes[41], endurance: u32_at(bytes, 44) }))
+    // Images of before have 0 there, and no blocks of one bit a cell.
+    let bits_per_cell = bytes[42].max(1);
+    Ok((geometry, Rules { program_order, partial_programs: bytes[41], endurance: u32_at(bytes, 44), bits_per_cell }))
 }
 
 impl Image {

@@ -35,13 +35,15 @@ pub enum Cause {
     Checkpoint = 13,
     /// Reading a page again since its ECC could not correct it.
     ReadRetry = 14,
+    /// Moving data from blocks of one bit a cell to others.
+    Fold = 15,
 }
 
 impl Cause {
     /// Room for causes in tables.
     pub const COUNT: usize = 16;
     /// Every cause, in the order of the tables.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Host,
         Self::ReadModifyWrite,
         Self::Gc,
@@ -57,6 +59,7 @@ impl Cause {
         Self::Refresh,
         Self::Checkpoint,
         Self::ReadRetry,
+        Self::Fold,
     ];
 
     /// The name in records and reports.
@@ -77,6 +80,7 @@ impl Cause {
             Self::Refresh => "refresh",
             Self::Checkpoint => "checkpoint",
             Self::ReadRetry => "read_retry",
+            Self::Fold => "fold",
         }
     }
 }

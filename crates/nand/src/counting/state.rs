@@ -125,6 +125,7 @@ impl Counting<Full> {
             programmed_at_retirement: self.programmed_at_retirement,
             has_gaps: self.has_gaps,
             programmed: self.programmed,
+            slc: self.slc,
         }
     }
 }

@@ -24,6 +24,8 @@ pub(super) struct Together {
     page: u32,
     /// The plane of the last one; one that joins is of a later plane.
     plane: u32,
+    /// Array time of each: cells of one bit and of several are not programmed together.
+    program: Time,
     /// When the last one was moved in, and when their arrays are done.
     moved_in: Time,
     end: Time,
@@ -34,10 +36,10 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     pub(super) fn time_program(&mut self, at: Ppa) -> Done {
         let block = self.geometry.block_of(at);
         let unit = self.unit_of(block);
-        let (program, transfer) = (self.times.program, self.times.page_transfer);
+        let (program, transfer) = (self.times_in(block).program, self.times.page_transfer);
         if self.together.is_empty() {
             let done = self.time_write(block, program, transfer);
-            self.offer_program(unit, done.0);
+            self.offer_program(block, done.0);
             return done;
         }
         let ctx = self.inner.ctx();
@@ -46,6 +48,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         let before = self.together[unit];
         let joins = before.request == request
             && before.page == page
+            && before.program == program
             && before.plane < plane
             && before.end == self.units[unit].free
             && ready <= before.moved_in;
@@ -58,8 +61,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         } else {
             self.time_write(block, program, transfer)
         };
-        self.together[unit] = Together { request, page, plane, moved_in: done.0 - program, end: done.0 };
-        self.offer_program(unit, done.0);
+        self.together[unit] = Together { request, page, plane, program, moved_in: done.0 - program, end: done.0 };
+        self.offer_program(block, done.0);
         done
     }
 }

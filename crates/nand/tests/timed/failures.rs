@@ -45,6 +45,12 @@ impl Nand for Failing {
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.inner.retire(block).and(Err(self.error))
     }
+    fn set_slc(&mut self, block: BlockId, slc: bool) {
+        self.inner.set_slc(block, slc);
+    }
+    fn is_slc(&self, block: BlockId) -> bool {
+        self.inner.is_slc(block)
+    }
     fn ctx(&mut self) -> &mut Ctx {
         self.inner.ctx()
     }

@@ -8,6 +8,7 @@
 mod edges;
 mod failures;
 mod random;
+mod slc;
 mod stalls;
 mod suspend;
 mod together;
@@ -47,6 +48,7 @@ fn timing() -> Timing {
         copy: PageCopy::External,
         plane_overlap: PlaneOverlap::None,
         suspend: None,
+        slc: None,
     }
 }
 
@@ -63,7 +65,7 @@ fn device(channels: u32, dies_per_channel: u32, planes_per_die: u32, timing: &Ti
         spare_bytes: SPARE_BYTES,
     };
     let geometry = Geometry::new(shape).unwrap();
-    let rules = Rules { program_order: ProgramOrder::Any, partial_programs: 255, endurance: 100 };
+    let rules = Rules { program_order: ProgramOrder::Any, partial_programs: 255, endurance: 100, bits_per_cell: 4 };
     let mut nand = Counting::new(geometry, rules);
     for plane in 0..geometry.planes() {
         for at in 0..2 * 8 {

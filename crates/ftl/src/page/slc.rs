@@ -1,0 +1,384 @@
+//! Blocks of one bit a cell, which take what the host writes before blocks that hold all their bits.
+//!
+//! Such a block is filled at a frontier of its own and, when it is full, waits in a list apart: no victim policy sees it.
+//! It is *folded* when room is needed: its valid pages go to the frontier of pages that are moved, under a cause of their
+//! own, and it is erased.
+
+use super::collect::Reason;
+use super::{Config, Die, FreeBlock, PageMap};
+use crate::parts::block_scan::BlockScan;
+use crate::parts::frontier::Frontier;
+use crate::parts::placement::Placement;
+use crate::parts::wear::{self, Wear};
+use crate::FtlError;
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, NandError, Oob, Rules};
+use std::collections::VecDeque;
+
+/// Which blocks hold one bit a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SlcCache {
+    /// None.
+    #[default]
+    None,
+    /// `slc_blocks` of each die, always the same.
+    Fixed,
+    /// Any that is free, as long as enough others are: all the free space of an empty device, little of a full one.
+    Dynamic,
+}
+
+/// What becomes of a page of the host for which the blocks of one bit a cell have no room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SlcFull {
+    /// It goes to a block that holds all its bits. The cache is emptied where free blocks run short, and in gaps.
+    #[default]
+    Direct,
+    /// Room is made for it: every page of the host is written twice, first with one bit a cell.
+    Fold,
+}
+
+/// The cache of a page map.
+#[derive(Debug)]
+pub(super) struct Cache {
+    kind: SlcCache,
+    when_full: SlcFull,
+    /// Pages of a block of one bit a cell.
+    pages: u32,
+    /// Blocks of each die that are always of one bit a cell, and planes over which they are spread.
+    fixed: u32,
+    planes: u32,
+}
+
+impl Cache {
+    /// What `config` asks for on a device that was checked to have it.
+    pub(super) fn new(geometry: &Geometry, rules: &Rules, config: &Config) -> Option<Self> {
+        (config.slc_cache != SlcCache::None).then(|| Self {
+            kind: config.slc_cache,
+            when_full: config.slc_full,
+            pages: rules.slc_pages(geometry),
+            fixed: config.fixed_slc_blocks(),
+            planes: geometry.shape().planes_per_die,
+        })
+    }
+
+    pub(super) fn is_dynamic(&self) -> bool {
+        self.kind == SlcCache::Dynamic
+    }
+
+    /// Whether the block at this place of its die is always of one bit a cell: the first ones of each plane.
+    fn is_fixed(&self, place: u32, blocks_per_plane: u32) -> bool {
+        let (plane, place) = (place / blocks_per_plane, place % blocks_per_plane);
+        place * self.planes + plane < self.fixed
+    }
+}
+
+/// The blocks of one bit a cell of a die.
+#[derive(Debug)]
+pub(super) struct DieCache {
+    pub(super) frontier: Frontier,
+    /// Those that are filled, the oldest first.
+    pub(super) full: VecDeque<BlockId>,
+    /// Those of a fixed cache that are free.
+    pub(super) free: VecDeque<FreeBlock>,
+    /// Those of a fixed cache that are not bad.
+    pub(super) good: u32,
+    /// Whether the host got a block of the cache last.
+    pub(super) is_last: bool,
+}
+
+impl Default for DieCache {
+    fn default() -> Self {
+        Self { frontier: Frontier::none(), full: VecDeque::new(), free: VecDeque::new(), good: 0, is_last: false }
+    }
+}
+
+impl DieCache {
+    /// A frontier without room waits to be folded.
+    fn close_full(&mut self) {
+        if self.frontier.block.is_some() && self.frontier.is_full() {
+            self.full.push_back(self.frontier.block);
+            self.frontier = Frontier::none();
+        }
+    }
+}
+
+impl Die {
+    /// Pages that the block of the host has left, and how many of them pages that are moved could take as well.
+    pub(super) fn host_room(&self) -> (u32, u32) {
+        if self.slc.is_last {
+            return (self.slc.frontier.left(), 0);
+        }
+        let left = self.frontiers[self.last].left();
+        (left, left)
+    }
+}
+
+impl Config {
+    /// Blocks of a die that are always of one bit a cell.
+    pub(super) fn fixed_slc_blocks(&self) -> u32 {
+        if self.slc_cache == SlcCache::Fixed {
+            self.slc_blocks
+        } else {
+            0
+        }
+    }
+
+    /// Blocks of a die that are being filled at the same time, those of a fixed cache apart.
+    pub(super) fn filled_blocks(&self) -> u32 {
+        self.frontiers() + u32::from(self.slc_cache == SlcCache::Dynamic)
+    }
+
+    /// Checks what a cache asks for.
+    pub(super) fn check_slc(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FtlError> {
+        let kind = match self.slc_cache {
+            SlcCache::None => return Ok(()),
+            SlcCache::Fixed => "fixed",
+            SlcCache::Dynamic => "dynamic",
+        };
+        let refuse = |why: String| Err(FtlError::Config(format!("ftl.page.slc_cache = \"{kind}\" {why}")));
+        if rules.slc_pages(geometry) == 0 {
+            return refuse(format!(
+                "needs cells of several bits and blocks of at least as many pages: this device has \
+                 device.rules.bits_per_cell = {} and {} pages a block",
+                rules.bits_per_cell,
+                geometry.pages_per_block()
+            ));
+        }
+        if !matches!(self.placement, Placement::One | Placement::Two) {
+            return refuse(
+                "takes every page of the host, and ftl.page.placement keeps some of them apart: take \"one\" or \"two\""
+                    .into(),
+            );
+        }
+        if !matches!(self.wear, Wear::None | Wear::Dynamic) {
+            return refuse(
+                "wears its blocks at another rate, and ftl.page.wear compares all of them: take \"none\" or \"dynamic\""
+                    .into(),
+            );
+        }
+        if self.reserve_blocks < 2 {
+            return refuse(
+                "needs ftl.page.reserve_blocks = 2 or more: what it empties takes up to a block before it frees one"
+                    .into(),
+            );
+        }
+        let most = geometry.blocks_per_die().saturating_sub(self.reserve_blocks.saturating_add(self.frontiers() + 2));
+        let least = if kind == "fixed" { 2 } else { 0 };
+        if self.fixed_slc_blocks() < least || self.fixed_slc_blocks() > most {
+            return Err(FtlError::Config(format!(
+                "ftl.page.slc_blocks = {}: it is at least 2, and at most {most} of the {} blocks of a die, where the others \
+                 are needed beside it",
+                self.slc_blocks,
+                geometry.blocks_per_die()
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl PageMap {
+    /// Writes a page of the host to a block of one bit a cell, or where one has no room, past them.
+    #[inline(never)]
+    pub(super) fn store_cached<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
+        while let Some(die) = self.cached_die(nand)? {
+            // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
+            let (to, aux) = self.dies[die].slc.frontier.take();
+            let oob = Oob { aux, ..Oob::data(at, self.next_seq(), nand.ctx().origin()) };
+            match nand.program(to, page, &[], oob) {
+                Ok(_) => {
+                    self.events.slc_pages += 1;
+                    self.map_written(nand, (at, to));
+                    return self.collect(nand, die);
+                }
+                Err(NandError::ProgramFailed(_)) => {
+                    let failed = std::mem::replace(&mut self.dies[die].slc.frontier, Frontier::none());
+                    self.dies[die].failing.push_back(failed.block);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.events.slc_direct_pages += 1;
+        self.store_at(nand, 0, at, page)
+    }
+
+    /// The die whose block of one bit a cell takes the next page, in turn; `None` where no die has room in one.
+    fn cached_die<N: Nand>(&mut self, nand: &mut N) -> Result<Option<usize>, FtlError> {
+        for _ in 0..self.dies.len() {
+            self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
+            let die = self.turn;
+            if !self.dies[die].slc.frontier.is_full()
+                || (self.has_cached_block(die) && self.is_within_share(die) && self.open_cached_block(nand, die)?)
+            {
+                return Ok(Some(die));
+            }
+        }
+        Ok(None)
+    }
+
+    fn is_within_share(&self, die: usize) -> bool {
+        self.dies.len() == 1 || self.valid_in(die) <= self.share(die)
+    }
+
+    /// Whether a die has a block, or could make one free, that is to hold one bit a cell next.
+    fn has_cached_block(&self, die: usize) -> bool {
+        let Some(cache) = &self.cache else { return false };
+        let state = &self.dies[die];
+        let makes_room = cache.when_full == SlcFull::Fold;
+        if cache.is_dynamic() {
+            // One more stays free, for pages that go past the cache.
+            return makes_room || state.free.len() > self.reserve + 1;
+        }
+        // Of a single block nothing would tell, after a cut of its erase, that the device was in use.
+        let holds_nothing = state.slc.full.front().is_some_and(|&block| self.table.valid_pages(block) == 0);
+        let could_fold = makes_room && (!state.slc.full.is_empty() || state.relocation.is_some());
+        state.slc.good > 1 && (could_fold || holds_nothing || !state.slc.free.is_empty())
+    }
+
+    /// Replaces a full frontier of the cache; false where no block could be had.
+    #[cold]
+    fn open_cached_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+        self.refuse_worn_out()?;
+        self.dies[die].slc.close_full();
+        // A block that fails its erase leaves the list, and the next one may have to be made.
+        while self.has_cached_block(die) {
+            let Some(free) = self.take_for_cache(nand, die)? else { continue };
+            let FreeBlock { block, erased } = free;
+            if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
+                continue;
+            }
+            self.table.open(block);
+            nand.set_slc(block, true);
+            self.dies[die].slc.frontier = self.cached_frontier(Frontier::at_start(&self.geometry, block), block);
+            self.dies[die].slc.is_last = true;
+            self.set_rate(die);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// `frontier` in a block of one bit a cell.
+    fn cached_frontier(&self, frontier: Frontier, block: BlockId) -> Frontier {
+        let pages = self.cache.as_ref().map_or(0, |cache| cache.pages);
+        frontier.with_cycles(self.table.cycles(block)).in_slc(&self.geometry, pages)
+    }
+
+    /// Takes a free block for the cache, or makes one free; `None` where one was made that is to be looked for again.
+    fn take_for_cache<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<Option<FreeBlock>, FtlError> {
+        if !self.cache.as_ref().is_some_and(Cache::is_dynamic) {
+            let free = self.dies[die].slc.free.pop_front();
+            return if free.is_some() { Ok(free) } else { self.fold_oldest(nand, die).map(|()| None) };
+        }
+        if self.dies[die].free.len() <= self.reserve {
+            self.make_free(nand, die)?;
+            return Ok(None);
+        }
+        let free = &mut self.dies[die].free;
+        let place = if self.wear.is_dynamic() {
+            wear::least_worn(&mut free.iter().map(|free| free.block), &|block| self.table.cycles(block))
+        } else {
+            None
+        };
+        Ok(free.remove(place.unwrap_or(0)))
+    }
+
+    /// Empties the block at hand, or the next victim.
+    fn make_free<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+            return Err(self.worn_out(1));
+        }
+        self.empty_victim(nand, die)
+    }
+
+    /// Folds the oldest block of a fixed cache.
+    fn fold_oldest<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        // What it holds goes to other blocks, and the reserve of those is for garbage collection.
+        if self.dies[die].relocation.is_some() || self.dies[die].free.len() <= self.reserve {
+            return self.make_free(nand, die);
+        }
+        if let Some(block) = self.dies[die].slc.full.pop_front() {
+            self.begin_relocation(nand, die, block, Reason::Fold)?;
+            self.empty_victim(nand, die)?;
+        }
+        Ok(())
+    }
+
+    /// The block of the cache to fold where the die needs a free block: with a dynamic cache that always frees more than
+    /// it takes, with a fixed one never.
+    pub(super) fn fold_for_free_block(&mut self, die: usize) -> Option<BlockId> {
+        let cache = self.cache.as_ref()?;
+        if cache.is_dynamic() {
+            self.dies[die].slc.full.pop_front()
+        } else {
+            None
+        }
+    }
+
+    /// Begins to empty what makes room for the cache; false where nothing does, or there is none.
+    pub(super) fn empty_cache_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+        let Some(is_dynamic) = self.cache.as_ref().map(Cache::is_dynamic) else { return Ok(false) };
+        let state = &mut self.dies[die];
+        state.slc.close_full();
+        if !is_dynamic && state.free.len() <= self.reserve && !state.slc.full.is_empty() {
+            return self.start_relocation(nand, die);
+        }
+        if let Some(block) = state.slc.full.pop_front() {
+            return self.begin_relocation(nand, die, block, Reason::Fold).map(|()| true);
+        }
+        let held = |block: &BlockId| self.table.valid_pages(*block) == 0;
+        match self.table.die(die as u32).fewest_valid().filter(|block| is_dynamic && held(block)) {
+            Some(block) => self.begin_relocation(nand, die, block, Reason::Room).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether `block` belongs to a fixed cache.
+    pub(super) fn is_fixed_slc(&self, block: BlockId) -> bool {
+        let Some(cache) = self.cache.as_ref().filter(|cache| cache.fixed > 0) else { return false };
+        let place = block.0 - self.dies[self.geometry.die_of(block) as usize].blocks.start;
+        cache.is_fixed(place, self.geometry.shape().blocks_per_plane)
+    }
+
+    /// Where `block` of `die` waits while it is free.
+    pub(super) fn free_list(&mut self, die: usize, block: BlockId) -> &mut VecDeque<FreeBlock> {
+        if self.is_fixed_slc(block) {
+            &mut self.dies[die].slc.free
+        } else {
+            &mut self.dies[die].free
+        }
+    }
+
+    /// Whether the cache takes a block of one bit a cell that a mount found.
+    pub(super) fn adopts(&self, block: BlockId) -> bool {
+        self.cache.as_ref().is_some_and(|cache| cache.is_dynamic() || self.is_fixed_slc(block))
+    }
+
+    /// Fills the block of one bit a cell with the most room further.
+    pub(super) fn resume_cached(&mut self, die: usize, scans: &[Option<BlockScan>], slc: &[bool]) {
+        let Some(pages) = self.cache.as_ref().map(|cache| cache.pages) else { return };
+        let used =
+            |block: &BlockId| scans[block.index()].as_ref().filter(|scan| scan.has_room(pages)).map(|scan| scan.used);
+        let partial = self.dies[die]
+            .blocks
+            .clone()
+            .map(BlockId)
+            .filter(|&block| slc[block.index()] && self.adopts(block) && self.table.valid_pages(block) > 0);
+        let roomiest = partial.filter_map(|block| Some((used(&block)?, block))).min();
+        if let Some((used, block)) = roomiest {
+            let frontier = Frontier::resumed(&self.geometry, block, used);
+            self.dies[die].slc.frontier = self.cached_frontier(frontier, block);
+        }
+    }
+}
+
+/// By block: whether its pages say that it holds one bit a cell, on a device that has such blocks. The device is told.
+pub(super) fn tell_modes<N: Nand>(nand: &mut N, scans: &[Option<BlockScan>]) -> Vec<bool> {
+    let geometry = *nand.geometry();
+    let most = nand.rules().slc_pages(&geometry);
+    let holds_one = |scan: &BlockScan| scan.used <= most && scan.is_slc();
+    let slc: Vec<bool> = scans.iter().map(|scan| scan.as_ref().is_some_and(holds_one)).collect();
+    for (block, &slc) in (0..).map(BlockId).zip(&slc) {
+        nand.set_slc(block, slc);
+    }
+    slc
+}

@@ -1,0 +1,47 @@
+//! What was done in blocks of one bit a cell.
+
+use nandlab_ftl::Events;
+use nandlab_nand::profile::Profile;
+use nandlab_nand::{Cause, Cell, Matrix};
+use serde::Serialize;
+
+/// The blocks of one bit a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SlcRecord {
+    /// Pages of the host that went to them.
+    pub written_pages: u64,
+    /// Pages of the host that went past them since they had no room.
+    pub direct_pages: u64,
+    /// Pages that were moved out of them to have room in them again.
+    pub folded_pages: u64,
+    /// Blocks that were emptied for it.
+    pub folds: u64,
+    /// Page reads in such blocks, the halves of copies included.
+    pub reads: u64,
+    /// Page programs in such blocks, the halves of copies included.
+    pub programs: u64,
+    /// Erases of such blocks.
+    pub erases: f64,
+}
+
+impl SlcRecord {
+    /// From what was counted of all blocks, and of these.
+    pub(crate) fn between((start, end): (&Events, &Events), matrix: &Matrix, slc: &Matrix) -> Self {
+        let total = slc.total();
+        Self {
+            written_pages: end.slc_pages - start.slc_pages,
+            direct_pages: end.slc_direct_pages - start.slc_direct_pages,
+            folded_pages: matrix.sum(|_, cause| cause == Cause::Fold).copies,
+            folds: end.slc_folds - start.slc_folds,
+            reads: total.page_reads,
+            programs: total.page_programs,
+            erases: total.erases(),
+        }
+    }
+}
+
+/// The summed data-sheet time of the operations in `cell`, us; those in `slc` were in blocks of one bit a cell.
+pub(crate) fn busy_us(profile: &Profile, cell: &Cell, slc: Option<&Cell>) -> f64 {
+    let ns = slc.map_or_else(|| profile.busy_ns(cell), |slc| profile.busy_ns_with_slc(cell, slc));
+    ns as f64 / 1000.0
+}

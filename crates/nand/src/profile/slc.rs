@@ -1,0 +1,61 @@
+//! Times of blocks of one bit a cell.
+
+use super::{quantity, Durations, Profile, Timing};
+use crate::address::Shape;
+use crate::context::{Cell, Time, ERASE_SHARE};
+use serde::{Deserialize, Serialize};
+
+/// Durations in a block of one bit a cell; what is not here takes as long as in any other.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlcTiming {
+    /// Array to page register (tR), and so a read of a spare area alone.
+    #[serde(deserialize_with = "quantity")]
+    pub read_us: f64,
+    /// Page register to array (tPROG), and so a program of a spare area alone.
+    #[serde(deserialize_with = "quantity")]
+    pub program_us: f64,
+    /// Erase of a block (tBERS).
+    #[serde(deserialize_with = "quantity")]
+    pub erase_us: f64,
+}
+
+impl Profile {
+    /// As [`Self::busy_ns`], where the operations in `slc` are those of `cell` in blocks of one bit a cell
+    /// ([`crate::slc::Metered`] counts them).
+    pub fn busy_ns_with_slc(&self, cell: &Cell, slc: &Cell) -> Time {
+        let busy = self.busy_ns(cell);
+        let Some(one) = Durations::slc(&self.timing, &self.shape) else { return busy };
+        let array = |times: &Durations| {
+            let erases = u128::from(slc.erase_shares) * u128::from(times.erase) / u128::from(ERASE_SHARE);
+            slc.page_reads * times.read
+                + slc.page_programs * times.program
+                + slc.spare_reads * times.spare_read
+                + slc.spare_programs * times.spare_program
+                + erases as Time
+        };
+        (busy + array(&one)).saturating_sub(array(&Durations::new(&self.timing, &self.shape)))
+    }
+}
+
+impl Durations {
+    /// The same for a block of one bit a cell; `None` where the chip has none.
+    ///
+    /// # Panics
+    /// As [`Self::new`].
+    pub(crate) fn slc(timing: &Timing, shape: &Shape) -> Option<Self> {
+        let SlcTiming { read_us, program_us, erase_us } = timing.slc?;
+        let many = Self::new(timing, shape);
+        let mut timing = Timing { read_us, program_us, erase_us, ..*timing };
+        (timing.spare_read_us, timing.spare_program_us) = (None, None);
+        let one = Self::new(&timing, shape);
+        // A chip that states how long a copy takes states it for pages of many bits: the rest of it is no array time.
+        let copy_inside = many.copy_inside.map(|total| many.copied(total, &one, &one));
+        Some(Self { copy_inside, ..one })
+    }
+
+    /// How long a copy inside takes that reads at `from` and programs at `to`, where one at `self` takes `total`.
+    pub(crate) fn copied(&self, total: Time, from: &Self, to: &Self) -> Time {
+        total.saturating_sub(self.read + self.program) + from.read + to.program
+    }
+}
