@@ -3,7 +3,9 @@
 
 use crate::control::Phase;
 use crate::engine::{Engine, NvramState};
-use crate::record::{FsCollections, FsNvramRecord, Gc, MountRecord, MountShare, NvramRecord, Record};
+use crate::record::{
+    FsCollections, FsNvramRecord, Gc, MountRecord, MountShare, NvramRecord, Record, ReliabilityRecord,
+};
 use crate::run::{us, Mark, Run};
 use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Payload, Request};
 use nandlab_fs::{FsConfig, Over};
@@ -27,6 +29,12 @@ impl Mark {
             aggressive: collected.map(|counts| counts.aggressive),
             emptied: collected.map(|counts| counts.emptied),
         }
+    }
+
+    /// What the ECC had to do since `start`, where cells age.
+    pub(crate) fn reliability_since(&self, start: &Self) -> Option<ReliabilityRecord> {
+        let (after, before) = (self.aging?, start.aging?);
+        Some(ReliabilityRecord::between((&before, &start.events), (&after, &self.events)))
     }
 
     /// What the NVRAM of a file system did since `start`.

@@ -155,7 +155,7 @@ pub(crate) struct Mark {
     /// Garbage collection of a file system on bare flash.
     pub(crate) collections: Option<Collections>,
     pub(crate) nvram: Option<NvramState>,
-    aging: Option<AgingCounts>,
+    pub(crate) aging: Option<AgingCounts>,
 }
 
 impl Mark {

@@ -219,6 +219,7 @@ const TIMING: Timing = Timing {
     spare_program_us: None,
     copy: PageCopy::Copyback,
     plane_overlap: PlaneOverlap::None,
+    slc: None,
     suspend: None,
 };
 /// The array time of a read.

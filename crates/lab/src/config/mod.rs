@@ -208,16 +208,8 @@ impl Experiment {
         experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         experiment.check_fit(&sizing).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
-        if let Some(faults) = &experiment.device.faults {
-            faults.check(&sizing.geometry).map_err(|error| {
-                let key = format!("device.faults.{}", error.key);
-                tree.error(&key, Part::Value, format!("device.faults.{error}"))
-            })?;
-        }
-        notices.extend(
-            reliability::check(&experiment, &sizing)
-                .map_err(|(key, message)| tree.error(&key, Part::Value, message))?,
-        );
+        let said = reliability::check(&experiment, &sizing);
+        notices.extend(said.map_err(|(key, message)| tree.error(&key, Part::Value, message))?);
         if let Some(fs) = &experiment.fs {
             let said = fs.notices(sizing.sectors());
             notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));

@@ -1,4 +1,4 @@
-//! What goes together with cells that age.
+//! What fails, and cells that age.
 
 use super::device::Fault;
 use super::{Experiment, Sizing};
@@ -14,8 +14,13 @@ pub(super) fn is_none(days: &f64) -> bool {
     *days == 0.0
 }
 
-/// Checks the errors of cells against the device; what has no effect, in sentences.
+/// Checks faults and the errors of cells against the device; what has no effect, in sentences.
 pub(super) fn check(experiment: &Experiment, sizing: &Sizing) -> Result<Vec<String>, Fault> {
+    if let Some(faults) = &experiment.device.faults {
+        faults
+            .check(&sizing.geometry)
+            .map_err(|error| (format!("device.faults.{}", error.key), format!("device.faults.{error}")))?;
+    }
     let days = experiment.precondition.shelf_days;
     if !(0.0..=MAX_SHELF_DAYS).contains(&days) {
         let key = "precondition.shelf_days";

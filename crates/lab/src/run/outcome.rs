@@ -7,7 +7,7 @@ use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind
 use crate::record::{
     busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
     HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord,
-    RamRecord, Record, RecyclingRecord, ReliabilityRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
+    RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
@@ -37,8 +37,7 @@ impl Run<'_> {
         let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
         let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
-        let page_reads = meter.page_reads;
-        let pace = meter.pace.filter(|_| self.keeps_time());
+        let (page_reads, pace) = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -77,10 +76,7 @@ impl Run<'_> {
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
             lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, (time.map(us), daily)),
             faults: self.faults(&end.events),
-            reliability: end
-                .aging
-                .zip(start.aging)
-                .map(|(after, before)| ReliabilityRecord::between((&before, &start.events), (&after, &end.events))),
+            reliability: end.reliability_since(start),
             series: meter.series.into_samples(),
             device: facts,
             speed: Speed::default(),
