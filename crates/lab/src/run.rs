@@ -167,6 +167,11 @@ impl Mark {
             nvram: engine.nvram(),
         }
     }
+
+    /// What was done in blocks of one bit a cell since `start`.
+    pub(crate) fn slc_since(&self, start: &Self) -> Option<Matrix> {
+        self.slc.as_ref().zip(start.slc.as_ref()).map(|(now, start)| now.since(start))
+    }
 }
 
 impl<'a> Run<'a> {

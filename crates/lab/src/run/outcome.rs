@@ -23,8 +23,7 @@ impl Run<'_> {
     ) -> Record {
         let end = self.mark();
         let matrix = end.matrix.since(&start.matrix);
-        let slc = end.slc.as_ref().zip(start.slc.as_ref()).map(|(end, start)| end.since(start));
-        let (total, wear) = (matrix.total(), Wear::of(&end.pe_cycles));
+        let (slc, total) = (end.slc_since(start), matrix.total());
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
@@ -37,8 +36,7 @@ impl Run<'_> {
         let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
         let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
-        let page_reads = meter.page_reads;
-        let pace = meter.pace.filter(|_| self.keeps_time());
+        let (page_reads, pace) = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -72,7 +70,7 @@ impl Run<'_> {
             energy_j,
             energy_all_j,
             ram: ram_record(self.engine.ram()),
-            wear,
+            wear: Wear::of(&end.pe_cycles),
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
             lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, (time.map(us), daily)),
             faults: self.faults(&end.events),
