@@ -23,6 +23,10 @@ def page(
     idle_after_us: int | None = None,
     valid_pages: Literal['bitmap', 'spare'] | None = None,
     durable_trim: bool | None = None,
+    slc_cache: Literal['none', 'fixed', 'dynamic'] | None = None,
+    slc_blocks: int | None = None,
+    slc_full: Literal['direct', 'fold'] | None = None,
+    slc_idle_us: int | None = None,
 ) -> Choice:
     """A map entry for every logical page.
 
@@ -60,6 +64,15 @@ def page(
             each segment of the address space that was trimmed. Without it there are no notes, and a
             mount brings back the newest copy of a trimmed page that is not erased yet: what it held
             last, or before that. Default true.
+        slc_cache: Whether pages of the host go to blocks of one bit a cell first, where the device has
+            cells of several bits. Default "none".
+        slc_blocks: With `slc_cache = "fixed"`: blocks of each die that hold one bit a cell, always the
+            same; at least 2. Default 8.
+        slc_full: What becomes of a page of the host for which the blocks of one bit a cell have no
+            room. Default "direct".
+        slc_idle_us: Microseconds for which the device must have had nothing to do until blocks of one
+            bit a cell are emptied in the rest of the gap. Default 1000, a convention: well above the
+            gaps inside a burst.
     """
 
 def block(

@@ -175,6 +175,11 @@ impl Mark {
             aging: engine.chip().aging(),
         }
     }
+
+    /// What was done in blocks of one bit a cell since `start`.
+    pub(crate) fn slc_since(&self, start: &Self) -> Option<Matrix> {
+        self.slc.as_ref().zip(start.slc.as_ref()).map(|(now, start)| now.since(start))
+    }
 }
 
 impl<'a> Run<'a> {

@@ -114,7 +114,7 @@ impl<'a, 'd> Player<'a, 'd> {
         let since = std::mem::replace(&mut self.since, now);
         let now = &self.since;
         let counted = now.mark.matrix.since(&since.mark.matrix).total();
-        let slc = now.mark.slc.as_ref().zip(since.mark.slc.as_ref()).map(|(now, since)| now.since(since).total());
+        let slc = now.mark.slc_since(&since.mark).map(|slc| slc.total());
         let (events, before) = (&now.mark.events, &since.mark.events);
         FsPhase {
             operations: now.operations - since.operations,

@@ -23,8 +23,7 @@ impl Run<'_> {
     ) -> Record {
         let end = self.mark();
         let matrix = end.matrix.since(&start.matrix);
-        let slc = end.slc.as_ref().zip(start.slc.as_ref()).map(|(end, start)| end.since(start));
-        let (total, wear) = (matrix.total(), Wear::of(&end.pe_cycles));
+        let (slc, total) = (end.slc_since(start), matrix.total());
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
@@ -72,7 +71,7 @@ impl Run<'_> {
             energy_j,
             energy_all_j,
             ram: self.ram(RamUse::default()),
-            wear,
+            wear: Wear::of(&end.pe_cycles),
             blocks: BlocksRecord::of(&self.engine.blocks(), &end.pe_cycles),
             lifetime: LifetimeRecord::of(endurance, (&start.pe_cycles, &end.pe_cycles), &host, (time.map(us), daily)),
             faults: self.faults(&end.events),
