@@ -298,8 +298,8 @@ pub struct Ctx {
     settled: Time,
     /// Whether the host does not wait for what is issued: a buffer holds it.
     buffered: bool,
-    /// Whether reads are repeated for work in the background.
-    in_background: bool,
+    /// Whether reads are repeated that the host, or a flush, waits for.
+    repeats: bool,
     strain: Option<Strain>,
     matrix: Matrix,
     pub(crate) trail: Trail,
@@ -442,7 +442,7 @@ impl Ctx {
     /// Whether the host, or a flush, waits for what is issued now.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
-        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map | Cause::ReadRetry)
+        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
     }
 
     /// Whether the host waits for what is issued from now on: it does not where a buffer of the controller has the contents,
