@@ -226,8 +226,8 @@ pub struct Ctx {
     requests: u64,
     /// Programs so far whose array time was that of another plane's.
     joined: u64,
-    /// Whether reads are repeated for work in the background.
-    in_background: bool,
+    /// Whether reads are repeated that the host, or a flush, waits for.
+    repeats: bool,
     strain: Option<Strain>,
     matrix: Matrix,
     /// What of it was in blocks of one bit a cell, where somebody counts that.
@@ -389,7 +389,7 @@ impl Ctx {
     /// Whether the host, or a flush, waits for what is issued now.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
-        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map | Cause::ReadRetry)
+        matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
     }
 
     /// Whether the host waits for what is issued from now on: it does not where a buffer of the controller has the contents,

@@ -48,7 +48,7 @@ fn blocks_have_one_use(ftl: &PageMap) {
         place(die.slc.frontier.block, BlockUse::Open);
         die.slc.full.iter().for_each(|&block| place(block, BlockUse::Open));
         die.failing.iter().for_each(|&block| place(block, BlockUse::Open));
-        if let Some(block) = die.relocation.as_ref().map(super::collect::Relocation::block) {
+        if let Some(block) = die.relocation.as_ref().map(super::relocation::Relocation::block) {
             place(block, BlockUse::Open);
         }
         let bad = die.blocks.clone().filter(|&b| ftl.table.usage(BlockId(b)) == BlockUse::Bad).count();
@@ -82,6 +82,6 @@ fn pages_have_one_owner(ftl: &PageMap) {
 /// Sequence and place of the newest copy of each logical page, those apart that a relocation has not mapped yet.
 fn newest_on_flash<N: Nand>(ftl: &PageMap, nand: &mut N) -> Vec<Option<(u64, Ppa)>> {
     let unmapped: BTreeSet<Ppa> =
-        ftl.dies.iter().flat_map(|die| &die.relocation).flat_map(super::collect::Relocation::unmapped).collect();
+        ftl.dies.iter().flat_map(|die| &die.relocation).flat_map(super::relocation::Relocation::unmapped).collect();
     newest_copies(nand, ftl.map.len(), ftl.seq, |page| unmapped.contains(&page))
 }

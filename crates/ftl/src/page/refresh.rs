@@ -38,8 +38,11 @@ impl PageMap {
         page: &mut N::Buf,
     ) -> Result<(), FtlError> {
         let read = read_mapped(nand, self.map[at.index()], sectors, page);
-        self.refresh(nand)?;
-        read
+        match self.refresh(nand) {
+            // A read needs no room: the block stays as it is.
+            Ok(()) | Err(FtlError::WornOut { .. }) => read,
+            Err(error) => Err(error),
+        }
     }
 
     fn refresh<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {

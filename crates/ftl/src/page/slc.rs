@@ -4,7 +4,7 @@
 //! It is *folded* when room is needed: its valid pages go to the frontier of pages that are moved, under a cause of their
 //! own, and it is erased.
 
-use super::collect::Reason;
+use super::relocation::Reason;
 use super::{Config, Die, FreeBlock, PageMap};
 use crate::parts::block_scan::BlockScan;
 use crate::parts::frontier::Frontier;

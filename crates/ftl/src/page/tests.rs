@@ -66,7 +66,7 @@ fn an_erase_waits_for_what_stands_for_lost_pages() {
     assert_eq!(ftl.table.valid_pages(block), 1);
     ftl.flush(&mut nand).unwrap();
     assert!(ftl.start_relocation(&mut nand, die).unwrap());
-    assert_eq!(ftl.dies[die].relocation.as_ref().map(super::collect::Relocation::block), Some(block));
+    assert_eq!(ftl.dies[die].relocation.as_ref().map(super::relocation::Relocation::block), Some(block));
     let from = ftl.map[0];
     ftl.replace_lost(&mut nand, die, from).unwrap();
     let replaced = nand.ctx().last();

@@ -17,8 +17,6 @@ pub struct Strain {
 pub(crate) struct Before {
     cause: Cause,
     ready: Time,
-    finish: Time,
-    acknowledged: Time,
 }
 
 impl Ctx {
@@ -33,24 +31,21 @@ impl Ctx {
 
     /// The next reads repeat the one before, and no earlier: whoever waits for that one waits for them.
     pub(crate) fn begin_retries(&mut self) -> Before {
-        let Self { cause, ready, finish, acknowledged, .. } = *self;
-        self.in_background = !self.is_waited_for();
-        self.cause = Cause::ReadRetry;
-        Before { cause, ready, finish, acknowledged }
+        self.repeats = self.is_waited_for();
+        Before { cause: self.set_cause(Cause::ReadRetry), ready: self.ready }
     }
 
-    /// Reads are repeated no more.
+    /// Reads are repeated no more, after the one issued last.
     pub(crate) fn end_retries(&mut self, before: &Before) {
         self.cause = before.cause;
         self.ready = before.ready;
-        if std::mem::take(&mut self.in_background) {
-            self.finish = before.finish;
-            self.acknowledged = before.acknowledged;
+        if std::mem::take(&mut self.repeats) {
+            self.complete(self.last);
         }
     }
 
     /// Whether a read that is issued now may stop an operation in the background.
     pub(crate) fn goes_first(&self) -> bool {
-        self.is_waited_for() && !self.in_background
+        self.is_waited_for() || self.repeats
     }
 }

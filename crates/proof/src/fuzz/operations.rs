@@ -222,8 +222,17 @@ impl<C> Run<'_, C> {
             }
             rig.disk_mut().check();
         }
-        rig.compare_all().expect("a mounted disk reads");
-        true
+        // Reads may have blocks rewritten, and a cut may fall there as well.
+        loop {
+            match rig.compare_all() {
+                Ok(()) => return true,
+                Err(Error::PowerLost) => match self.power_back::<F>(rig.power_lost()) {
+                    Some(next) => rig = next,
+                    None => return false,
+                },
+                Err(error) => panic!("a mounted disk reads: {error}"),
+            }
+        }
     }
 
     /// Power is back after a cut.

@@ -1,0 +1,136 @@
+//! A block that is being emptied: why, how far, and the copies that are not mapped yet.
+
+use nandlab_nand::{BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, PageBuf, Ppa, Time};
+
+/// Copies that wait for their map entries to arrive in the processor's cache.
+pub(super) const MOVES: usize = 8;
+
+/// A block that is being emptied.
+#[derive(Debug)]
+pub(super) struct Relocation {
+    pub(super) block: BlockId,
+    /// Whether no page of it was valid at the start.
+    pub(super) is_empty: bool,
+    /// Pages from here on were not looked at yet.
+    pub(super) next: u32,
+    pub(super) end: u32,
+    pub(super) moves: Moves,
+    /// Relocations that each host page pays for, and what was paid and not used yet, in parts of [`ONE`].
+    pub(super) rate: u64,
+    pub(super) credit: u64,
+    /// When the last copy ends, and the last page that stands for a lost one. Planes of a die may end in another order.
+    pub(super) copied: Time,
+    /// Why the block is emptied.
+    pub(super) reason: Reason,
+    /// Where its pages go, unless that depends on which they are.
+    pub(super) to: usize,
+    /// Whether it was begun in a gap between requests.
+    pub(super) in_gap: bool,
+}
+
+/// Why a block is emptied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reason {
+    /// Room is needed.
+    Room,
+    /// A program failed in it: it is retired when it is empty.
+    Failure,
+    /// Its data has kept it from wearing, and goes to a worn block or where survivors go.
+    Wear { to_most_worn: bool },
+    /// Its bit errors come near to what the ECC corrects.
+    Refresh,
+    /// It holds one bit a cell, and room is needed in such blocks.
+    Fold,
+}
+
+/// One relocation in the fixed-point numbers of [`Relocation::rate`].
+pub(super) const ONE: u64 = 1 << 16;
+
+/// A copy that was made and is not mapped yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    pub(super) from: Ppa,
+    pub(super) to: Ppa,
+    pub(super) at: Lpn,
+    pub(super) kind: Kind,
+}
+
+/// The copies that were made last, as a ring; one place is free.
+#[derive(Debug)]
+pub(super) struct Moves {
+    ring: [Option<Move>; MOVES],
+    free: usize,
+}
+
+impl Moves {
+    pub(super) fn none() -> Self {
+        Self { ring: [None; MOVES], free: 0 }
+    }
+
+    /// Takes a copy, or none, and gives up the one that has waited longest.
+    #[inline]
+    pub(super) fn pass(&mut self, copy: Option<Move>) -> Option<Move> {
+        self.ring[self.free % MOVES] = copy;
+        self.free = (self.free + 1) % MOVES;
+        self.ring[self.free].take()
+    }
+}
+
+/// Where the contents of a relocated page come from.
+pub(super) enum Source {
+    /// Another page, which keeps its metadata.
+    Page(Ppa),
+    /// Nowhere: the old page cannot be read any more.
+    Blank,
+    /// Memory.
+    Tail(Vec<u8>),
+}
+
+impl Source {
+    #[inline]
+    pub(super) fn program<N: Nand>(&self, nand: &mut N, to: Ppa, oob: Oob) -> Result<(Lpn, Kind), NandError> {
+        let tail: &[u8] = match self {
+            Self::Page(from) => return nand.copy(*from, to, oob).map(|stored| (stored.lpn, stored.kind)),
+            Self::Blank => &[],
+            Self::Tail(tail) => tail,
+        };
+        let blank = N::Buf::zeroed(nand.geometry().page_bytes());
+        nand.program(to, &blank, tail, oob).map(|_| (oob.lpn, oob.kind))
+    }
+}
+
+impl Relocation {
+    pub(super) fn block(&self) -> BlockId {
+        self.block
+    }
+
+    /// Copies that are not mapped yet.
+    pub(super) fn unmapped(&self) -> impl Iterator<Item = Ppa> + '_ {
+        self.moves.ring.iter().flatten().map(|copy| copy.to)
+    }
+
+    /// Whether the block has failed.
+    pub(super) fn retires(&self) -> bool {
+        self.reason == Reason::Failure
+    }
+
+    /// It is begun in a gap between requests.
+    pub(super) fn set_in_gap(&mut self) {
+        self.in_gap = true;
+    }
+
+    /// Whether the block is rewritten for its bit errors.
+    pub(super) fn refreshes(&self) -> bool {
+        self.reason == Reason::Refresh
+    }
+
+    pub(super) fn cause(&self) -> Cause {
+        match self.reason {
+            Reason::Room => Cause::Gc,
+            Reason::Failure => Cause::BadBlock,
+            Reason::Wear { .. } => Cause::WearLeveling,
+            Reason::Refresh => Cause::Refresh,
+            Reason::Fold => Cause::Fold,
+        }
+    }
+}
