@@ -10,7 +10,6 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
-import vl_convert
 
 import nandlab
 from nandlab.report import theme
@@ -73,6 +72,7 @@ def main() -> None:
         rows, schema={"device": str, "cache": str, "written": float, "pace": float}, orient="row"
     )
     scale = alt.Scale(domain=CACHES, range=theme.COLOURS[: len(CACHES)])
+    dashes = alt.Scale(domain=CACHES, range=theme.DASHES[: len(CACHES)])
     chart = (
         alt.Chart(frame, width=320, height=220)
         .mark_line(interpolate="step-before")
@@ -80,11 +80,11 @@ def main() -> None:
             x=alt.X("written:Q", title="written by the host (GB)"),
             y=alt.Y("pace:Q", title="bandwidth (MB/s)", scale=alt.Scale(zero=True)),
             color=alt.Color("cache:N", title="slc_cache", scale=scale),
-            strokeDash=alt.StrokeDash("cache:N", title="slc_cache", sort=CACHES),
+            strokeDash=alt.StrokeDash("cache:N", title="slc_cache", scale=dashes),
             column=alt.Column("device:N", title=None, sort=[f"{device}-3d" for device in DEVICES]),
         )
     )
-    (HERE / "slc.png").write_bytes(vl_convert.vegalite_to_png(chart.to_json(), scale=1.6))
+    (HERE / "slc.png").write_bytes(theme.png(chart.to_dict()))
 
 
 if __name__ == "__main__":
