@@ -22,7 +22,7 @@ CACHES = ("none", "fixed", "dynamic")
 
 @dataclass(frozen=True)
 class Course:
-    """A run: its result, and pairs of the GB written until then and the MB/s of the time since the pair before."""
+    """A run: its result, and pairs of the GB written so far and the MB/s since the pair before."""
 
     result: nandlab.Result
     paces: list[tuple[float, float]]
@@ -52,10 +52,8 @@ def row(device: str, cache: str, run: Course) -> str:
     first = slc.written_pages * 16384 / 1e9 if slc else 0.0
     folded = slc.folded_pages * 16384 / 1e9 if slc else 0.0
     total = run.result.throughput.written_mb_per_s
-    return (
-        f"| `{device}-3d`, {cache} | {first:.2f} | {folded:.2f} | {run.mean(0, 0.05)} | {run.mean(0.5, 0.75)} "
-        f"| {run.mean(0.9, 1)} | {total:.0f} |"
-    )
+    paces = f"{run.mean(0, 0.05)} | {run.mean(0.5, 0.75)} | {run.mean(0.9, 1)}"
+    return f"| `{device}-3d`, {cache} | {first:.2f} | {folded:.2f} | {paces} | {total:.0f} |"
 
 
 def main() -> None:
