@@ -10,7 +10,6 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
-import vl_convert
 
 import nandlab
 from nandlab.report import theme
@@ -23,7 +22,7 @@ CACHES = ("none", "fixed", "dynamic")
 
 @dataclass(frozen=True)
 class Course:
-    """A run: its result, and pairs of the GB written until then and the MB/s of the time since the pair before."""
+    """A run: its result, and pairs of the GB written so far and the MB/s since the pair before."""
 
     result: nandlab.Result
     paces: list[tuple[float, float]]
@@ -53,10 +52,8 @@ def row(device: str, cache: str, run: Course) -> str:
     first = slc.written_pages * 16384 / 1e9 if slc else 0.0
     folded = slc.folded_pages * 16384 / 1e9 if slc else 0.0
     total = run.result.throughput.written_mb_per_s
-    return (
-        f"| `{device}-3d`, {cache} | {first:.2f} | {folded:.2f} | {run.mean(0, 0.05)} | {run.mean(0.5, 0.75)} "
-        f"| {run.mean(0.9, 1)} | {total:.0f} |"
-    )
+    paces = f"{run.mean(0, 0.05)} | {run.mean(0.5, 0.75)} | {run.mean(0.9, 1)}"
+    return f"| `{device}-3d`, {cache} | {first:.2f} | {folded:.2f} | {paces} | {total:.0f} |"
 
 
 def main() -> None:
@@ -73,6 +70,7 @@ def main() -> None:
         rows, schema={"device": str, "cache": str, "written": float, "pace": float}, orient="row"
     )
     scale = alt.Scale(domain=CACHES, range=theme.COLOURS[: len(CACHES)])
+    dashes = alt.Scale(domain=CACHES, range=theme.DASHES[: len(CACHES)])
     chart = (
         alt.Chart(frame, width=320, height=220)
         .mark_line(interpolate="step-before")
@@ -80,11 +78,11 @@ def main() -> None:
             x=alt.X("written:Q", title="written by the host (GB)"),
             y=alt.Y("pace:Q", title="bandwidth (MB/s)", scale=alt.Scale(zero=True)),
             color=alt.Color("cache:N", title="slc_cache", scale=scale),
-            strokeDash=alt.StrokeDash("cache:N", title="slc_cache", sort=CACHES),
+            strokeDash=alt.StrokeDash("cache:N", title="slc_cache", scale=dashes),
             column=alt.Column("device:N", title=None, sort=[f"{device}-3d" for device in DEVICES]),
         )
     )
-    (HERE / "slc.png").write_bytes(vl_convert.vegalite_to_png(chart.to_json(), scale=1.6))
+    (HERE / "slc.png").write_bytes(theme.png(chart.to_dict()))
 
 
 if __name__ == "__main__":

@@ -93,8 +93,8 @@ class MapCounts(View):
 class SlcCounts(View):
     """Blocks of one bit a cell: pages that the host wrote to them, and past them since they had no room.
 
-    `folded_pages` were moved out of them in `folds` blocks, to have room again; `reads`, `programs` and `erases` are
-    what was done in such blocks, the halves of copies among them.
+    `folded_pages` were moved out of them, and `folds` blocks emptied, to have room again; `reads`,
+    `programs` and `erases` are what was done in such blocks, the halves of copies among them.
     """
 
     written_pages: int

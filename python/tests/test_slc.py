@@ -1,8 +1,9 @@
 """Blocks of one bit a cell: profiles, options and the record, through Python and the command line."""
 
-import nandlab
 import pytest
 from conftest import call
+
+import nandlab
 
 SMALL = {"capacity": "1 GiB", "over_provisioning": 1.5, "shape": {"channels": 2}}
 PAGES = 5000 * 16
@@ -35,7 +36,7 @@ def test_folds_are_a_cause_of_write_amplification():
 
 
 def test_the_profiles_are_listed_with_their_sources():
-    listed = call("list", "devices", "--json").document
+    listed = call("list", "devices", "--json").document["devices"]
     devices = {device["name"]: device for device in listed}
     for name, bits in (("tlc-3d", 3), ("qlc-3d", 4)):
         assert (devices[name]["page_bytes"], devices[name]["channels"]) == (16384, 8)
