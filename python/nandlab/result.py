@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab.block_figures import Blocks, Lifetime, Sample, Wear
 from nandlab.buffer_counts import BufferCounts
+from nandlab.cell_counts import Reliability, SlcCounts
 from nandlab.fs_counts import FileCounts, FsBlocks, FsCollections, FsFirst, Nvram, Volume
 from nandlab.index_counts import IndexFigures
 from nandlab.latencies import Latencies, LongestRequest, OriginLatency
@@ -88,22 +89,6 @@ class MapCounts(View):
     gc_runs: int
     gc_copies: int
     folded_pages: int
-
-
-class SlcCounts(View):
-    """Blocks of one bit a cell: pages that the host wrote to them, and past them since they had no room.
-
-    `folded_pages` were moved out of them, and `folds` blocks emptied, to have room again; `reads`,
-    `programs` and `erases` are what was done in such blocks, the halves of copies among them.
-    """
-
-    written_pages: int
-    direct_pages: int
-    folded_pages: int
-    folds: int
-    reads: int
-    programs: int
-    erases: float
 
 
 class Cell(View):
@@ -296,22 +281,6 @@ class Faults(View):
     corrected_bits: int
     uncorrectable_reads: int
     retired_blocks: int
-    lost_pages: int
-
-
-class Reliability(View):
-    """Bit errors of cells that age: reads that were repeated, and what came of it.
-
-    `most_errors` is the most wrong bits that were expected in a codeword that was read; it and `most_retries`
-    include the preconditioning. `refreshes` are blocks that were rewritten for their bit errors.
-    """
-
-    retried_reads: int
-    retries: int
-    most_retries: int
-    uncorrectable_reads: int
-    most_errors: float
-    refreshes: int
     lost_pages: int
 
 

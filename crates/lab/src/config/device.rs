@@ -1,6 +1,7 @@
 //! The `[device]` table: a profile, overrides of it, and how large the device is.
 
 use super::advice::Advice;
+use super::slc;
 use super::tree::{Format, Part, Tree};
 use super::typed::typed;
 use super::Experiment;
@@ -331,33 +332,11 @@ impl Sizing {
         };
         let mut sizing = Self { geometry, logical_pages, notices };
         sizing.fits(experiment)?;
-        sizing.has_slc_times(experiment)?;
+        slc::has_times(experiment)?;
         if let Some(ftl) = &experiment.ftl {
             sizing.notices.extend(ftl_notices(ftl, &geometry, logical_pages)?);
         }
         Ok(sizing)
-    }
-
-    /// Whether there are times for blocks of one bit a cell, where the FTL has such blocks.
-    fn has_slc_times(&self, experiment: &Experiment) -> Result<(), Fault> {
-        struct UsesSlc;
-        impl Visitor for UsesSlc {
-            type Out = bool;
-            fn visit<F: Ftl>(self, config: &F::Config) -> bool {
-                F::uses_slc(config)
-            }
-        }
-        let device = &experiment.device;
-        let ftl = experiment.ftl.as_ref().filter(|ftl| ftl.dispatch(UsesSlc));
-        let Some(ftl) = ftl.filter(|_| device.model != Model::Counting && device.profile.timing.slc.is_none()) else {
-            return Ok(());
-        };
-        let message = format!(
-            "ftl.{} uses blocks of one bit a cell, and device.timing.slc is missing: it says their read_us, program_us and \
-             erase_us",
-            ftl.name()
-        );
-        Err((format!("ftl.{}", ftl.name()), message))
     }
 
     /// Whether the FTL can export so much.

@@ -11,6 +11,7 @@ mod host;
 mod index;
 mod memory;
 mod reliability;
+mod slc;
 pub(crate) mod tree;
 mod typed;
 

@@ -27,13 +27,12 @@ impl Run<'_> {
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
-        let endurance = device.profile.rules.endurance;
-        let chip = (&self.sizing.geometry, &device.profile);
+        let (endurance, chip) = (device.profile.rules.endurance, (&self.sizing.geometry, &device.profile));
         let powers = self.powers(time, &meter);
         let buffer =
             end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
-        let (energy_j, nvram) = (EnergyRecord::of(&device.profile, &total), end.nvram_since(start));
         let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
+        let (energy_j, nvram) = (EnergyRecord::of(&device.profile, &total), end.nvram_since(start));
         let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
         let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
         let (page_reads, pace) = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
