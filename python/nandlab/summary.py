@@ -90,8 +90,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     if faults is not None:
         failed = faults.failed_programs + faults.failed_erases
         rows.append(("failures", units.count(failed), _failures(result, faults)))
-    if result.reliability is not None:
-        rows.append(_bit_errors(result, result.reliability))
+    rows += _bit_errors(result, result.reliability)
     before = result.precondition
     if before is not None:
         words = (
@@ -240,8 +239,10 @@ def _failures(result: Result, faults: Faults) -> str:
     return ", ".join(f"{units.count(number)} {plain(name)}" for name, number in counts.items())
 
 
-def _bit_errors(result: Result, told: Reliability) -> tuple[str, str, str]:
-    """Retries, and what came of reads that were repeated."""
+def _bit_errors(result: Result, told: Reliability | None) -> list[tuple[str, str, str]]:
+    """Retries, and what came of reads that were repeated; nothing where no cell ages."""
+    if told is None:
+        return []
     counts = {
         "reads repeated": told.retried_reads,
         "uncorrectable reads": told.uncorrectable_reads,
@@ -251,7 +252,7 @@ def _bit_errors(result: Result, told: Reliability) -> tuple[str, str, str]:
     }
     words = [f"{units.count(number)} {name}" for name, number in counts.items() if number]
     words.insert(0, f"at most {told.most_errors:.1f} wrong bits expected in a codeword")
-    return ("read retries", units.count(told.retries), ", ".join(words))
+    return [("read retries", units.count(told.retries), ", ".join(words))]
 
 
 def latency_of(result: Result, kind: str) -> Latency | None:
