@@ -177,8 +177,11 @@ impl<N: Nand, const VARIES: bool> Timed<N, VARIES> {
     /// How long operations in `block` take.
     #[inline]
     fn times_in(&self, block: BlockId) -> &Durations {
+        if !VARIES {
+            return &self.times;
+        }
         match &self.slc {
-            Some(slc) if VARIES && self.inner.is_slc(block) => slc,
+            Some(slc) if self.inner.is_slc(block) => slc,
             _ => &self.times,
         }
     }
