@@ -187,8 +187,11 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// How long operations in `block` take.
     #[inline]
     fn times_in(&self, block: BlockId) -> &Durations {
+        if !EXTRAS {
+            return &self.times;
+        }
         match &self.slc {
-            Some(slc) if EXTRAS && self.inner.is_slc(block) => slc,
+            Some(slc) if self.inner.is_slc(block) => slc,
             _ => &self.times,
         }
     }
