@@ -26,7 +26,6 @@ def page(
     slc_cache: Literal['none', 'fixed', 'dynamic'] | None = None,
     slc_blocks: int | None = None,
     slc_full: Literal['direct', 'fold'] | None = None,
-    slc_idle_us: int | None = None,
 ) -> Choice:
     """A map entry for every logical page.
 
@@ -57,8 +56,8 @@ def page(
             a copy or an erase at a time. What is begun when a request comes ends first; a victim that
             is not empty by then waits for the next gap. It takes a device that keeps time. 0: the host
             pays for all of it with its writes. Default 0.
-        idle_after_us: With `idle_blocks`: how long the device rests before it takes that for a gap, in
-            microseconds. Default 0.
+        idle_after_us: With `idle_blocks` or `slc_cache`: how long the device rests before it takes that
+            for a gap, in microseconds. Default 1000.
         valid_pages: How garbage collection tells the valid pages of a victim. Default "bitmap".
         durable_trim: Whether a flush makes trims survive a power cut, at the price of a note page for
             each segment of the address space that was trimmed. Without it there are no notes, and a
@@ -70,9 +69,6 @@ def page(
             same; at least 2. Default 8.
         slc_full: What becomes of a page of the host for which the blocks of one bit a cell have no
             room. Default "direct".
-        slc_idle_us: Microseconds for which the device must have had nothing to do until blocks of one
-            bit a cell are emptied in the rest of the gap. Default 1000, a convention: well above the
-            gaps inside a burst.
     """
 
 def block(

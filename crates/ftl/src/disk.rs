@@ -97,6 +97,8 @@ impl<F: Ftl, N: Nand> Disk<F, N> {
     ///
     /// # Errors
     /// As [`Ftl::idle`].
+    #[cold]
+    #[inline(never)]
     pub fn idle(&mut self, until: Time) -> Result<(), FtlError> {
         let from = self.nand.ctx().horizon();
         self.nand.ctx().begin(Origin::FTL, from);

@@ -20,6 +20,8 @@ const STORED_PAGE_BYTES: u64 = 16 + 16;
 const ORACLE_BYTES: u64 = 5;
 /// Bytes that a file system on bare flash keeps about a page, not all of which firmware would need.
 const OWNER_BYTES: u64 = 32;
+/// Bytes that cells which age keep about a page: when it was programmed.
+const AGE_BYTES: u64 = 8;
 /// Bytes that a buffer keeps about a page.
 const BUFFERED_PAGE_BYTES: u64 = 128;
 
@@ -32,7 +34,8 @@ pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Resu
     let index = experiment.index.as_ref().map_or(0, |index| index_bytes(index.options(), sizing));
     let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer_bytes(buffer, device.model, sizing));
     let fs = experiment.fs.as_ref().map_or(0, |fs| fs_bytes(fs, sizing));
-    let needed = needed_bytes(device.model, sizing) + index + buffer + fs;
+    let ages = if device.reliability.is_some() { AGE_BYTES * u64::from(sizing.geometry.pages()) } else { 0 };
+    let needed = needed_bytes(device.model, sizing) + index + buffer + fs + ages;
     match available_bytes() {
         Some(available) if needed > available => Err(too_large(needed, available, device, sizing)),
         _ => Ok(()),

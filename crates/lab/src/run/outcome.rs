@@ -34,7 +34,6 @@ impl Run<'_> {
         let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
         let (energy_j, nvram) = (EnergyRecord::of(&device.profile, &total), end.nvram_since(start));
         let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
-        let (flash, facts) = (FlashCounts::of(&total), device_record(device, self.sizing));
         let (page_reads, pace) = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
@@ -43,7 +42,7 @@ impl Run<'_> {
             partial: false,
             stopped: None,
             host,
-            flash,
+            flash: FlashCounts::of(&total),
             busy_us: busy_us(&device.profile, &total, slc.as_ref().map(Matrix::total).as_ref()),
             joined_programs: end.joined_programs - start.joined_programs,
             waf: self.waf(total.programs(), host.written_sectors),
@@ -76,7 +75,7 @@ impl Run<'_> {
             faults: self.faults(&end.events),
             reliability: end.reliability_since(start),
             series: meter.series.into_samples(),
-            device: facts,
+            device: device_record(device, self.sizing),
             speed: Speed::default(),
             notices: self.experiment.notices.clone(),
         };
