@@ -119,9 +119,9 @@ class Merges(View):
 
 
 class Gc(View):
-    """Garbage collection: victim blocks collected, those that held nothing valid or were chosen in a gap between
-    requests, and blocks moved for wear.
+    """Garbage collection: victim blocks collected, and blocks moved for wear.
 
+    Of the victims some held nothing valid (`empty_runs`), some were chosen in a gap between requests.
     With a file system on bare flash also those collected with enough erased blocks at hand (`passive`) and
     with few, and blocks that were `emptied`: erased outside of collection, as their last page in use went.
     """
@@ -314,7 +314,7 @@ class Result(View):
         partial: Whether the run was stopped before its end.
         stopped: Why it was; None where it came to its end.
         busy_us: Sum of the data-sheet times of all operations, us.
-        joined_programs: Programs that shared the array time of another plane's; `busy_us` holds it all the same.
+        joined_programs: Programs that shared the array time of another plane's; all is in `busy_us`.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.

@@ -8,8 +8,8 @@ from typing import Any
 
 from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.buffer_counts import BufferCounts
-from nandlab.latencies import Latency, longest_words
 from nandlab.cell_counts import Reliability
+from nandlab.latencies import Latency, longest_words
 from nandlab.result import Controller, Faults, Result
 
 

@@ -24,10 +24,10 @@ impl PageMap {
         if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
             return Ok(());
         }
-        let has_room = self.dies[die].free.len() > self.reserve && self.dies[die].failing.is_empty();
-        let Some(relocation) = &mut self.dies[die].relocation else { return Ok(()) };
+        let state = &mut self.dies[die];
+        let Some(relocation) = &mut state.relocation else { return Ok(()) };
         // What was begun in a gap can wait for the next one until room is needed.
-        if relocation.in_gap && has_room {
+        if relocation.in_gap && state.free.len() > self.reserve && state.failing.is_empty() {
             return Ok(());
         }
         relocation.credit += relocation.rate;
