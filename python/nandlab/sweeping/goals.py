@@ -53,9 +53,10 @@ def goal_of(text: str) -> Goal:
     if separator and direction not in DIRECTIONS:
         raise ConfigError(f"the goal {text}: {direction!r} is neither min nor max")
     if not _is_known(name):
-        near = difflib.get_close_matches(name, figures(), 1, 0.5)
-        # Most names that people try are the last part of one.
-        near = near or [known for known in figures() if known.endswith(f".{name}")][:1]
+        # Most names that people try are the last part of one, and those of the flash as a whole come first.
+        last = [known for known in figures() if known.endswith(f".{name}")]
+        near = sorted(last, key=lambda known: not known.startswith("flash."))[:1]
+        near = near or difflib.get_close_matches(name, figures(), 1, 0.5)
         hint = f"did you mean {near[0]}?" if near else "docs/record.md has them all"
         raise ConfigError(f"the goal {name!r} is no figure of the result record; {hint}")
     return Goal(name, direction == "max" or (not separator and name.startswith(LARGE_IS_GOOD)))

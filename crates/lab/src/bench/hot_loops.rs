@@ -54,8 +54,8 @@ pub(super) fn timed(quick: bool, scale: Scale) -> Result<Measured, LabError> {
         "profile = \"generic-8x4\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"timed\"\n\
          [device.shape]\npages_per_block = {}",
         ByteCount(scale.capacity_bytes(quick)),
-        // A quick device is a 64th in size, and so are its blocks.
-        if quick { 16 } else { 256 }
+        // A quick device is a 64th in size, and so are its blocks: each die needs its reserve.
+        if quick { 4 } else { 256 }
     );
     let ftl = "[ftl.page]";
     let loop_ = Loop { ftl, device: &device, queue_depth: 32, requests: 4_000_000, write_bytes: PAGE_BYTES };
