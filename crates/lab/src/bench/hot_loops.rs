@@ -18,8 +18,10 @@ const SECTORS: &str = "uniform random writes of 512 B, filled and twice overwrit
 pub(super) fn untimed(quick: bool, scale: Scale, ftl: &str) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"counting\"\n\
-         [device.shape]\npages_per_block = 256",
-        ByteCount(scale.capacity_bytes(quick))
+         [device.shape]\npages_per_block = {}",
+        ByteCount(scale.capacity_bytes(quick)),
+        // Many frontiers need many blocks.
+        if quick { 16 } else { 256 }
     );
     let loop_ = Loop { ftl, device: &device, queue_depth: 1, requests: 4_000_000, write_bytes: PAGE_BYTES };
     loop_.measure(quick, "million page programs/s", |_, programs| programs)
