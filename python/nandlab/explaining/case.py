@@ -47,13 +47,18 @@ class Case:
 
     @cached_property
     def is_closed(self) -> bool:
-        """Whether the next request comes when one is done; else the trace says when."""
-        return bool(self.experiment["host"]["arrival"] == "closed")
+        """Whether a request comes as soon as one is done; else the host has a pace of its own."""
+        return _is_closed(self.experiment)
 
     @cached_property
     def idle(self) -> float:
-        """The part of the time that dies had nothing to do; 0 where the trace says when."""
-        if not self.result.time_us or not self.is_closed:
+        """The part of the time that dies had nothing to do; 0 where the host has a pace of its own."""
+        return self.rest if self.is_closed else 0.0
+
+    @cached_property
+    def rest(self) -> float:
+        """The part of the time that dies had nothing to do, whoever is to blame."""
+        if not self.result.time_us:
             return 0.0
         device, units = self.experiment["device"], self.result.device.dies
         if device["timing"].get("plane_overlap") == "independent":
@@ -97,16 +102,16 @@ class Case:
 def cost_of(result: Result, measure: Measure) -> float:
     """What a run cost: erases, or us of simulated time.
 
-    Where a trace says when requests come, the time from the first to the last is the trace's own; there it is
-    the time that all requests took together. What a write buffer still holds at the end is counted as
-    programmed, since it only comes later.
+    Where the host has a pace of its own, the time from the first request to the last is mostly the host's;
+    there it is the time that all requests took together. What a write buffer still holds at the end is
+    counted as programmed, since it only comes later.
     """
     left = None if result.buffer is None else result.buffer.saving_at_end
     if measure == "erases":
         block = result.device.page_bytes * result.device.pages_per_block
         return result.flash.erases + (0.0 if left is None else left.bytes / block)
     late = 0.0 if left is None else left.ms * 1000
-    if result.experiment["host"]["arrival"] == "closed" or result.latency_us is None:
+    if _is_closed(result.experiment) or result.latency_us is None:
         return (result.time_us or 0.0) + late
     latencies = result.latency_us
     kinds = (latencies.read, latencies.write, latencies.trim, latencies.flush)
@@ -145,3 +150,14 @@ def case_of(record: Mapping[str, Any], measure: Measure | None, name: str = "the
     if measure == "time" and not has_time:
         raise ConfigError(f'{name} keeps no time (device.model = "counting"); --less erases is there')
     return Case(result, measure or ("time" if has_time else "erases"))
+
+
+def _is_closed(experiment: Mapping[str, Any]) -> bool:
+    """Whether a request comes as soon as one is done.
+
+    Recorded requests come when their trace says, slots of a closed loop may think first, and jobs of fio may
+    do either.
+    """
+    host = experiment["host"]
+    waits = host["arrival"] == "closed" and not host.get("think_time_us")
+    return waits and "fio" not in experiment["workload"]

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from nandlab import units
 from nandlab.explaining.case import Case
 
+LEAST_SHARE = 0.01
+"""What costs less is not worth a change."""
+
 
 @dataclass(frozen=True)
 class Change:

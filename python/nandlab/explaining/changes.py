@@ -12,13 +12,14 @@ from collections.abc import Callable
 
 from nandlab.explaining import ftl_rules, host_rules
 from nandlab.explaining.case import Case
-from nandlab.explaining.change import Change
-
-LEAST_SHARE = 0.01
-"""What costs less is not worth a change."""
+from nandlab.explaining.change import LEAST_SHARE, Change
 
 RULES: tuple[Callable[[Case], Change | None], ...] = (
     host_rules.deeper_queue,
+    ftl_rules.refresh,
+    ftl_rules.collect_in_gaps,
+    ftl_rules.stripe_over_planes,
+    ftl_rules.slc_cache,
     ftl_rules.valid_pages_in_memory,
     ftl_rules.map_in_spare_areas,
     host_rules.aligned_requests,

@@ -211,3 +211,104 @@ def trims_in_memory(case: Case) -> Change | None:
         share,
         (f"ftl.{case.ftl[0]}.durable_trim=false",),
     )
+
+
+LEAST_REST = 0.05
+"""A device that rests less than this part of the time has no gaps to speak of."""
+
+
+def refresh(case: Case) -> Change | None:
+    """Blocks are rewritten before the ECC cannot correct them."""
+    name, options = case.ftl
+    share = case.share(causes=("read_retry",))
+    if name != "page" or options.get("refresh_percent") != 0 or not share:
+        return None
+    return Change(
+        "refresh",
+        f"reading pages again that the ECC could not correct took {part(case, share)}",
+        "blocks that are rewritten at 90 % of the bit errors that the ECC corrects",
+        "copies and erases of blocks that are read, which requests may wait for",
+        share,
+        ("ftl.page.refresh_percent=90",),
+    )
+
+
+def collect_in_gaps(case: Case) -> Change | None:
+    """The host does not wait for what is collected while it asks nothing."""
+    name, options = case.ftl
+    share = case.share(causes=("gc",))
+    # A host that asks as soon as it has its answer leaves no gaps.
+    paced = not case.is_closed and case.rest >= LEAST_REST
+    if name != "page" or options.get("idle_blocks") != 0 or case.measure == "erases" or not paced:
+        return None
+    device = case.result.device
+    spare = device.blocks * (1 - 1 / (1 + device.over_provisioning)) / device.dies
+    # Few of those that keep victims emptier.
+    blocks = min(4, max(1, int(spare / 16)))
+    sets = [f"ftl.page.idle_blocks={blocks}"]
+    gap_us = case.rest * (case.result.time_us or 0.0) / max(1, case.result.host.requests)
+    if gap_us < 10 * options["idle_after_us"]:
+        # Much of a gap would be over before it counts as one.
+        sets.append("ftl.page.idle_after_us=0")
+    return Change(
+        "collect_in_gaps",
+        f"garbage collection took {part(case, share)} where it worked, and {units.percent(case.rest)} of "
+        "the whole time there was none",
+        f"collection in gaps between requests, {units.counted(blocks, 'free block')} of each die ahead",
+        "pages moved that the host would have overwritten",
+        share,
+        tuple(sets),
+    )
+
+
+def stripe_over_planes(case: Case) -> Change | None:
+    """Pages of a long write are programmed on the planes of a die at once."""
+    device = case.experiment["device"]
+    planes = device["shape"].get("planes_per_die", 1)
+    written = case.result.host.written_sectors * 512 / max(1, case.result.host.writes)
+    if case.ftl[1].get("stripe") != "dies" or case.measure == "erases" or not case.result.time_us:
+        return None
+    if device["timing"].get("plane_overlap", "none") == "none" or written < 2 * case.result.device.page_bytes:
+        return None
+    at_once = min(planes, int(written // case.result.device.page_bytes))
+    share = _host_programs(case, device["timing"]["program_us"]) * (1 - 1 / at_once)
+    return Change(
+        "stripe_over_planes",
+        f"programs one after the other on one of {planes} planes, where {at_once} could take part, took "
+        f"{part(case, share)}",
+        "consecutive pages to the planes of a die, which program together",
+        "a block being filled and a reserve for each plane, and so less spare space",
+        share,
+        ("ftl.page.stripe=planes",),
+    )
+
+
+def _host_programs(case: Case, each_us: float) -> float:
+    """The part of the time of the dies that programs of the host took, at so long for each.
+
+    It is that of whole dies, even where each of their planes works for itself.
+    """
+    programs = sum(cell.programs for cell in case.result.matrix if cell.cause == "host")
+    whole_us = case.result.busy_us
+    if case.is_closed:
+        whole_us = max(whole_us, case.result.device.dies * (case.result.time_us or 0.0))
+    return programs * each_us / whole_us if whole_us else 0.0
+
+
+def slc_cache(case: Case) -> Change | None:
+    """What the host writes goes to blocks of one bit a cell first, which are programmed faster."""
+    device = case.experiment["device"]
+    slc = device["timing"].get("slc")
+    if case.ftl[1].get("slc_cache") != "none" or slc is None or case.measure == "erases":
+        return None
+    share = _host_programs(case, max(0.0, device["timing"]["program_us"] - slc["program_us"]))
+    if device["rules"].get("bits_per_cell", 1) < 2 or not share:
+        return None
+    return Change(
+        "slc_cache",
+        f"programs of the host took {part(case, share)} more than in blocks of one bit a cell",
+        "blocks that are free hold one bit a cell for what the host writes, as long as there are enough",
+        "what leaves them is written twice, and once they are full writes are slower than without",
+        share,
+        ("ftl.page.slc_cache=dynamic",),
+    )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab import summary, units
 from nandlab.explaining.case import Case
+from nandlab.explaining.change import LEAST_SHARE
+from nandlab.explaining.ftl_rules import collection
 from nandlab.result import Result
 
 if TYPE_CHECKING:
@@ -106,13 +108,7 @@ def _called(name: str, kind: str) -> str:
 def _help(found: Explanation) -> list[str]:
     said = [_wrapped(note) for note in found.notes]
     if not found.changes:
-        what = "time" if found.case.measure == "time" else "erases"
-        said.append(
-            _wrapped(
-                f"No change is proposed: hardly any of the {what} went to anything but what the host asked "
-                "for. Less than that takes a host that asks for less, or a faster chip."
-            )
-        )
+        said.append(_wrapped(_nothing_proposed(found.case)))
         return said
     if not found.trials:
         lines = [f"{each.what}: {each.why}" for each in found.changes]
@@ -134,6 +130,25 @@ def _help(found: Explanation) -> list[str]:
         "\n".join([_wrapped(f"The one change: {best.change.what}. {_gain(found.case, best)}."), f"  {sets}"])
     )
     return said
+
+
+def _nothing_proposed(case: Case) -> str:
+    """Why there is no change: hardly anything was lost, or no rule is against what took it."""
+    what = "time" if case.measure == "time" else "erases"
+    # Any design erases for what the host writes.
+    lost = {"gc": collection(case)}
+    if case.measure == "time":
+        lost |= {name: time for name, (time, _) in case.by("cause").items() if name not in ("host", "gc")}
+    most = max(lost, key=lambda name: lost[name])
+    if lost[most] >= LEAST_SHARE:
+        return (
+            f"No change is proposed: no rule is against what {_called(most, 'cause')} took here, "
+            f"{units.percent(lost[most])} of the {what}."
+        )
+    return (
+        f"No change is proposed: hardly any of the {what} went to anything but what the host asked for. "
+        "Less than that takes a host that asks for less, or a faster chip."
+    )
 
 
 def tried(case: Case, trial: Trial) -> str:

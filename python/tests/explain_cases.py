@@ -1,0 +1,242 @@
+"""An experiment for each rule of `nandlab explain`, in which the cause that it is against is known."""
+
+import nandlab
+
+Device, workload, ftl = nandlab.Device, nandlab.workload, nandlab.ftl
+
+
+def run(work, over=None, *, capacity="16 MiB", op=0.3, shape=None, **tables):
+    device = Device(capacity=capacity, over_provisioning=op, shape=shape)
+    return nandlab.Experiment(workload=work, ftl=over or ftl.page(), device=device, **tables)
+
+
+CASES = {
+    # Little over-provisioning and uniform writes to a full device: garbage collection copies.
+    "over_provisioning": (
+        run(workload.uniform(requests=20_000), capacity="32 MiB", op=0.1, precondition={"fill": "random"}),
+        "time",
+    ),
+    # A spare area is read in the time of a page, and no page of a victim is valid: nothing else is done.
+    "valid_bitmap": (
+        run(
+            workload.sequential(requests=20_000, footprint=0.5),
+            ftl.page(valid_pages="spare"),
+            op=0.5,
+        ),
+        "time",
+    ),
+    # Writes to more logical blocks than there are log blocks: with twice as many all have one.
+    "log_blocks": (
+        run(
+            workload.uniform(requests=8000, footprint=0.1),
+            ftl.bast(log_blocks=8),
+            capacity="64 MiB",
+            op=0.5,
+        ),
+        "time",
+    ),
+    # A block map merges for every page that is written again; nothing but another map keeps up.
+    "page_map": (run(workload.uniform(requests=2000), ftl.fmax()), "time"),
+    # Writes of a quarter of a page, on a device with so much room that hardly anything is collected.
+    "smaller_pages": (
+        run(
+            workload.uniform(requests=3000, footprint=0.5),
+            op=2.0,
+            shape={"page_bytes": 16384, "pages_per_block": 32},
+            precondition={"fill": "sequential"},
+        ),
+        "time",
+    ),
+    # Blocks of few pages are recycled often, each time a page of the map is programmed; nothing is copied.
+    "map_in_spare_areas": (
+        run(
+            workload.sequential(requests=8000),
+            ftl.migration(partial_merge=True),
+            shape={"pages_per_block": 8},
+        ),
+        "time",
+    ),
+    # Trims and flushes in turn: notes of trims.
+    "trims_in_memory": (
+        run(workload.uniform(requests=20_000, trim_share=0.3, flush_every=4), capacity="64 MiB", op=0.8),
+        "time",
+    ),
+    # A buffer of half of what is written again and again.
+    "larger_buffer": (
+        run(workload.uniform(requests=20_000, footprint="4 MiB"), buffer=nandlab.buffer.lru(size="2 MiB")),
+        "time",
+    ),
+    # A pool of far less than the tree has pages.
+    "larger_pool": (
+        run(
+            workload.inserts(operations=20_000, order="random"),
+            op=0.5,
+            index=nandlab.index.btree(pool_bytes="64 KiB"),
+        ),
+        "time",
+    ),
+    # An index page is a quarter of a flash page, the pool holds the whole tree: flushes write parts of pages.
+    "index_pages": (
+        run(
+            workload.inserts(operations=4000, order="random"),
+            op=2.0,
+            shape={"page_bytes": 8192, "pages_per_block": 64},
+            index=nandlab.index.btree(page_bytes=2048, pool_bytes="4 MiB", flush_every=10),
+        ),
+        "time",
+    ),
+    # Requests of a page that begin at any sector.
+    "aligned_requests": (
+        run(
+            workload.uniform(requests=3000, size="4 KiB", alignment="512 B", footprint=0.5),
+            op=2.0,
+            precondition={"fill": "sequential"},
+        ),
+        "time",
+    ),
+    # Clusters of a page on a volume whose first one does not begin with a page.
+    "aligned_clusters": (
+        run(
+            workload.large_files(transactions=20),
+            op=1.0,
+            capacity="64 MiB",
+            fs=nandlab.fs.fat(cluster_bytes="4 KiB"),
+        ),
+        "time",
+    ),
+    # Files that come and go on a device that is told of nothing and soon full of what is gone.
+    "trim_removed_files": (
+        run(
+            workload.large_files(transactions=60),
+            op=0.2,
+            capacity="32 MiB",
+            fs=nandlab.fs.fat(cluster_bytes="4 KiB", align_data="4 KiB", write_through="operation"),
+        ),
+        "time",
+    ),
+    # Small files on FAT, each entry written at once.
+    "write_tables_late": (
+        run(
+            workload.postmark(transactions=200, subdirectories=10),
+            capacity="64 MiB",
+            fs=nandlab.fs.fat(write_through="entry"),
+        ),
+        "time",
+    ),
+    # 32 dies, and one request at a time.
+    "deeper_queue": (
+        nandlab.Experiment(
+            workload=workload.uniform(requests=5000),
+            ftl=ftl.page(),
+            device=Device(profile="generic-8x4", capacity="1 GiB", over_provisioning=0.3),
+        ),
+        "time",
+    ),
+    # Files of a phone: an object header for every change of one.
+    "metadata_in_nvram": (
+        nandlab.Experiment(
+            workload=workload.phone(transactions=100),
+            fs=nandlab.fs.yaffs(),
+            device=Device(profile="k9f5608"),
+        ),
+        "time",
+    ),
+    # The tables of a volume that fit no cache of two kilobytes.
+    "larger_sector_cache": (
+        run(
+            workload.postmark(transactions=200, subdirectories=10),
+            capacity="64 MiB",
+            fs=nandlab.fs.fat(cache_bytes="2 KiB"),
+        ),
+        "time",
+    ),
+    # Records that are appended to a page again and again.
+    "page_cache": (
+        nandlab.Experiment(
+            workload=workload.event_recorder(), fs=nandlab.fs.yaffs(), device=Device(profile="k9f5608")
+        ),
+        "time",
+    ),
+    # A large volume, and little to do before its tables are saved.
+    "no_checkpoint": (
+        nandlab.Experiment(
+            workload=workload.phone(transactions=5),
+            fs=nandlab.fs.yaffs(format="yaffs2"),
+            device=Device(profile="k9k4g", capacity="512 MiB"),
+        ),
+        "time",
+    ),
+    # Sectors of few pages, written again and again.
+    "lru_buffer": (
+        run(workload.uniform(requests=8000, size="512 B", alignment="512 B", footprint="1 MiB"), op=1.0),
+        "time",
+    ),
+    # Pages of few blocks, written in any order: chains of blocks are folded.
+    "lb_clock_buffer": (
+        run(workload.uniform(requests=8000, footprint="1 MiB"), ftl.nftl(), capacity="32 MiB"),
+        "time",
+    ),
+    # The same on flash that is nearly full of files: collection.
+    "larger_flash": (
+        nandlab.Experiment(
+            workload=workload.phone(transactions=300),
+            fs=nandlab.fs.minv(),
+            device=Device(profile="k9f5608", capacity="1 MiB"),
+        ),
+        "erases",
+    ),
+    # Reads of few blocks, which disturb them, on a device that was worn before.
+    "refresh": (
+        nandlab.Experiment(
+            workload=workload.zipf(requests=100_000, read_share=1.0, theta=1.1, scatter=False),
+            ftl=ftl.page(),
+            device=Device(
+                capacity="16 MiB",
+                over_provisioning=0.3,
+                reliability={
+                    "initial_pe_cycles": 2000,
+                    "rber": 1.48e-3,
+                    "wear": 5.5e-4,
+                    "read_disturb": 4e-7,
+                    "ecc_bits": 72,
+                },
+            ),
+            precondition={"fill": "sequential"},
+        ),
+        "time",
+    ),
+    # A host that thinks longer than most writes and what is collected for them take.
+    "collect_in_gaps": (
+        run(
+            workload.uniform(requests=10_000),
+            capacity="64 MiB",
+            op=0.12,
+            precondition={"fill": "sequential", "overwrites": 2.0},
+            host={"think_time_us": 10_000},
+        ),
+        "time",
+    ),
+    # Sixteen pages a request for one die of four planes, each of which could work for itself.
+    "stripe_over_planes": (
+        nandlab.Experiment(
+            workload=workload.sequential(requests=400, size="64 KiB", alignment="64 KiB"),
+            ftl=ftl.page(),
+            device=Device(
+                capacity="64 MiB",
+                over_provisioning=1.0,
+                shape={"planes_per_die": 4},
+                timing={"plane_overlap": "independent"},
+            ),
+        ),
+        "time",
+    ),
+    # Less than a new device of three bits a cell has room for in blocks of one.
+    "slc_cache": (
+        nandlab.Experiment(
+            workload=workload.sequential(requests=1000, size="256 KiB", alignment="256 KiB"),
+            ftl=ftl.page(),
+            device={"profile": "tlc-3d", "capacity": "1 GiB", "over_provisioning": 1.5},
+        ),
+        "time",
+    ),
+}

@@ -1,0 +1,99 @@
+"""`nandlab explain` on chips with planes, cells of several bits and cells that age, and hosts that pause."""
+
+import pytest
+from explain_cases import CASES, run, workload
+
+import nandlab
+from nandlab.explaining.case import case_of
+from nandlab.explaining.changes import changes
+
+Device, ftl = nandlab.Device, nandlab.ftl
+
+
+def proposed(experiment):
+    return {change.rule: change for change in changes(case_of(experiment.run().to_dict(), None))}
+
+
+def test_an_option_that_is_set_is_not_proposed_again():
+    for rule in ("refresh", "collect_in_gaps", "stripe_over_planes", "slc_cache"):
+        experiment, _ = CASES[rule]
+        change = proposed(experiment)[rule]
+        assert rule not in proposed(experiment.override(*change.sets)), rule
+
+
+def test_the_share_of_read_retry_is_what_the_retries_took():
+    """One die, one request at a time: a read and each retry of it take the same."""
+    result = CASES["refresh"][0].run()
+    change = next(each for each in nandlab.explain(result, tries=0).changes if each.rule == "refresh")
+    reads, retries = result.host.reads, result.reliability.retries
+    assert change.share == pytest.approx(retries / (reads + retries), rel=0.001)
+
+
+def test_no_rule_is_against_retries_of_an_ftl_that_does_not_refresh():
+    experiment, _ = CASES["refresh"]
+    found = nandlab.explain(experiment.override("ftl={ dftl = {} }").run())
+    words = " ".join(found.text().split())
+    assert found.changes == []
+    assert "no rule is against what reading pages again that the ECC could not correct took here" in words
+    assert "hardly any" not in words
+
+
+@pytest.mark.parametrize(("overlap", "gains"), [("none", None), ("multi_plane", 0.2), ("independent", 0.7)])
+def test_planes_that_share_the_work(overlap, gains):
+    """Four pages in the time of one program: that of three is gone, transfers stay where there is one bus."""
+    experiment = CASES["stripe_over_planes"][0].override(f'device.timing.plane_overlap="{overlap}"')
+    change = proposed(experiment).get("stripe_over_planes")
+    assert (change is None) == (gains is None)
+    if change is not None:
+        before, after = experiment.run(), experiment.override(*change.sets).run()
+        timing = experiment.resolve()["device"]["timing"]
+        by_hand = before.flash.programs * timing["program_us"] * 3 / 4 / before.time_us
+        assert change.share == pytest.approx(by_hand, rel=0.001)
+        assert 1 - after.time_us / before.time_us > gains
+
+
+def test_short_writes_are_not_spread_over_planes():
+    experiment = CASES["stripe_over_planes"][0]
+    short = experiment.override('workload.sequential.size="4 KiB"', 'workload.sequential.alignment="4 KiB"')
+    assert "stripe_over_planes" not in proposed(short)
+
+
+def test_a_host_without_gaps_gets_no_collection_in_them():
+    experiment = CASES["collect_in_gaps"][0].override("host.think_time_us=0")
+    rules = proposed(experiment)
+    assert "over_provisioning" in rules
+    assert "collect_in_gaps" not in rules
+
+
+def test_short_gaps_are_taken_at_once():
+    experiment = CASES["collect_in_gaps"][0]
+    short = proposed(experiment.override("host.think_time_us=5000"))["collect_in_gaps"]
+    assert "ftl.page.idle_after_us=0" in short.sets
+    long = proposed(experiment.override("host.think_time_us=100_000"))["collect_in_gaps"]
+    assert long.sets == ("ftl.page.idle_blocks=1",)
+
+
+def test_a_host_with_a_pace_of_its_own_is_measured_by_what_it_waits():
+    jobs = "[log]\nrw=randwrite\nbs=4k\nsize=8m\nrate_iops=100\n"
+    paced = (
+        run(workload.uniform(requests=500), host={"think_time_us": 10_000}),
+        run({"fio": {"text": jobs}}, precondition={"fill": "sequential"}),
+    )
+    for experiment in paced:
+        result = experiment.run()
+        case = case_of(result.to_dict(), "time")
+        assert (case.is_closed, case.idle) == (False, 0.0)
+        assert case.rest > 0.9
+        assert case.cost == pytest.approx(result.latency_us.write.mean * result.host.writes)
+        assert case.cost < 0.2 * result.time_us
+
+
+def test_cells_of_one_bit_are_proposed_where_the_chip_tells_their_times():
+    """The share is what a program takes longer with three bits, of the time of eight dies."""
+    experiment = CASES["slc_cache"][0]
+    result = experiment.run()
+    timing = experiment.resolve()["device"]["timing"]
+    by_hand = result.flash.programs * (timing["program_us"] - timing["slc"]["program_us"])
+    share = proposed(experiment)["slc_cache"].share
+    assert share == pytest.approx(by_hand / (8 * result.time_us), rel=0.001)
+    assert "slc_cache" not in proposed(CASES["stripe_over_planes"][0])
