@@ -8,7 +8,7 @@ from typing import Any
 
 from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.buffer_counts import BufferCounts
-from nandlab.cell_counts import Reliability
+from nandlab.cell_counts import Reliability, SlcCounts
 from nandlab.latencies import Latency, longest_words
 from nandlab.result import Controller, Faults, Result
 
@@ -57,7 +57,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         ("host reads", units.size(host.read_sectors * 512), ""),
         ("time", units.time_us(result.time_us), _throughput(result)),
         ("write amplification", units.ratio(result.waf), _waf_parts(result)),
-        ("flash programs", units.count(flash.programs), f"pages of {units.size(result.device.page_bytes)}"),
+        ("flash programs", units.count(flash.programs), _program_parts(result)),
         ("flash reads", units.count(flash.reads), "pages"),
         ("erases", units.count(flash.erases), _erase_parts(result)),
         ("P/E cycles", f"{wear.min} / {wear.mean:.1f} / {wear.max}", "least / mean / most of a block"),
@@ -85,6 +85,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         rows += _energy_with_buffer(result, result.buffer)
         rows.append(("write buffer", _share_of_hits(result.buffer), _buffer_parts(result.buffer)))
         rows += _saving(result.buffer)
+    rows += _slc(result.slc)
     rows += _memory(result)
     faults = result.faults
     if faults is not None:
@@ -148,18 +149,25 @@ def _throughput(result: Result) -> str:
     return f"simulated; {', '.join(parts)}"
 
 
+def _program_parts(result: Result) -> str:
+    words = f"pages of {units.size(result.device.page_bytes)}"
+    joined = result.joined_programs
+    return f"{words}; {units.count(joined)} in the time of another plane's" if joined else words
+
+
 def _erase_parts(result: Result) -> str:
     merges = result.merges
     counts = {
         "garbage collection": result.gc.runs,
         "of them aggressive": result.gc.aggressive,
+        "of them in gaps": result.gc.idle_runs,
         "emptied": result.gc.emptied,
         "switch merge": merges.switch,
         "partial merge": merges.partial,
         "full merge": merges.full,
         "migration": result.migrations,
     }
-    adjectives = ("of them aggressive", "emptied")
+    adjectives = ("of them aggressive", "of them in gaps", "emptied")
     words = ", ".join(
         f"{units.count(number)} {name}" if name in adjectives else units.counted(number, name)
         for name, number in counts.items()
@@ -221,6 +229,21 @@ def _energy_with_buffer(result: Result, buffer: BufferCounts) -> list[tuple[str,
             words += f"; {units.energy_j(whole.per_gb_written)} for each GB written"
         rows.append(("energy", units.energy_j(whole.total), words))
     return rows
+
+
+def _slc(counts: SlcCounts | None) -> list[tuple[str, str, str]]:
+    """What the host wrote to blocks of one bit a cell, and past them; nothing where neither happened."""
+    if counts is None:
+        return []
+    written = counts.written_pages + counts.direct_pages
+    words = {
+        "written to it": counts.written_pages,
+        "past it": counts.direct_pages,
+        f"folded out of {units.counted(counts.folds, 'block')}": counts.folded_pages,
+    }
+    said = ", ".join(f"{units.counted(number, 'page')} {name}" for name, number in words.items() if number)
+    share = counts.written_pages / written if written else None
+    return [("SLC cache", _percent(share), said)] if said else []
 
 
 def _saving(buffer: BufferCounts) -> list[tuple[str, str, str]]:

@@ -1,0 +1,60 @@
+"""Rows of `nandlab run` and of reports that only some options have."""
+
+import re
+from html import unescape
+
+import pytest
+from explain_cases import CASES, run, workload
+from test_slc import PAGES
+from test_slc import run as run_slc
+
+from nandlab import summary
+from nandlab.report.run import run_page
+
+
+def rows_of(result):
+    """The figure and the words of each row, which are on the page of a report, too."""
+    rows = {name: (figure, words) for name, figure, words in summary.headline(result)}
+    page = unescape(re.sub(r"<[^>]*>", " ", run_page(result, "nandlab run e.toml")))
+    text = " ".join(page.split())
+    for name, (figure, words) in rows.items():
+        assert f"{name} {figure} {words}".strip() in text
+    return rows
+
+
+def number(words, what):
+    """The number in front of `what`."""
+    return int(re.search(rf"([\d,]+) {what}", words)[1].replace(",", ""))
+
+
+@pytest.mark.parametrize("full", ["direct", "fold"])
+def test_the_pages_of_a_cache_of_one_bit_a_cell(full):
+    """Every page of the host is written to the cache or past it; and to it alone where all wait for room."""
+    figure, words = rows_of(run_slc("fixed", slc_full=full))["SLC cache"]
+    written = number(words, "pages written to it")
+    past = number(words, "pages past it") if full == "direct" else 0
+    assert written + past == PAGES
+    assert float(figure.removesuffix(" %")) == pytest.approx(100 * written / PAGES, abs=0.1)
+    assert ("folded out of" in words) == (full == "fold")
+    assert ("past it" in words) == (full == "direct")
+
+
+def test_collections_in_gaps_are_a_part_of_all():
+    experiment, _ = CASES["collect_in_gaps"]
+    _, words = rows_of(experiment.override("ftl.page.idle_blocks=1").run())["erases"]
+    assert 0 < number(words, "of them in gaps") <= number(words, "garbage collections")
+
+
+def test_programs_that_share_the_time_of_another_plane():
+    """Four planes and requests of sixteen pages: of each four programs three take no time of their own."""
+    experiment, _ = CASES["stripe_over_planes"]
+    result = experiment.override("ftl.page.stripe=planes", 'device.timing.plane_overlap="multi_plane"').run()
+    figure, words = rows_of(result)["flash programs"]
+    assert number(words, "in the time of another plane's") == int(figure.replace(",", "")) * 3 / 4
+
+
+def test_what_did_not_happen_has_no_words():
+    rows = rows_of(run(workload.uniform(requests=10_000)).run())
+    assert "SLC cache" not in rows
+    assert rows["flash programs"][1] == "pages of 4 KiB"
+    assert "gaps" not in rows["erases"][1]
