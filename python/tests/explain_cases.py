@@ -239,4 +239,13 @@ CASES = {
         ),
         "time",
     ),
+    # Far more than a cache has room for, each page of which has to wait for some.
+    "no_slc_cache": (
+        nandlab.Experiment(
+            workload=workload.sequential(requests=4000, size="256 KiB", alignment="256 KiB"),
+            ftl=ftl.page(slc_cache="fixed", slc_full="fold"),
+            device={"profile": "tlc-3d", "capacity": "1 GiB", "over_provisioning": 1.5},
+        ),
+        "time",
+    ),
 }

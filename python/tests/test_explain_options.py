@@ -15,7 +15,7 @@ def proposed(experiment):
 
 
 def test_an_option_that_is_set_is_not_proposed_again():
-    for rule in ("refresh", "collect_in_gaps", "stripe_over_planes", "slc_cache"):
+    for rule in ("refresh", "collect_in_gaps", "stripe_over_planes", "slc_cache", "no_slc_cache"):
         experiment, _ = CASES[rule]
         change = proposed(experiment)[rule]
         assert rule not in proposed(experiment.override(*change.sets)), rule
@@ -97,3 +97,10 @@ def test_cells_of_one_bit_are_proposed_where_the_chip_tells_their_times():
     share = proposed(experiment)["slc_cache"].share
     assert share == pytest.approx(by_hand / (8 * result.time_us), rel=0.001)
     assert "slc_cache" not in proposed(CASES["stripe_over_planes"][0])
+
+
+def test_pages_of_one_bit_a_cell_are_not_spread_over_planes():
+    """All that the host writes goes to the cache, which fills one block of a die at a time."""
+    experiment = CASES["no_slc_cache"][0]
+    assert experiment.run().slc.direct_pages == 0
+    assert "stripe_over_planes" not in proposed(experiment)

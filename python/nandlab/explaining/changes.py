@@ -20,6 +20,7 @@ RULES: tuple[Callable[[Case], Change | None], ...] = (
     ftl_rules.collect_in_gaps,
     ftl_rules.stripe_over_planes,
     ftl_rules.slc_cache,
+    ftl_rules.no_slc_cache,
     ftl_rules.valid_pages_in_memory,
     ftl_rules.map_in_spare_areas,
     host_rules.aligned_requests,

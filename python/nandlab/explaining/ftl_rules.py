@@ -286,9 +286,12 @@ def stripe_over_planes(case: Case) -> Change | None:
 def _host_programs(case: Case, each_us: float) -> float:
     """The part of the time of the dies that programs of the host took, at so long for each.
 
-    It is that of whole dies, even where each of their planes works for itself.
+    It is that of whole dies, even where each of their planes works for itself. Programs of one bit a cell
+    are fast, fill a block of a die at a time in any case, and are left out.
     """
     programs = sum(cell.programs for cell in case.result.matrix if cell.cause == "host")
+    if case.result.slc is not None:
+        programs -= case.result.slc.written_pages
     whole_us = case.result.busy_us
     if case.is_closed:
         whole_us = max(whole_us, case.result.device.dies * (case.result.time_us or 0.0))
@@ -311,4 +314,19 @@ def slc_cache(case: Case) -> Change | None:
         "what leaves them is written twice, and once they are full writes are slower than without",
         share,
         ("ftl.page.slc_cache=dynamic",),
+    )
+
+
+def no_slc_cache(case: Case) -> Change | None:
+    """Nothing is written twice that goes to blocks with all their bits at once."""
+    share = case.share(causes=("fold",))
+    if case.ftl[1].get("slc_cache", "none") == "none" or not share:
+        return None
+    return Change(
+        "no_slc_cache",
+        f"emptying blocks of one bit a cell took {part(case, share)}",
+        "no blocks of one bit a cell",
+        "writes that are slow from the first one on",
+        share,
+        ("ftl.page.slc_cache=none",),
     )
