@@ -123,7 +123,7 @@ fn what_a_mount_has_shown_is_certain() {
 }
 
 /// Cases that have failed once, and what they showed.
-const FAILED_ONCE: [&str; 6] = [
+const FAILED_ONCE: [&str; 7] = [
     // The merge that was cut had taken the only spare block, and the mount refused the device instead of the next write.
     "block:least/8x4x512-ascending/1/cut:85:torn_page",
     "superpage/8x4x512-ascending/6525565/cut:76:torn_erase.unreadable/cut:8:lost_tail/cut:5:torn_erase.prefix",
