@@ -434,7 +434,6 @@ def processes_of(group):
 
 
 def test_ctrl_c_without_output_says_how_to_keep(slow):
-    # So many points that the sweep is not at its end, and prints them, when the signal comes.
     process = start("sweep", slow, "--vary", "seed=1..200", "--json")
     told = ""
     while not re.search(r"[1-9]\d* of 200 points", told):

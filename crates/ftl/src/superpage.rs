@@ -20,7 +20,8 @@
 //! Mount reads every spare area, and no list: the spare area has the logical page and the sequence number of every
 //! page, also of blocks that are not full, where no list is yet. The highest number wins. The block of a bank with the
 //! most room is filled further; one that was being filled and stays as it is has no list, so that its collection reads
-//! the spare areas of its pages, as it does where a list cannot be read. Trims are kept by note pages, written at a
+//! the spare areas of its pages, as it does where a list cannot be read. The first write to a bank ends the collection
+//! that a cut interrupted. Trims are kept by note pages, written at a
 //! flush, in whatever bank collects.
 //!
 //! ## Invariants
@@ -65,6 +66,8 @@ struct Active {
     frontier: Frontier,
     /// What they hold, so far: logical pages, or segments with [`NOTE`] set.
     list: Vec<u32>,
+    /// Whether the bank has its reserve, as far as this was found out since the mount.
+    is_whole: bool,
 }
 
 /// Set in the entry of a list that is a note of trims.
@@ -149,6 +152,9 @@ impl SuperPage {
         tail: &[u8],
         (entry, kind): (u32, Kind),
     ) -> Result<Ppa, FtlError> {
+        if !self.active[bank].is_whole {
+            self.make_whole(nand, bank)?;
+        }
         loop {
             if self.active[bank].frontier.is_full() {
                 self.open_block(nand, bank)?;

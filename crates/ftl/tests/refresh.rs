@@ -22,7 +22,13 @@ const READS: u64 = 32;
 type Device = Disk<PageMap, Aging<Counting<Full>>>;
 
 fn disk(refresh_percent: u32) -> Device {
+    disk_with(refresh_percent, 0.0)
+}
+
+/// A device whose pages have errors of this rate from the start.
+fn disk_with(refresh_percent: u32, rber: f64) -> Device {
     let errors = Errors {
+        rber,
         initial_pe_cycles: 1000,
         read_disturb: (-15_f64).exp2(),
         read_disturb_wear_exponent: 0.0,
@@ -75,6 +81,21 @@ fn a_block_is_rewritten_each_time_its_reads_add_up() {
     assert_eq!(disk.nand().counts().retries, 0, "no page came to what the ECC corrects");
     assert_eq!(under(&mut disk, Cause::Gc), Cell::default());
     disk.check();
+}
+
+/// A page that was just programmed has half of the errors that the ECC corrects: at that threshold a rewritten block would be
+/// due again with its first read, and more worn.
+#[test]
+fn a_block_whose_wear_alone_is_at_the_threshold_is_not_rewritten() {
+    let after_100_reads = |percent| {
+        let mut disk = disk_with(percent, (-10_f64).exp2());
+        (0..100).for_each(|_| read(&mut disk, 0));
+        refreshes(&disk)
+    };
+    assert_eq!((after_100_reads(40), after_100_reads(50)), (0, 0));
+    // Sixteen reads make a quarter more, and the next one finds it.
+    let moved = u64::from(PAGES) - 1;
+    assert_eq!(after_100_reads(75), (100 - moved) / 17);
 }
 
 /// The same reads without refresh: the first that is repeated comes after twice as many.

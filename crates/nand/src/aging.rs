@@ -151,7 +151,9 @@ impl<N: Nand> Aging<N> {
         let retries = steps.unwrap_or(self.config.retry_steps);
         self.note_read(block);
         self.counts.most_errors = self.counts.most_errors.max(errors);
-        self.inner.ctx().set_strain(Strain { block, percent: self.config.percent(errors) });
+        let of_wear = self.config.errors(self.blocks[block.index()].rates.of_wear());
+        let strain = Strain { block, percent: self.config.percent(errors), of_wear: self.config.percent(of_wear) };
+        self.inner.ctx().set_strain(strain);
         if retries > 0 {
             self.counts.retried_reads += 1;
             self.counts.most_retries = self.counts.most_retries.max(retries);

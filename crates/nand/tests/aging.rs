@@ -311,7 +311,7 @@ fn a_read_tells_how_near_the_page_is_to_its_end() {
         strain
     };
     for (errors, percent) in [(0.0, 0), (7.99, 99), (8.0, 100), (9.0, 112), (300.0, 3750)] {
-        assert_eq!(strain(errors), Some(Strain { block: BlockId(1), percent }));
+        assert_eq!(strain(errors), Some(Strain { block: BlockId(1), percent, of_wear: percent }));
     }
 }
 

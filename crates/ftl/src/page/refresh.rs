@@ -46,9 +46,11 @@ impl PageMap {
     }
 
     fn refresh<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        let Some(Strain { block, percent }) = nand.ctx().take_strain() else { return Ok(()) };
+        let Some(Strain { block, percent, of_wear }) = nand.ctx().take_strain() else { return Ok(()) };
         let die = self.geometry.die_of(block) as usize;
-        if self.refreshing.as_ref().is_some_and(|refreshing| percent >= refreshing.percent) {
+        // A worn block would be as bad right after it was rewritten, and be worn by that.
+        let helps = |refreshing: &Refreshing| of_wear < refreshing.percent && refreshing.percent <= percent;
+        if self.refreshing.as_deref().is_some_and(helps) {
             self.mark(die, block);
         }
         let is_marked = self.refreshing.as_ref().is_some_and(|refreshing| refreshing.marked[die].is_some());

@@ -37,6 +37,25 @@ impl SuperPage {
         }
     }
 
+    /// Ends the collection that a cut has interrupted, before the host takes what its survivors were to have: each cut would
+    /// use up a reserved block, and in the end none would be left for a victim's survivors.
+    #[cold]
+    pub(super) fn make_whole<N: Nand>(&mut self, nand: &mut N, bank: usize) -> Result<(), FtlError> {
+        self.active[bank].is_whole = true;
+        if self.config.firmware == Firmware::Tutorial {
+            return Ok(());
+        }
+        while self.banks.free(bank) < self.config.kept() as usize {
+            match self.collect(nand, bank) {
+                Ok(()) => {}
+                // What is left takes the write, or says so.
+                Err(FtlError::WornOut { .. }) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// A bank has no page left and nothing is collected.
     fn full(&self, bank: usize) -> FtlError {
         FtlError::Full(format!(

@@ -43,7 +43,9 @@ fn blank(geometry: &Geometry, logical_pages: u32, config: &Config) -> SuperPage 
     SuperPage {
         map: vec![Ppa::NONE; logical_pages as usize],
         banks: Banks::new(geometry, config.firmware_blocks),
-        active: (0..geometry.dies()).map(|_| Active { frontier: Frontier::none(), list: Vec::new() }).collect(),
+        active: (0..geometry.dies())
+            .map(|_| Active { frontier: Frontier::none(), list: Vec::new(), is_whole: false })
+            .collect(),
         listed: vec![false; geometry.blocks() as usize],
         notes: TrimNotes::new(geometry, logical_pages, config.durable_trim),
         mapped: 0,

@@ -113,6 +113,11 @@ pub(super) struct Rates {
 }
 
 impl Rates {
+    /// Of a page that was just programmed.
+    pub(super) fn of_wear(&self) -> f64 {
+        self.fresh.min(MAX_RBER)
+    }
+
     pub(super) fn rber(&self, config: &Config, days: f64, reads: u64) -> f64 {
         let retention = grown(self.per_day, days, config.retention_exponent);
         let disturb = grown(self.per_read, reads as f64, config.read_disturb_exponent);

@@ -11,6 +11,8 @@ pub struct Strain {
     /// Bit errors that are expected in a codeword, in per cent of those that the ECC corrects, rounded down; above
     /// 100 the read was repeated.
     pub percent: u32,
+    /// What of it is there already in a page that was just programmed: no rewriting helps against it.
+    pub of_wear: u32,
 }
 
 /// What was so before reads were repeated.
