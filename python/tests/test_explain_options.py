@@ -99,8 +99,12 @@ def test_cells_of_one_bit_are_proposed_where_the_chip_tells_their_times():
     assert "slc_cache" not in proposed(CASES["stripe_over_planes"][0])
 
 
-def test_pages_of_one_bit_a_cell_are_not_spread_over_planes():
-    """All that the host writes goes to the cache, which fills one block of a die at a time."""
-    experiment = CASES["no_slc_cache"][0]
-    assert experiment.run().slc.direct_pages == 0
-    assert "stripe_over_planes" not in proposed(experiment)
+def test_pages_of_one_bit_a_cell_count_as_fast_as_they_are():
+    """All that the host writes goes to a cache with room for it; of four planes one works."""
+    experiment = CASES["slc_cache"][0].override("ftl.page.slc_cache=dynamic", "device.over_provisioning=3")
+    result = experiment.run()
+    assert result.slc.direct_pages == 0
+    took_us = result.flash.programs * experiment.resolve()["device"]["timing"]["slc"]["program_us"]
+    change = proposed(experiment)["stripe_over_planes"]
+    assert change.share == pytest.approx(took_us / (8 * result.time_us) * 3 / 4, rel=0.001)
+    assert experiment.override(*change.sets).run().time_us < 0.8 * result.time_us

@@ -271,7 +271,12 @@ def stripe_over_planes(case: Case) -> Change | None:
     if device["timing"].get("plane_overlap", "none") == "none" or written < 2 * case.result.device.page_bytes:
         return None
     at_once = min(planes, int(written // case.result.device.page_bytes))
-    share = _host_programs(case, device["timing"]["program_us"]) * (1 - 1 / at_once)
+    timing, slc = device["timing"], case.result.slc
+    fast = 0 if slc is None else slc.written_pages
+    took_us = (_host_programs(case) - fast) * timing["program_us"]
+    if fast:
+        took_us += fast * timing["slc"]["program_us"]
+    share = _of_dies(case, took_us) * (1 - 1 / at_once)
     return Change(
         "stripe_over_planes",
         f"programs one after the other on one of {planes} planes, where {at_once} could take part, took "
@@ -283,19 +288,16 @@ def stripe_over_planes(case: Case) -> Change | None:
     )
 
 
-def _host_programs(case: Case, each_us: float) -> float:
-    """The part of the time of the dies that programs of the host took, at so long for each.
-
-    It is that of whole dies, even where each of their planes works for itself. Programs of one bit a cell
-    are fast, fill a block of a die at a time in any case, and are left out.
-    """
-    programs = sum(cell.programs for cell in case.result.matrix if cell.cause == "host")
-    if case.result.slc is not None:
-        programs -= case.result.slc.written_pages
+def _of_dies(case: Case, took_us: float) -> float:
+    """The part of the time of whole dies, even where each of their planes works for itself."""
     whole_us = case.result.busy_us
     if case.is_closed:
         whole_us = max(whole_us, case.result.device.dies * (case.result.time_us or 0.0))
-    return programs * each_us / whole_us if whole_us else 0.0
+    return took_us / whole_us if whole_us else 0.0
+
+
+def _host_programs(case: Case) -> int:
+    return sum(cell.programs for cell in case.result.matrix if cell.cause == "host")
 
 
 def slc_cache(case: Case) -> Change | None:
@@ -304,7 +306,8 @@ def slc_cache(case: Case) -> Change | None:
     slc = device["timing"].get("slc")
     if case.ftl[1].get("slc_cache") != "none" or slc is None or case.measure == "erases":
         return None
-    share = _host_programs(case, max(0.0, device["timing"]["program_us"] - slc["program_us"]))
+    slower_us = max(0.0, device["timing"]["program_us"] - slc["program_us"])
+    share = _of_dies(case, _host_programs(case) * slower_us)
     if device["rules"].get("bits_per_cell", 1) < 2 or not share:
         return None
     return Change(
