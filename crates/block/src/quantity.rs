@@ -41,8 +41,8 @@ fn largest(fits: impl Fn(u64) -> bool) -> (&'static str, u64) {
 }
 
 impl fmt::Display for ByteCount {
-    /// Exact, in the largest unit that divides the count; of those with 1000, only in MB and more, so that a small count that is no
-    /// multiple of 1024 stays one of bytes.
+    /// Exact, in the largest unit that divides the count; of those with 1000, only in MB and more, so that a small count
+    /// that is no multiple of 1024 stays one of bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = UNITS.into_iter().filter(|(name, bytes)| self.0 != 0 && self.0 % bytes == 0 && *name != "KB");
         let best = exact.max_by_key(|&(_, bytes)| (bytes, bytes.is_power_of_two()));

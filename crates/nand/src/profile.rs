@@ -134,12 +134,8 @@ fn most_reads() -> u32 {
 }
 
 fn some_reads<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        0 => {
-            Err(D::Error::custom("0 cannot work: an operation gives way to 1 read or more; leave out suspend for none"))
-        }
-        reads => Ok(reads),
-    }
+    let why = "0 cannot work: an operation gives way to 1 read or more; leave out suspend for none";
+    Some(u32::deserialize(deserializer)?).filter(|&reads| reads > 0).ok_or_else(|| D::Error::custom(why))
 }
 
 /// How a page moves inside the device.
