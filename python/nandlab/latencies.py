@@ -76,7 +76,11 @@ def longest_parts(longest: LongestRequest) -> list[tuple[str, float]]:
     return sorted(((words, us) for words, us in found if us > 0), key=lambda each: -each[1])
 
 
-def longest_words(longest: LongestRequest) -> str:
-    """The longest request in one line: what it was, and what its time went to."""
+def longest_words(longest: LongestRequest, can_explain: bool = True) -> str:
+    """The longest request in one line: what it was, and what its time went to.
+
+    `can_explain`: whether `host.explain_longest` may be asked for, so that it is worth to be named.
+    """
     parts = ", ".join(f"{units.time_us(us)} {words}" for words, us in longest_parts(longest))
-    return f"{longest.op} {longest.number:,}: {parts or 'host.explain_longest = true says why'}"
+    hint = "host.explain_longest = true says why" if can_explain else ""
+    return f"{longest.op} {longest.number:,}" + (f": {words}" if (words := parts or hint) else "")

@@ -70,7 +70,10 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     longest = result.longest_request
     if longest is not None:
         after = next(at for at, row in enumerate(rows) if row[0] == "time") + 1
-        rows.insert(after, ("longest request", units.time_us(longest.latency_us), longest_words(longest)))
+        # Operations that are suspended cannot be followed back, and the option is refused.
+        can_explain = "suspend" not in result.experiment["device"]["timing"]
+        words = longest_words(longest, can_explain)
+        rows.insert(after, ("longest request", units.time_us(longest.latency_us), words))
     rows += _years(result)
     if result.time_us is None:
         rows = [row for row in rows if row[0] != "time"]

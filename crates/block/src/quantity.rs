@@ -41,9 +41,12 @@ fn largest(fits: impl Fn(u64) -> bool) -> (&'static str, u64) {
 }
 
 impl fmt::Display for ByteCount {
-    /// Exact, in the largest binary unit that divides the count.
+    /// Exact, in the largest unit that divides the count; of those with 1000, only in MB and more, so that a small count
+    /// that is no multiple of 1024 stays one of bytes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (unit, bytes) = largest(|bytes| self.0 != 0 && self.0 % bytes == 0);
+        let exact = UNITS.into_iter().filter(|(name, bytes)| self.0 != 0 && self.0 % bytes == 0 && *name != "KB");
+        let best = exact.max_by_key(|&(_, bytes)| (bytes, bytes.is_power_of_two()));
+        let (unit, bytes) = best.unwrap_or(UNITS[0]);
         write!(f, "{} {unit}", self.0 / bytes)
     }
 }
@@ -170,6 +173,13 @@ mod tests {
         assert!(error("1 eB").contains("`eB` is no unit"));
         assert!(error("1.2.3 MiB").contains("is not a number of bytes"));
         assert!(error("99999999999999 TiB").contains("more than"));
+    }
+
+    #[test]
+    fn a_count_is_written_in_the_units_in_which_it_is_given() {
+        for text in ["20 GB", "1 TB", "1500 MB", "1000 B", "4 KiB", "1000 KiB", "128 MiB", "1 TiB", "999 B", "0 B"] {
+            assert_eq!(text.parse::<ByteCount>().unwrap().to_string(), text);
+        }
     }
 
     #[test]

@@ -59,6 +59,7 @@ mod slc;
 #[cfg(test)]
 mod tests;
 mod trim_notes;
+mod unused;
 
 use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::{Frontier, Frontiers};
@@ -275,6 +276,10 @@ impl Ftl for PageMap {
 
     fn variants() -> Vec<Variant<Config>> {
         config::variants()
+    }
+
+    fn notices(config: &Config, geometry: &Geometry, _logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        Ok(unused::notices(config, geometry))
     }
 
     fn set_seed(config: &mut Config, seed: u64) {

@@ -75,21 +75,20 @@ pub(crate) fn fell_behind(pace: &Pace, requests: u64) -> Option<String> {
     ))
 }
 
-/// Wear beyond the endurance changes nothing unless the faults depend on it: said where a block came so far.
-pub(crate) fn endurance_without_effect(experiment: &Experiment, most_cycles: u32) -> Option<String> {
+/// A device goes on beyond its endurance unless the faults depend on it: said where a block came so far.
+pub(crate) fn endurance_passed(experiment: &Experiment, most_cycles: u32) -> Option<String> {
     let endurance = experiment.device.profile.rules.endurance;
     // Where the experiment sets it itself, that has been said.
-    let said = experiment.notices.iter().any(|notice| notice.contains(ENDURANCE_COUNTS));
+    let said = experiment.notices.iter().any(|notice| notice.contains(WEAR_COUNTS));
     if said || most_cycles <= endurance || experiment.device.faults.as_ref().is_some_and(counts_endurance) {
         return None;
     }
-    Some(format!("a block has {most_cycles} P/E cycles, and the endurance is {endurance}: {ENDURANCE_COUNTS}"))
+    Some(format!("a block has {most_cycles} P/E cycles, and the endurance is {endurance}: no operation failed for that; {WEAR_COUNTS}"))
 }
 
-/// What makes the endurance count.
-pub(crate) const ENDURANCE_COUNTS: &str =
-    "wear changes nothing by itself; device.faults makes it count, with a failure \
-                                           rate and failure_growth, or with bit_errors";
+/// What makes operations depend on the endurance.
+pub(crate) const WEAR_COUNTS: &str =
+    "device.faults makes wear count, with a failure rate and failure_growth, or with bit_errors";
 
 /// Whether anything that fails depends on the P/E cycles.
 pub(crate) fn counts_endurance(faults: &faulty::Config) -> bool {

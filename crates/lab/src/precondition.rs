@@ -127,7 +127,8 @@ impl Run<'_> {
         }
         self.enter(Phase::Precondition, all, sectors.into());
         let start = self.mark();
-        let clock = self.clock(true, start.time);
+        // What comes before is done as fast as the device can, whatever the host of the workload waits for.
+        let clock = self.closed_loop(0, start.time);
         let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, epoch: None, worn_out: None };
         // The writes are no part of what a buffer is asked for; the warm-up is.
         self.engine().requests().bypass_buffer(true);

@@ -298,12 +298,16 @@ impl<'a> Run<'a> {
 
     /// A clock for requests that come from `start` on.
     pub(crate) fn clock(&self, closed: bool, start: Time) -> HostClock {
-        let firmware = self.experiment.host.firmware_ns();
         if !closed {
-            return HostClock::open_loop().with_firmware(firmware);
+            return HostClock::open_loop().with_firmware(self.experiment.host.firmware_ns());
         }
+        self.closed_loop(self.experiment.host.think_ns(), start)
+    }
+
+    /// A closed loop of the host's queue depth from `start` on, each slot of which thinks for `think`.
+    pub(crate) fn closed_loop(&self, think: Time, start: Time) -> HostClock {
         let host = &self.experiment.host;
-        HostClock::thinking(host.queue_depth, host.think_ns(), start).with_firmware(firmware)
+        HostClock::thinking(host.queue_depth, think, start).with_firmware(host.firmware_ns())
     }
 
     /// Fills `batch`; false at the end of the workload, or where the run is to stop.

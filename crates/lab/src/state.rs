@@ -237,6 +237,15 @@ fn ftl_of(experiment: &Experiment) -> Value {
     serde_json::to_value(&experiment.ftl).expect("text keys and finite numbers only")
 }
 
+/// The rules with what their text leaves out where it is usual.
+fn rules_in_full(rules: &Rules) -> Value {
+    let mut value = serde_json::to_value(rules).expect("text keys and finite numbers only");
+    if let Value::Object(table) = &mut value {
+        table.insert("bits_per_cell".to_owned(), rules.bits_per_cell.into());
+    }
+    value
+}
+
 /// Refuses what a state does not hold.
 fn check_device(experiment: &Experiment, what: &str, option: &str) -> Result<(), LabError> {
     let why = if experiment.ftl.is_none() {
@@ -263,11 +272,7 @@ impl Made {
                 value(serde_json::to_value(self.shape)),
                 value(serde_json::to_value(sizing.geometry.shape())),
             ),
-            (
-                "device.rules",
-                value(serde_json::to_value(self.rules)),
-                value(serde_json::to_value(experiment.device.profile.rules)),
-            ),
+            ("device.rules", rules_in_full(&self.rules), rules_in_full(&experiment.device.profile.rules)),
             ("ftl", self.ftl.clone(), ftl_of(experiment)),
         ];
         for (key, made, asked) in pairs {
@@ -313,8 +318,50 @@ fn difference(key: &str, made: &Value, asked: &Value) -> Option<String> {
         if inner.is_some() {
             return inner;
         }
-        let one = |table: &serde_json::Map<String, Value>| table.keys().next().cloned().unwrap_or_default();
-        return Some(format!("it was made with {key}.{}, and the experiment has {key}.{}", one(made), one(asked)));
+        let only_made = made.iter().find(|(name, _)| !asked.contains_key(*name));
+        let only_asked = asked.iter().find(|(name, _)| !made.contains_key(*name));
+        return Some(match (only_made, only_asked) {
+            // One of several tables, such as that of an FTL.
+            (Some((made, _)), Some((asked, _))) => {
+                format!("it was made with {key}.{made}, and the experiment has {key}.{asked}")
+            }
+            (Some((name, made)), None) => {
+                format!("it was made with {key}.{name} = {made}, and the experiment leaves {key}.{name} out")
+            }
+            (None, Some((name, asked))) => {
+                format!("it was made without {key}.{name}, and the experiment has {key}.{name} = {asked}")
+            }
+            (None, None) => unreachable!("tables that differ differ in a key or in the value of one"),
+        });
     }
     Some(format!("it was made with {key} = {made}, and the experiment has {asked}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_difference_names_the_key_and_both_values() {
+        let said = |made: Value, asked: Value| difference("key", &made, &asked).unwrap_or_default();
+        assert_eq!(said(json!({ "a": 1 }), json!({ "a": 1 })), "");
+        assert_eq!(
+            said(json!({ "a": 1, "b": { "c": 2 } }), json!({ "a": 1, "b": { "c": 3 } })),
+            "it was made with key.b.c = 2, and the experiment has 3"
+        );
+        assert_eq!(
+            said(json!({ "page": {} }), json!({ "block": {} })),
+            "it was made with key.page, and the experiment has key.block"
+        );
+        // What one of them leaves out is named, not what both have.
+        assert_eq!(
+            said(json!({ "a": 1, "b": 2 }), json!({ "a": 1 })),
+            "it was made with key.b = 2, and the experiment leaves key.b out"
+        );
+        assert_eq!(
+            said(json!({ "a": 1 }), json!({ "a": 1, "b": 2 })),
+            "it was made without key.b, and the experiment has key.b = 2"
+        );
+    }
 }

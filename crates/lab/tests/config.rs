@@ -318,10 +318,13 @@ fn seeds_are_the_same_in_both_formats() {
 }
 
 #[test]
-fn an_endurance_without_effect_is_told() {
+fn an_endurance_that_changes_no_operation_is_told() {
     let notices = |device: &str| parse(&with("", device)).unwrap().notices;
     let told = notices("[device.rules]\nendurance = 5");
-    assert!(told[0].starts_with("device.rules.endurance = 5 has no effect: ") && told.len() == 1, "{told:?}");
+    assert!(
+        told[0].starts_with("device.rules.endurance = 5 changes no operation, only the lifetime") && told.len() == 1,
+        "{told:?}"
+    );
     assert_eq!(notices("[device.rules]\nendurance = 5\n[device.faults]\nfactory_bad_share = 0.01").len(), 1);
     assert_eq!(
         notices("[device.rules]\nendurance = 5\n[device.faults]\nbit_errors = { rber = 1e-5, ecc_bits = 8 }"),

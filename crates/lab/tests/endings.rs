@@ -153,7 +153,7 @@ fn wear_beyond_an_endurance_that_counts_for_nothing_is_told() {
     assert_ne!(weak.trim_end(), text.trim_end());
     std::fs::write(folder.join("weak.toml"), weak).unwrap();
     let profile = format!("device.profile='{}'", folder.join("weak.toml").display());
-    let told = |sets: &[&str]| notice(&record(sets), "wear changes nothing by itself").cloned();
+    let told = |sets: &[&str]| notice(&record(sets), "no operation failed for that").cloned();
     let sentence = told(&[&profile]).unwrap();
     assert!(sentence.starts_with("a block has ") && sentence.contains("the endurance is 5: "), "{sentence}");
     assert!(told(&[&profile, "device.faults={ erase_failure_rate = 1e-6 }"]).is_some(), "constant, whatever the wear");

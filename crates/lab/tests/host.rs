@@ -44,6 +44,15 @@ fn slots_that_think_as_long_as_a_write_takes_share_a_die_without_waiting() {
 }
 
 #[test]
+fn nobody_thinks_before_the_measurement() {
+    let fill = ["precondition.fill=random", "precondition.overwrites=0.1", "precondition.warm_up=100"];
+    let before = |think: &str| record(WRITES, &[&fill[..], &[think]].concat()).precondition;
+    let plain = before("host.think_time_us=0");
+    assert!(plain.and_then(|before| before.time_us).unwrap() > 1e6);
+    assert_eq!(plain, before("host.think_time_us=5000"));
+}
+
+#[test]
 fn time_to_think_needs_a_closed_loop_of_requests() {
     let recorded = ["host.arrival=recorded", "workload.sequential.requests_per_s=10"];
     for (sets, why) in [
@@ -230,4 +239,7 @@ fn reads_that_suspend_erases_wait_for_less_and_change_no_count() {
     assert!(error.message.contains("an operation that is suspended has no single end"), "{error}");
     let error = refused(&text, &["device.timing.suspend={ suspend_us = -1, resume_us = 30 }"]);
     assert!(error.message.contains("-1"), "{error}");
+    let none = "device.timing.suspend={ suspend_us = 20, resume_us = 30, most_reads = 0 }";
+    let error = refused(&text, &[recorded, none]);
+    assert!(error.message.contains("an operation gives way to 1 read or more"), "{error}");
 }

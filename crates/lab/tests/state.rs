@@ -137,6 +137,10 @@ fn what_does_not_fit_is_refused_with_the_key() {
         (&["ftl=block"][..], "it was made with ftl.page, and the experiment has ftl.block"),
         (&["ftl.page.victim=fifo"], "it was made with ftl.page.victim = \"greedy\", and the experiment has \"fifo\""),
         (&["device.shape.pages_per_block=64"], "it was made with device.shape.blocks_per_plane = "),
+        (
+            &["device.rules.bits_per_cell=3"],
+            "it was made with device.rules.bits_per_cell = 1, and the experiment has 3",
+        ),
         (&["device.shape.page_bytes=8192"], "it was made with device.shape."),
         (&["device.capacity=4 MiB", "device.over_provisioning=4.0"], "it was made "),
         (&["precondition.overwrites=2"], "it was written by [precondition] {\"fill\":\"random\",\"overwrites\":0.7"),

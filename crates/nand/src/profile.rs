@@ -122,7 +122,7 @@ pub struct Suspend {
     #[serde(deserialize_with = "quantity")]
     pub resume_us: f64,
     /// Reads that one operation gives way to; then they wait for its end. A convention, so that it comes to one.
-    #[serde(default = "most_reads")]
+    #[serde(default = "most_reads", deserialize_with = "some_reads")]
     pub most_reads: u32,
     /// Whether programs that no request waits for are suspended, too.
     #[serde(default)]
@@ -131,6 +131,11 @@ pub struct Suspend {
 
 fn most_reads() -> u32 {
     16
+}
+
+fn some_reads<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    let why = "0 cannot work: an operation gives way to 1 read or more; leave out suspend for none";
+    Some(u32::deserialize(deserializer)?).filter(|&reads| reads > 0).ok_or_else(|| D::Error::custom(why))
 }
 
 /// How a page moves inside the device.

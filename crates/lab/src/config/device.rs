@@ -7,7 +7,7 @@ use super::typed::typed;
 use super::Experiment;
 use crate::bundled::Bundled;
 use crate::error::ConfigError;
-use crate::notices::{counts_endurance, ENDURANCE_COUNTS};
+use crate::notices::{counts_endurance, WEAR_COUNTS};
 use crate::profiles;
 use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
 use nandlab_nand::profile::Profile;
@@ -151,7 +151,10 @@ impl Device {
         let mut notices = Vec::new();
         let endurance = profile.rules.endurance;
         if endurance != own.rules.endurance && !table.faults.as_ref().is_some_and(counts_endurance) {
-            notices.push(format!("device.rules.endurance = {endurance} has no effect: {ENDURANCE_COUNTS}"));
+            notices.push(format!(
+                "device.rules.endurance = {endurance} changes no operation, only the lifetime that a run tells of; \
+                 {WEAR_COUNTS}"
+            ));
         }
         let device = Self {
             named: table.profile,

@@ -3,7 +3,7 @@
 use super::{Mark, Run};
 use crate::latency::LatencyMeter;
 use crate::meter::{Meter, Pace};
-use crate::notices::{degenerate_placement, endurance_without_effect, fell_behind, nothing_erased, reads_of_nothing};
+use crate::notices::{degenerate_placement, endurance_passed, fell_behind, nothing_erased, reads_of_nothing};
 use crate::record::{
     busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
     HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord,
@@ -103,7 +103,7 @@ impl Run<'_> {
         let found = [
             reads_of_nothing(self.experiment, page_reads, answered),
             nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
-            endurance_without_effect(self.experiment, record.wear.max),
+            endurance_passed(self.experiment, record.wear.max),
             record.buffer.as_ref().and_then(degenerate_placement),
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];

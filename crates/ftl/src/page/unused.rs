@@ -1,0 +1,111 @@
+//! Options that are set and that nothing reads beside the others, told in sentences: a sweep may well set them.
+
+use super::config::{Config, Stripe};
+use super::slc::SlcCache;
+use crate::parts::placement::Placement;
+use crate::parts::victim::Victim;
+use crate::parts::wear::Wear;
+use nandlab_nand::Geometry;
+
+/// What of `config` has no effect on a device of `geometry`.
+pub(super) fn notices(config: &Config, geometry: &Geometry) -> Vec<String> {
+    let usual = Config::default();
+    let has_cache = config.slc_cache != SlcCache::None;
+    let has_gaps = config.idle_blocks > 0 || has_cache;
+    let compares = matches!(config.wear, Wear::Threshold | Wear::Bet | Wear::DualPool);
+    // Key, its value, the usual one, whether anything reads it, and what would.
+    let amounts = [
+        ("choices", config.choices, usual.choices, config.victim == Victim::DChoices, "victim = \"d_choices\""),
+        (
+            "window",
+            config.window,
+            usual.window,
+            config.victim == Victim::WindowedGreedy,
+            "victim = \"windowed_greedy\"",
+        ),
+        ("streams", config.streams, usual.streams, config.placement == Placement::Origin, "placement = \"origin\""),
+        ("regions", config.regions, usual.regions, config.placement == Placement::Dac, "placement = \"dac\""),
+        (
+            "wear_threshold",
+            config.wear_threshold,
+            usual.wear_threshold,
+            compares,
+            "wear = \"threshold\", \"bet\" or \"dual_pool\"",
+        ),
+        ("wear_set", config.wear_set, usual.wear_set, config.wear == Wear::Bet, "wear = \"bet\""),
+        ("idle_after_us", config.idle_after_us, usual.idle_after_us, has_gaps, "idle_blocks or slc_cache"),
+        (
+            "slc_blocks",
+            config.slc_blocks,
+            usual.slc_blocks,
+            config.slc_cache == SlcCache::Fixed,
+            "slc_cache = \"fixed\"",
+        ),
+    ];
+    let mut notices: Vec<String> = amounts
+        .into_iter()
+        .filter(|&(_, value, usual, is_read, _)| value != usual && !is_read)
+        .map(|(key, value, _, _, reader)| {
+            format!("ftl.page.{key} = {value} has no effect: it counts only with {reader}")
+        })
+        .collect();
+    if config.slc_full != usual.slc_full && !has_cache {
+        notices.push("ftl.page.slc_full = \"fold\" has no effect: it counts only with slc_cache".to_owned());
+    }
+    if config.stripe == Stripe::Planes && geometry.shape().planes_per_die == 1 {
+        notices.push("ftl.page.stripe = \"planes\" has no effect: a die of the device has one plane".to_owned());
+    }
+    notices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::slc::SlcFull;
+    use super::*;
+    use nandlab_nand::Shape;
+
+    fn told(config: &Config, planes_per_die: u32) -> Vec<String> {
+        let shape = Shape {
+            channels: 1,
+            dies_per_channel: 1,
+            planes_per_die,
+            blocks_per_plane: 16,
+            pages_per_block: 16,
+            page_bytes: 4096,
+            spare_bytes: 128,
+        };
+        notices(config, &Geometry::new(shape).unwrap())
+    }
+
+    #[test]
+    fn what_nothing_reads_is_told_and_what_something_reads_is_not() {
+        let usual = Config::default;
+        assert_eq!(told(&usual(), 1), [""; 0]);
+        // What is set, the key, and the option that reads it.
+        let cases: [(Config, &str, fn(&mut Config)); 9] = [
+            (Config { choices: 6, ..usual() }, "choices = 6", |config| config.victim = Victim::DChoices),
+            (Config { window: 65, ..usual() }, "window = 65", |config| config.victim = Victim::WindowedGreedy),
+            (Config { streams: 3, ..usual() }, "streams = 3", |config| config.placement = Placement::Origin),
+            (Config { regions: 3, ..usual() }, "regions = 3", |config| config.placement = Placement::Dac),
+            (Config { wear_threshold: 3, ..usual() }, "wear_threshold = 3", |config| config.wear = Wear::DualPool),
+            (Config { wear_set: 3, ..usual() }, "wear_set = 3", |config| config.wear = Wear::Bet),
+            (Config { idle_after_us: 0, ..usual() }, "idle_after_us = 0", |config| config.idle_blocks = 1),
+            (Config { slc_blocks: 3, ..usual() }, "slc_blocks = 3", |config| config.slc_cache = SlcCache::Fixed),
+            (Config { slc_full: SlcFull::Fold, ..usual() }, "slc_full = \"fold\"", |config| {
+                config.slc_cache = SlcCache::Dynamic;
+            }),
+        ];
+        for (mut config, says, read) in cases {
+            let said = told(&config, 1);
+            assert!(said.len() == 1 && said[0].starts_with(&format!("ftl.page.{says} has no effect: ")), "{said:?}");
+            read(&mut config);
+            assert_eq!(told(&config, 1), [""; 0], "{says}");
+        }
+    }
+
+    #[test]
+    fn planes_of_a_die_with_one_are_told() {
+        let planes = Config { stripe: Stripe::Planes, ..Config::default() };
+        assert_eq!((told(&planes, 1).len(), told(&planes, 2).len()), (1, 0));
+    }
+}
