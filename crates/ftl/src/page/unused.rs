@@ -82,7 +82,8 @@ mod tests {
         let usual = Config::default;
         assert_eq!(told(&usual(), 1), [""; 0]);
         // What is set, the key, and the option that reads it.
-        let cases: [(Config, &str, fn(&mut Config)); 9] = [
+        type Change = fn(&mut Config);
+        let cases: [(Config, &str, Change); 9] = [
             (Config { choices: 6, ..usual() }, "choices = 6", |config| config.victim = Victim::DChoices),
             (Config { window: 65, ..usual() }, "window = 65", |config| config.victim = Victim::WindowedGreedy),
             (Config { streams: 3, ..usual() }, "streams = 3", |config| config.placement = Placement::Origin),
