@@ -6,7 +6,7 @@ use crate::{bast, block, fast, fmax, migration, mtbs, nftl, Disk, Ftl, FtlError}
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_nand::counting::Full;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
+use nandlab_nand::profile::Timing;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{Cause, Cell, Counting, Geometry, Lpn, Nand, ProgramOrder, Rules, Shape};
 
@@ -30,18 +30,7 @@ pub(crate) fn two_dies() -> Timed<Counting<Full>> {
         page_bytes: 512,
         spare_bytes: 16,
     };
-    let timing = Timing {
-        read_us: 1.0,
-        program_us: 10.0,
-        erase_us: 100.0,
-        transfer_ns_per_byte: 0.0,
-        spare_read_us: None,
-        spare_program_us: None,
-        copy: PageCopy::Copyback,
-        plane_overlap: PlaneOverlap::None,
-        suspend: None,
-        slc: None,
-    };
+    let timing = Timing::array(1.0, 10.0, 100.0);
     Timed::new(Counting::new(Geometry::new(shape).unwrap(), Rules::default()), &timing)
 }
 

@@ -7,7 +7,7 @@ use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap};
 use nandlab_ftl::{Disk, Ftl};
 use nandlab_nand::counting::Full;
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
+use nandlab_nand::profile::Timing;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape, Time};
 
@@ -21,18 +21,7 @@ type Flash = Disk<PageMap, Timed<Counting<Full>>>;
 /// So many dies, each on a channel of its own, of whose 68 blocks 40 are exported; every page was written, and every second
 /// one of a die once more, so that the blocks that were filled first are half valid. Nothing was collected.
 fn half_invalid(dies: u32, config: &Config) -> Flash {
-    let timing = Timing {
-        read_us: 25.0,
-        program_us: 300.0,
-        erase_us: 2000.0,
-        transfer_ns_per_byte: 0.0,
-        spare_read_us: None,
-        spare_program_us: None,
-        copy: PageCopy::Copyback,
-        plane_overlap: PlaneOverlap::None,
-        suspend: None,
-        slc: None,
-    };
+    let timing = Timing::array(25.0, 300.0, 2000.0);
     let shape = Shape {
         channels: dies,
         dies_per_channel: 1,

@@ -6,7 +6,7 @@ use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap, Stripe};
 use nandlab_ftl::{Disk, Ftl};
 use nandlab_nand::counting::Full;
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
+use nandlab_nand::profile::{PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{Counting, Geometry, Nand, Rules, Shape, Time};
@@ -20,16 +20,9 @@ type Flash = Disk<PageMap, Timed<Counting<Full>, true>>;
 
 fn disk(dies: u32, stripe: Stripe) -> Flash {
     let timing = Timing {
-        read_us: 50.0,
-        program_us: 600.0,
-        erase_us: 3000.0,
         transfer_ns_per_byte: 25.0,
-        spare_read_us: None,
-        spare_program_us: None,
-        copy: PageCopy::Copyback,
         plane_overlap: PlaneOverlap::MultiPlane,
-        suspend: None,
-        slc: None,
+        ..Timing::array(50.0, 600.0, 3000.0)
     };
     let shape = Shape {
         channels: 1,

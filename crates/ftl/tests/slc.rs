@@ -8,7 +8,7 @@ use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap, SlcCache, SlcFull};
 use nandlab_ftl::{Disk, Ftl};
 use nandlab_nand::counting::Full;
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, SlcTiming, Timing};
+use nandlab_nand::profile::{PageCopy, SlcTiming, Timing};
 use nandlab_nand::slc::Metered;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{BlockId, Cause, Counting, Geometry, Nand, ProgramOrder, Rules, Shape, Time};
@@ -50,16 +50,10 @@ fn rules() -> Rules {
 
 fn timing() -> Timing {
     Timing {
-        read_us: 20.0,
-        program_us: 600.0,
-        erase_us: 3000.0,
         transfer_ns_per_byte: 10.0,
-        spare_read_us: None,
-        spare_program_us: None,
         copy: PageCopy::External,
-        plane_overlap: PlaneOverlap::None,
-        suspend: None,
         slc: Some(SlcTiming { read_us: 10.0, program_us: 150.0, erase_us: 3000.0 }),
+        ..Timing::array(20.0, 600.0, 3000.0)
     }
 }
 

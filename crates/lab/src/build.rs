@@ -222,7 +222,7 @@ fn boxed_device<S: SpareStore + 'static>(
         if faults.seed == 0 {
             faults.seed = seed;
         }
-        nand = Box::new(Faulty::new(nand, faults).map_err(|error| fault_error(&error))?);
+        nand = Box::new(Faulty::new(nand, faults).map_err(|error| of_device("faults", &error))?);
     }
     if slc {
         nand = Box::new(Metered::new(nand));
@@ -231,17 +231,15 @@ fn boxed_device<S: SpareStore + 'static>(
         nand = Box::new(Traced::new(nand, log.sink()));
     }
     if let Some(reliability) = &device.reliability {
-        nand = Box::new(Aging::new(nand, reliability.clone()).map_err(|error| {
-            let key = Some(format!("device.reliability.{}", error.key));
-            ConfigError { message: format!("device.reliability.{error}"), key, ..Default::default() }
-        })?);
+        nand = Box::new(Aging::new(nand, reliability.clone()).map_err(|error| of_device("reliability", &error))?);
     }
     Ok(nand)
 }
 
-fn fault_error(error: &faulty::ConfigError) -> LabError {
-    let key = Some(format!("device.faults.{}", error.key));
-    ConfigError { message: format!("device.faults.{error}"), key, ..Default::default() }.into()
+/// What is wrong in a table of the device.
+fn of_device(table: &str, error: &faulty::ConfigError) -> LabError {
+    let key = Some(format!("device.{table}.{}", error.key));
+    ConfigError { message: format!("device.{table}.{error}"), key, ..Default::default() }.into()
 }
 
 fn mount_error(error: FtlError) -> LabError {

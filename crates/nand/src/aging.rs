@@ -16,14 +16,15 @@
 
 mod config;
 
-pub use config::{Config, ConfigError};
+pub use crate::config_error::ConfigError;
+pub use config::Config;
 
-use crate::address::{BlockId, Geometry, Ppa};
+use crate::address::{BlockId, Ppa};
 use crate::content::PageBuf;
-use crate::context::{Ctx, Strain, Time};
+use crate::context::{Strain, Time};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
-use crate::rules::Rules;
+use crate::wrapper::{as_inside, ways_inside};
 use config::Rates;
 
 /// What the ECC had to do so far.
@@ -116,21 +117,6 @@ impl<N: Nand> Aging<N> {
         self.blocks[block.index()].reads
     }
 
-    /// The device inside.
-    pub fn inner(&self) -> &N {
-        &self.inner
-    }
-
-    /// The device inside.
-    pub fn inner_mut(&mut self) -> &mut N {
-        &mut self.inner
-    }
-
-    /// Takes the errors off.
-    pub fn into_inner(self) -> N {
-        self.inner
-    }
-
     fn block_of(&self, at: Ppa) -> BlockId {
         self.inner.geometry().block_of(at)
     }
@@ -196,16 +182,12 @@ impl<N: Nand> Aging<N> {
     }
 }
 
+ways_inside!([N: Nand] Aging<N>, inner);
+
 impl<N: Nand> Nand for Aging<N> {
     type Buf = N::Buf;
 
-    fn geometry(&self) -> &Geometry {
-        self.inner.geometry()
-    }
-
-    fn rules(&self) -> &Rules {
-        self.inner.rules()
-    }
+    as_inside!(inner: geometry, rules, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let oob = self.inner.read(at, page)?;
@@ -280,17 +262,5 @@ impl<N: Nand> Nand for Aging<N> {
 
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.inner.retire(block)
-    }
-
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.inner.set_slc(block, slc);
-    }
-
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.inner.is_slc(block)
-    }
-
-    fn ctx(&mut self) -> &mut Ctx {
-        self.inner.ctx()
     }
 }

@@ -16,16 +16,16 @@
 
 mod config;
 
-pub use config::{BitErrors, Config, ConfigError};
+pub use crate::config_error::ConfigError;
+pub use config::{BitErrors, Config};
 
-use crate::address::{BlockId, Geometry, Ppa};
+use crate::address::{BlockId, Ppa};
 use crate::content::PageBuf;
-use crate::context::Ctx;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::random::Random;
-use crate::rules::Rules;
 use crate::side_table::SideTable;
+use crate::wrapper::{as_inside, ways_inside};
 use std::collections::BTreeSet;
 
 /// What went wrong so far.
@@ -143,21 +143,6 @@ impl<N: Nand> Faulty<N> {
         (0..).zip(&self.factory_bad).filter(|(_, &bad)| bad).map(|(block, _)| BlockId(block))
     }
 
-    /// The device inside.
-    pub fn inner(&self) -> &N {
-        &self.inner
-    }
-
-    /// The device inside.
-    pub fn inner_mut(&mut self) -> &mut N {
-        &mut self.inner
-    }
-
-    /// Takes the faults off.
-    pub fn into_inner(self) -> N {
-        self.inner
-    }
-
     fn block_of(&self, at: Ppa) -> BlockId {
         self.inner.geometry().block_of(at)
     }
@@ -249,16 +234,12 @@ fn draws(seed: u64, draw: Draw, address: u32, pe_cycles: u32) -> Random {
     Random::stream(seed, u64::from(address) << 32 | u64::from(pe_cycles))
 }
 
+ways_inside!([N: Nand] Faulty<N>, inner);
+
 impl<N: Nand> Nand for Faulty<N> {
     type Buf = N::Buf;
 
-    fn geometry(&self) -> &Geometry {
-        self.inner.geometry()
-    }
-
-    fn rules(&self) -> &Rules {
-        self.inner.rules()
-    }
+    as_inside!(inner: geometry, rules, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         self.refuse_lost(at)?;
@@ -343,17 +324,5 @@ impl<N: Nand> Nand for Faulty<N> {
 
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.inner.retire(block)
-    }
-
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.inner.set_slc(block, slc);
-    }
-
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.inner.is_slc(block)
-    }
-
-    fn ctx(&mut self) -> &mut Ctx {
-        self.inner.ctx()
     }
 }

@@ -7,6 +7,7 @@
 pub mod address;
 pub mod aging;
 pub mod backed;
+mod config_error;
 pub mod content;
 pub mod context;
 pub mod controller;
@@ -27,6 +28,7 @@ pub mod slc;
 pub mod timed;
 pub mod traced;
 mod trail;
+mod wrapper;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
 pub use content::{Bytes, Content, PageBuf};

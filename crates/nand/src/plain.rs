@@ -1,11 +1,10 @@
 //! A device that only counts, in a place where pages have bytes.
 
-use crate::address::{BlockId, Geometry, Ppa};
+use crate::address::{BlockId, Ppa};
 use crate::content::Content;
-use crate::context::Ctx;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
-use crate::rules::Rules;
+use crate::wrapper::{as_inside, ways_inside};
 
 /// Lets a device without bytes stand in the boxed stack, `Box<dyn Nand<Buf = Content>>`.
 ///
@@ -19,33 +18,14 @@ impl<N: Nand<Buf = ()>> WithContent<N> {
     pub fn new(inner: N) -> Self {
         Self(inner)
     }
-
-    /// The device inside.
-    pub fn inner(&self) -> &N {
-        &self.0
-    }
-
-    /// The device inside.
-    pub fn inner_mut(&mut self) -> &mut N {
-        &mut self.0
-    }
-
-    /// Takes the wrapper off.
-    pub fn into_inner(self) -> N {
-        self.0
-    }
 }
+
+ways_inside!([N: Nand<Buf = ()>] WithContent<N>, 0);
 
 impl<N: Nand<Buf = ()>> Nand for WithContent<N> {
     type Buf = Content;
 
-    fn geometry(&self) -> &Geometry {
-        self.0.geometry()
-    }
-
-    fn rules(&self) -> &Rules {
-        self.0.rules()
-    }
+    as_inside!(0: geometry, rules, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut Content) -> Result<Oob, NandError> {
         let oob = self.0.read(at, &mut ())?;
@@ -84,17 +64,5 @@ impl<N: Nand<Buf = ()>> Nand for WithContent<N> {
 
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.0.retire(block)
-    }
-
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.0.set_slc(block, slc);
-    }
-
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.0.is_slc(block)
-    }
-
-    fn ctx(&mut self) -> &mut Ctx {
-        self.0.ctx()
     }
 }

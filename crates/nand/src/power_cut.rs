@@ -50,14 +50,14 @@ mod plan;
 
 pub use plan::{CutPlan, CutPlanError, Form};
 
-use crate::address::{BlockId, Geometry, Ppa};
+use crate::address::{BlockId, Ppa};
 use crate::content::PageBuf;
-use crate::context::{Ctx, Time};
+use crate::context::Time;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::operation::Operation;
-use crate::rules::Rules;
 use crate::side_table::SideTable;
+use crate::wrapper::{as_inside, ways_inside};
 use std::collections::BTreeMap;
 
 /// A device around `N` whose power can go.
@@ -154,21 +154,6 @@ impl<N: Nand> PowerCut<N> {
     /// The operation at which power went, until it is restored.
     pub fn cut_operation(&self) -> Option<Operation> {
         self.cut
-    }
-
-    /// The device inside.
-    pub fn inner(&self) -> &N {
-        &self.inner
-    }
-
-    /// The device inside.
-    pub fn inner_mut(&mut self) -> &mut N {
-        &mut self.inner
-    }
-
-    /// The device inside, which knows nothing of torn pages and weak blocks.
-    pub fn into_inner(self) -> N {
-        self.inner
     }
 
     fn powered(&self) -> Result<(), NandError> {
@@ -292,16 +277,12 @@ impl<N: Nand> PowerCut<N> {
     }
 }
 
+ways_inside!([N: Nand] PowerCut<N>, inner);
+
 impl<N: Nand> Nand for PowerCut<N> {
     type Buf = N::Buf;
 
-    fn geometry(&self) -> &Geometry {
-        self.inner.geometry()
-    }
-
-    fn rules(&self) -> &Rules {
-        self.inner.rules()
-    }
+    as_inside!(inner: geometry, rules, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         self.powered()?;
@@ -388,13 +369,5 @@ impl<N: Nand> Nand for PowerCut<N> {
         if self.cut.is_none() {
             self.inner.set_slc(block, slc);
         }
-    }
-
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.inner.is_slc(block)
-    }
-
-    fn ctx(&mut self) -> &mut Ctx {
-        self.inner.ctx()
     }
 }

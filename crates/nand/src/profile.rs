@@ -37,6 +37,7 @@
 //! ```
 
 mod slc;
+mod timing;
 
 pub use slc::SlcTiming;
 
@@ -235,13 +236,6 @@ impl Profile {
             program_j: (cell.programs() + cell.spare_programs) as f64 * each.program_nj * JOULES_PER_NJ,
             erase_j: cell.erases() * each.erase_nj * JOULES_PER_NJ,
         })
-    }
-}
-
-impl Timing {
-    /// Whether it asks for what few devices do: suspended erases, planes that program together.
-    pub fn has_extras(&self) -> bool {
-        self.suspend.is_some() || self.plane_overlap == PlaneOverlap::MultiPlane
     }
 }
 

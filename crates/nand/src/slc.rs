@@ -4,11 +4,11 @@
 //! of [`Ctx`] do not tell the two apart, so that the devices which only count stay as fast as they are; this wrapper keeps
 //! those of the blocks of one bit beside them, under the same origin and cause.
 
-use crate::address::{BlockId, Geometry, Ppa};
+use crate::address::{BlockId, Ppa};
 use crate::context::{Cell, Ctx, Matrix, Origin};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
-use crate::rules::Rules;
+use crate::wrapper::{as_inside, ways_inside};
 
 /// A device around `N` that counts what is done in blocks of one bit a cell, in [`Ctx::slc`].
 ///
@@ -29,11 +29,6 @@ impl<N: Nand> Metered<N> {
     pub fn new(mut inner: N) -> Self {
         inner.ctx().slc = Some(Box::default());
         Self(inner)
-    }
-
-    /// The device inside.
-    pub fn inner(&self) -> &N {
-        &self.0
     }
 
     fn is_slc_page(&self, at: Ppa) -> bool {
@@ -67,16 +62,12 @@ impl<N: Nand> Metered<N> {
     }
 }
 
+ways_inside!([N: Nand] Metered<N>, 0);
+
 impl<N: Nand> Nand for Metered<N> {
     type Buf = N::Buf;
 
-    fn geometry(&self) -> &Geometry {
-        self.0.geometry()
-    }
-
-    fn rules(&self) -> &Rules {
-        self.0.rules()
-    }
+    as_inside!(0: geometry, rules, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let result = self.0.read(at, page);
@@ -145,17 +136,5 @@ impl<N: Nand> Nand for Metered<N> {
         let origin = self.0.ctx().origin();
         self.count(at, origin, &result, |cell| cell.spare_programs += 1);
         result
-    }
-
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.0.set_slc(block, slc);
-    }
-
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.0.is_slc(block)
-    }
-
-    fn ctx(&mut self) -> &mut Ctx {
-        self.0.ctx()
     }
 }

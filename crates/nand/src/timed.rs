@@ -29,6 +29,7 @@ use crate::oob::Oob;
 use crate::profile::{Durations, PageCopy, PlaneOverlap, Timing};
 use crate::rules::Rules;
 use crate::trail::Held;
+use crate::wrapper::ways_inside;
 use channel::Channel;
 use suspending::Suspending;
 use together::Together;
@@ -143,21 +144,6 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
             suspending: self.suspending,
             together: self.together,
         }
-    }
-
-    /// The device without its clock.
-    pub fn into_inner(self) -> N {
-        self.inner
-    }
-
-    /// The wrapped device.
-    pub fn inner(&self) -> &N {
-        &self.inner
-    }
-
-    /// The wrapped device, to change.
-    pub fn inner_mut(&mut self) -> &mut N {
-        &mut self.inner
     }
 
     /// Time that each die (each plane, where planes overlap) worked or moved bytes, in ns; waits are not in it.
@@ -369,6 +355,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
 fn took_place<T>(result: &Result<T, NandError>) -> bool {
     !matches!(result, Err(NandError::PowerLost))
 }
+
+ways_inside!([N: Nand, const EXTRAS: bool] Timed<N, EXTRAS>, inner);
 
 impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
     type Buf = N::Buf;

@@ -3,12 +3,12 @@
 //! The records go to an [`OpSink`]; what becomes of them, a file say, is its affair. Stand outside of the
 //! wrapper that keeps time, or the times are zero.
 
-use crate::address::{BlockId, Geometry, Lpn, Ppa};
-use crate::context::{Cause, Ctx, Origin, Time};
+use crate::address::{BlockId, Lpn, Ppa};
+use crate::context::{Cause, Origin, Time};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::operation::Operation;
-use crate::rules::Rules;
+use crate::wrapper::{as_inside, ways_inside};
 use std::fmt;
 
 /// One operation, after it ended. Shown as a line of CSV without its end, fields as in [`OpRecord::CSV_HEADER`].
@@ -100,21 +100,6 @@ impl<N: Nand> Traced<N> {
         Self { inner, sink }
     }
 
-    /// The device inside.
-    pub fn inner(&self) -> &N {
-        &self.inner
-    }
-
-    /// The device inside.
-    pub fn inner_mut(&mut self) -> &mut N {
-        &mut self.inner
-    }
-
-    /// Takes the report off.
-    pub fn into_inner(self) -> N {
-        self.inner
-    }
-
     /// The record of an operation that is about to be issued.
     fn issue(&mut self, operation: Operation, block: BlockId, page: Option<Ppa>) -> OpRecord {
         let ctx = self.inner.ctx();
@@ -148,16 +133,12 @@ impl<N: Nand> Traced<N> {
     }
 }
 
+ways_inside!([N: Nand] Traced<N>, inner);
+
 impl<N: Nand> Nand for Traced<N> {
     type Buf = N::Buf;
 
-    fn geometry(&self) -> &Geometry {
-        self.inner.geometry()
-    }
-
-    fn rules(&self) -> &Rules {
-        self.inner.rules()
-    }
+    as_inside!(inner: geometry, rules, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let mut record = self.issue_at(Operation::Read, at);
@@ -221,17 +202,5 @@ impl<N: Nand> Nand for Traced<N> {
         let record = self.issue(Operation::Retire, block, None);
         let result = self.inner.retire(block);
         self.end(record, result)
-    }
-
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.inner.set_slc(block, slc);
-    }
-
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.inner.is_slc(block)
-    }
-
-    fn ctx(&mut self) -> &mut Ctx {
-        self.inner.ctx()
     }
 }

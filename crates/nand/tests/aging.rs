@@ -7,7 +7,7 @@ mod support;
 
 use nandlab_nand::aging::{Aging, Config};
 use nandlab_nand::backed::Backed;
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Suspend, Timing};
+use nandlab_nand::profile::{Suspend, Timing};
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{
     scoped, BlockId, Cause, Counting, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, ProgramOrder, Seq, Strain, Time,
@@ -210,18 +210,7 @@ fn what_no_step_corrects_cannot_be_read_by_any_command() {
     assert_eq!(nand.read_spare(Ppa(1)).unwrap().map(|oob| oob.lpn), Some(Lpn(1)), "the spare area has its own code");
 }
 
-const TIMING: Timing = Timing {
-    read_us: 50.0,
-    program_us: 500.0,
-    erase_us: 3000.0,
-    transfer_ns_per_byte: 10.0,
-    spare_read_us: None,
-    spare_program_us: None,
-    copy: PageCopy::Copyback,
-    plane_overlap: PlaneOverlap::None,
-    slc: None,
-    suspend: None,
-};
+const TIMING: Timing = Timing { transfer_ns_per_byte: 10.0, ..Timing::array(50.0, 500.0, 3000.0) };
 /// The array time of a read.
 const READ: Time = 50_000;
 

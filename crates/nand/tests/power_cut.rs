@@ -8,7 +8,7 @@ use nandlab_nand::address::Shape;
 use nandlab_nand::backed::Backed;
 use nandlab_nand::operation::Operation;
 use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
+use nandlab_nand::profile::Timing;
 use nandlab_nand::random::Random;
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{BlockId, Content, Geometry, Nand, NandError, PageBuf, Ppa, ProgramOrder};
@@ -357,18 +357,7 @@ fn each_die_loses_its_own_last_program() {
 
 #[test]
 fn a_bounded_fence_holds_for_what_ends_by_then() {
-    let timing = Timing {
-        read_us: 1.0,
-        program_us: 10.0,
-        erase_us: 100.0,
-        transfer_ns_per_byte: 0.0,
-        spare_read_us: None,
-        spare_program_us: None,
-        copy: PageCopy::Copyback,
-        plane_overlap: PlaneOverlap::None,
-        suspend: None,
-        slc: None,
-    };
+    let timing = Timing::array(1.0, 10.0, 100.0);
     // Page 0 ends at 10 us on one die; on the other page 17 ends at 20 us.
     for (bound, first_holds, last_holds) in [
         (9_999, false, false),

@@ -5,7 +5,7 @@ use crate::script::{self, Mix, Step};
 use crate::subject::Subject;
 use nandlab_block::{Op, Request};
 use nandlab_ftl::{Events, Ftl, Visitor};
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
+use nandlab_nand::profile::{PlaneOverlap, Timing};
 use nandlab_nand::{Geometry, Nand, ProgramOrder, Rules, Shape};
 
 /// A device of the conformance runs.
@@ -22,18 +22,7 @@ pub struct Device {
 }
 
 /// Everything ends at time 0, where every fence holds for everything that was issued.
-pub const UNTIMED: Timing = Timing {
-    read_us: 0.0,
-    program_us: 0.0,
-    erase_us: 0.0,
-    transfer_ns_per_byte: 0.0,
-    spare_read_us: None,
-    spare_program_us: None,
-    copy: PageCopy::Copyback,
-    plane_overlap: PlaneOverlap::None,
-    suspend: None,
-    slc: None,
-};
+pub const UNTIMED: Timing = Timing::array(0.0, 0.0, 0.0);
 
 /// An erase takes so long that a die which erases falls behind the others.
 const TIMED: Timing = Timing {

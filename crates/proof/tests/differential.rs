@@ -5,7 +5,7 @@ use nandlab_ftl::{Disk, Events, Ftl, RamUse, Trims, Visitor};
 use nandlab_nand::backed::Backed;
 use nandlab_nand::counting::Lean;
 use nandlab_nand::plain::WithContent;
-use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
+use nandlab_nand::profile::{PlaneOverlap, Timing};
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{
     BlockId, Cause, Cell, Content, Counting, Ctx, Done, Geometry, Matrix, Nand, NandError, Oob, Origin, Ppa, Rules,
@@ -20,16 +20,9 @@ const STEPS: usize = 1_500;
 const NO_REMOUNTS: Mix = Mix { remounts: 0, ..Mix::USUAL };
 
 const TIMING: Timing = Timing {
-    read_us: 25.0,
-    program_us: 300.0,
-    erase_us: 2000.0,
     transfer_ns_per_byte: 25.0,
-    spare_read_us: None,
-    spare_program_us: None,
-    copy: PageCopy::Copyback,
     plane_overlap: PlaneOverlap::Independent,
-    suspend: None,
-    slc: None,
+    ..Timing::array(25.0, 300.0, 2000.0)
 };
 
 fn script_for(device: &Device, pages: u32, seed: u64, mix: Mix) -> Vec<Step> {

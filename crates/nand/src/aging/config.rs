@@ -1,6 +1,7 @@
 //! The raw bit error rate of a page, and what the ECC makes of it.
 
 use crate::address::Geometry;
+use crate::config_error::ConfigError;
 use serde::{Deserialize, Serialize};
 
 /// Raw bit errors against an ECC; each part is off where its rate is 0.
@@ -91,18 +92,6 @@ fn retry_factor() -> f64 {
 const MAX_RBER: f64 = 0.5;
 const MAX_EXPONENT: f64 = 10.0;
 const MAX_RETRY_STEPS: u32 = 100;
-
-/// A value that a device cannot have. The sentence names the key, what was given and what is allowed.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
-#[error("{key} = {value} cannot work: {allowed}")]
-pub struct ConfigError {
-    /// The key at fault.
-    pub key: &'static str,
-    /// What was given.
-    pub value: String,
-    /// What is allowed.
-    pub allowed: String,
-}
 
 /// The rates of a block at its P/E cycles, errors per bit.
 #[derive(Clone, Copy, Debug)]

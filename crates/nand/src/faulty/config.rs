@@ -1,6 +1,7 @@
 //! What fails, how often; and the arithmetic of bit errors.
 
 use crate::address::Geometry;
+use crate::config_error::ConfigError;
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
 
@@ -63,18 +64,6 @@ fn default_growth() -> u32 {
 
 fn default_codeword() -> u32 {
     512
-}
-
-/// A fault configuration that a device cannot have. The sentence names the key, what was given and what is allowed.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
-#[error("{key} = {value} cannot work: {allowed}")]
-pub struct ConfigError {
-    /// The key at fault.
-    pub key: &'static str,
-    /// What was given.
-    pub value: String,
-    /// What is allowed.
-    pub allowed: String,
 }
 
 impl Config {

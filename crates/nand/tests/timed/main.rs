@@ -38,18 +38,7 @@ const TAIL: [u8; 8] = [7; 8];
 const TAIL_ON_BUS: Time = 455;
 
 fn timing() -> Timing {
-    Timing {
-        read_us: 50.0,
-        program_us: 500.0,
-        erase_us: 3000.0,
-        transfer_ns_per_byte: BYTE_NS,
-        spare_read_us: None,
-        spare_program_us: None,
-        copy: PageCopy::External,
-        plane_overlap: PlaneOverlap::None,
-        suspend: None,
-        slc: None,
-    }
+    Timing { transfer_ns_per_byte: BYTE_NS, copy: PageCopy::External, ..Timing::array(50.0, 500.0, 3000.0) }
 }
 
 /// `channels` x `dies_per_channel` x `planes_per_die` x 4 blocks x 8 pages; every page of the first two blocks of
