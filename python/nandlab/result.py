@@ -315,6 +315,7 @@ class Result(View):
         stopped: Why it was; None where it came to its end.
         busy_us: Sum of the data-sheet times of all operations, us.
         joined_programs: Programs that shared the array time of another plane's; all is in `busy_us`.
+        reads_ahead: Reads that did not wait for the erase or the program on their die, which gave way.
         waf: Write amplification: programs x sectors per page / sectors that the host wrote;
             None when nothing was written.
         matrix: Flash operations by origin and cause; rows and columns sum to `flash`.
@@ -341,6 +342,7 @@ class Result(View):
     flash: FlashCounts
     busy_us: float
     joined_programs: int
+    reads_ahead: int
     waf: float | None
     merges: Merges
     migrations: int

@@ -58,7 +58,7 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
         ("time", units.time_us(result.time_us), _throughput(result)),
         ("write amplification", units.ratio(result.waf), _waf_parts(result)),
         ("flash programs", units.count(flash.programs), _program_parts(result)),
-        ("flash reads", units.count(flash.reads), "pages"),
+        ("flash reads", units.count(flash.reads), _read_parts(result)),
         ("erases", units.count(flash.erases), _erase_parts(result)),
         ("P/E cycles", f"{wear.min} / {wear.mean:.1f} / {wear.max}", "least / mean / most of a block"),
     ]
@@ -150,6 +150,11 @@ def _throughput(result: Result) -> str:
         if number:
             parts.append(f"{units.short(number)} MB/s {words}")
     return f"simulated; {', '.join(parts)}"
+
+
+def _read_parts(result: Result) -> str:
+    ahead = result.reads_ahead
+    return f"pages; {units.count(ahead)} before an erase or a program that gave way" if ahead else "pages"
 
 
 def _program_parts(result: Result) -> str:

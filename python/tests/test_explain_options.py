@@ -4,7 +4,7 @@ import pytest
 from explain_cases import CASES, run, workload
 
 import nandlab
-from nandlab.explaining.case import case_of
+from nandlab.explaining.case import case_of, cost_of
 from nandlab.explaining.changes import changes
 
 Device, ftl = nandlab.Device, nandlab.ftl
@@ -108,3 +108,42 @@ def test_pages_of_one_bit_a_cell_count_as_fast_as_they_are():
     change = proposed(experiment)["stripe_over_planes"]
     assert change.share == pytest.approx(took_us / (8 * result.time_us) * 3 / 4, rel=0.001)
     assert experiment.override(*change.sets).run().time_us < 0.8 * result.time_us
+
+
+@pytest.mark.parametrize(("overlap", "units", "name"), [("none", 32, "die"), ("independent", 128, "plane")])
+def test_what_works_by_itself_is_counted_and_named(overlap, units, name):
+    """A request at a time keeps one of all busy; as many at once help where a write goes to each."""
+    experiment = CASES["deeper_queue"][0].override(
+        "device.shape.planes_per_die=4",
+        f'device.timing.plane_overlap="{overlap}"',
+        'ftl.page.stripe="planes"',
+        "device.over_provisioning=1.0",
+    )
+    result = experiment.run()
+    found = nandlab.explain(result, tries=1)
+    assert found.case.idle == pytest.approx(1 - 1 / units, abs=0.001)
+    (deeper,) = (each for each in found.trials if each.change.rule == "deeper_queue")
+    assert deeper.change.sets == (f"host.queue_depth={units}",)
+    assert deeper.change.why.startswith(f"the {units} {name}s had nothing to do in")
+    assert deeper.gain > 0.9
+    assert f"the time of its {units} {name}s," in " ".join(found.text().split())
+
+
+def test_jobs_with_a_runtime_are_compared_by_the_time_of_a_request(tmp_path):
+    """A faster device serves more requests in the time of the job; each of them still takes less."""
+    (tmp_path / "a.fio").write_text(
+        "[a]\nrw=randwrite\nbs=4k\nsize=14m\niodepth=1\nruntime=2\ntime_based\nthinktime=100\n"
+    )
+    slow = nandlab.Experiment(
+        base=tmp_path,
+        workload={"fio": {"path": "a.fio"}},
+        ftl=ftl.page(),
+        device=Device(capacity="16 MiB", over_provisioning=0.12),
+    )
+    fast = slow.override("device.over_provisioning=0.5")
+    before, after = slow.run(), fast.run()
+    assert after.host.requests > 1.2 * before.host.requests
+    mean = [each.latency_us.write.mean for each in (before, after)]
+    gain = 1 - cost_of(after, "time") / cost_of(before, "time")
+    assert gain == pytest.approx(1 - mean[1] / mean[0])
+    assert gain > 0.2

@@ -167,7 +167,8 @@ impl Ftl for Dftl {
     }
 
     fn notices(config: &Config, _geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
-        let mut notices = Vec::new();
+        let unread = config.victim_options().unread(config.victim, &Config::default().victim_options());
+        let mut notices: Vec<String> = unread.iter().map(|each| each.told("dftl")).collect();
         if config.cmt_entries >= logical_pages {
             notices.push(format!(
                 "ftl.dftl.cmt_entries = {} holds the whole map of {logical_pages} entries: no entry ever leaves memory",

@@ -278,8 +278,8 @@ impl Ftl for PageMap {
         config::variants()
     }
 
-    fn notices(config: &Config, geometry: &Geometry, _logical_pages: u32) -> Result<Vec<String>, FtlError> {
-        Ok(unused::notices(config, geometry))
+    fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        Ok(unused::notices(config, geometry, logical_pages))
     }
 
     fn set_seed(config: &mut Config, seed: u64) {
@@ -308,8 +308,9 @@ impl Ftl for PageMap {
         let others = frontiers + 2;
         if blocks < reserve.saturating_add(others) {
             return Err(FtlError::Config(format!(
-                "ftl.page.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and \
+                "ftl.page.reserve_blocks = {reserve} would deadlock: a {} of this device has {}, and \
                  the reserve, {frontiers} that are being filled, one of data and one to collect need {}{}",
+                config.stripe.unit(),
                 error::blocks(blocks),
                 reserve.saturating_add(others),
                 error::at_most("ftl.page.reserve_blocks", blocks.saturating_sub(others)),

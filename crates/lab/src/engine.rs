@@ -109,6 +109,11 @@ pub(crate) trait Engine {
         0
     }
 
+    /// Reads for which an erase or a program gave way.
+    fn reads_ahead(&mut self) -> u64 {
+        0
+    }
+
     /// Memory that firmware would need.
     fn ram(&self) -> RamUse;
 
@@ -333,6 +338,10 @@ impl<F: Ftl, N: Nand + Chip, C: Carry> Engine for Stack<F, N, C> {
 
     fn joined_programs(&mut self) -> u64 {
         self.disk.nand_mut().ctx().joined_programs()
+    }
+
+    fn reads_ahead(&mut self) -> u64 {
+        self.disk.nand_mut().ctx().reads_ahead()
     }
 
     fn ram(&self) -> RamUse {

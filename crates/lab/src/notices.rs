@@ -1,9 +1,11 @@
 //! What a reader of a result should know, in sentences.
 
-use crate::config::{Experiment, Fill};
+use crate::config::{Experiment, Fill, Model};
 use crate::meter::Pace;
-use crate::record::{BufferRecord, FlashCounts, HostCounts};
+use crate::record::{BufferRecord, FlashCounts, HostCounts, Record};
 use nandlab_block::ByteCount;
+use nandlab_ftl::FtlConfig;
+use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{faulty, Time, SECTOR_BYTES};
 
 /// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
@@ -95,6 +97,39 @@ pub(crate) fn counts_endurance(faults: &faulty::Config) -> bool {
     let failures = faults.program_failure_rate > 0.0 || faults.erase_failure_rate > 0.0;
     let bits = faults.bit_errors.as_ref().is_some_and(|errors| errors.rber > 0.0 && errors.growth > 0);
     failures && faults.failure_growth > 0 || bits
+}
+
+/// What an experiment asks for and the run had no chance to do.
+pub(crate) fn unused_chances(experiment: &Experiment, record: &Record) -> Vec<String> {
+    let mut found = Vec::new();
+    let page = match &experiment.ftl {
+        Some(FtlConfig::Page(page)) => Some(page),
+        _ => None,
+    };
+    if page.is_some_and(|page| page.idle_blocks > 0) && record.gc.idle_runs == 0 && record.gc.runs > 0 {
+        found.push(
+            "ftl.page.idle_blocks had no effect: no gap between requests was long enough to collect a block in; \
+             host.think_time_us and recorded arrivals leave gaps, and ftl.page.idle_after_us says when one begins"
+                .to_owned(),
+        );
+    }
+    if record.slc.is_some_and(|slc| slc.written_pages == 0 && slc.direct_pages > 0) {
+        found.push(
+            "ftl.page.slc_cache had no effect: the blocks of one bit a cell were full from the start, and no gap between \
+             requests was long enough to empty one"
+                .to_owned(),
+        );
+    }
+    let joins = experiment.device.profile.timing.plane_overlap == PlaneOverlap::MultiPlane;
+    if joins && experiment.device.model != Model::Counting && record.joined_programs == 0 && record.flash.programs > 0 {
+        let way_out =
+            if page.is_some() { "; ftl.page.stripe = \"planes\" sends consecutive pages to them" } else { "" };
+        found.push(format!(
+            "device.timing.plane_overlap = \"multi_plane\" had no effect: no two pages of a request went to the same \
+             place of two planes of a die{way_out}"
+        ));
+    }
+    found
 }
 
 /// Tells of a buffer whose thresholds leave one state or one place as good as unused.

@@ -64,6 +64,8 @@ pub struct Record {
     /// Programs that took no array time of their own, since another plane programmed at the same time; all of it is in
     /// `busy_us`.
     pub joined_programs: u64,
+    /// Reads that did not wait for the erase or the program on their die, which was suspended or began after them.
+    pub reads_ahead: u64,
     /// Write amplification: programs x sectors per page / sectors written by the host; null where none were.
     pub waf: Option<f64>,
     /// Merges of log blocks.

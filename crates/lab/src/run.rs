@@ -146,6 +146,8 @@ pub(crate) struct Mark {
     pub(crate) events: Events,
     /// Programs that shared the array time of another plane's.
     joined_programs: u64,
+    /// Reads for which an erase or a program gave way.
+    reads_ahead: u64,
     /// The number of the next recycling that the FTL keeps.
     recyclings: u64,
     /// By block.
@@ -166,6 +168,7 @@ impl Mark {
             time: engine.now(),
             events: engine.events(),
             joined_programs: engine.joined_programs(),
+            reads_ahead: engine.reads_ahead(),
             recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
             pe_cycles: engine.chip().pe_cycles().to_vec(),
             buffer: engine.buffer(),

@@ -226,6 +226,8 @@ pub struct Ctx {
     requests: u64,
     /// Programs so far whose array time was that of another plane's.
     joined: u64,
+    /// Reads so far for which an erase or a program gave way.
+    ahead: u64,
     /// Whether reads are repeated that the host, or a flush, waits for.
     repeats: bool,
     strain: Option<Strain>,
@@ -262,6 +264,16 @@ impl Ctx {
     /// Programs so far that joined that of another plane, and took no array time of their own.
     pub fn joined_programs(&self) -> u64 {
         self.joined
+    }
+
+    /// A read goes ahead of what works on its unit.
+    pub(crate) fn go_ahead(&mut self) {
+        self.ahead += 1;
+    }
+
+    /// Reads so far that did not wait for the erase or the program on their unit, which was suspended or began after them.
+    pub fn reads_ahead(&self) -> u64 {
+        self.ahead
     }
 
     /// Who asks.

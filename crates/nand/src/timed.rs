@@ -292,7 +292,9 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.hold(unit, (slot.start, end), array, (array, transfer));
         let put_off = self.suspending.as_mut().map_or(end, |suspending| suspending.take(unit, slot, end));
         self.units[unit].free = put_off;
-        self.inner.ctx().put_off(put_off);
+        let ctx = self.inner.ctx();
+        ctx.put_off(put_off);
+        ctx.go_ahead();
         Some(end)
     }
 

@@ -60,11 +60,23 @@ class Case:
         """The part of the time that dies had nothing to do, whoever is to blame."""
         if not self.result.time_us:
             return 0.0
-        device, units = self.experiment["device"], self.result.device.dies
-        if device["timing"].get("plane_overlap") == "independent":
-            units *= device["shape"].get("planes_per_die", 1)
-        busy = self.result.busy_us - self.result.joined_programs * device["timing"]["program_us"]
-        return max(0.0, 1.0 - busy / (units * self.result.time_us))
+        program_us = self.experiment["device"]["timing"]["program_us"]
+        busy = self.result.busy_us - self.result.joined_programs * program_us
+        return max(0.0, 1.0 - busy / (self.units * self.result.time_us))
+
+    @cached_property
+    def units(self) -> int:
+        """What works by itself: dies, or planes where each does."""
+        device = self.experiment["device"]
+        planes = device["shape"].get("planes_per_die", 1) if self.unit == "plane" else 1
+        return self.result.device.dies * planes
+
+    @cached_property
+    def unit(self) -> Literal["die", "plane"]:
+        """What these are called."""
+        device = self.experiment["device"]
+        independent = device["timing"].get("plane_overlap") == "independent"
+        return "plane" if independent and device["shape"].get("planes_per_die", 1) > 1 else "die"
 
     def share(self, causes: Collection[str] = (), origins: Collection[str] = ()) -> float:
         """The part of what is measured that these causes, or these origins, took."""
@@ -95,7 +107,7 @@ class Case:
 
     @cached_property
     def cost(self) -> float:
-        """What is to be less: erases, or simulated time, or the time that requests took."""
+        """What is to be less: erases, or simulated time, or the time that a request took."""
         return cost_of(self.result, self.measure)
 
 
@@ -103,8 +115,8 @@ def cost_of(result: Result, measure: Measure) -> float:
     """What a run cost: erases, or us of simulated time.
 
     Where the host has a pace of its own, the time from the first request to the last is mostly the host's;
-    there it is the time that all requests took together. What a write buffer still holds at the end is
-    counted as programmed, since it only comes later.
+    there it is the time that a request took in the mean, since jobs with a runtime make as many as they can.
+    What a write buffer still holds at the end is counted as programmed, since it only comes later.
     """
     left = None if result.buffer is None else result.buffer.saving_at_end
     if measure == "erases":
@@ -115,7 +127,9 @@ def cost_of(result: Result, measure: Measure) -> float:
         return (result.time_us or 0.0) + late
     latencies = result.latency_us
     kinds = (latencies.read, latencies.write, latencies.trim, latencies.flush)
-    return sum(each.mean * each.count for each in kinds if each is not None) + late
+    counted = [each for each in kinds if each is not None]
+    took = sum(each.mean * each.count for each in counted) + late
+    return took / max(1, sum(each.count for each in counted))
 
 
 def case_of(record: Mapping[str, Any], measure: Measure | None, name: str = "the record") -> Case:

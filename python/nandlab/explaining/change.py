@@ -26,8 +26,8 @@ class Change:
 
 def part(case: Case, share: float) -> str:
     """A share of what is measured, in words."""
-    dies = "die" if case.result.device.dies == 1 else "dies"
-    of = f"time of the {dies}" if case.measure == "time" else "erases"
+    plural = "" if case.units == 1 else "s"
+    of = f"time of the {case.unit}{plural}" if case.measure == "time" else "erases"
     return f"{units.percent(share)} of the {of}"
 
 

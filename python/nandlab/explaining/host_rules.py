@@ -17,13 +17,13 @@ def deeper_queue(case: Case) -> Change | None:
     if case.measure != "time" or "index" in case.experiment or "fs" in case.experiment:
         # Those wait for each request.
         return None
-    depth, dies = case.experiment["host"]["queue_depth"], case.result.device.dies
-    if dies == 1 or not case.is_closed or depth >= 4 * dies:
+    depth, units_ = case.experiment["host"]["queue_depth"], case.units
+    if units_ == 1 or not case.is_closed or depth >= 4 * units_:
         return None
-    deeper = dies if depth < dies else 2 * depth
+    deeper = units_ if depth < units_ else 2 * depth
     return Change(
         "deeper_queue",
-        f"the {dies} dies had nothing to do in {units.percent(case.idle)} of their time",
+        f"the {units_} {case.unit}s had nothing to do in {units.percent(case.idle)} of their time",
         f"{deeper} requests outstanding in place of {depth}",
         "a host that has so many, and latencies",
         case.idle,

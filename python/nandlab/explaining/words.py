@@ -69,13 +69,13 @@ def _parts(case: Case, kind: Literal["cause", "origin"]) -> str:
     said = []
     if case.result.busy_us and case.result.time_us is not None:
         of = (
-            "the time of its die"
-            if case.result.device.dies == 1
-            else f"the time of its {case.result.device.dies} dies"
+            f"the time of its {case.unit}"
+            if case.units == 1
+            else f"the time of its {case.units} {case.unit}s"
         )
         listed = _listed(times, kind, "was")
         idle = f"; {units.percent(case.idle)} had no work" if case.idle >= 0.005 and kind == "cause" else ""
-        of = of if case.is_closed else "the time that the dies worked"
+        of = of if case.is_closed else f"the time that the {case.unit}s worked"
         said.append(f"Of {of}, {listed}{idle}.")
     if case.result.flash.erases:
         said.append(

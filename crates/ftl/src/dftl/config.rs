@@ -76,7 +76,11 @@ impl Config {
     }
 
     pub(super) fn policy(&self) -> Box<dyn VictimPolicy> {
-        self.victim.policy(&victim::Options { choices: self.choices, window: self.window, seed: self.seed })
+        self.victim.policy(&self.victim_options())
+    }
+
+    pub(super) fn victim_options(&self) -> victim::Options {
+        victim::Options { choices: self.choices, window: self.window, seed: self.seed }
     }
 
     /// Protected entries of the whole; at least one of either kind.

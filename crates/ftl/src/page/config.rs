@@ -109,7 +109,11 @@ impl Config {
     }
 
     pub(super) fn policy(&self) -> Box<dyn VictimPolicy> {
-        self.victim.policy(&victim::Options { choices: self.choices, window: self.window, seed: self.seed })
+        self.victim.policy(&self.victim_options())
+    }
+
+    pub(super) fn victim_options(&self) -> victim::Options {
+        victim::Options { choices: self.choices, window: self.window, seed: self.seed }
     }
 
     pub(super) fn wear_policy(&self, geometry: &Geometry) -> Option<Box<dyn WearPolicy>> {
@@ -155,6 +159,14 @@ impl Stripe {
         match self {
             Self::Dies => *geometry,
             Self::Planes => geometry.planes_as_dies(),
+        }
+    }
+
+    /// What sentences call a part of the device that is filled by itself.
+    pub(super) fn unit(self) -> &'static str {
+        match self {
+            Self::Dies => "die",
+            Self::Planes => "plane",
         }
     }
 }

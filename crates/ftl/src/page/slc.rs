@@ -167,10 +167,11 @@ impl Config {
         let least = if kind == "fixed" { 2 } else { 0 };
         if self.fixed_slc_blocks() < least || self.fixed_slc_blocks() > most {
             return Err(FtlError::Config(format!(
-                "ftl.page.slc_blocks = {}: it is at least 2, and at most {most} of the {} blocks of a die, where the others \
-                 are needed beside it",
+                "ftl.page.slc_blocks = {}: it is at least 2, and at most {most} of the {} blocks of a {}, where the \
+                 others are needed beside it",
                 self.slc_blocks,
-                geometry.blocks_per_die()
+                geometry.blocks_per_die(),
+                self.stripe.unit()
             )));
         }
         Ok(())

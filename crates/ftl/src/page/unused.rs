@@ -2,27 +2,20 @@
 
 use super::config::{Config, Stripe};
 use super::slc::SlcCache;
+use crate::error;
 use crate::parts::placement::Placement;
-use crate::parts::victim::Victim;
+use crate::parts::victim::Unread;
 use crate::parts::wear::Wear;
 use nandlab_nand::Geometry;
 
 /// What of `config` has no effect on a device of `geometry`.
-pub(super) fn notices(config: &Config, geometry: &Geometry) -> Vec<String> {
+pub(super) fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Vec<String> {
     let usual = Config::default();
     let has_cache = config.slc_cache != SlcCache::None;
     let has_gaps = config.idle_blocks > 0 || has_cache;
     let compares = matches!(config.wear, Wear::Threshold | Wear::Bet | Wear::DualPool);
     // Key, its value, the usual one, whether anything reads it, and what would.
     let amounts = [
-        ("choices", config.choices, usual.choices, config.victim == Victim::DChoices, "victim = \"d_choices\""),
-        (
-            "window",
-            config.window,
-            usual.window,
-            config.victim == Victim::WindowedGreedy,
-            "victim = \"windowed_greedy\"",
-        ),
         ("streams", config.streams, usual.streams, config.placement == Placement::Origin, "placement = \"origin\""),
         ("regions", config.regions, usual.regions, config.placement == Placement::Dac, "placement = \"dac\""),
         (
@@ -42,26 +35,45 @@ pub(super) fn notices(config: &Config, geometry: &Geometry) -> Vec<String> {
             "slc_cache = \"fixed\"",
         ),
     ];
-    let mut notices: Vec<String> = amounts
-        .into_iter()
-        .filter(|&(_, value, usual, is_read, _)| value != usual && !is_read)
-        .map(|(key, value, _, _, reader)| {
-            format!("ftl.page.{key} = {value} has no effect: it counts only with {reader}")
-        })
-        .collect();
+    let mut unread = config.victim_options().unread(config.victim, &usual.victim_options());
+    unread.extend(
+        amounts
+            .into_iter()
+            .filter(|&(_, value, usual, is_read, _)| value != usual && !is_read)
+            .map(|(key, given, _, _, reader)| Unread { key, given, reader }),
+    );
+    let mut notices: Vec<String> = unread.iter().map(|each| each.told("page")).collect();
     if config.slc_full != usual.slc_full && !has_cache {
         notices.push("ftl.page.slc_full = \"fold\" has no effect: it counts only with slc_cache".to_owned());
     }
     if config.stripe == Stripe::Planes && geometry.shape().planes_per_die == 1 {
         notices.push("ftl.page.stripe = \"planes\" has no effect: a die of the device has one plane".to_owned());
     }
+    notices.extend(never_enough(config, &config.stripe.view(geometry), logical_pages));
     notices
+}
+
+/// Collection in gaps that never comes to an end, since blocks would have to be free that hold data on a full device.
+fn never_enough(config: &Config, geometry: &Geometry, logical_pages: u32) -> Option<String> {
+    let holding = logical_pages.div_ceil(geometry.dies()).div_ceil(geometry.pages_per_block());
+    let others = holding + config.reserve_blocks + config.filled_blocks();
+    let most = (geometry.blocks_per_die() - config.fixed_slc_blocks()).saturating_sub(others);
+    (config.idle_blocks > most).then(|| {
+        format!(
+            "ftl.page.idle_blocks = {}: on a full device {} of a {} can be free beyond the reserve at most, so every gap \
+             is spent moving pages",
+            config.idle_blocks,
+            error::blocks(most),
+            config.stripe.unit()
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::slc::SlcFull;
     use super::*;
+    use crate::parts::victim::Victim;
     use nandlab_nand::Shape;
 
     fn told(config: &Config, planes_per_die: u32) -> Vec<String> {
@@ -74,7 +86,7 @@ mod tests {
             page_bytes: 4096,
             spare_bytes: 128,
         };
-        notices(config, &Geometry::new(shape).unwrap())
+        notices(config, &Geometry::new(shape).unwrap(), planes_per_die * 8 * 16)
     }
 
     #[test]
@@ -108,5 +120,22 @@ mod tests {
     fn planes_of_a_die_with_one_are_told() {
         let planes = Config { stripe: Stripe::Planes, ..Config::default() };
         assert_eq!((told(&planes, 1).len(), told(&planes, 2).len()), (1, 0));
+    }
+
+    /// 16 blocks in a plane, 8 full of data, the reserve of 2 and 2 that are being filled: 4 are left; for a die of two planes
+    /// 12.
+    #[test]
+    fn more_free_blocks_than_a_full_device_can_have_are_told() {
+        for (stripe, planes_per_die, unit, most) in
+            [(Stripe::Dies, 1, "die", 4), (Stripe::Dies, 2, "die", 12), (Stripe::Planes, 2, "plane", 4)]
+        {
+            let idle = |idle_blocks| told(&Config { stripe, idle_blocks, ..Config::default() }, planes_per_die);
+            assert_eq!(idle(most), [""; 0]);
+            let said = format!(
+                "ftl.page.idle_blocks = {}: on a full device {most} blocks of a {unit} can be free beyond the reserve",
+                most + 1
+            );
+            assert!(idle(most + 1)[0].starts_with(&said), "{:?}", idle(most + 1));
+        }
     }
 }

@@ -34,6 +34,37 @@ pub struct Options {
     pub seed: u64,
 }
 
+impl Options {
+    /// Options that `victim` does not read: the key, what was given, and the policy that reads it. `usual` are the defaults.
+    pub fn unread(&self, victim: Victim, usual: &Self) -> Vec<Unread> {
+        let amounts = [
+            ("choices", self.choices, usual.choices, Victim::DChoices, "victim = \"d_choices\""),
+            ("window", self.window, usual.window, Victim::WindowedGreedy, "victim = \"windowed_greedy\""),
+        ];
+        let unread = amounts.into_iter().filter(|&(_, given, usual, reader, _)| given != usual && victim != reader);
+        unread.map(|(key, given, _, _, reader)| Unread { key, given, reader }).collect()
+    }
+}
+
+/// An option that is set and that nothing reads beside the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unread {
+    /// Its name.
+    pub key: &'static str,
+    /// What was given.
+    pub given: u32,
+    /// What would read it.
+    pub reader: &'static str,
+}
+
+impl Unread {
+    /// The sentence about it, of an FTL called `ftl`.
+    pub fn told(&self, ftl: &str) -> String {
+        let Self { key, given, reader } = self;
+        format!("ftl.{ftl}.{key} = {given} has no effect: it counts only with {reader}")
+    }
+}
+
 /// Declares the policies: name, one line, constructor.
 macro_rules! victims {
     ($($(#[$attribute:meta])* $variant:ident = $name:literal, $doc:literal, $policy:expr;)+) => {

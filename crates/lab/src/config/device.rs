@@ -156,6 +156,12 @@ impl Device {
                  {WEAR_COUNTS}"
             ));
         }
+        if table.model == Model::Counting {
+            let idle = ["suspend", "plane_overlap"].into_iter().filter(|&key| table.timing.contains_key(key));
+            notices.extend(
+                idle.map(|key| format!("device.timing.{key} has no effect: device.model = \"counting\" keeps no time")),
+            );
+        }
         let device = Self {
             named: table.profile,
             profile,

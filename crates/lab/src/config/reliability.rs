@@ -44,7 +44,12 @@ pub(super) fn check(experiment: &Experiment, sizing: &Sizing) -> Result<Vec<Stri
                        errors, and nothing says how many; leave one out";
         return Err(("ftl.page.slc_cache".into(), message.into()));
     }
-    Ok(Vec::new())
+    let rates = [reliability.rber, reliability.wear, reliability.retention, reliability.read_disturb];
+    let never = rates.iter().all(|&rate| rate == 0.0);
+    Ok(never
+        .then(|| "device.reliability has no effect: all its rates are 0, so no bit is wrong".to_owned())
+        .into_iter()
+        .collect())
 }
 
 fn without_effect(experiment: &Experiment) -> Vec<String> {

@@ -3,7 +3,9 @@
 use super::{Mark, Run};
 use crate::latency::LatencyMeter;
 use crate::meter::{Meter, Pace};
-use crate::notices::{degenerate_placement, endurance_passed, fell_behind, nothing_erased, reads_of_nothing};
+use crate::notices::{
+    degenerate_placement, endurance_passed, fell_behind, nothing_erased, reads_of_nothing, unused_chances,
+};
 use crate::record::{
     busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
     HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord,
@@ -45,6 +47,7 @@ impl Run<'_> {
             flash: FlashCounts::of(&total),
             busy_us: busy_us(&device.profile, &total, slc.as_ref().map(Matrix::total).as_ref()),
             joined_programs: end.joined_programs - start.joined_programs,
+            reads_ahead: end.reads_ahead - start.reads_ahead,
             waf: self.waf(total.programs(), host.written_sectors),
             merges: Merges::between(&start.events, &end.events),
             migrations: end.events.migrations - start.events.migrations,
@@ -107,7 +110,7 @@ impl Run<'_> {
             record.buffer.as_ref().and_then(degenerate_placement),
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];
-        found.into_iter().flatten().collect()
+        found.into_iter().flatten().chain(unused_chances(self.experiment, record)).collect()
     }
 
     /// Memory that firmware needs, and `host`, what a file system over it does.

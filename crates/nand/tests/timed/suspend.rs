@@ -38,7 +38,7 @@ fn a_read_suspends_an_erase_which_goes_on_from_where_it_was() {
     assert_eq!(end, 1000 * US + SUSPEND + READ + PAGE);
     let erased = end + RESUME + (ERASE - 1000 * US);
     assert_free_at(&nand, 1, erased);
-    assert_eq!(nand.ctx().horizon(), erased);
+    assert_eq!((nand.ctx().horizon(), nand.ctx().reads_ahead()), (erased, 1));
     // Without the option the read waits.
     assert_eq!(host_read(&mut erasing(&timing()), 1000 * US), ERASE + READ + PAGE);
 }
@@ -56,6 +56,7 @@ fn an_erase_is_suspended_only_while_that_is_sooner_than_its_end() {
         let mut nand = erasing(&suspending(16));
         assert_eq!(host_read(&mut nand, arrival), start + READ + PAGE, "arrival {arrival}");
         assert_free_at(&nand, 1, erased);
+        assert_eq!(nand.ctx().reads_ahead(), u64::from(arrival < ERASE - SUSPEND), "arrival {arrival}");
     }
 }
 
