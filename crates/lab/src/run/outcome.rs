@@ -83,8 +83,7 @@ impl Run<'_> {
             notices: self.experiment.notices.clone(),
         };
         let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads;
-        let said = self.notices(&record, (page_reads, answered), pace);
-        record.notices.extend(said);
+        record.notices.extend(self.notices(&record, (page_reads, answered), pace));
         record
     }
 
