@@ -10,6 +10,15 @@ from nandlab.report.charts import COLOURS, Rows, Spec, svg
 from nandlab.reproduce.op_figures import FREE, INVALID, colours_of
 
 GREY = "#8a9099"
+LOG_AXIS = {
+    "format": ",~s",
+    "grid": False,
+    "labelExpr": "indexof([1, 2, 5], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) < 0"
+    " ? '' : datum.label",
+    "labelOverlap": "greedy",
+    "labelSeparation": 8,
+}
+"""A logarithmic axis that is as short as a panel is wide."""
 STEP = 22
 """Height of a bar with its gap."""
 
@@ -136,10 +145,7 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = 
     y = {"field": "design", "type": "nominal", "sort": list(designs), "title": None}
     x: Spec = {"field": "value", "type": "quantitative", "title": None, "axis": None}
     if log:
-        x |= {
-            "scale": {"type": "log", "nice": False},
-            "axis": {"format": ",~s", "tickCount": 4, "grid": False},
-        }
+        x |= {"scale": {"type": "log", "nice": False}, "axis": LOG_AXIS}
     panel: Spec = {
         "width": 190,
         "height": {"step": STEP},
