@@ -253,10 +253,13 @@ class WholeEnergy(View):
 
 
 class Controller(View):
-    """Memories of the controller in bytes, and what the FTL and the write buffer need of them."""
+    """Memories of the controller in bytes, and what the FTL and the write buffer need of them.
+
+    `dram_bytes` is None where the device profile does not say.
+    """
 
     sram_bytes: int
-    dram_bytes: int
+    dram_bytes: int | None
     used_sram_bytes: int
     used_dram_bytes: int
 

@@ -316,7 +316,10 @@ def _ram_parts(result: Result) -> str:
 
 
 def controller(found: Controller) -> tuple[str, str]:
-    """The part of a controller's memories that firmware needs, and the sizes with what is missing."""
+    """The part of a controller's memories that firmware needs, and the sizes with what is missing.
+
+    Of a memory that the device profile does not give, what firmware needs is all there is to say.
+    """
     memories = (
         ("SRAM", found.used_sram_bytes, found.sram_bytes),
         ("DRAM", found.used_dram_bytes, found.dram_bytes),
@@ -324,9 +327,16 @@ def controller(found: Controller) -> tuple[str, str]:
     shares = [f"{name} {units.percent(used / there, 0)}" for name, used, there in memories if there]
     sizes = [f"{units.size(used)} of {units.size(there)}" for _, used, there in memories if there]
     missing = [
-        f"{units.size(used - there)} of {name} are missing" for name, used, there in memories if used > there
+        f"{units.size(used - there)} of {name} are missing"
+        for name, used, there in memories
+        if there is not None and used > there
     ]
-    return ", ".join(shares), "; ".join([", ".join(sizes), *missing])
+    not_given = [
+        f"{name} is not given, and {units.size(used)} are needed"
+        for name, used, there in memories
+        if there is None and used
+    ]
+    return ", ".join(shares), "; ".join([", ".join(sizes), *missing, *not_given])
 
 
 def run_name(labels: Mapping[str, str]) -> str:

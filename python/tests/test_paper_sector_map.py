@@ -3,13 +3,15 @@
 import csv
 import dataclasses
 import gzip
+import math
 from pathlib import Path
 
 import pytest
 from papers import Paper
 
-from nandlab.reproduce import parse
+from nandlab.reproduce import parse, reproduce
 from nandlab.reproduce.records import rows
+from nandlab.reproduce.words import Why
 
 TEXT = (Path(__file__).parents[2] / "papers" / "sector-map.toml").read_text(encoding="utf-8")
 
@@ -75,6 +77,57 @@ def test_the_writes_of_sqlite_are_counted_from_the_trace(flash):
         ends = [(int(row["sector"]), int(row["sector"]) + int(row["sectors"])) for row in writes]
         shares.append(100 * sum(first % 16 != 0 or end % 16 != 0 for first, end in ends) / len(ends))
     assert flash["fig1.unaligned"].measured == pytest.approx(min(shares))
+
+
+def test_recorded_traces_count_for_the_claim(tmp_path):
+    """Of every PC that is in the table; a desktop of four writes of 8 KB, one of them 4 KB off."""
+    (claim,) = (each for each in parse(TEXT, "x", "x").claims if each.id == "fig1.unaligned")
+    (grid,) = (each for each in parse(TEXT, "x", "x").grids if each.name == "aligned")
+    assert {f"{row}.unaligned" for row in grid.rows} == set(claim.measured.names)
+    path = tmp_path / "flashsim2010" / "desktop.trace"
+    path.parent.mkdir()
+    lines = [f"{at}.000000\t0\t{sector}\t2\t0\n" for at, sector in enumerate((0, 16, 40, 64))]
+    path.write_text("".join(lines), encoding="utf-8")
+    there = dataclasses.replace(parse(TEXT, "sector-map", "x").with_traces(tmp_path), figures=(), grids=())
+    bare = dataclasses.replace(claim, note=Why("", ()))
+    found = reproduce(dataclasses.replace(there, claims=(bare,)), seeds=1).claims[0]
+    assert found.measured == 25 and found.verdict == "differs"
+    assert "eight.desktop" in found.claim.read_from and "eight.ext4" not in found.claim.read_from
+
+
+def of_fifo(spare):
+    """Write amplification of victims in turn: of their pages p = exp(-(1 + spare) (1 - p)) are valid."""
+    valid = 0.5
+    for _ in range(2000):
+        valid = math.exp(-(1 + spare) * (1 - valid))
+    return 1 / (1 - valid)
+
+
+def test_each_ftl_has_its_own_spare_pages():
+    """By hand, on the same flash; and the write amplification that they make, between closed forms."""
+    (own,) = (each for each in parse(TEXT, "x", "x").grids if each.name == "fig4-own")
+    alone = dataclasses.replace(own, columns=("$.s512.waf",), bars=(), bars_log=False, caption=Why("", ()))
+    records = PAPER.reproduced({"sec3.map_size"}, grids=(alone,)).records
+
+    def figure(name):
+        return records.lookup(f"own.{name}", 1)
+
+    pages = 4 * 2**30 // 32768
+    # 140 blocks a bank: 4 of the firmware and one for collection; of each block a page is a list.
+    spare = 8 * (140 - 4 - 1) * 127 / pages - 1
+    assert figure("as_shipped.s512.spare_pages") == pytest.approx(100 * spare)
+    # The map is 32 MiB, 8 blocks; as many are spare, as many are being filled, and one is for collection.
+    # Of each page a sector is a list.
+    blocks = 8 * (140 - 2 - 1) - (8 + 8 + 8 + 1)
+    assert figure("on_board.s512.spare_sectors") == pytest.approx(
+        100 * (blocks * 128 * 63 / (pages * 64) - 1)
+    )
+    # The fewest valid pages first are up to a tenth less than victims in turn, and lists are programmed, too.
+    waf = figure("as_shipped.s512.waf") / 64 * 127 / 128
+    assert 0.9 < waf / of_fifo(spare) < 1
+    # Blocks that are being filled have room for sectors that are not there yet.
+    ends = [of_fifo(each * 128 * 63 / (pages * 64) - 1) * 64 / 63 for each in (blocks, blocks - 8)]
+    assert ends[0] < figure("on_board.s512.waf") < ends[1]
 
 
 def test_recorded_traces_leave_the_devices_as_they_are(tmp_path):

@@ -362,12 +362,15 @@ def test_a_profile_of_ones_own_may_name_the_controller(nandlab_command, tmp_path
     shape = {**text["shape"], "blocks_per_plane": 64}
     tables = {"shape": shape, "rules": text["rules"], "timing": text["timing"]}
     head = {"name": "mine", "description": "a chip", "source": "none"}
-    controller = {"sram_bytes": 1000}
-    write(tmp_path / "mine.toml", toml_text({**head, **tables, "controller": controller}))
     own = write(tmp_path / "own.toml", SMALL + 'profile = "./mine.toml"\n')
-    ended = nandlab_command("run", own)
-    (line,) = of_controller(ended)
-    assert line.startswith("controller SRAM ") and " of 1,000 B; " in line and "of DRAM are missing" in line
+    for controller, words in (
+        ({"sram_bytes": 1000}, r"DRAM is not given, and [\d.]+ KiB are needed$"),
+        ({"sram_bytes": 1000, "dram_bytes": 0}, r"KiB of DRAM are missing$"),
+    ):
+        write(tmp_path / "mine.toml", toml_text({**head, **tables, "controller": controller}))
+        (line,) = of_controller(nandlab_command("run", own))
+        assert line.startswith("controller SRAM ") and " of 1,000 B; " in line
+        assert re.search(words, line) and ("missing" in line) == ("dram_bytes" in controller), line
     write(tmp_path / "mine.toml", toml_text({**head, **tables, "controller": {"sram_bytes": 0}}))
     ended = nandlab_command("run", own)
     assert ended.status == 2

@@ -8,6 +8,7 @@ import zipfile
 import pytest
 
 from nandlab import ConfigError, Experiment
+from nandlab.report import charts
 from nandlab.report.reproduction import figures
 from nandlab.reproduce import parse, reproduce, write_bundle
 from nandlab.reproduce.records import rows
@@ -199,6 +200,42 @@ def test_on_a_logarithmic_axis_nothing_is_marked_at_zero():
     parse(text, "mine", "mine.toml")
     with pytest.raises(ConfigError, match="a number above 0, since y is logarithmic, given 0"):
         parse(text.replace('title = "programs"\n', 'title = "programs"\nlog = true\n'), "mine", "mine.toml")
+
+
+def drawn(rows, colours):
+    axes = charts.Axes("x", "y", False, True, False)
+    return charts.curves(rows, colours, ["one"], axes)
+
+
+def line(colour, values, panel="one"):
+    return [{"panel": panel, "colour": colour, "x": x, "y": y} for x, y in enumerate(values)]
+
+
+def test_lines_on_one_another_have_patterns_and_shapes():
+    """The second line hides nothing of the first: it is dashed, and its points are other shapes."""
+    text = drawn([*line("a", [1, 10, 100]), *line("b", [1, 10.01, 1000])], ["a", "b"])
+    lines = re.findall(r'<path aria-label[^>]*aria-roledescription="line mark"[^>]*>', text)
+    assert [bool(re.search(r'stroke-dasharray="7,3"', each)) for each in lines] == [False, True]
+    points = re.findall(r'<path [^>]*aria-roledescription="point"[^>]*d="([^"]*)"', text)
+    assert len(points) == 6 and len({re.sub(r"[\d.-]+", "", each) for each in points}) == 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [*line("a", [1, 10, 100]), *line("b", [1, 20, 1000])],
+        [*line("a", [1, 10, 100]), *line("b", [1, 10, 100], panel="two")],
+        [*line("a", range(1, 200)), *line("b", range(1, 200))],
+    ],
+)
+def test_lines_that_cross_or_are_apart_or_have_many_points_are_plain(rows):
+    assert not charts.coincide(rows, charts.Axes("x", "y", False, True, False))
+
+
+def test_a_point_on_a_line_coincides():
+    rows = [*line("a", [1, 10, 100]), {"panel": "one", "colour": "b", "x": 1, "y": 10}]
+    assert charts.coincide(rows, charts.Axes("x", "y", False, True, False))
+    assert not charts.coincide([], charts.Axes("x", "y", True, True, False))
 
 
 def test_over_a_key_each_colour_is_a_line_already():

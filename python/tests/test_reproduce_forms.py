@@ -1,6 +1,7 @@
 """What a paper's file may hold: timelines, formulas in tables, parts of a full run."""
 
 import dataclasses
+import math
 import re
 
 import pytest
@@ -216,6 +217,24 @@ def test_columns_of_a_table_are_drawn_as_bars(found):
     assert "programs" in text
 
 
+def test_points_on_logarithmic_axes_lie_where_their_values_are():
+    """In pixels a value is as far from the power of ten below it as its logarithm."""
+    text = PAPER.replace('bars_title = "programs"', "bars_log = true").replace(
+        "requests = 600", "requests = 12"
+    )
+    found = reproduce(parse(text, "mine", "mine.toml"), seeds=1)
+    drawn = figures(found)["ratio"]
+    values = [line[1] for line in cells(found.records, found.paper.grids[0])]
+    assert values[0] > 10 * values[1] > 100
+    points = re.findall(r'aria-roledescription="point" transform="translate\(([\d.]+),', drawn)
+    lines = re.findall(r'<line [^>]*aria-roledescription="rule mark" [^>]*>', drawn)
+    assert len(points) == len(lines) == 2
+    places = sorted(map(float, points))
+    # The line of the lesser begins at 10, at the left end.
+    share = math.log10(min(values) / 10) / math.log10(max(values) / 10)
+    assert places[0] / places[1] == pytest.approx(share, rel=0.01)
+
+
 def test_a_table_of_one_seed_has_formulas_over_its_rows(found):
     grid = found.paper.grids[0]
     one, two = (record(f"few.{part}", 1, found)["flash"]["programs"] for part in ("one", "two"))
@@ -261,6 +280,12 @@ def test_a_full_run_lays_its_parts_over_the_others():
             'bars = ["one.writes"]',
             'bars = ["two.writes"]',
             "expected columns of the table, given 'two.writes'",
+        ),
+        ('bars_title = "programs"', 'bars_title = "programs"\nbars_log = true', "without `bars_title`"),
+        (
+            'bars = ["one.writes"]\nbars_title = "programs"',
+            "bars_log = true",
+            "tables[0].bars_log: expected `bars` without",
         ),
     ],
 )

@@ -156,7 +156,7 @@ impl Dftl {
 impl Ftl for Dftl {
     type Config = Config;
 
-    const PAGES_MAP: bool = true;
+    const PAGED_VARIANT: Option<&'static str> = Some("cmt_4");
 
     fn variants() -> Vec<Variant<Config>> {
         config::variants()

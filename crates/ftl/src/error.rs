@@ -34,6 +34,11 @@ pub(crate) fn blocks(count: u32) -> String {
     format!("{count} block{}", if count == 1 { "" } else { "s" })
 }
 
+/// `1 sector`, `2 sectors`.
+pub(crate) fn sectors(count: u32) -> String {
+    format!("{count} sector{}", if count == 1 { "" } else { "s" })
+}
+
 /// The way out of a reserve that is too large: `most` works here; none where no reserve does.
 pub(crate) fn at_most(key: &str, most: u32) -> String {
     match most {
@@ -52,5 +57,6 @@ mod tests {
         assert_eq!(worn_out(1, 4), "1 good block is left and at least 4 are needed to take a write");
         assert_eq!(worn_out(0, 1), "0 good blocks are left and at least 1 are needed to take a write");
         assert_eq!([blocks(0), blocks(1), blocks(2)], ["0 blocks", "1 block", "2 blocks"]);
+        assert_eq!([sectors(1), sectors(64)], ["1 sector", "64 sectors"]);
     }
 }

@@ -55,8 +55,9 @@ sectored_options! {
     /// Options of the hybrid map.
     {
         /// Sectors of a split page in a victim from which on garbage collection fetches the others and makes the page
-        /// whole; 0: only where all of them are in the victim. Half of a super-page is 32.
-        gather_from: u32 = 32,
+        /// whole; 0: only where all of them are in the victim. At most the sectors of a page, or 32, half of a
+        /// super-page, which on pages of fewer sectors is the same as 0.
+        gather_from: u32 = Hybrid::USUAL_GATHER_FROM,
         /// Whether sectors of split pages that lie one behind the other are read at once.
         coalesce: bool = true,
     }

@@ -39,8 +39,9 @@ pub trait Ftl: Sized {
     /// The options of a `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug;
 
-    /// Whether the map lies on flash and is paged in: the proofs then demand that their runs do much of it.
-    const PAGES_MAP: bool = false;
+    /// Where the map lies on flash and is paged in, the name of the [`Ftl::variants`] that keep little of it in memory: the
+    /// proofs demand that their runs with these options alone do much of it.
+    const PAGED_VARIANT: Option<&'static str> = None;
 
     /// Options beside the default ones that the proofs run: at least one set for each way of working that an
     /// option chooses, and the least that is legal where one sets an amount.

@@ -102,18 +102,20 @@ fn the_controller_is_set_beside_what_firmware_needs() {
     for ftl in ["ftl=sector_map", "ftl=superpage", "ftl=dftl"] {
         let (found, sram, dram) = controller(&[ftl]);
         let found = found.unwrap();
-        assert_eq!((found.sram_bytes, found.dram_bytes), (96 << 10, 64 << 20), "{ftl}");
+        assert_eq!((found.sram_bytes, found.dram_bytes), (96 << 10, Some(64 << 20)), "{ftl}");
         assert_eq!((found.used_sram_bytes, found.used_dram_bytes), (sram, dram), "{ftl}");
     }
     let (bare, (found, _, dram)) = (controller(&[]), controller(&["buffer.lru.size=4 MiB"]));
     assert!(dram >= bare.2 + (4 << 20), "a write buffer is in the memory of the controller");
     assert_eq!(found.unwrap().used_dram_bytes, dram);
     let (found, ..) = controller(&["device.controller.dram_bytes=1024"]);
-    assert_eq!(found.map(|one| (one.sram_bytes, one.dram_bytes)), Some((96 << 10, 1024)));
+    assert_eq!(found.map(|one| (one.sram_bytes, one.dram_bytes)), Some((96 << 10, Some(1024))));
     assert_eq!(record(MIXED, &["workload.zipf.requests=10", "precondition={}"]).ram.controller, None);
-    let given = ["device.controller={ sram_bytes = 65536 }", "workload.zipf.requests=10", "precondition={}"];
-    let found = record(MIXED, &given).ram.controller.unwrap();
-    assert_eq!((found.sram_bytes, found.dram_bytes), (65_536, 0));
+    for (table, dram) in [("{ sram_bytes = 65536 }", None), ("{ sram_bytes = 65536, dram_bytes = 0 }", Some(0))] {
+        let given = [&format!("device.controller={table}"), "workload.zipf.requests=10", "precondition={}"];
+        let found = record(MIXED, &given).ram.controller.unwrap();
+        assert_eq!((found.sram_bytes, found.dram_bytes), (65_536, dram), "what nobody says is not 0");
+    }
 }
 
 #[test]

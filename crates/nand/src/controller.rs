@@ -10,17 +10,17 @@ pub struct Controller {
     /// Fast memory on the controller.
     #[serde(deserialize_with = "some_bytes")]
     pub sram_bytes: u64,
-    /// Memory beside it; a controller without has 0.
-    #[serde(default, deserialize_with = "bytes")]
-    pub dram_bytes: u64,
+    /// Memory beside it; a controller without has 0. Left out where nobody says.
+    #[serde(default, deserialize_with = "bytes", skip_serializing_if = "Option::is_none")]
+    pub dram_bytes: Option<u64>,
 }
 
 /// Above every memory of a controller, and a number that JSON holds exactly.
 const MAX_BYTES: u64 = 1 << 50;
 
 /// Checked here so that the error names its line.
-fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    within(deserializer, 0)
+fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    within(deserializer, 0).map(Some)
 }
 
 fn some_bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
@@ -39,11 +39,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_controller_may_have_no_dram() {
-        let read = toml::from_str::<Controller>("sram_bytes = 65_536").unwrap();
-        assert_eq!(read, Controller { sram_bytes: 65_536, dram_bytes: 0 });
-        let again: Controller = toml::from_str(&toml::to_string(&read).unwrap()).unwrap();
-        assert_eq!(again, read);
+    fn a_controller_may_have_no_dram_or_not_say() {
+        for (text, dram_bytes) in [("sram_bytes = 65_536", None), ("sram_bytes = 65_536\ndram_bytes = 0", Some(0))] {
+            let read = toml::from_str::<Controller>(text).unwrap();
+            assert_eq!(read, Controller { sram_bytes: 65_536, dram_bytes });
+            let again: Controller = toml::from_str(&toml::to_string(&read).unwrap()).unwrap();
+            assert_eq!(again, read);
+        }
     }
 
     #[test]

@@ -4,8 +4,9 @@ use nandlab_proof::conformance::{devices, run, Ran};
 use nandlab_proof::{assert_pages_map, on_all_cores, subjects};
 
 const STEPS: usize = 400;
-/// Scripts on each device: with the default options and where a map is paged, and with the others.
-const SEEDS: [u64; 2] = [12, 3];
+/// Scripts on each device: with the options that page most of a map, with the default ones, with others of a paged map, and
+/// with those of other maps.
+const SEEDS: [u64; 4] = [52, 12, 6, 3];
 /// The options with which blocks are rewritten for their bit errors.
 const REFRESHED: &str = "page:refresh";
 
@@ -13,7 +14,12 @@ const REFRESHED: &str = "page:refresh";
 fn every_ftl_answers_as_the_model_does() {
     let all = subjects();
     let ran = on_all_cores(&all.concat(), |subject| {
-        let seeds = SEEDS[usize::from(!subject.is_default() && !subject.pages_map())];
+        let seeds = match subject {
+            subject if subject.pages_most() => SEEDS[0],
+            subject if subject.is_default() => SEEDS[1],
+            subject if subject.pages_map() => SEEDS[2],
+            _ => SEEDS[3],
+        };
         let (mut accepted, mut ran) = (0, Ran::default());
         for device in devices() {
             let runs: Option<Vec<Ran>> = (0..seeds).map(|seed| run(subject, &device, seed, STEPS)).collect();

@@ -33,6 +33,9 @@ type Generator = fn(u64, u64) -> Vec<Request>;
 const WORKLOADS: [(&str, Generator); 3] =
     [("uniform", uniform), ("hot_cold", hot_cold), ("sequential_trim", sequential_trim)];
 
+/// What the options that keep little of a paged map in memory run beside these.
+const PAGING: (&str, Generator) = ("paging", paging);
+
 /// Whole pages, every page equally often, five times the disk.
 fn uniform(pages: u64, page: u64) -> Vec<Request> {
     let mut random = Random::new(11);
@@ -72,13 +75,20 @@ fn sequential_trim(pages: u64, page: u64) -> Vec<Request> {
     (0..2).flat_map(fill).chain([flush, half, flush]).chain(fill(2)).chain([flush]).collect()
 }
 
-struct Rows;
+/// Sectors one by one, so often that the map itself is collected again and again.
+fn paging(pages: u64, page: u64) -> Vec<Request> {
+    let mut random = Random::new(13);
+    (0..110 * pages).map(|_| Request::new(Op::Write, random.below(pages * page), 1)).collect()
+}
 
-impl Visitor for Rows {
+/// The workloads with their names.
+struct Rows<'a>(&'a [(&'static str, Generator)]);
+
+impl Visitor for Rows<'_> {
     type Out = Vec<(String, Events)>;
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Vec<(String, Events)> {
-        DEVICES.iter().flat_map(|device| rows::<F>(device, config)).collect()
+        DEVICES.iter().flat_map(|device| rows::<F>(device, config, self.0)).collect()
     }
 }
 
@@ -86,6 +96,7 @@ impl Visitor for Rows {
 fn rows<F: Ftl>(
     &(device, shape, program_order): &(&str, [u32; 4], ProgramOrder),
     config: &F::Config,
+    workloads: &[(&'static str, Generator)],
 ) -> Vec<(String, Events)> {
     let [channels, dies_per_channel, planes_per_die, blocks_per_plane] = shape;
     let shape = Shape {
@@ -112,7 +123,7 @@ fn rows<F: Ftl>(
         disk.check();
         (row, disk.ftl().events())
     };
-    WORKLOADS.iter().map(row).collect()
+    workloads.iter().map(row).collect()
 }
 
 /// What was counted, without the mount.
@@ -145,7 +156,9 @@ fn counts_are_as_they_were() {
     let mut found = format!("{HEADER}\n");
     let (all, mut did) = (subjects(), Vec::new());
     for subject in all.iter().flatten() {
-        let rows = subject.config.dispatch(Rows);
+        let paging = subject.pages_most().then_some(PAGING);
+        let workloads: Vec<(&str, Generator)> = WORKLOADS.into_iter().chain(paging).collect();
+        let rows = subject.config.dispatch(Rows(&workloads));
         did.push(rows.iter().fold(Events::default(), |sum, (_, events)| sum.and(events)));
         for (row, _) in rows {
             writeln!(found, "{subject},{row}").expect("a string takes every row");

@@ -150,7 +150,7 @@ TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "v
 
 def _print(found: Reproduction) -> None:
     from nandlab.reproduce import counted
-    from nandlab.reproduce.records import texts
+    from nandlab.reproduce.records import caption, texts
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
@@ -164,8 +164,7 @@ def _print(found: Reproduction) -> None:
             click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
             click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
     for grid in paper.grids:
-        caption = found.records.filled(grid.caption).rstrip(".") + "."
-        click.echo(f"\n{grid.title}\n{_wrapped(caption)}\n")
+        click.echo(f"\n{grid.title}\n{_wrapped(caption(found.records, grid))}\n")
         lines = zip(grid.rows, texts(found.records, grid), strict=True)
         shown = [[grid.labels.get(row, row), *line] for row, line in lines]
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -9,6 +10,15 @@ from nandlab.report.charts import COLOURS, Rows, Spec, svg
 from nandlab.reproduce.op_figures import FREE, INVALID, colours_of
 
 GREY = "#8a9099"
+LOG_AXIS = {
+    "format": ",~s",
+    "grid": False,
+    "labelExpr": "indexof([1, 2, 5], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) < 0"
+    " ? '' : datum.label",
+    "labelOverlap": "greedy",
+    "labelSeparation": 8,
+}
+"""A logarithmic axis that is as short as a panel is wide."""
 STEP = 22
 """Height of a bar with its gap."""
 
@@ -116,32 +126,36 @@ def writes(points: Rows) -> str:
     return re.sub(r"(\d\.\d)\d+", r"\1", svg(chart))
 
 
-def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str]) -> str:
+def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = False) -> str:
     """Bars with their figures, a panel for each quantity.
+
+    On logarithmic axes a length says nothing: a line leads to a point there, from a power of ten below all of
+    the panel.
 
     Args:
         rows: `design`, `panel`, `value`, `text`, how the value is shown, and `shade`, under 1 for a bar that
             stands back.
         designs: From top to bottom.
         panels: The quantities with their units, from left to right.
+        log: Whether axes are logarithmic; values of 0 are not drawn then.
 
     """
+    if log:
+        rows = _from_a_power(rows, panels)
     y = {"field": "design", "type": "nominal", "sort": list(designs), "title": None}
-    x = {"field": "value", "type": "quantitative", "title": None, "axis": None}
-    shade = {"field": "shade", "type": "quantitative", "scale": None, "legend": None}
+    x: Spec = {"field": "value", "type": "quantitative", "title": None, "axis": None}
+    if log:
+        x |= {"scale": {"type": "log", "nice": False}, "axis": LOG_AXIS}
     panel: Spec = {
         "width": 190,
         "height": {"step": STEP},
         "layer": [
-            {
-                "mark": {"type": "bar", "height": {"band": 0.7}, "color": COLOURS[0]},
-                "encoding": {"y": y, "x": x, "opacity": shade},
-            },
+            *(_lines_to_points(x, y) if log else [_bar(x, y)]),
             {
                 "mark": {
                     "type": "text",
                     "align": "left",
-                    "dx": 4,
+                    "dx": 8 if log else 4,
                     "color": "var(--ink)",
                     "fontSize": 11,
                 },
@@ -153,3 +167,28 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str]) -> str:
     own = {"scale": {"x": "independent"}}
     chart: Spec = {"facet": facet, "columns": 3, "spec": panel, "resolve": own, "spacing": 40}
     return svg({"data": {"values": list(rows)}, **chart}, designs)
+
+
+def _bar(x: Spec, y: Spec) -> Spec:
+    shade = {"field": "shade", "type": "quantitative", "scale": None, "legend": None}
+    mark = {"type": "bar", "height": {"band": 0.7}, "color": COLOURS[0]}
+    return {"mark": mark, "encoding": {"y": y, "x": x, "opacity": shade}}
+
+
+def _lines_to_points(x: Spec, y: Spec) -> list[Spec]:
+    line = {"type": "rule", "color": COLOURS[0], "strokeWidth": 1.5}
+    point = {"type": "point", "filled": True, "size": 60, "opacity": 1, "color": COLOURS[0]}
+    return [
+        {"mark": line, "encoding": {"y": y, "x": x, "x2": {"field": "from"}}},
+        {"mark": point, "encoding": {"y": y, "x": x}},
+    ]
+
+
+def _from_a_power(rows: Rows, panels: Sequence[str]) -> list[Spec]:
+    """Rows above 0 with `from`: the power of ten at or below the least of their panel."""
+    found: list[Spec] = []
+    for panel in panels:
+        here = [row for row in rows if row["panel"] == panel and row["value"] > 0]
+        least = min((row["value"] for row in here), default=1)
+        found += [{**row, "from": 10 ** math.floor(math.log10(least))} for row in here]
+    return found

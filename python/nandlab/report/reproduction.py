@@ -16,7 +16,7 @@ from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.op_figures import OpFigure
 from nandlab.reproduce.paper import Paper
-from nandlab.reproduce.records import cells, drawn_rows, from_where_lowest, lowest, rows, texts
+from nandlab.reproduce.records import caption, cells, drawn_rows, from_where_lowest, lowest, rows, texts
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import VERDICTS, short
 from nandlab.toml_text import toml_text
@@ -74,7 +74,7 @@ def _paper(found: Reproduction) -> list[str]:
                 grid.title,
                 _bars(found, grid),
                 _grid(found, grid),
-                note=found.records.filled(grid.caption).rstrip(".") + ".",
+                note=caption(found.records, grid),
             )
             for grid in paper.grids
         ),
@@ -159,8 +159,8 @@ def _figure_section(found: Reproduction, at: int) -> str:
     drawn = _draw(found, at)
     if not drawn:
         return ""
-    said = [found.records.filled(figure.caption), from_where_lowest(found.records, figure)]
-    parts = [html.figure(drawn, " ".join(f"{text}." for text in said if text))]
+    said = [caption(found.records, figure), from_where_lowest(found.records, figure)]
+    parts = [html.figure(drawn, " ".join(f"{text.rstrip('.')}." for text in said if text))]
     if figure.lowest:
         titles = (f"lowest at {figure.x_title}", *(_x(figure, x) for x in figure.points(found.records.full)))
         parts.append(html.table(titles, lowest(found.records, figure)))
@@ -185,7 +185,7 @@ def _op_section(found: Reproduction, figure: OpFigure) -> str:
     drawn = _draw_op_figure(found, figure)
     if not drawn:
         return ""
-    return html.section(figure.title, html.figure(drawn, found.records.filled(figure.caption) + "."))
+    return html.section(figure.title, html.figure(drawn, caption(found.records, figure)))
 
 
 def _draw_op_figure(found: Reproduction, figure: OpFigure) -> str:
@@ -199,7 +199,7 @@ def _picture_section(found: Reproduction, picture: Timeline | BlockMap) -> str:
     drawn = _draw_picture(found, picture)
     if not drawn:
         return ""
-    return html.section(picture.title, html.figure(drawn, found.records.filled(picture.caption) + "."))
+    return html.section(picture.title, html.figure(drawn, caption(found.records, picture)))
 
 
 def _draw_picture(found: Reproduction, picture: Timeline | BlockMap) -> str:
@@ -238,7 +238,7 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
         {"design": row, "panel": column, "value": value, "text": short(value), "shade": 1}
         for row, column, value in values
     ]
-    return device_charts.bars(panels, rows, columns)
+    return device_charts.bars(panels, rows, columns, grid.bars_log)
 
 
 def figures(found: Reproduction) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from nandlab.reproduce.document import Table
@@ -79,6 +79,15 @@ class Claim:
         ]
         found = [name for source in sources for name in source.names]
         return tuple(dict.fromkeys([*found, *self.note.names, *self.why.names]))
+
+    def without(self, is_absent: Callable[[str], bool]) -> Claim:
+        """The claim over the runs that there are, where `min` and `max` of several leave some out."""
+        return replace(
+            self,
+            measured=self.measured and self.measured.without(is_absent),
+            note=self.note.without(is_absent),
+            why=self.why.without(is_absent),
+        )
 
 
 def parse_claim(table: Table, paper: Paper) -> Claim:
@@ -168,10 +177,12 @@ def _check_claim(table: Table, claim: Claim, paper: Paper) -> None:
 
 def _check_given(table: Table, claim: Claim, paper: Paper) -> None:
     """Refuses a claim that rests on a trace which few have."""
-    for name in claim.names:
-        if paper.is_absent(paper.split(name)[0]):
+    for name in claim.without(paper.lacks).names:
+        if paper.lacks(name):
             raise table.error(
-                "measured", f"{name} plays a trace that few have: no claim can rest on it alone"
+                "measured",
+                f"{name} plays a trace that few have: no claim can rest on it alone; min and max of several "
+                "runs leave it out",
             )
 
 

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 Lookup = Callable[[str], float]
 """The figure of a name."""
 
+_NUMBER = re.compile(r"\b_(\d+)\b")
+"""What stands for a name in the tree of a formula."""
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
 _OPERATIONS: dict[type[ast.AST], Callable[..., float]] = {
     ast.Add: operator.add,
@@ -88,6 +90,24 @@ class Formula:
         if isinstance(value, complex) or not math.isfinite(value):
             raise FormulaError(f"{self.text} has no value: it comes to {value}")
         return float(value)
+
+    def without(self, is_absent: Callable[[str], bool]) -> Formula:
+        """The formula without the arguments of `min` and `max` that take a name which there is not.
+
+        Such a name stays where nothing would be left, or where it stands elsewhere.
+
+        >>> formula = parse_formula("100 - min(a.share, b.share, c.share)")
+        >>> formula.without(lambda name: name.startswith("b")).text
+        '100 - min(a.share, c.share)'
+        >>> formula.without(lambda name: not name.startswith("b")).text
+        '100 - b.share'
+        """
+        if not any(map(is_absent, self.names)):
+            return self
+        node = _reduced(self._node, lambda at: is_absent(self.names[at]))
+        if node is None:
+            return self
+        return parse_formula(_NUMBER.sub(lambda found: self.names[int(found.group(1))], ast.unparse(node)))
 
 
 @dataclass(frozen=True)
@@ -198,6 +218,27 @@ def _check(node: ast.expr, text: str) -> None:
         raise FormulaError(f"{text!r} is no formula of names, numbers, + - * / ** and {functions}")
     for each in inner:
         _check(each, text)
+
+
+def _reduced(node: ast.expr, is_absent: Callable[[int], bool]) -> ast.expr | None:
+    """What is left of a tree without arguments of `min` and `max` that are absent; None for nothing."""
+    if isinstance(node, ast.Name):
+        return None if is_absent(int(node.id[1:])) else node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max"):
+        found = [_reduced(each, is_absent) for each in node.args]
+        left = [each for each in found if each is not None]
+        return None if not left else left[0] if len(left) == 1 else ast.Call(node.func, left, [])
+    if isinstance(node, ast.Call):
+        found = [_reduced(each, is_absent) for each in node.args]
+        left = [each for each in found if each is not None]
+        return ast.Call(node.func, left, []) if len(left) == len(found) else None
+    if isinstance(node, ast.BinOp):
+        sides = _reduced(node.left, is_absent), _reduced(node.right, is_absent)
+        return None if sides[0] is None or sides[1] is None else ast.BinOp(sides[0], node.op, sides[1])
+    if isinstance(node, ast.UnaryOp):
+        inner = _reduced(node.operand, is_absent)
+        return None if inner is None else ast.UnaryOp(node.op, inner)
+    return node
 
 
 def _value(node: ast.expr, lookup: Callable[[int], float]) -> float:

@@ -25,6 +25,8 @@ class Grid(Headed):
     bars: tuple[str, ...] = ()
     """Columns that are drawn, too: a bar each, side by side for every row."""
     bars_title: str = ""
+    bars_log: bool = False
+    """Whether their axes are logarithmic."""
 
     def names(self) -> list[str]:
         """The figures in its cells."""
@@ -56,8 +58,11 @@ def parse_grid(table: Table) -> Grid:
         spread=table.truth("spread", False),
         bars=tuple(table.texts("bars")),
         bars_title=table.text("bars_title", ""),
+        bars_log=table.truth("bars_log", False),
     )
     table.end()
+    if grid.bars_log and (grid.bars_title or not grid.bars):
+        raise table.error("bars_log", "expected `bars` without `bars_title`, each in a panel of its own")
     for column in grid.bars:
         if column not in grid.columns:
             raise table.error("bars", f"expected columns of the table, given {column!r}")

@@ -9,14 +9,10 @@ from typing import Any
 from nandlab._native import ConfigError
 from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
-from nandlab.reproduce.block_map import BlockMap
-from nandlab.reproduce.figure import Figure
-from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.op_figures import measured
 from nandlab.reproduce.paper import Paper, Tree
-from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points
-from nandlab.reproduce.timeline import Timeline
+from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points, seeds_of
 
 
 @dataclass(frozen=True)
@@ -124,12 +120,16 @@ def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) ->
 
 
 def _there(paper: Paper) -> Paper:
-    """The paper without rows of tables that play a trace which there is not, and without empty tables."""
+    """The paper without what plays a trace that there is not.
+
+    That is rows of tables, empty tables, and arguments of `min` and `max` in claims.
+    """
     grids = [
         replace(grid, rows=tuple(row for row in grid.rows if not paper.is_absent(row)))
         for grid in paper.grids
     ]
-    return replace(paper, grids=tuple(grid for grid in grids if grid.rows))
+    claims = tuple(claim.without(paper.lacks) for claim in paper.claims)
+    return replace(paper, grids=tuple(grid for grid in grids if grid.rows), claims=claims)
 
 
 def _named(error: ConfigError, place: str) -> ConfigError:
@@ -141,23 +141,18 @@ def _named(error: ConfigError, place: str) -> ConfigError:
 def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
     """Every run that something is read from, in the order of the paper: claims, tables, figures."""
     paper, seeds = records.paper, records.all_seeds()
-    names = [name for claim in paper.claims for name in claim.names]
-    drawn: tuple[Figure | Timeline | BlockMap | Grid, ...] = (
-        *paper.figures,
-        *paper.pictures,
-        *paper.grids,
-    )
-    names += [name for each in (*drawn, *paper.op_figures) for name in each.caption.names]
-    one_seed = [name for grid in paper.grids if grid.one_seed for name in grid.names()]
-    names += [name for grid in paper.grids if not grid.one_seed for name in grid.names()]
-    for name in one_seed:
+    of_grids = [(name, seeds_of(records, grid)) for grid in paper.grids for name in grid.names()]
+    headed = (*paper.figures, *paper.pictures, *paper.grids, *paper.op_figures)
+    named = [
+        *(each for each in of_grids if len(each[1]) == 1),
+        *((name, seeds) for claim in paper.claims for name in claim.names),
+        *((name, seeds_of(records, each)) for each in headed for name in each.caption.names),
+        *of_grids,
+    ]
+    for name, its_seeds in named:
         run, _ = paper.split(name)
         tree = paper.tree(run)
-        yield records.key(tree, 1, run), (tree, run)
-    for name in names:
-        run, _ = paper.split(name)
-        tree = paper.tree(run)
-        yield from ((records.key(tree, seed, run), (tree, run)) for seed in seeds)
+        yield from ((records.key(tree, seed, run), (tree, run)) for seed in its_seeds)
     for figure in paper.figures:
         for run, x, tree in points(paper, figure, records.full):
             shown = f"{run}, {figure.x_key} = {x}" if figure.x_key else run

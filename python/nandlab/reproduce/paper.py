@@ -148,6 +148,10 @@ class Paper:
         """Whether a run plays a trace that there is not."""
         return any(part in self.absent for part in run.split("."))
 
+    def lacks(self, name: str) -> bool:
+        """Whether a name in a formula is a figure of such a run."""
+        return self.is_absent(name.rpartition(".")[0])
+
     def in_full(self) -> Paper:
         """The paper as a full run takes it."""
         played = {part: self.parts[part] for part, _ in self.played}

@@ -12,6 +12,7 @@ from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.grid import Grid
+from nandlab.reproduce.heading import Headed
 from nandlab.reproduce.paper import Paper, Tree
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import short
@@ -77,15 +78,9 @@ class Records:
         """The mean of a formula over the seeds; raises as `lookup`."""
         return statistics.fmean(self.values(formula))
 
-    def filled(self, words: Why) -> str:
-        """Words with their figures; a dash for one that there is not."""
-        return words.filled(self._mean_or_nothing)
-
-    def _mean_or_nothing(self, formula: Formula) -> float | None:
-        try:
-            return self.mean(formula)
-        except (Missing, FormulaError):
-            return None
+    def filled(self, words: Why, seeds: range | None = None) -> str:
+        """Words with their figures over all seeds or over `seeds`; a dash for one that there is not."""
+        return words.filled(lambda formula: _cell(self, formula, seeds or self.all_seeds()))
 
     def sides(self, condition: Condition) -> list[tuple[float, float]]:
         """Both sides of a condition, for each seed; raises as `lookup`."""
@@ -103,6 +98,29 @@ class Records:
 def figure_seeds(records: Records) -> range:
     """The seeds that a figure shows the mean of: one, or all of a full run."""
     return records.all_seeds() if records.full else range(1, 2)
+
+
+def seeds_of(records: Records, headed: Headed) -> range:
+    """The seeds of a table or a figure; figures in its caption are of the same.
+
+    A picture of single runs shows the first seed.
+    """
+    if isinstance(headed, Figure):
+        return figure_seeds(records)
+    if isinstance(headed, Grid) and not headed.one_seed:
+        return records.all_seeds()
+    return range(1, 2)
+
+
+def caption(records: Records, headed: Headed) -> str:
+    """The caption of a table or a figure, a sentence, with figures of the seeds that are shown; or nothing.
+
+    Where the claims are means over several seeds and this is the first alone, it says so.
+    """
+    seeds = seeds_of(records, headed)
+    words = records.filled(headed.caption, seeds).rstrip(".")
+    is_first = isinstance(headed, Figure | Grid) and len(seeds) < records.seeds
+    return " ".join(f"{part}." for part in (words, "First seed" if is_first else "") if part)
 
 
 def points(paper: Paper, figure: Figure, full: bool) -> Iterable[tuple[str, Any, Tree]]:
@@ -205,7 +223,7 @@ def _all(names: Sequence[str]) -> str:
 
 def cells(records: Records, grid: Grid) -> list[list[float | None]]:
     """The figures of a table, row by row, each the mean over seeds; `None` where there is none."""
-    seeds = range(1, 2) if grid.one_seed else records.all_seeds()
+    seeds = seeds_of(records, grid)
     return [[_cell(records, grid.cell(row, column), seeds) for column in grid.columns] for row in grid.rows]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.verdict import short
@@ -25,6 +25,16 @@ class Why:
     def filled(self, value: Callable[[Formula], float | None]) -> str:
         """The words with the figures that `value` finds; a dash where there is none."""
         return "".join(piece if isinstance(piece, str) else _figure(piece, value) for piece in self.pieces)
+
+    def without(self, is_absent: Callable[[str], bool]) -> Why:
+        """The words, with each formula as `Formula.without` leaves it."""
+        return replace(
+            self,
+            pieces=tuple(
+                piece if isinstance(piece, str) else (piece[0].without(is_absent), piece[1])
+                for piece in self.pieces
+            ),
+        )
 
 
 def _figure(piece: tuple[Formula, str], value: Callable[[Formula], float | None]) -> str:

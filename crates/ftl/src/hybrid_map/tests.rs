@@ -77,3 +77,27 @@ fn entries_that_no_number_names_are_refused() {
         assert!(why.starts_with(&start), "{why}");
     }
 }
+
+#[test]
+fn more_sectors_than_a_page_has_are_never_in_a_victim() {
+    let geometry = |page_bytes| Geometry::single_die(60, 8, page_bytes).unwrap();
+    let most = |gather_from, page_bytes| {
+        let config = Config { gather_from, ..Config::default() };
+        HybridMap::max_logical_pages(&geometry(page_bytes), &Rules::default(), &config)
+            .map_err(|error| error.to_string())
+    };
+    let notices = |gather_from| {
+        let config = Config { gather_from, ..Config::default() };
+        HybridMap::notices(&config, &geometry(4096), 100).unwrap().into_iter().filter(|one| one.contains("gather_from"))
+    };
+    assert!([0, 1, 32, 64].iter().all(|&from| most(from, 32_768).is_ok()));
+    let refused = most(65, 32_768).unwrap_err();
+    let sentence = "ftl.hybrid_map.gather_from = 65: it is at most 64, and a page of this device has 64 sectors";
+    assert!(refused.starts_with(sentence), "{refused}");
+    let refused = most(33, 512).unwrap_err();
+    assert!(refused.contains("= 33: it is at most 32, and a page of this device has 1 sector;"), "{refused}");
+    // What is usual is half of the largest page, and fits every device.
+    assert!(most(32, 512).is_ok() && [8, 32].into_iter().all(|from| notices(from).count() == 0));
+    let told: Vec<String> = notices(9).collect();
+    assert!(told.len() == 1 && told[0].starts_with("ftl.hybrid_map.gather_from = 9 has no effect: "), "{told:?}");
+}

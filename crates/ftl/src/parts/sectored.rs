@@ -69,6 +69,11 @@ impl Options {
         }
     }
 
+    /// Sectors of a split page in a victim for which the others are fetched; 0 also where no page is split.
+    fn gather_from(&self) -> u32 {
+        self.hybrid.map_or(0, |hybrid| hybrid.gather_from)
+    }
+
     fn entries(&self, geometry: &Geometry, logical_pages: u32) -> u32 {
         self.first_sector_entry(geometry, logical_pages) + logical_pages * geometry.sectors_per_page()
     }
@@ -97,6 +102,13 @@ impl Options {
         }
         if self.reserve_blocks == 0 {
             return refuse("reserve_blocks = 0 would deadlock: garbage collection needs at least 1 free block".into());
+        }
+        let (gather_from, most) = (self.gather_from(), geometry.sectors_per_page().max(Hybrid::USUAL_GATHER_FROM));
+        if gather_from > most {
+            return refuse(format!(
+                "gather_from = {gather_from}: it is at most {most}, and a page of this device has {}; 0 fetches nothing",
+                error::sectors(geometry.sectors_per_page())
+            ));
         }
         if !(1..=1000).contains(&self.map_spare_percent) {
             let percent = self.map_spare_percent;
@@ -302,7 +314,7 @@ impl<S: Scheme> SectorMapped<S> {
 
 impl<S: Scheme> Ftl for SectorMapped<S> {
     type Config = S::Config;
-    const PAGES_MAP: bool = true;
+    const PAGED_VARIANT: Option<&'static str> = Some("paged");
 
     fn variants() -> Vec<Variant<S::Config>> {
         S::variants()
@@ -318,6 +330,15 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
                 S::NAME,
                 options.cmt_units,
                 options.unit_bytes
+            ));
+        }
+        let (gather_from, sectors) = (options.gather_from(), geometry.sectors_per_page());
+        if gather_from > sectors && gather_from != Hybrid::USUAL_GATHER_FROM {
+            notices.push(format!(
+                "ftl.{}.gather_from = {gather_from} has no effect: a page of this device has {}, and only one of which the \
+                 victim has all is made whole",
+                S::NAME,
+                error::sectors(sectors)
             ));
         }
         Ok(notices)
@@ -382,9 +403,10 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
 
     fn ram(&self) -> RamUse {
         let mut ram = RamUse::default();
-        let units = self.cmt.most().min(self.cmt.units()) as u64;
+        // The last unit of the map may be a part of one.
+        let map = 4 * u64::from(self.options.entries(&self.geometry, self.logical_pages));
         let page = u64::from(self.geometry.page_bytes());
-        ram.dram.insert("cmt", units * u64::from(self.options.unit_bytes));
+        ram.dram.insert("cmt", map.min(self.cmt.most() as u64 * u64::from(self.options.unit_bytes)));
         ram.dram.insert("merge_buffers", u64::from(self.options.merge_buffers) * page);
         let victim = if self.options.hybrid.is_some() { u64::from(self.geometry.pages_per_block()) } else { 1 };
         ram.dram.insert("gc_buffer", victim * page);

@@ -108,3 +108,14 @@ fn memory_is_that_of_the_paper() {
     assert_eq!((ram.dram["cmt"], ram.dram["merge_buffers"]), (32 << 20, 1 << 20));
     assert_eq!((ram.sram["lists"], ram.sram["cmt_directory"]), (32 * 63 * 4, 4 * 32));
 }
+
+#[test]
+fn memory_holds_no_more_of_the_map_than_there_is() {
+    // 400 pages of 8 sectors have 12,800 bytes of map: twelve units of 1 KiB, and half of one.
+    let cmt = |cmt_units, cmt_unit_bytes| {
+        let config = Config { cmt_units, cmt_unit_bytes, ..Config::default() };
+        disk(400, &config).ftl().ram().dram["cmt"]
+    };
+    assert_eq!([cmt(1, 1 << 20), cmt(32, 1 << 20), cmt(0, 1 << 20)], [12_800; 3]);
+    assert_eq!([cmt(2, 1024), cmt(12, 1024), cmt(13, 1024), cmt(14, 1024)], [2048, 12_288, 12_800, 12_800]);
+}

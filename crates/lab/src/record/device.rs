@@ -52,8 +52,8 @@ pub fn device_record(device: &Device, sizing: &Sizing) -> DeviceRecord {
 pub struct ControllerRecord {
     /// Bytes of fast memory on it.
     pub sram_bytes: u64,
-    /// Bytes of memory beside it.
-    pub dram_bytes: u64,
+    /// Bytes of memory beside it; null where the profile does not say.
+    pub dram_bytes: Option<u64>,
     /// Bytes of the former that are needed.
     pub used_sram_bytes: u64,
     /// Bytes of the latter that are needed.

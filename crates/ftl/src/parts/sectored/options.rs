@@ -42,6 +42,11 @@ pub struct Hybrid {
     pub gather_from: u32,
 }
 
+impl Hybrid {
+    /// Half of a super-page.
+    pub(crate) const USUAL_GATHER_FROM: u32 = 32;
+}
+
 /// What a scheme asks for.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
