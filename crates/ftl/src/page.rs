@@ -52,6 +52,7 @@ mod idle;
 mod mount;
 mod open;
 mod planes;
+mod pools;
 mod refresh;
 mod relocation;
 mod room;
@@ -278,8 +279,10 @@ impl Ftl for PageMap {
         config::variants()
     }
 
-    fn notices(config: &Config, geometry: &Geometry, _logical_pages: u32) -> Result<Vec<String>, FtlError> {
-        Ok(unused::notices(config, geometry))
+    fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+        let mut notices = unused::notices(config, geometry);
+        notices.extend(config.notice_of_pools(logical_pages));
+        Ok(notices)
     }
 
     fn set_seed(config: &mut Config, seed: u64) {
@@ -317,6 +320,7 @@ impl Ftl for PageMap {
         }
         let dies = geometry.dies();
         let pages = dies * (usable_pages(geometry, blocks, reserve + frontiers) - balance_pages(geometry));
+        let pages = pages.min(config.pool_pages_at_most(geometry, blocks)?);
         Ok(pages - TrimNotes::most_pages_for(geometry, pages, config.durable_trim))
     }
 
