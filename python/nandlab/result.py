@@ -192,7 +192,7 @@ class FsFigures(View):
 class Preconditioning(View):
     """What came before the measurement, and what it cost.
 
-    `windows` is how many capacities were written at random until the device was `steady`, or to the limit.
+    `windows` is how many capacities were written until the device was `steady`, or to the limit.
     """
 
     requests: int

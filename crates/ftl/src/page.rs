@@ -52,6 +52,7 @@ mod idle;
 mod mount;
 mod open;
 mod planes;
+mod pools;
 mod refresh;
 mod relocation;
 mod room;
@@ -279,7 +280,9 @@ impl Ftl for PageMap {
     }
 
     fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
-        Ok(unused::notices(config, geometry, logical_pages))
+        let mut notices = unused::notices(config, geometry, logical_pages);
+        notices.extend(config.notice_of_pools(logical_pages));
+        Ok(notices)
     }
 
     fn set_seed(config: &mut Config, seed: u64) {
@@ -318,6 +321,7 @@ impl Ftl for PageMap {
         }
         let dies = geometry.dies();
         let pages = dies * (usable_pages(geometry, blocks, reserve + frontiers) - balance_pages(geometry));
+        let pages = pages.min(config.pool_pages_at_most(geometry, blocks)?);
         Ok(pages - TrimNotes::most_pages_for(geometry, pages, config.durable_trim))
     }
 

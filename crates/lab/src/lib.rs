@@ -32,6 +32,7 @@ mod run;
 mod series;
 mod source;
 mod state;
+mod steady;
 pub mod traces;
 mod verify;
 

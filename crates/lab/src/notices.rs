@@ -1,12 +1,13 @@
 //! What a reader of a result should know, in sentences.
 
-use crate::config::{Experiment, Fill, Model};
+use crate::config::{Experiment, Fill, Model, SteadyWrites};
 use crate::meter::Pace;
 use crate::record::{BufferRecord, FlashCounts, HostCounts, Record};
 use nandlab_block::ByteCount;
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{faulty, Time, SECTOR_BYTES};
+use nandlab_workload::Kind;
 
 /// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
 ///
@@ -27,6 +28,23 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
         "{nothing} of {page_reads} page reads were of pages that were never written, or trimmed since: they cost no \
          time and no flash read{way_out}"
     ))
+}
+
+/// Uniform writes make a device steady for such writes: said where the workload writes otherwise.
+pub(crate) fn steady_for_other_writes(experiment: &Experiment) -> Option<String> {
+    let before = &experiment.precondition;
+    let is_uniform = before.steady_writes == SteadyWrites::Uniform;
+    let writes_otherwise =
+        matches!(experiment.workload.kind(), Kind::Requests(_)) && experiment.workload.name() != "uniform";
+    let is_told = before.steady.is_some() && is_uniform && before.warm_up == 0 && writes_otherwise;
+    is_told.then(|| {
+        format!(
+            "the device was made steady with uniform random writes, and the workload ({}) writes otherwise: its first \
+             writes still change what a write costs. precondition.steady_writes = \"workload\" makes it steady under the \
+             workload itself",
+            experiment.workload.name()
+        )
+    })
 }
 
 /// A new device collects nothing before all of it was written: said of a trace that did not come so far.

@@ -1,6 +1,6 @@
 //! What comes before the measurement: page writes, as a workload of their own, and the start of the workload itself.
 
-use crate::config::{Experiment, Fill, Precondition, Sizing};
+use crate::config::{Experiment, Fill, Precondition, Sizing, SteadyWrites};
 use crate::control::Phase;
 use crate::error::LabError;
 use crate::record::{FlashCounts, PreconditionRecord, StopReason, Stopped};
@@ -56,7 +56,7 @@ impl Preconditioning {
     }
 
     /// So many random page writes more.
-    fn go_on(&mut self, pages: u64) {
+    pub(crate) fn go_on(&mut self, pages: u64) {
         self.left += pages;
     }
 
@@ -93,25 +93,27 @@ pub(crate) struct Preconditioned {
     pub(crate) record: Option<PreconditionRecord>,
     /// What stopped it before its end.
     pub(crate) stopped: Option<Stopped>,
+    /// Sectors that were written.
+    pub(crate) written_sectors: u64,
     /// Recorded time of the last request of the workload that was carried out.
     pub(crate) played: Time,
 }
 
 /// What was carried out so far.
-struct Before {
-    clock: HostClock,
-    requests: u64,
-    written_sectors: u64,
+pub(crate) struct Before {
+    pub(crate) clock: HostClock,
+    pub(crate) requests: u64,
+    pub(crate) written_sectors: u64,
     /// Recorded time of the last request.
     last: Time,
     /// When the workload starts, where it paces itself.
-    epoch: Option<Time>,
-    worn_out: Option<String>,
+    pub(crate) epoch: Option<Time>,
+    pub(crate) worn_out: Option<String>,
 }
 
 impl Run<'_> {
-    /// Carries out what comes before the measurement: a fill, random page writes, more of them until the device is
-    /// steady, and the first requests of `workload`.
+    /// Carries out what comes before the measurement: a fill, random page writes, more of them or of the workload until the
+    /// device is steady, and the first requests of `workload`.
     pub(crate) fn precondition(
         &mut self,
         workload: Option<&mut Box<dyn Workload>>,
@@ -130,17 +132,20 @@ impl Run<'_> {
         // What comes before is done as fast as the device can, whatever the host of the workload waits for.
         let clock = self.closed_loop(0, start.time);
         let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, epoch: None, worn_out: None };
-        // The writes are no part of what a buffer is asked for; the warm-up is.
+        // The writes are no part of what a buffer is asked for; what the workload asks is.
         self.engine().requests().bypass_buffer(true);
         if !is_written {
             self.carry_out(&mut before, &mut writes, u64::MAX)?;
         }
         let known = steady.is_none().then_some(all);
+        let is_uniform = options.steady_writes == SteadyWrites::Uniform;
+        self.engine().requests().bypass_buffer(is_uniform);
         let (windows, steady) = match steady {
             Some(within) => self.settle(&mut before, &mut writes, within)?,
             None => (None, None),
         };
         self.engine().requests().bypass_buffer(false);
+        self.forget_epoch();
         let mut played = 0;
         if let Some(workload) = workload.filter(|_| options.warm_up > 0) {
             before.last = 0;
@@ -161,15 +166,22 @@ impl Run<'_> {
             steady,
             time_us: self.keeps_time().then(|| us(time)),
         };
-        let all = self.begun.cost.map(|written| {
-            let sectors_of_state = written.requests * u64::from(sectors);
-            written.and(&record, sectors_of_state + before.written_sectors, sectors)
-        });
-        Ok(Preconditioned { record: all.or(Some(record)), stopped: self.stopped_before(before, known), played })
+        let all = self
+            .begun
+            .cost
+            .map(|written| written.and(&record, self.begun.written_sectors + before.written_sectors, sectors));
+        let written_sectors = before.written_sectors;
+        let stopped = self.stopped_before(before, known);
+        Ok(Preconditioned { record: all.or(Some(record)), stopped, written_sectors, played })
     }
 
     /// Carries out up to `most` requests, until the device is worn out or the run is to stop.
-    fn carry_out(&mut self, before: &mut Before, workload: &mut dyn Workload, most: u64) -> Result<(), LabError> {
+    pub(crate) fn carry_out(
+        &mut self,
+        before: &mut Before,
+        workload: &mut dyn Workload,
+        most: u64,
+    ) -> Result<(), LabError> {
         let (mut batch, mut done, mut left) = (Vec::new(), Vec::new(), most);
         while left > 0 && before.worn_out.is_none() && self.next_batch(workload, &mut batch, left.min(BATCH))? {
             left -= batch.len() as u64;
@@ -193,32 +205,6 @@ impl Run<'_> {
             self.control.set_done(before.requests);
         }
         Ok(())
-    }
-
-    /// Writes random pages, a capacity at a time, until two such windows in a row differ in write amplification by no
-    /// more than a share of `within`; how many it took, and whether it came to that within the limit.
-    fn settle(
-        &mut self,
-        before: &mut Before,
-        writes: &mut Preconditioning,
-        within: f64,
-    ) -> Result<(Option<u32>, Option<bool>), LabError> {
-        let pages = u64::from(self.sizing.logical_pages);
-        let mut last: Option<f64> = None;
-        for window in 1..=self.experiment.precondition.steady_windows {
-            let start = self.engine().matrix().total().programs();
-            writes.go_on(pages);
-            self.carry_out(before, writes, u64::MAX)?;
-            if before.worn_out.is_some() || self.control.is_cancelled() {
-                return Ok((Some(window), Some(false)));
-            }
-            let waf = (self.engine().matrix().total().programs() - start) as f64 / pages as f64;
-            if last.is_some_and(|last| (waf / last - 1.0).abs() <= within) {
-                return Ok((Some(window), Some(true)));
-            }
-            last = Some(waf);
-        }
-        Ok((Some(self.experiment.precondition.steady_windows), Some(false)))
     }
 
     /// What stopped the preconditioning, if anything did; `all` requests there would have been, where that is known.

@@ -368,7 +368,7 @@ pub struct PreconditionRecord {
     pub flash: FlashCounts,
     /// Write amplification; null where nothing was written.
     pub waf: Option<f64>,
-    /// Capacities written at random until the device was steady, or to the limit; null where that was not asked for.
+    /// Capacities written until the device was steady, or to the limit; null where that was not asked for.
     pub windows: Option<u32>,
     /// Whether it was steady then.
     pub steady: Option<bool>,

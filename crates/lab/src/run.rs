@@ -81,7 +81,7 @@ fn carry_out(
     let on_engine = fitted.as_ref().unwrap_or(experiment);
     let state = match (save_state, &experiment.precondition.from_state) {
         (Some(file), _) => {
-            let state = State::make(on_engine, &sizing, control, planned(experiment, &sizing, &source))?;
+            let state = State::make((on_engine, experiment), &sizing, control, planned(experiment, &sizing, &source))?;
             if let Some(state) = &state {
                 state.write(file)?;
             }
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
         let total = source.total();
         let each = sectors_each(source, self.sizing);
         self.control.plan(planned(self.experiment, self.sizing, source));
-        let Preconditioned { record: precondition, mut stopped, played } = self.precondition(source.requests())?;
+        let Preconditioned { record: precondition, mut stopped, played, .. } = self.precondition(source.requests())?;
         self.played = played;
         self.lie();
         let total = total.saturating_sub(self.experiment.precondition.warm_up);
@@ -285,6 +285,11 @@ impl<'a> Run<'a> {
         if let Some(log) = self.log {
             log.enter(phase);
         }
+    }
+
+    /// A workload that paces itself begins anew.
+    pub(crate) fn forget_epoch(&mut self) {
+        self.epoch = None;
     }
 
     pub(crate) fn keeps_time(&self) -> bool {

@@ -97,7 +97,8 @@ pub(crate) fn count(
     Ok(operations)
 }
 
-struct Nothing;
+/// No requests.
+pub(crate) struct Nothing;
 
 impl Workload for Nothing {
     fn fill(&mut self, _: &mut Vec<Request>, _: usize) -> Result<usize, WorkloadError> {

@@ -5,7 +5,7 @@
 //! JSON of how it was made, then the device, with gzip, which ends in a CRC-32 of its own.
 
 use crate::build::{with_engine, Start};
-use crate::config::{Experiment, Model, Precondition, Sizing};
+use crate::config::{Experiment, Model, Precondition, Sizing, SteadyWrites};
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::record::{PreconditionRecord, StopReason};
@@ -42,6 +42,48 @@ pub(crate) struct Made {
     rules: Rules,
     logical_pages: u32,
     cost: PreconditionRecord,
+    /// Sectors that this wrote; whole pages alone where that is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written_sectors: Option<u64>,
+    /// What was played until the device was steady, where that was a workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    played: Option<Played>,
+}
+
+/// A workload that made a device steady.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Played {
+    workload: Value,
+    buffer: Value,
+}
+
+impl Played {
+    /// What `experiment` asks for; files stand there with what is in them.
+    fn of(experiment: &Experiment) -> Result<Option<Self>, LabError> {
+        if experiment.precondition.steady_writes == SteadyWrites::Uniform {
+            return Ok(None);
+        }
+        let value = |json: Result<Value, _>| json.expect("text keys and finite numbers only");
+        let mut workload = value(serde_json::to_value(&experiment.workload));
+        for file in ["/trace/path", "/fio/path"] {
+            let Some(Value::String(name)) = workload.pointer_mut(file) else { continue };
+            let path = experiment.base.join(&*name);
+            let cannot = |error| LabError::Io(format!("cannot read {}: {error}", path.display()));
+            *name = contents(&path).map_err(cannot)?;
+        }
+        Ok(Some(Self { workload, buffer: value(serde_json::to_value(&experiment.buffer)) }))
+    }
+}
+
+/// What tells the contents of a file from others.
+fn contents(path: &Path) -> io::Result<String> {
+    let (mut file, mut crc, mut part) = (File::open(path)?, Crc::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(format!("{} bytes, CRC-32 of all {:08x}", file.metadata()?.len(), crc.sum())),
+            read => crc.update(&part[..read]),
+        }
+    }
 }
 
 /// A preconditioned device.
@@ -57,6 +99,8 @@ pub(crate) struct Begun {
     pub(crate) cost: Option<PreconditionRecord>,
     pub(crate) erases: u64,
     pub(crate) programmed_pages: u64,
+    /// Sectors that the preconditioning wrote.
+    pub(crate) written_sectors: u64,
 }
 
 fn refused(message: String) -> LabError {
@@ -69,13 +113,13 @@ fn writes(options: &Precondition) -> Precondition {
 }
 
 impl State {
-    /// Writes a device as `experiment` asks for; `None` where somebody stopped that. `sectors` are those that the whole run
-    /// touches.
+    /// Writes a device as `experiment` asks for, `asked` before options followed from a look at the workload; `None` where
+    /// somebody stopped that. `sectors` are those that the whole run touches.
     ///
     /// # Errors
     /// Where nothing would be written, or the device wore out; those of the engine.
     pub(crate) fn make(
-        experiment: &Experiment,
+        (experiment, asked): (&Experiment, &Experiment),
         sizing: &Sizing,
         control: &Control,
         sectors: u64,
@@ -85,6 +129,7 @@ impl State {
             let message = "the experiment begins with a state of its own: there is nothing to save (--save-state)";
             return Err(refused(message.to_owned()));
         }
+        let played = Played::of(asked)?;
         let mut only = experiment.clone();
         only.precondition = writes(&experiment.precondition);
         with_engine(&only, sizing, None, Start::Kept, |engine| {
@@ -119,6 +164,8 @@ impl State {
                 rules: only.device.profile.rules,
                 logical_pages: sizing.logical_pages,
                 cost,
+                written_sectors: Some(done.written_sectors).filter(|_| played.is_some()),
+                played,
             };
             Ok(Some(Self { made, device }))
         })
@@ -127,7 +174,10 @@ impl State {
     /// What a run with it finds.
     pub(crate) fn begun(&self) -> Begun {
         let erases = self.device.pe_cycles().iter().map(|&cycles| u64::from(cycles)).sum();
-        Begun { cost: Some(self.made.cost), erases, programmed_pages: self.device.programmed_pages() }
+        let cost = self.made.cost;
+        let of_pages = cost.requests * u64::from(self.device.geometry().sectors_per_page());
+        let written_sectors = self.made.written_sectors.unwrap_or(of_pages);
+        Begun { cost: Some(cost), erases, programmed_pages: self.device.programmed_pages(), written_sectors }
     }
 
     /// Where a run with it starts.
@@ -298,6 +348,22 @@ impl Made {
                 text(&asked),
                 experiment.seed
             ));
+        }
+        if asked != nothing {
+            self.check_played(experiment)?;
+        }
+        Ok(())
+    }
+
+    /// Whether what made the device steady is what `experiment` asks for.
+    fn check_played(&self, experiment: &Experiment) -> Result<(), String> {
+        let asked = Played::of(experiment).map_err(|error| error.to_string())?;
+        let (Some(made), Some(asked)) = (&self.played, &asked) else { return Ok(()) };
+        let pairs = [("workload", &made.workload, &asked.workload), ("buffer", &made.buffer, &asked.buffer)];
+        for (key, made, asked) in pairs {
+            if let Some(said) = difference(key, made, asked) {
+                return Err(format!("{said}; precondition.steady_writes = \"workload\" asks for its own"));
+            }
         }
         Ok(())
     }

@@ -51,7 +51,8 @@ impl PageMap {
         let missing = ((self.reserve + 1).saturating_sub(state.free.len()) as u64 * pages).saturating_sub(others);
         let relocations = valid.max(missing * valid / (pages - valid).max(1)) + 1;
         // Where the host shares its frontier, relocations take of what it has left.
-        let taken = if state.frontiers.all().len() == 1 && shared > 0 { relocations } else { 0 };
+        let shares = state.frontiers.all().len() == 1 || (relocation.to == state.last && self.placer.pools().is_some());
+        let taken = if shares && shared > 0 { relocations } else { 0 };
         let rate = relocations * ONE / left.saturating_sub(taken).max(1) + 1;
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.rate = rate;
@@ -122,6 +123,9 @@ impl PageMap {
             if let Some(wear::Move { block, to_most_worn }) = wear.next_move(blocks, &free) {
                 return Some((block, Reason::Wear { to_most_worn }));
             }
+        }
+        if self.placer.pools().is_some() {
+            return self.victim_of_pools(die).map(|block| (block, Reason::Room));
         }
         let block = self.policy.pick(blocks, self.seq)?;
         // A policy that looks at more than valid pages may take a full block, as long as another is not.

@@ -26,6 +26,12 @@ pub struct Config {
     pub streams: u32,
     /// With `placement = "dac"`: regions of temperature, 2 to 15. Default 6.
     pub regions: u32,
+    /// With `placement = "pools"`: logical pages of the first pool, at least 1; all others are in the second one.
+    pub pool_pages: u32,
+    /// With `placement = "pools"`: blocks of each die for the first pool, at least 2. One of them is being filled, so that its
+    /// over-provisioning is `(pool_blocks - 1) * pages_per_block * dies / pool_pages - 1`. Blocks of data of the second pool
+    /// are all others but `reserve_blocks`.
+    pub pool_blocks: u32,
     /// How the wear of blocks is evened out.
     pub wear: Wear,
     /// With static wear levelling: the difference in erases that is too much; with `wear = "bet"` the erases by set of
@@ -74,6 +80,8 @@ impl Default for Config {
             placement: Placement::Two,
             streams: 8,
             regions: 6,
+            pool_pages: 0,
+            pool_blocks: 0,
             wear: Wear::None,
             wear_threshold: 20,
             wear_set: 1,
@@ -105,7 +113,7 @@ impl Config {
     }
 
     pub(super) fn placement_options(&self) -> placement::Options {
-        placement::Options { streams: self.streams, regions: self.regions }
+        placement::Options { streams: self.streams, regions: self.regions, pools: (self.pool_pages, self.pool_blocks) }
     }
 
     pub(super) fn policy(&self) -> Box<dyn VictimPolicy> {
@@ -187,6 +195,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
     let usual = Config::default;
     let victim = |victim| Config { victim, window: 4, choices: 2, ..usual() };
     let placement = |placement| Config { placement, streams: 2, regions: 3, ..usual() };
+    let pools = |pool_pages| Config { pool_pages, pool_blocks: 2, ..placement(Placement::Pools) };
     let wear = |wear| Config { wear, wear_threshold: 2, wear_set: 2, ..usual() };
     let slc = |slc_cache, slc_full| Config { slc_cache, slc_full, slc_blocks: 2, ..usual() };
     vec![
@@ -204,6 +213,8 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("origin", placement(Placement::Origin)),
         Variant::safe("dac", Config { victim: Victim::CostBenefit, ..placement(Placement::Dac) }),
         Variant::safe("sepbit", Config { victim: Victim::CostBenefitFlash, ..placement(Placement::Sepbit) }),
+        Variant::safe("pools", pools(2)),
+        Variant::safe("pools_fifo", Config { victim: Victim::Fifo, wear: Wear::Dynamic, ..pools(2) }),
         Variant::safe("threshold", wear(Wear::Threshold)),
         Variant::safe("bet", Config { victim: Victim::Random, ..wear(Wear::Bet) }),
         Variant::safe("dual_pool", Config { valid_pages: ValidPages::Spare, ..wear(Wear::DualPool) }),

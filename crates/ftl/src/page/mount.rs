@@ -1,6 +1,7 @@
 //! Recovery of the page map from flash alone.
 
 use super::config::Stripe;
+use super::pools::pools_of;
 use super::refresh::Refreshing;
 use super::slc::{tell_modes, Cache, DieCache};
 use super::{Config, Die, FreeBlock, PageMap};
@@ -55,7 +56,7 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
     let cache = Cache::new(geometry, rules, config);
     PageMap {
         map: vec![Ppa::NONE; logical_pages as usize],
-        table: BlockTable::new(geometry),
+        table: BlockTable::with_pools(geometry, pools_of(&placer)),
         dies: dies.collect(),
         turn: geometry.dies() as usize - 1,
         seq,
@@ -97,6 +98,7 @@ impl PageMap {
             self.own(page, at);
         }
         self.map = newest.map;
+        self.adopt_pools(scans);
         let mut untouched = vec![[0; 2]; self.dies.len()];
         for (block, scan) in (0..).map(BlockId).zip(scans) {
             let die = self.geometry.die_of(block) as usize;
@@ -141,7 +143,7 @@ impl PageMap {
             if slc[block.index()] && self.adopts(block) {
                 self.dies[self.geometry.die_of(block) as usize].slc.full.push_back(block);
             } else {
-                self.table.close(block, highest);
+                self.table.close_in(self.pool_of(block), block, highest);
             }
         }
     }
@@ -179,10 +181,13 @@ impl PageMap {
             })
             .collect();
         partial.sort_unstable();
-        let frontiers = self.dies[die].frontiers.all_mut().iter_mut().rev();
-        for (frontier, (used, block)) in frontiers.zip(partial) {
-            let cycles = self.table.cycles(block);
-            *frontier = Frontier::resumed(&self.geometry, block, used).with_cycles(cycles);
+        for (used, block) in partial {
+            let frontiers = &self.dies[die].frontiers;
+            let open = self.frontiers_for(die, block).rev().find(|&at| !frontiers[at].block.is_some());
+            if let Some(at) = open {
+                let frontier = Frontier::resumed(&self.geometry, block, used).with_cycles(self.table.cycles(block));
+                self.dies[die].frontiers[at] = frontier;
+            }
         }
     }
 }

@@ -52,6 +52,7 @@ impl PageMap {
         let frontiers = self.dies[die].frontiers.all_mut();
         let roomiest = (0..frontiers.len()).max_by_key(|&at| (frontiers[at].left(), std::cmp::Reverse(at)));
         frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
+        self.join_pool(die, frontier);
         if self.dies[die].frontiers[frontier].is_full() {
             return Err(self.worn_out(1));
         }
@@ -84,7 +85,7 @@ impl PageMap {
     pub(super) fn close_frontier(&mut self, die: usize, frontier: usize) {
         let full = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
         if full.block.is_some() {
-            self.table.close(full.block, self.seq);
+            self.table.close_in(self.pool_of(full.block), full.block, self.seq);
         }
     }
 }

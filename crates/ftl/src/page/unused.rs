@@ -13,11 +13,14 @@ pub(super) fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) 
     let usual = Config::default();
     let has_cache = config.slc_cache != SlcCache::None;
     let has_gaps = config.idle_blocks > 0 || has_cache;
+    let has_pools = config.placement == Placement::Pools;
     let compares = matches!(config.wear, Wear::Threshold | Wear::Bet | Wear::DualPool);
     // Key, its value, the usual one, whether anything reads it, and what would.
     let amounts = [
         ("streams", config.streams, usual.streams, config.placement == Placement::Origin, "placement = \"origin\""),
         ("regions", config.regions, usual.regions, config.placement == Placement::Dac, "placement = \"dac\""),
+        ("pool_pages", config.pool_pages, usual.pool_pages, has_pools, "placement = \"pools\""),
+        ("pool_blocks", config.pool_blocks, usual.pool_blocks, has_pools, "placement = \"pools\""),
         (
             "wear_threshold",
             config.wear_threshold,
@@ -95,11 +98,12 @@ mod tests {
         assert_eq!(told(&usual(), 1), [""; 0]);
         // What is set, the key, and the option that reads it.
         type Change = fn(&mut Config);
-        let cases: [(Config, &str, Change); 9] = [
+        let cases: [(Config, &str, Change); 10] = [
             (Config { choices: 6, ..usual() }, "choices = 6", |config| config.victim = Victim::DChoices),
             (Config { window: 65, ..usual() }, "window = 65", |config| config.victim = Victim::WindowedGreedy),
             (Config { streams: 3, ..usual() }, "streams = 3", |config| config.placement = Placement::Origin),
             (Config { regions: 3, ..usual() }, "regions = 3", |config| config.placement = Placement::Dac),
+            (Config { pool_blocks: 3, ..usual() }, "pool_blocks = 3", |config| config.placement = Placement::Pools),
             (Config { wear_threshold: 3, ..usual() }, "wear_threshold = 3", |config| config.wear = Wear::DualPool),
             (Config { wear_set: 3, ..usual() }, "wear_set = 3", |config| config.wear = Wear::Bet),
             (Config { idle_after_us: 0, ..usual() }, "idle_after_us = 0", |config| config.idle_blocks = 1),

@@ -1,6 +1,7 @@
 //! Which pages are valid, how many in each block, what each block is used for, and when it was closed and erased.
 
 use super::closing_order::ClosingOrder;
+use super::scan::first_minimum;
 pub use super::valid_counts::BlockUse;
 use super::valid_counts::{ValidCounts, Word};
 use nandlab_nand::{BlockId, Geometry, Ppa};
@@ -12,8 +13,12 @@ pub struct BlockTable {
     geometry: Geometry,
     counts: ValidCounts<i16>,
     bits: Vec<u64>,
-    /// Closed blocks of each die, the oldest first.
+    /// Closed blocks of each die and pool, the oldest first.
     order: ClosingOrder,
+    /// Pools of blocks of each die; usually one of them all.
+    pools: u32,
+    /// The words of one pool, while a policy looks at it.
+    words_of_pool: Vec<i16>,
     /// By block: when it was closed, in blocks' worth of programs.
     closed_at: Vec<u32>,
     /// By block: erases that are known of.
@@ -28,11 +33,18 @@ const _: () = assert!(
 impl BlockTable {
     /// All blocks free.
     pub fn new(geometry: &Geometry) -> Self {
+        Self::with_pools(geometry, 1)
+    }
+
+    /// All blocks free; the closed ones of each die are in so many pools.
+    pub fn with_pools(geometry: &Geometry, pools: u32) -> Self {
         Self {
             geometry: *geometry,
             counts: ValidCounts::new(geometry.blocks()),
             bits: vec![0; geometry.pages().div_ceil(64) as usize],
-            order: ClosingOrder::new(geometry),
+            order: ClosingOrder::new(geometry, pools * geometry.dies()),
+            pools,
+            words_of_pool: Vec::new(),
             closed_at: vec![0; geometry.blocks() as usize],
             cycles: vec![0; geometry.blocks() as usize],
         }
@@ -120,9 +132,14 @@ impl BlockTable {
 
     /// A filled block may be picked as a victim from now on, `programs` after the first.
     pub fn close(&mut self, block: BlockId, programs: u64) {
+        self.close_in(0, block, programs);
+    }
+
+    /// The same for a block of `pool`.
+    pub fn close_in(&mut self, pool: u32, block: BlockId, programs: u64) {
         self.counts.close(block);
         self.closed_at[block.index()] = self.clock(programs);
-        self.order.push(self.geometry.die_of(block), block);
+        self.order.push(self.geometry.die_of(block) * self.pools + pool, block);
     }
 
     /// A closed block is emptied: it is no victim any more.
@@ -144,8 +161,27 @@ impl BlockTable {
     /// A read-only view of the blocks of `die` for a policy.
     #[inline]
     pub fn die(&self, die: u32) -> Blocks<'_> {
+        let Range { start: first, end } = self.geometry.blocks_of_die(die);
+        let words = &self.counts.words()[first as usize..end as usize];
+        Blocks { table: self, die, first, end, words, list: die * self.pools }
+    }
+
+    /// The same where the policy is to see the closed blocks of one pool alone; `of` tells the pool of each block.
+    pub fn pool(&mut self, die: u32, pool: u8, of: &[u8]) -> Blocks<'_> {
+        let Range { start: first, end } = self.geometry.blocks_of_die(die);
+        let all = first as usize..end as usize;
+        let words = self.counts.words()[all.clone()].iter().zip(&of[all]);
+        self.words_of_pool.clear();
+        self.words_of_pool.extend(words.map(|(&word, &of)| if of == pool { word } else { i16::BAD }));
+        Blocks { table: self, die, first, end, words: &self.words_of_pool, list: die * self.pools + u32::from(pool) }
+    }
+
+    /// Blocks of a die that belong to `pool` and are neither free nor bad; `of` tells the pool of each block.
+    pub fn used_by(&self, die: u32, pool: u8, of: &[u8]) -> u32 {
         let blocks = self.geometry.blocks_of_die(die);
-        Blocks { table: self, die, first: blocks.start, end: blocks.end }
+        let all = blocks.start as usize..blocks.end as usize;
+        let words = self.counts.words()[all.clone()].iter().zip(&of[all]);
+        words.map(|(&word, &of)| u32::from(of == pool && word < i16::BAD)).sum()
     }
 
     /// Bytes of memory: two a block for the counts, a bit a page.
@@ -161,13 +197,18 @@ pub struct Blocks<'a> {
     die: u32,
     first: u32,
     end: u32,
+    /// A word for each block of the die.
+    words: &'a [i16],
+    /// Where the closed ones stand in the order in which they were closed.
+    list: u32,
 }
 
 impl<'a> Blocks<'a> {
     /// The closed block with the fewest valid pages, the lowest number among equals.
     #[inline]
     pub fn fewest_valid(&self) -> Option<BlockId> {
-        self.table.counts.fewest_valid(self.first..self.end)
+        let at = first_minimum(self.words)?;
+        (self.words[at] < Self::CLOSED).then_some(BlockId(self.first + at as u32))
     }
 
     /// The number of the die.
@@ -187,13 +228,13 @@ impl<'a> Blocks<'a> {
 
     /// The closed blocks, the one that was closed first in front.
     pub fn oldest_first(&self) -> impl Iterator<Item = BlockId> + 'a {
-        self.table.order.iter(self.die)
+        self.table.order.iter(self.list)
     }
 
     /// Whether `block` is a victim if a policy picks it.
     #[inline]
     pub fn is_closed(&self, block: BlockId) -> bool {
-        self.table.counts.words()[block.index()] < Self::CLOSED
+        self.words[block.index() - self.first as usize] < Self::CLOSED
     }
 
     /// Valid pages of `block`.
@@ -219,7 +260,7 @@ impl<'a> Blocks<'a> {
 
     /// A word a block: below [`Self::CLOSED`] the valid pages of a closed block, else no victim.
     pub fn words(&self) -> &'a [i16] {
-        &self.table.counts.words()[self.first as usize..self.end as usize]
+        self.words
     }
 
     /// What the words of closed blocks stay below.

@@ -1,12 +1,12 @@
-//! In which order the blocks of a die were closed.
+//! In which order the blocks of a die, or of a part of it, were closed.
 
 use nandlab_nand::{BlockId, Geometry};
 
-/// A list of blocks for each die, linked through the blocks: any one leaves at once.
+/// A list of blocks for each die, or several, linked through the blocks: any one leaves at once.
 #[derive(Clone, Debug)]
 pub(super) struct ClosingOrder {
     links: Vec<Link>,
-    /// Where the ends of the list of a die are: behind the links of the blocks.
+    /// Where the ends of the lists are: behind the links of the blocks.
     ends: usize,
 }
 
@@ -17,16 +17,16 @@ struct Link {
 }
 
 impl ClosingOrder {
-    /// No block is closed.
-    pub(super) fn new(geometry: &Geometry) -> Self {
-        let (blocks, dies) = (geometry.blocks(), geometry.dies());
-        let links = (0..blocks + dies).map(|at| Link { before: at, after: at }).collect();
+    /// No block is closed; so many lists.
+    pub(super) fn new(geometry: &Geometry, lists: u32) -> Self {
+        let blocks = geometry.blocks();
+        let links = (0..blocks + lists).map(|at| Link { before: at, after: at }).collect();
         Self { links, ends: blocks as usize }
     }
 
     /// `block` was closed now.
-    pub(super) fn push(&mut self, die: u32, block: BlockId) {
-        let end = self.ends + die as usize;
+    pub(super) fn push(&mut self, list: u32, block: BlockId) {
+        let end = self.ends + list as usize;
         let last = self.links[end].before;
         self.links[block.index()] = Link { before: last, after: end as u32 };
         self.links[last as usize].after = block.0;
@@ -41,9 +41,9 @@ impl ClosingOrder {
         self.links[block.index()] = Link { before: block.0, after: block.0 };
     }
 
-    /// The closed blocks of a die, the one that was closed first in front.
-    pub(super) fn iter(&self, die: u32) -> impl Iterator<Item = BlockId> + '_ {
-        let end = (self.ends + die as usize) as u32;
+    /// The closed blocks of a list, the one that was closed first in front.
+    pub(super) fn iter(&self, list: u32) -> impl Iterator<Item = BlockId> + '_ {
+        let end = (self.ends + list as usize) as u32;
         let next = move |at: &u32| Some(self.links[*at as usize].after).filter(|&after| after != end);
         std::iter::successors(next(&end), next).map(BlockId)
     }
@@ -65,7 +65,7 @@ mod tests {
             page_bytes: 512,
             spare_bytes: 16,
         };
-        let mut order = ClosingOrder::new(&Geometry::new(shape).unwrap());
+        let mut order = ClosingOrder::new(&Geometry::new(shape).unwrap(), 2);
         let of = |order: &ClosingOrder, die| order.iter(die).map(|block| block.0).collect::<Vec<_>>();
         assert_eq!((of(&order, 0), of(&order, 1)), (vec![], vec![]));
         [(0, 3), (1, 5), (0, 1), (0, 2), (1, 7)].into_iter().for_each(|(die, block)| order.push(die, BlockId(block)));

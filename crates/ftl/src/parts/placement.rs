@@ -4,12 +4,14 @@
 //! every page, so it is an enumeration and no trait object.
 
 mod dac;
+mod pools;
 mod sepbit;
 mod streams;
 
 use super::frontier::Frontiers;
 use dac::Dac;
 use nandlab_nand::{BlockId, Geometry, Lpn, Origin};
+pub(crate) use pools::{Pools, POOLS};
 use sepbit::SepBit;
 use streams::Streams;
 
@@ -28,6 +30,8 @@ pub enum Placement {
     Dac,
     /// By the time to the next write as the last one foretells it, in six classes (SepBIT).
     Sepbit,
+    /// The first `pool_pages` logical pages from the others, and each of the two pools has its part of the blocks.
+    Pools,
 }
 
 /// What the policies may ask for.
@@ -37,6 +41,8 @@ pub struct Options {
     pub streams: u32,
     /// Regions of `dac`.
     pub regions: u32,
+    /// Logical pages of the first of `pools`, and blocks of each die that are its part.
+    pub pools: (u32, u32),
 }
 
 /// Most frontiers that an option may ask for: wear levelling may need one more.
@@ -51,13 +57,14 @@ impl Placement {
             Self::Origin => options.streams + 1,
             Self::Dac => options.regions,
             Self::Sepbit => sepbit::CLASSES as u32,
+            Self::Pools => POOLS as u32,
         }
     }
 
     /// Whether where a page is moved to depends on which it is. What garbage collection copies is known when it has
     /// been copied, so a table must say it before.
     pub fn asks_who_moves(self) -> bool {
-        matches!(self, Self::Dac | Self::Sepbit)
+        matches!(self, Self::Dac | Self::Sepbit | Self::Pools)
     }
 }
 
@@ -69,6 +76,7 @@ pub(crate) enum Placer {
     Origin(Streams),
     Dac(Dac),
     Sepbit(SepBit),
+    Pools(Pools),
 }
 
 impl Placer {
@@ -79,6 +87,7 @@ impl Placer {
             Placement::Origin => Self::Origin(Streams::new(options.streams)),
             Placement::Dac => Self::Dac(Dac::new(options.regions, logical_pages)),
             Placement::Sepbit => Self::Sepbit(SepBit::new(geometry, logical_pages)),
+            Placement::Pools => Self::Pools(Pools::new(options.pools, geometry.blocks())),
         }
     }
 
@@ -88,6 +97,14 @@ impl Placer {
         matches!(self, Self::One | Self::Two)
     }
 
+    /// The two pools, where there are any.
+    pub(crate) fn pools(&self) -> Option<&Pools> {
+        match self {
+            Self::Pools(pools) => Some(pools),
+            _ => None,
+        }
+    }
+
     /// The frontier for a page that the host writes.
     pub(crate) fn host(&mut self, at: Lpn, origin: Origin) -> usize {
         match self {
@@ -95,6 +112,7 @@ impl Placer {
             Self::Origin(streams) => streams.of(origin),
             Self::Dac(dac) => dac.written(at),
             Self::Sepbit(sepbit) => sepbit.written(at),
+            Self::Pools(pools) => pools.of_page(at),
         }
     }
 
@@ -106,13 +124,18 @@ impl Placer {
             Self::Origin(streams) => streams.moved(),
             Self::Dac(dac) => dac.moved(at),
             Self::Sepbit(sepbit) => sepbit.moved(at, victim),
+            // Asked for none of the pages alone, it is where most of them go.
+            Self::Pools(pools) if at == Lpn::NONE => pools.of_block(victim),
+            Self::Pools(pools) => pools.of_page(at),
         }
     }
 
     /// A block is filled from now on at this frontier.
     pub(crate) fn opened(&mut self, block: BlockId, frontier: usize) {
-        if let Self::Sepbit(sepbit) = self {
-            sepbit.opened(block, frontier);
+        match self {
+            Self::Sepbit(sepbit) => sepbit.opened(block, frontier),
+            Self::Pools(pools) => pools.join(block, frontier),
+            _ => {}
         }
     }
 
@@ -128,7 +151,7 @@ impl Placer {
         match self {
             Self::Dac(dac) => dac.trimmed(at),
             Self::Sepbit(sepbit) => sepbit.trimmed(at),
-            Self::One | Self::Two | Self::Origin(_) => {}
+            Self::One | Self::Two | Self::Origin(_) | Self::Pools(_) => {}
         }
     }
 
@@ -139,6 +162,7 @@ impl Placer {
             Self::Origin(streams) => streams.bytes(),
             Self::Dac(dac) => dac.bytes(),
             Self::Sepbit(sepbit) => sepbit.bytes(),
+            Self::Pools(pools) => pools.bytes(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod dftl;
 mod forms;
 mod policies;
+mod pools;
 mod sectors;
 mod superpage;
 

@@ -147,8 +147,12 @@ fn trims_act_as_over_provisioning() {
 #[test]
 fn every_policy_costs_between_nothing_and_random() {
     for &victim in Victim::ALL {
-        for placement in [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit] {
-            let config = Config { victim, placement, valid_pages: ValidPages::Bitmap, ..Config::default() };
+        for placement in
+            [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit, Placement::Pools]
+        {
+            let pools = (1000, 80);
+            let (pool_pages, pool_blocks) = pools;
+            let config = Config { victim, placement, pool_pages, pool_blocks, ..Config::default() };
             let waf = random_waf(256, 16, 0.2, &config);
             assert!((1.5..6.3).contains(&waf), "{victim:?}, {placement:?}: {waf}");
         }

@@ -10,6 +10,7 @@ mod fs;
 mod host;
 mod index;
 mod memory;
+mod precondition;
 mod reliability;
 mod slc;
 pub(crate) mod tree;
@@ -19,6 +20,7 @@ pub use device::{Device, Model, Sizing};
 pub(crate) use fs::key_and_message;
 pub use host::{Arrival, Host};
 pub use memory::{Memory, OneMemory, Powered};
+pub use precondition::{Fill, Precondition, SteadyWrites};
 pub use tree::Format;
 
 use crate::error::{ConfigError, LabError};
@@ -94,61 +96,6 @@ struct Table {
 fn default_seed() -> u64 {
     1
 }
-
-/// What is written before the measurement; its counts are kept apart.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Precondition {
-    /// Whether every logical page is written once, and in which order.
-    pub fill: Fill,
-    /// Uniformly random page writes after that, as a multiple of the exported capacity.
-    pub overwrites: f64,
-    /// More such writes, a capacity at a time, until the write amplification of two such windows in a row differs by no
-    /// more than this share.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub steady: Option<f64>,
-    /// Most windows that it may take.
-    pub steady_windows: u32,
-    /// Requests of the workload, the first ones, that are carried out after that and not measured.
-    pub warm_up: u64,
-    /// Days that the device lies without power between the preconditioning and the workload: the pages of
-    /// `device.reliability` age.
-    #[serde(skip_serializing_if = "reliability::is_none")]
-    pub shelf_days: f64,
-    /// A file with a device that was written like this before (`nandlab run --save-state`), in place of the writes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub from_state: Option<PathBuf>,
-}
-
-impl Default for Precondition {
-    fn default() -> Self {
-        Self {
-            fill: Fill::None,
-            overwrites: 0.0,
-            steady: None,
-            steady_windows: 50,
-            warm_up: 0,
-            shelf_days: 0.0,
-            from_state: None,
-        }
-    }
-}
-
-/// How the device is filled before the measurement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fill {
-    /// Not at all: the run starts on an erased device.
-    #[default]
-    None,
-    /// Every page once, in ascending order.
-    Sequential,
-    /// Every page once, in random order.
-    Random,
-}
-
-const MAX_OVERWRITES: f64 = 10_000.0;
-const MAX_WINDOWS: u32 = 10_000;
 
 impl Experiment {
     /// Reads an experiment.
@@ -354,23 +301,7 @@ impl Experiment {
             return refuse("host.arrival", &"\"recorded\"", &why);
         }
         self.check_gaps(&refuse)?;
-        if !(0.0..=MAX_OVERWRITES).contains(&self.precondition.overwrites) {
-            let why = "it is a multiple of the capacity from 0 to 10000";
-            return refuse("precondition.overwrites", &self.precondition.overwrites, why);
-        }
-        if let Some(within) = self.precondition.steady.filter(|within| !(0.0..=1.0).contains(within)) {
-            let why = "it is a share of the write amplification from 0 to 1, such as 0.01";
-            return refuse("precondition.steady", &within, why);
-        }
-        if !(2..=MAX_WINDOWS).contains(&self.precondition.steady_windows) {
-            let why = "it is a number of windows from 2, as two are compared, to 10000";
-            return refuse("precondition.steady_windows", &self.precondition.steady_windows, why);
-        }
-        if self.precondition.warm_up > 0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
-            let why = "it counts requests, and this workload asks an index or a file system; leave it out";
-            return refuse("precondition.warm_up", &self.precondition.warm_up, why);
-        }
-        Ok(())
+        self.check_precondition(&refuse)
     }
 }
 

@@ -1,6 +1,9 @@
 use super::*;
 
-const OPTIONS: Options = Options { streams: 3, regions: 4 };
+const OPTIONS: Options = Options { streams: 3, regions: 4, pools: (60, 20) };
+
+const ALL: [Placement; 6] =
+    [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit, Placement::Pools];
 
 fn placer(placement: Placement) -> Placer {
     Placer::new(placement, &OPTIONS, &Geometry::single_die(64, 4, 512).unwrap(), 100)
@@ -8,7 +11,7 @@ fn placer(placement: Placement) -> Placer {
 
 #[test]
 fn frontiers_are_below_their_number() {
-    for placement in [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit] {
+    for placement in ALL {
         let mut placer = placer(placement);
         let frontiers = placement.frontiers(&OPTIONS) as usize;
         for turn in 0..400 {
@@ -41,6 +44,23 @@ fn temperature_rises_with_writes_and_falls_with_moves() {
     assert_eq!(placer.host(Lpn(7), Origin::HOST), 1);
     placer.trimmed(Lpn(7));
     assert_eq!(placer.host(Lpn(7), Origin::HOST), 0);
+}
+
+#[test]
+fn pages_stay_in_their_pool_and_the_pool_beyond_its_part_is_collected() {
+    let mut placer = placer(Placement::Pools);
+    let written = [0, 59, 60, 99].map(|at| placer.host(Lpn(at), Origin::HOST));
+    let moved = [0, 59, 60, 99].map(|at| placer.moved(Lpn(at), BlockId(7)));
+    assert_eq!((written, moved), ([0, 0, 1, 1], [0, 0, 1, 1]));
+    placer.opened(BlockId(7), 1);
+    assert_eq!((placer.moved(Lpn::NONE, BlockId(7)), placer.moved(Lpn::NONE, BlockId(8))), (1, 0), "a note stays");
+    // 20 blocks are the part of the first pool. Of both parts together 1 and 2 are left, none, or 1 is used beyond them.
+    let pools = placer.pools().unwrap();
+    let collected = |used, beyond| [0, 1].map(|last| pools.to_collect(used, beyond, last));
+    assert_eq!((collected(20, -1), collected(19, -1)), ([0, 0], [1, 1]), "whichever has its part");
+    assert_eq!((collected(20, -2), collected(19, -2), collected(18, -2)), ([0, 0], [0, 1], [1, 1]));
+    assert_eq!((collected(21, 0), collected(20, 0), collected(19, 0)), ([0, 0], [0, 1], [1, 1]));
+    assert_eq!((collected(21, 1), collected(20, 1)), ([0, 0], [1, 1]));
 }
 
 /// The rules of the paper of SepBIT, by hand.

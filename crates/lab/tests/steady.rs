@@ -1,0 +1,223 @@
+//! Devices that are made steady by their own workload.
+
+#![allow(clippy::unwrap_used)]
+
+mod support;
+
+use nandlab_lab::record::{PreconditionRecord, Record};
+use nandlab_lab::{run, Control, LabError, Outputs};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use support::{parse, record, refused};
+
+const SKEWED: &str = r#"
+[workload.hot_cold]
+requests = 20_000
+hot_share = 0.1
+hot_accesses = 0.9
+[precondition]
+fill = "sequential"
+[ftl.page]
+placement = "one"
+[device]
+model = "counting"
+capacity = "64 MiB"
+over_provisioning = 0.25
+[device.shape]
+pages_per_block = 64
+"#;
+
+const OWN: [&str; 2] = ["precondition.steady=0.01", "precondition.steady_writes=workload"];
+const PAGES: u64 = 16384;
+
+fn before(record: &Record) -> PreconditionRecord {
+    record.precondition.unwrap()
+}
+
+/// Why a run is refused that was accepted as a text.
+fn refused_at_run(text: &str, sets: &[&str]) -> String {
+    match run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), Outputs::default()) {
+        Err(LabError::Config(error)) => {
+            assert!(error.key.is_some(), "{}", error.message);
+            error.message
+        }
+        other => panic!("{:?}", other.map(|record| record.to_json())),
+    }
+}
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("nandlab-steady-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// A trace that writes the device once in order, then a tenth of it again and again: its parts cost differently.
+    fn trace(&self, name: &str, again: u64) -> String {
+        let mut text = "time_us,op,sector,sectors\n".to_owned();
+        for at in (0..PAGES).chain((0..again).map(|turn| turn * 7919 % (PAGES / 10))) {
+            writeln!(text, "{},W,{},8", 0, at * 8).unwrap();
+        }
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_device_is_steady_under_its_own_workload() {
+    // What far more of the same writes lead to.
+    let long = ["workload.hot_cold.requests=800_000", "precondition.warm_up=700_000"];
+    let expected = record(SKEWED, &long).waf.unwrap();
+    let steady = record(SKEWED, &OWN);
+    assert_eq!(before(&steady).steady, Some(true));
+    let found = steady.waf.unwrap();
+    assert!((found / expected - 1.0).abs() < 0.03, "{found} and {expected}");
+    // Uniform writes make another device: greedy pays less for them than for skewed ones.
+    let uniform = record(SKEWED, &[OWN[0], "workload.hot_cold.requests=5_000"]);
+    assert!(uniform.waf.unwrap() < 0.9 * expected, "{:?} and {expected}", uniform.waf);
+    let told = |record: &Record| record.notices.iter().any(|notice| notice.contains("precondition.steady_writes"));
+    assert!(told(&uniform) && !told(&steady), "{:?}", uniform.notices);
+    assert!(!told(&record(SKEWED, &[OWN[0], "precondition.warm_up=10_000"])), "it has writes of its own");
+}
+
+#[test]
+fn what_it_takes_is_kept_apart() {
+    let steady = record(SKEWED, &OWN);
+    let made = before(&steady);
+    let windows = u64::from(made.windows.unwrap());
+    assert!((2..50).contains(&windows), "{windows}");
+    assert_eq!(steady.host.requests, 20_000, "all of the workload is measured");
+    // Windows end where a batch does that fills the capacity.
+    let written = made.requests - PAGES;
+    assert!((windows * PAGES..windows * (PAGES + 1024)).contains(&written), "{windows} windows, {written} requests");
+    assert_eq!(made.waf, Some(made.flash.programs as f64 / made.requests as f64));
+    let reads = record(SKEWED, &[&OWN[..], &["workload.hot_cold.read_share=0.5"]].concat());
+    let written = before(&reads).requests - PAGES;
+    let windows = u64::from(before(&reads).windows.unwrap());
+    assert!(written as f64 > 1.9 * (windows * PAGES) as f64, "a window is a capacity written, whatever is read");
+    // Other random numbers than those of the measurement; the same again.
+    assert_eq!(record(SKEWED, &OWN).precondition, steady.precondition);
+}
+
+#[test]
+fn the_search_ends_at_its_limit() {
+    let sets = ["precondition.steady=0", "precondition.steady_windows=3", OWN[1]];
+    let found = before(&record(SKEWED, &sets));
+    assert_eq!((found.windows, found.steady), (Some(3), Some(false)));
+}
+
+#[test]
+fn windows_of_a_trace_are_whole_rounds() {
+    let folder = Folder::new("trace");
+    let again = 9_000;
+    let trace = format!("workload={{ trace = {{ path = {:?} }} }}", folder.trace("t.csv", again));
+    let steady = record(SKEWED, &[&OWN[..], &[&trace]].concat());
+    let made = before(&steady);
+    // Cut into capacities, windows would hold more or less of either half and never agree.
+    assert_eq!(made.steady, Some(true));
+    assert_eq!(made.requests, PAGES + u64::from(made.windows.unwrap()) * (PAGES + again));
+    assert_eq!(steady.host.requests, PAGES + again, "then it is measured from its start");
+}
+
+#[test]
+fn a_buffer_takes_its_part() {
+    let buffer = "buffer={ lru = { size = \"16 MiB\" } }";
+    let (plain, buffered) = (record(SKEWED, &OWN), record(SKEWED, &[&OWN[..], &[buffer]].concat()));
+    let (plain, buffered) = (before(&plain), before(&buffered));
+    assert!(buffered.waf.unwrap() < 0.7 * plain.waf.unwrap(), "{buffered:?} and {plain:?}");
+    assert_eq!(buffered.steady, Some(true));
+}
+
+#[test]
+fn jobs_that_pace_themselves_begin_anew() {
+    let jobs = "[workload.fio]\ntext = \"\"\"\n[a]\nrw=randwrite\nbs=4k\nsize=48m\niodepth=4\nioengine=libaio\n\
+                [b]\nrw=write\nbs=16k\nsize=4m\nthinktime=50\n\"\"\"\n";
+    let text = SKEWED.replace("model = \"counting\"", "model = \"timed\"");
+    let text = format!("{jobs}{}", &text[text.find("[precondition]").unwrap()..]);
+    let steady = record(&text, &[&OWN[..], &["precondition.steady=0.05"]].concat());
+    let made = before(&steady);
+    assert_eq!(made.steady, Some(true), "{made:?}");
+    assert_eq!(steady.host.requests, 12_288 + 256);
+    assert!(made.time_us.unwrap() > 0.0 && steady.time_us.unwrap() > 0.0);
+}
+
+#[test]
+fn what_cannot_make_it_steady_is_refused() {
+    let own = OWN[1];
+    let error = refused(SKEWED, &[own]);
+    assert!(error.message.contains("precondition.steady_writes") && error.message.contains("set precondition.steady"));
+    let files = "[workload.postmark]\n[fs.fat]\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"";
+    let error = refused(files, &OWN);
+    assert!(error.message.contains("those of an index or a file system"), "{}", error.message);
+    let error = refused(SKEWED, &[OWN[0], "precondition.steady_writes=\"zipf\""]);
+    assert!(error.message.contains("uniform") && error.message.contains("workload"), "{}", error.message);
+    let error = refused_at_run(SKEWED, &[&OWN[..], &["workload.hot_cold.read_share=1.0"]].concat());
+    assert!(error.contains("the workload writes nothing, and a window is the capacity of 64 MiB"), "{error}");
+    let error = refused_at_run(SKEWED, &[&OWN[..], &["workload.hot_cold.requests=5"]].concat());
+    assert!(error.contains("the workload writes 20 KiB"), "{error}");
+}
+
+fn begun(sets: &[&str], state: &Path) -> Result<Record, LabError> {
+    let from = format!("precondition.from_state={:?}", state.display().to_string());
+    let experiment = parse(SKEWED, &[sets, &[&from]].concat())?;
+    run(&experiment, Path::new("."), &Control::default(), Outputs::default())
+}
+
+fn saved(sets: &[&str], state: &Path) -> Record {
+    let outputs = Outputs { save_state: Some(state), ..Outputs::default() };
+    run(&parse(SKEWED, sets).unwrap(), Path::new("."), &Control::default(), outputs).unwrap()
+}
+
+#[test]
+fn a_state_knows_the_workload_that_made_it() {
+    let folder = Folder::new("state");
+    let state = folder.0.join("state");
+    let first = saved(&OWN, &state);
+    let again = begun(&OWN, &state).unwrap();
+    assert_eq!((again.flash, again.precondition), (first.flash, first.precondition));
+    let plain = record(SKEWED, &OWN);
+    assert_eq!(before(&first).requests, before(&plain).requests, "saving changes nothing of it");
+    // What the measurement alone depends on may differ, and one who asks for nothing takes what there is.
+    begun(&[&OWN[..], &["host.queue_depth=4"]].concat(), &state).unwrap();
+    begun(&["precondition={}", "workload.hot_cold.hot_share=0.3"], &state).unwrap();
+    let warm = begun(&[&OWN[..], &["precondition.warm_up=5_000"]].concat(), &state).unwrap();
+    let (warm, cold) = (before(&warm), before(&first));
+    assert_eq!(warm.requests, cold.requests + 5_000);
+    assert_eq!(warm.waf, Some(warm.flash.programs as f64 / warm.requests as f64));
+    for (set, says) in [
+        (
+            "workload.hot_cold.hot_share=0.3",
+            "it was made with workload.hot_cold.hot_share = 0.1, and the experiment has 0.3",
+        ),
+        ("buffer={ lru = { size = \"1 MiB\" } }", "it was made with buffer = null"),
+        ("seed=2", "with seed 1, and the experiment asks for"),
+        ("precondition.steady_writes=uniform", "\"steady_writes\":\"workload\""),
+    ] {
+        let error = begun(&[&OWN[..], &[set]].concat(), &state).unwrap_err().to_string();
+        assert!(error.contains(says), "{set}: {error}");
+    }
+}
+
+#[test]
+fn a_state_knows_the_trace_that_made_it() {
+    let folder = Folder::new("trace-state");
+    let state = folder.0.join("state");
+    let play = |path: &str| format!("workload={{ trace = {{ path = {path:?} }} }}");
+    let (trace, other) = (folder.trace("t.csv", 4_000), folder.trace("u.csv", 4_100));
+    saved(&[&OWN[..], &[&play(&trace)]].concat(), &state);
+    let moved = folder.0.join("moved.csv").display().to_string();
+    std::fs::copy(&trace, &moved).unwrap();
+    begun(&[&OWN[..], &[&play(&moved)]].concat(), &state).unwrap();
+    let error = begun(&[&OWN[..], &[&play(&other)]].concat(), &state).unwrap_err().to_string();
+    assert!(error.contains("it was made with workload.trace.path = "), "{error}");
+}
