@@ -1,7 +1,8 @@
 //! The FTLs and their sets of options: names, and whose turn it is.
 
+use nandlab_ftl::Events;
 use nandlab_proof::subject::{in_turn, on_all_cores};
-use nandlab_proof::{subjects, Subject};
+use nandlab_proof::{assert_pages_map, subjects, Subject};
 
 #[test]
 fn names_are_words_of_their_own_and_find_their_subject() {
@@ -28,4 +29,39 @@ fn work_on_all_cores_keeps_its_order() {
     let items: Vec<u64> = (0..100).collect();
     assert_eq!(on_all_cores(&items, |item| item * item), items.iter().map(|item| item * item).collect::<Vec<_>>());
     assert!(on_all_cores(&items[..0], |_| ()).is_empty());
+}
+
+/// Events of paging: a tenth less than is demanded, or as much.
+fn paging(is_enough: bool) -> Events {
+    let count = if is_enough { 10_000 } else { 9_000 };
+    Events {
+        map_misses: count,
+        map_dirty_evictions: count,
+        map_gc_runs: count,
+        map_gc_copies: count / 10,
+        ..Events::default()
+    }
+}
+
+/// What those subjects did of which `is_much` is true, and the message of the failure.
+fn asserted(is_much: impl Fn(&Subject) -> bool) -> Result<(), String> {
+    let all = subjects();
+    let events: Vec<Events> = all.iter().flatten().map(|subject| paging(is_much(subject))).collect();
+    let failed = std::panic::catch_unwind(|| assert_pages_map(&all, &events));
+    failed.map_err(|panic| panic.downcast_ref::<String>().cloned().unwrap_or_default())
+}
+
+#[test]
+fn one_set_of_options_alone_pages_its_map() {
+    let paged: Vec<Vec<Subject>> = subjects().into_iter().filter(|ftl| ftl[0].pages_map()).collect();
+    assert!(paged.len() == 3 || std::env::var_os("NANDLAB_FTL").is_some());
+    for ftl in &paged {
+        assert_eq!(ftl.iter().filter(|subject| subject.pages_most()).count(), 1, "{}", ftl[0]);
+    }
+    assert_eq!(asserted(Subject::pages_most), Ok(()));
+    let failed = asserted(|subject| !subject.pages_most()).err().unwrap_or_default();
+    for subject in paged.iter().flatten().filter(|subject| subject.pages_most()) {
+        let little = format!("{subject}: 9000 misses");
+        assert!(failed.contains(&little), "what its other options did is no help: {failed}");
+    }
 }
