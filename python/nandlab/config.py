@@ -102,8 +102,8 @@ class Precondition:
         overwrites: Uniform random page writes after it, as a multiple of the capacity.
         steady: More writes, a capacity at a time, until the write amplification of two such windows in a row
             differs by no more than this share.
-        steady_writes: What these writes are: "uniform" pages (the default), or those of the "workload", again and
-            again, with a window of a trace as long as the trace.
+        steady_writes: What these writes are: "uniform" pages (the default), or those of the "workload", again
+            and again, with a window of a trace as long as the trace.
         steady_windows: Most windows that it may take.
         warm_up: Requests of the workload, the first ones, that are carried out after that and not measured.
         shelf_days: Days that the device lies before the workload; the pages of `Device.reliability` age.

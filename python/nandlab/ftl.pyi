@@ -11,9 +11,11 @@ def page(
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | None = None,
     choices: int | None = None,
     window: int | None = None,
-    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit'] | None = None,
+    placement: Literal['one', 'two', 'origin', 'dac', 'sepbit', 'pools'] | None = None,
     streams: int | None = None,
     regions: int | None = None,
+    pool_pages: int | None = None,
+    pool_blocks: int | None = None,
     wear: Literal['none', 'dynamic', 'threshold', 'bet', 'dual_pool'] | None = None,
     wear_threshold: int | None = None,
     wear_set: int | None = None,
@@ -42,6 +44,12 @@ def page(
             being filled. Default "two".
         streams: With `placement = "origin"`: kinds of pages of the host, 1 to 14. Default 8.
         regions: With `placement = "dac"`: regions of temperature, 2 to 15. Default 6.
+        pool_pages: With `placement = "pools"`: logical pages of the first pool, at least 1; all others
+            are in the second one. Default 0.
+        pool_blocks: With `placement = "pools"`: blocks of each die for the first pool, at least 2. One
+            of them is being filled, so that its over-provisioning is `(pool_blocks - 1) *
+            pages_per_block * dies / pool_pages - 1`. Blocks of data of the second pool are all others
+            but `reserve_blocks`. Default 0.
         wear: How the wear of blocks is evened out. Default "none".
         wear_threshold: With static wear levelling: the difference in erases that is too much; with
             `wear = "bet"` the erases by set of blocks that was erased. At least 1. Default 20.

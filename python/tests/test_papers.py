@@ -41,9 +41,9 @@ LISTED = {
         ("fig", "table1.", "sec", "jasmine."),
     ),
     "theory": (
-        57,
-        "3fca34cb96ef7c469f1b406889061ff7a3b683ef6ce30cab3c5e772cc4b741fb",
-        ("greedy.", "fifo.", "random.", "d", "mixed.", "trims."),
+        77,
+        "887f2f6400285cd936f4dfae25e6be6de5c8bd69a7c55e5fed0f0c05d7b10eba",
+        ("greedy.", "fifo.", "random.", "d", "mixed.", "separated.", "trims."),
     ),
 }
 

@@ -12,6 +12,9 @@
 //! waits for a whole block. A die that holds more than its share of valid pages takes no new host block. With `idle_blocks`
 //! the same work is done in gaps between requests, and the host pays only where these do not suffice.
 //!
+//! With `placement = "pools"` two parts of the address space have blocks of their own, each a part of those of the die, and the
+//! victim is of the pool that is beyond its part.
+//!
 //! With `slc_cache` pages of the host go to blocks of one bit a cell while these have room, always the same ones of each
 //! die (`fixed`) or any that is free, as long as two more than the reserve are (`dynamic`); then past them, or they wait
 //! until the oldest such block was folded: its valid pages moved to a block that holds all its bits. Folds happen in gaps

@@ -9,7 +9,7 @@ use crate::parts::block_scan::{refuse_foreign, scan, BlockScan};
 use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::{cycles_in, Frontier, Frontiers};
 use crate::parts::newest::Newest;
-use crate::parts::placement::Placer;
+use crate::parts::placement::{Placement, Placer};
 use crate::parts::trim_notes::TrimNotes;
 use crate::{Events, Ftl, FtlError};
 use nandlab_nand::{BlockId, Geometry, Lpn, Nand, Ppa, Rules};
@@ -20,9 +20,10 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let planes = if config.stripe == Stripe::Planes { nand.geometry().shape().planes_per_die as usize } else { 1 };
     let geometry = config.stripe.view(nand.geometry());
     if logical_pages > most {
+        let part = if config.placement == Placement::Pools { " or other ftl.page.pool_blocks" } else { "" };
         return Err(FtlError::Config(format!(
             "{logical_pages} logical pages are more than a page map with ftl.page.reserve_blocks = {} can export on \
-             this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve",
+             this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve{part}",
             config.reserve_blocks,
             geometry.pages()
         )));

@@ -2,7 +2,7 @@
 
 use super::{forms, lab, random_waf, waf_of};
 use nandlab_block::{BlockDevice, HostClock, Op, Request};
-use nandlab_ftl::page::{Config, ValidPages};
+use nandlab_ftl::page::Config;
 use nandlab_ftl::parts::placement::Placement;
 use nandlab_ftl::parts::victim::Victim;
 use nandlab_nand::random::Random;
@@ -150,9 +150,7 @@ fn every_policy_costs_between_nothing_and_random() {
         for placement in
             [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit, Placement::Pools]
         {
-            let pools = (1000, 80);
-            let (pool_pages, pool_blocks) = pools;
-            let config = Config { victim, placement, pool_pages, pool_blocks, ..Config::default() };
+            let config = Config { victim, placement, pool_pages: 1000, pool_blocks: 80, ..Config::default() };
             let waf = random_waf(256, 16, 0.2, &config);
             assert!((1.5..6.3).contains(&waf), "{victim:?}, {placement:?}: {waf}");
         }

@@ -64,8 +64,9 @@ fn accepted(experiment: &Experiment) {
                 assert!(record["flash"]["programs"].is_u64(), "a record without counts");
             }
             Err(LabError::DeviceFull(why)) => sentence(&why, 0),
-            // What a workload of files draws shows as it is played: PostMark may find that no file is left.
-            Err(LabError::Config(error)) if plays_files(experiment) && is_about_workload(&error) => {
+            // What a workload draws shows as it is played: PostMark may find that no file is left, and requests that are to
+            // make the device steady may write nothing.
+            Err(LabError::Config(error)) if shows_in_play(experiment, &error) => {
                 sentence(&error.to_string(), 0);
             }
             Err(error) => panic!("an experiment that was accepted is refused when it is run: {error}"),
@@ -73,12 +74,10 @@ fn accepted(experiment: &Experiment) {
     }
 }
 
-fn plays_files(experiment: &Experiment) -> bool {
-    matches!(experiment.workload.kind(), Kind::Files(_))
-}
-
-fn is_about_workload(error: &ConfigError) -> bool {
-    error.key.as_ref().is_some_and(|key| key.starts_with("workload."))
+fn shows_in_play(experiment: &Experiment, error: &ConfigError) -> bool {
+    let plays_files = matches!(experiment.workload.kind(), Kind::Files(_));
+    let key = error.key.as_deref().unwrap_or_default();
+    key == "precondition.steady_writes" || plays_files && key.starts_with("workload.")
 }
 
 fn is_short(experiment: &Experiment, json: &str) -> bool {
