@@ -24,9 +24,11 @@ impl<S: Scheme> SectorMapped<S> {
     /// The next die in turn that has a page for the host. A die where all is valid has none until some is written anew.
     pub(super) fn die_for_host<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
         for _ in 0..self.active.len() {
-            self.turn = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
-            if !self.active[self.turn].is_full() || self.open(nand, self.turn)? {
-                return Ok(self.turn);
+            // Pages that are made whole take turns as well.
+            let die = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
+            self.turn = die;
+            if !self.active[die].is_full() || self.open(nand, die)? {
+                return Ok(die);
             }
         }
         Err(self.pool.worn_out(1))
