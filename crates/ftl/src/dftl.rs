@@ -10,9 +10,9 @@
 //! ## Write path
 //! The entry is looked up: on a miss the entry that was not asked for the longest leaves, its map page is read, changed and
 //! written where the entry has changed, and the map page of the wanted one is read. The page goes to the next free one of
-//! the dies in turn, the entry is changed and marked. Relocated pages fill blocks of their own, and so do map pages: with
-//! a page that the host writes in part read before, these are the frontiers. With each map page that is written go all
-//! changed entries of it. Once no more than `reserve_blocks` blocks are free that the map has no claim to, a victim is
+//! the dies in turn, or of the die that `allocation` gives it, the entry is changed and marked. Relocated pages fill
+//! blocks of their own, and so do map pages: with a page that the host writes in part read before, these are the
+//! frontiers. With each map page that is written go all changed entries of it. Once no more than `reserve_blocks` blocks are free that the map has no claim to, a victim is
 //! emptied as a whole: its entries in memory are changed there, the others in their map pages, a read and a program for
 //! each map page that has some.
 //!
@@ -37,6 +37,11 @@
 //! for an entry, as in the paper, and 12 for the lists and to find it, which the paper leaves out. The share of
 //! protected entries is that of public simulators, where a new entry is protected at once.
 //!
+//! The paper has one chip. On several dies the operations of a die are carried out in the order of their issue: a program
+//! that waits for a read on another die holds its own until then, and so does a read that waits for a map page. With
+//! `allocation = "static"` a partial write reads from the die that takes the page, as in the super-page map, so that the
+//! maps alone are compared. What waits for a map page on another die holds its own all the same.
+//!
 //! ## References
 //! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of Page-level
 //! Address Mappings. ASPLOS 2009.
@@ -57,7 +62,7 @@ use crate::parts::pool::Pool;
 use crate::parts::victim::VictimPolicy;
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use cmt::{Cmt, Slot};
-pub use config::Config;
+pub use config::{Allocation, Config};
 use nandlab_nand::{scoped, Cause, Geometry, Lpn, Nand, Oob, Ppa, Rules, SectorMask, Time};
 use std::collections::BTreeSet;
 
@@ -113,9 +118,7 @@ impl Dftl {
     #[inline]
     fn program<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<Ppa, FtlError> {
         loop {
-            let dies = self.geometry.dies() as usize;
-            self.turn = if self.turn + 1 >= dies { 0 } else { self.turn + 1 };
-            let frontier = self.turn;
+            let frontier = self.host_frontier(at);
             if self.data.is_full(frontier) {
                 self.open_host_block(nand, frontier)?;
             }
@@ -125,6 +128,17 @@ impl Dftl {
                 return Ok(to);
             }
         }
+    }
+
+    /// The frontier that takes a page of the host.
+    #[inline]
+    fn host_frontier(&mut self, at: Lpn) -> usize {
+        let dies = self.geometry.dies() as usize;
+        if self.config.allocation == Allocation::Static {
+            return at.index() % dies;
+        }
+        self.turn = if self.turn + 1 >= dies { 0 } else { self.turn + 1 };
+        self.turn
     }
 
     /// Reads the rest of a page that the host writes in part, merges and writes it.
@@ -166,7 +180,7 @@ impl Ftl for Dftl {
         config.seed = seed;
     }
 
-    fn notices(config: &Config, _geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
+    fn notices(config: &Config, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, FtlError> {
         let unread = config.victim_options().unread(config.victim, &Config::default().victim_options());
         let mut notices: Vec<String> = unread.iter().map(|each| each.told("dftl")).collect();
         if config.cmt_entries >= logical_pages {
@@ -174,6 +188,9 @@ impl Ftl for Dftl {
                 "ftl.dftl.cmt_entries = {} holds the whole map of {logical_pages} entries: no entry ever leaves memory",
                 config.cmt_entries
             ));
+        }
+        if config.allocation == Allocation::Static && geometry.dies() == 1 {
+            notices.push("ftl.dftl.allocation = \"static\" has no effect: the device has one die".to_owned());
         }
         Ok(notices)
     }

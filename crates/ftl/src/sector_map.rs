@@ -12,10 +12,11 @@
 //! only where all of them are being written. A flush programs what the buffer has. The dies take pages in turn. Entries
 //! that are not in memory are read with their unit, for which the unit that `replacement` names leaves memory, and is
 //! written where it has changed. A read looks up each sector and reads each for itself, as in the paper; with
-//! `coalesce` sectors that lie one behind the other in a page are read at once. Once no more than `reserve_blocks`
-//! blocks are free that the map has no claim to, the block with the fewest valid sectors is emptied: each of
-//! its pages is read with its list, sectors to which the map still points are gathered in pages of their own, and the host fills
-//! the block of the survivors further.
+//! `coalesce` sectors that lie one behind the other in a page are read at once. Each die collects for itself, as in
+//! the board's firmware: once no more than `reserve_blocks` of its blocks are free that the map has no claim to, its block
+//! with the fewest valid sectors is emptied: each page is read with its list, sectors to which the map still points are
+//! gathered in pages of their own on the same die, and the host fills the block of the survivors further. A die where all
+//! is valid is passed over.
 //!
 //! ## Recovery
 //! A mount reads all spare areas, the lists of all pages with data, and every map page. The copy of a sector with the
@@ -37,8 +38,8 @@
 //! asks for nothing. A read moves a whole page, whatever sectors of it are asked for. How many times slower than a map
 //! of pages it reads in a row, a page for each sector, rests on that: a controller that moves parts of a page loses
 //! less. The last survivors of a victim are programmed at once, in a page that is not full, since the victim is erased.
-//! The map has a quota of blocks of its own and collects them as DFTL here does. With pages of one sector nothing
-//! gathers, and a sector has its address in the spare area.
+//! The map has a quota of blocks, of each die its share, and collects them as DFTL here does. With pages of one sector
+//! nothing gathers, and a sector has its address in the spare area.
 //!
 //! ## References
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean.

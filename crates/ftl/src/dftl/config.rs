@@ -5,6 +5,18 @@ use crate::parts::victim::{self, Victim, VictimPolicy};
 use crate::{error, FtlError, Variant};
 use nandlab_nand::Geometry;
 
+/// Which die takes a page that the host writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allocation {
+    /// The dies in turn. What a partial write leaves out is then mostly on another die than the one that takes the page.
+    #[default]
+    Dynamic,
+    /// That of the logical page, `logical page % dies`, as in the super-page map: a partial write keeps one die at work.
+    /// A die with blocks of the map has less room for its pages.
+    Static,
+}
+
 /// Options of DFTL.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -22,6 +34,8 @@ pub struct Config {
     /// Whether the other changed entries of a map page need no write any more once one of them was evicted. Without it they
     /// stay marked as changed, although the map page has them.
     pub batch_write_back: bool,
+    /// Which die takes a page that the host writes.
+    pub allocation: Allocation,
     /// Which block of data garbage collection empties next; blocks of the map go by the fewest valid pages.
     pub victim: Victim,
     /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
@@ -47,6 +61,7 @@ impl Default for Config {
             lazy_update: true,
             batch_update: true,
             batch_write_back: true,
+            allocation: Allocation::Dynamic,
             victim: Victim::Greedy,
             choices: 5,
             window: 64,
@@ -155,6 +170,7 @@ pub(super) fn variants() -> Vec<Variant<Config>> {
         Variant::safe("eager_one_by_one", Config { batch_update: false, ..more() }),
         Variant::tight("reserve_1", Config { reserve_blocks: 1, cmt_entries: 8, ..small() }),
         Variant::safe("map_spare", Config { map_spare_percent: 0, victim: Victim::CostBenefit, ..small() }),
+        Variant::safe("static", Config { allocation: Allocation::Static, cmt_entries: 16, ..small() }),
         Variant::safe("d_choices", Config { victim: Victim::DChoices, choices: 2, ..small() }),
     ]
 }

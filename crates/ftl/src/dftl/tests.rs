@@ -1,13 +1,16 @@
 //! Costs by hand, what lost map pages and lost pages leave, and what waits for what on dies that work at the same time.
 
-use super::{Config, Dftl};
+use super::{Allocation, Config, Dftl};
 use crate::tests::{cost, two_dies};
 use crate::{Disk, Ftl, FtlError};
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
 use nandlab_nand::backed::Backed;
+use nandlab_nand::counting::Full;
 use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
+use nandlab_nand::profile::Timing;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Counting, Geometry, Lpn, Nand, Rules, SectorMask};
+use nandlab_nand::timed::Timed;
+use nandlab_nand::{Cause, Counting, Geometry, Lpn, Nand, Origin, Rules, SectorMask, Shape};
 
 /// Map entries of a page of 512 bytes.
 const ENTRIES: u64 = 128;
@@ -159,6 +162,64 @@ fn a_map_page_waits_for_the_pages_that_it_names_first() {
     assert!(nand.ctx().settled() < written);
     ftl.update(&mut nand, 0, &[]).unwrap();
     assert!(nand.ctx().settled() >= written && nand.ctx().last() > written, "the map page comes after the write");
+}
+
+/// Times of the device of [`striped`], in ns.
+const READ: u64 = 1_000;
+const PROGRAM: u64 = 10_000;
+
+/// Two dies with pages of two sectors, of which logical page `n` is on die `n % 2`.
+fn striped(allocation: Allocation) -> (Dftl, Timed<Counting<Full>>) {
+    let shape = Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 10,
+        pages_per_block: 8,
+        page_bytes: 1024,
+        spare_bytes: 32,
+    };
+    let counting = Counting::new(Geometry::new(shape).unwrap(), Rules::default());
+    let mut nand = Timed::new(counting, &Timing::array(1.0, 10.0, 100.0));
+    let mut ftl = Dftl::mount(&mut nand, 16, &Config { allocation, ..Config::default() }).unwrap();
+    (0..8).for_each(|at| ftl.write(&mut nand, Lpn(at), SectorMask(3), &()).unwrap());
+    for at in (0..8).map(Lpn) {
+        let slot = ftl.look_up(&mut nand, at).unwrap().0;
+        let block = ftl.geometry.block_of(ftl.cmt.page(slot));
+        assert_eq!(ftl.geometry.die_of(block), at.0 % 2, "both begin alike");
+    }
+    (ftl, nand)
+}
+
+/// When a partial write of logical page 1 ends, and what `op` asks of page `then`, which came at the same time.
+fn ends(allocation: Allocation, op: Op, then: u32) -> (u64, u64) {
+    let (mut ftl, mut nand) = striped(allocation);
+    let arrival = nand.ctx().horizon();
+    let mut request = |op: Op, at: u32| {
+        nand.ctx().begin(Origin::HOST, arrival);
+        match op {
+            Op::Read => ftl.read(&mut nand, Lpn(at), SectorMask(3), &mut ()).unwrap(),
+            _ => ftl.write(&mut nand, Lpn(at), SectorMask(1), &()).unwrap(),
+        }
+        nand.ctx().finish() - arrival
+    };
+    (request(Op::Write, 1), request(op, then))
+}
+
+/// A partial write programs when what it reads is there, not before, and with static allocation no other die waits for it.
+#[test]
+fn a_partial_write_holds_the_die_of_its_page_alone() {
+    let modified = READ + PROGRAM;
+    let fixed = |op, then| ends(Allocation::Static, op, then);
+    assert_eq!(fixed(Op::Write, 0), (modified, modified), "two dies, each with a page");
+    assert_eq!(fixed(Op::Write, 3), (modified, 2 * modified), "the same die");
+    assert_eq!(fixed(Op::Read, 0), (modified, READ), "the other die has nothing to do");
+    assert_eq!(fixed(Op::Read, 3), (modified, modified + READ), "not before the program has ended");
+    // In turn: page 1 is read on die 1 and goes to die 0, which is held until then.
+    let in_turn = |op, then| ends(Allocation::Dynamic, op, then);
+    assert_eq!(in_turn(Op::Read, 3), (modified, 2 * READ), "its die is free once it was read");
+    assert_eq!(in_turn(Op::Read, 0), (modified, modified + READ), "the one that takes it is not");
+    assert_eq!(in_turn(Op::Write, 0), (modified, modified + READ + PROGRAM), "one behind the other");
 }
 
 #[test]

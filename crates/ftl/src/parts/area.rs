@@ -19,8 +19,9 @@ pub(crate) struct Area {
     /// Blocks of other areas and of the pool are free in it.
     table: BlockTable,
     frontiers: Vec<Frontier>,
-    /// Blocks in the area.
+    /// Blocks in the area, and of each die.
     blocks: u32,
+    in_die: Vec<u32>,
     /// Blocks with a failed program, to be emptied and retired.
     failing: VecDeque<BlockId>,
 }
@@ -41,6 +42,7 @@ impl Area {
             table: BlockTable::new(geometry),
             frontiers: vec![Frontier::none(); frontiers as usize],
             blocks: 0,
+            in_die: vec![0; geometry.dies() as usize],
             failing: VecDeque::new(),
         }
     }
@@ -48,6 +50,18 @@ impl Area {
     /// Blocks in the area.
     pub(crate) fn blocks(&self) -> u32 {
         self.blocks
+    }
+
+    /// Blocks of a die in the area.
+    pub(crate) fn blocks_in(&self, die: u32) -> u32 {
+        self.in_die[die as usize]
+    }
+
+    /// So many blocks more of the die of `block`, or fewer.
+    fn count(&mut self, block: BlockId, more: i32) {
+        let of_die = &mut self.in_die[self.geometry.die_of(block) as usize];
+        *of_die = of_die.wrapping_add_signed(more);
+        self.blocks = self.blocks.wrapping_add_signed(more);
     }
 
     /// Whether a block is in the area.
@@ -123,7 +137,7 @@ impl Area {
     pub(crate) fn open(&mut self, frontier: usize, block: BlockId) {
         self.table.open(block);
         self.frontiers[frontier] = Frontier::at_start(&self.geometry, block);
-        self.blocks += 1;
+        self.count(block, 1);
     }
 
     /// Programs the next page of a frontier; `None` where the program failed, which leaves the frontier without a block.
@@ -213,14 +227,14 @@ impl Area {
             pool.add(block, None);
         }
         self.table.set_free(block);
-        self.blocks -= 1;
+        self.count(block, -1);
         Ok(())
     }
 
     /// A block that a mount has found in use; its valid pages are set one by one.
     pub(crate) fn found(&mut self, block: BlockId) {
         self.table.open(block);
-        self.blocks += 1;
+        self.count(block, 1);
     }
 
     /// Fills the blocks with the most room further, the roomiest at the last frontier, and closes the others in the order
@@ -257,7 +271,7 @@ impl Area {
     /// # Panics
     /// With the block that is in another number of places.
     pub(crate) fn check(&self, what: &str) {
-        let mut count = 0;
+        let mut count = vec![0; self.in_die.len()];
         for block in (0..self.geometry.blocks()).map(BlockId) {
             let open = self.frontiers.iter().filter(|frontier| frontier.block == block).count()
                 + self.failing.iter().filter(|&&failing| failing == block).count();
@@ -266,11 +280,12 @@ impl Area {
                 BlockUse::Closed | BlockUse::Free | BlockUse::Bad => 0,
             };
             assert_eq!(open, expected, "places where block {block} of the {what} area is being filled or failing");
-            count += u32::from(self.has(block));
+            count[self.geometry.die_of(block) as usize] += u32::from(self.has(block));
             let first = self.geometry.page(block, 0).0;
             let valid = (first..first + self.geometry.pages_per_block()).filter(|&page| self.is_valid(Ppa(page)));
             assert_eq!(valid.count() as u32, self.valid_pages(block), "valid pages of block {block}");
         }
-        assert_eq!(count, self.blocks, "blocks of the {what} area");
+        assert_eq!(count, self.in_die, "blocks of the {what} area, by die");
+        assert_eq!(count.iter().sum::<u32>(), self.blocks, "blocks of the {what} area");
     }
 }

@@ -10,7 +10,8 @@
 //! The map takes blocks from the pool that all areas share, and no more than its quota: as many as hold the map once, one
 //! more, one for each frontier, and spare ones. Whoever owns the data leaves [`PagedMap::claim`] blocks of the pool alone,
 //! so that a map page can be written at any time, in the middle of garbage collection of data and at mount too. With the
-//! quota used up, the map empties the one of its blocks that holds the fewest valid pages.
+//! quota used up, the map empties the one of its blocks that holds the fewest valid pages. Where each die collects its data
+//! for itself, the quota is shared equally among the dies ([`PagedMap::share_dies`]), so that each knows what it has.
 //!
 //! ## Recovery
 //! The spare area of a map page has its number and the sequence number of when it was written: it says what the map was
@@ -71,6 +72,11 @@ impl Shape {
         (whole + 1).saturating_add(self.frontiers(geometry)).saturating_add(spare)
     }
 
+    /// Most blocks of a die that the map ever has, where each die collects for itself: the quota in equal shares.
+    pub(crate) fn share(&self, geometry: &Geometry, die: u32) -> u32 {
+        (self.quota(geometry) + geometry.dies() - 1 - die) / geometry.dies()
+    }
+
     /// What the pages look like to a mount.
     pub(crate) fn form(&self) -> MapForm {
         assert!((1..1 << 12).contains(&self.form), "{} is no form of a map", self.form);
@@ -106,6 +112,8 @@ pub(crate) struct PagedMap {
     shape: Shape,
     tag: u16,
     quota: u32,
+    /// By die, where each collects for itself: most blocks of it; else empty.
+    shares: Vec<u32>,
     area: Area,
     /// The frontier that took a page last.
     turn: usize,
@@ -123,12 +131,18 @@ impl PagedMap {
             shape,
             tag: shape.form().tag,
             quota: shape.quota(geometry),
+            shares: Vec::new(),
             area: Area::new(geometry, frontiers),
             turn: frontiers as usize - 1,
             directory: vec![Ppa::NONE; shape.pages as usize],
             policy: victim::Victim::Greedy.policy(&victim::Options { choices: 1, window: 1, seed: 0 }),
             counts: MapCounts::default(),
         }
+    }
+
+    /// From now on takes its share of each die, and no more.
+    pub(crate) fn share_dies(&mut self, geometry: &Geometry) {
+        self.shares = (0..geometry.dies()).map(|die| self.shape.share(geometry, die)).collect();
     }
 
     /// Map pages.
@@ -176,6 +190,12 @@ impl PagedMap {
     #[inline]
     pub(crate) fn claim(&self) -> u32 {
         self.quota.saturating_sub(self.area.blocks())
+    }
+
+    /// The same of one die, where the map takes its share of each.
+    #[inline]
+    pub(crate) fn claim_in(&self, die: u32) -> u32 {
+        self.shares[die as usize].saturating_sub(self.area.blocks_in(die))
     }
 
     /// Bytes of the directory.
@@ -283,10 +303,17 @@ impl PagedMap {
     /// Opens a block at a frontier that is full.
     fn open<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
         self.area.close(frontier, pool.seq());
-        let die = frontier as u32 % pool.geometry().dies();
+        let die = self.die_for(pool, frontier as u32 % pool.geometry().dies());
         let block = scoped(nand, Cause::Gc, |nand| pool.take(nand, die))?;
         self.area.open(frontier, block.ok_or_else(|| pool.worn_out(1))?);
         Ok(())
+    }
+
+    /// The die of the next block: `near`, or where that has given its share, the next one that has not.
+    fn die_for(&self, pool: &Pool, near: u32) -> u32 {
+        let dies = self.shares.len() as u32;
+        let has_more = |&die: &u32| self.claim_in(die) > 0 && pool.count_in(die) > 0;
+        (0..dies).map(|step| (near + step) % dies).find(has_more).unwrap_or(near)
     }
 
     /// Empties a block of the map into `frontier`; false where nothing would be gained.

@@ -78,13 +78,18 @@ impl Pool {
     }
 
     /// Free blocks of a die.
-    pub(crate) fn count_in(&self, die: u32) -> usize {
-        self.free.iter().filter(|free| self.geometry.die_of(free.block) == die).count()
+    pub(crate) fn count_in(&self, die: u32) -> u32 {
+        self.free.count_in(die)
     }
 
     /// Blocks of the device that are not bad.
     pub(crate) fn good(&self) -> u32 {
         self.free.good()
+    }
+
+    /// Blocks of a die that are not bad.
+    pub(crate) fn good_in(&self, die: u32) -> u32 {
+        self.free.good_in(die)
     }
 
     pub(crate) fn is_bad(&self, block: BlockId) -> bool {
@@ -147,7 +152,20 @@ impl Pool {
     /// Takes an erased block, of `die` if it has one. `None`: there is none, and what could not be erased was retired.
     pub(crate) fn take<N: Nand>(&mut self, nand: &mut N, die: u32) -> Result<Option<BlockId>, FtlError> {
         let near = BlockId(self.geometry.blocks_of_die(die).start);
-        while let Some(FreeBlock { block, unerased }) = self.free.take(near) {
+        self.take_erased(nand, |free| free.take(near))
+    }
+
+    /// Takes an erased block of `die`; `None` where there is none, and what could not be erased was retired.
+    pub(crate) fn take_in<N: Nand>(&mut self, nand: &mut N, die: u32) -> Result<Option<BlockId>, FtlError> {
+        self.take_erased(nand, |free| free.take_in(die))
+    }
+
+    fn take_erased<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        mut next: impl FnMut(&mut FreeBlocks) -> Option<FreeBlock>,
+    ) -> Result<Option<BlockId>, FtlError> {
+        while let Some(FreeBlock { block, unerased }) = next(&mut self.free) {
             let Some(cause) = unerased else { return Ok(Some(block)) };
             if scoped(nand, cause, |nand| self.erase(nand, block))? {
                 return Ok(Some(block));

@@ -14,6 +14,12 @@
 //! of valid sectors and the map always speak of the same copies, and a cut that takes the buffer leaves what was there
 //! before.
 //!
+//! ## Collection
+//! Each die has its free blocks, its reserve, its share of the map's blocks, and collects for itself: victims and what
+//! survives of them stay on it. How much is valid on a die is up to chance, since the host's pages go to the dies in turn;
+//! a die where nothing is gained is passed over, and what is exported leaves room on another one. Only where failures
+//! have used up a reserve another die helps out.
+//!
 //! ## Recovery
 //! The rules are those of [`super::paged_map`]: of two copies the one with the higher sequence number counts, and a map
 //! page that says that nothing is there counts against copies that are older than itself. In the hybrid map the entries
@@ -83,10 +89,16 @@ impl Options {
         Shape { form: self.form, pages, spare_percent: self.map_spare_percent }
     }
 
-    /// Sectors that may be valid on so many good blocks while a block can still be gained, with a map of that shape.
-    fn usable_sectors(&self, geometry: &Geometry, good: u32, shape: Shape) -> u32 {
-        let kept = shape.quota(geometry).saturating_add(self.reserve_blocks).saturating_add(geometry.dies());
-        good.saturating_sub(kept) * self.most_gained(geometry)
+    /// Blocks of a die that hold no sector for good: the share of the map, the reserve, and the one that is being filled.
+    fn kept_in(&self, geometry: &Geometry, die: u32, shape: Shape) -> u32 {
+        shape.share(geometry, die).saturating_add(self.reserve_blocks).saturating_add(1)
+    }
+
+    /// Sectors that may be valid while a block can still be gained on some die, with a map of that shape; `good` has the
+    /// good blocks of a die.
+    fn usable_sectors(&self, geometry: &Geometry, good: impl Fn(u32) -> u32, shape: Shape) -> u32 {
+        let of_die = |die| good(die).saturating_sub(self.kept_in(geometry, die, shape));
+        (0..geometry.dies()).map(of_die).sum::<u32>() * self.most_gained(geometry)
     }
 
     /// Most valid sectors of a block that is emptied with a gain: gathered anew they leave a page.
@@ -140,7 +152,9 @@ impl Options {
         self.check(geometry, name)?;
         let fits = |pages: u32| {
             let sectors = u64::from(pages) * u64::from(geometry.sectors_per_page());
-            sectors <= self.usable_sectors(geometry, geometry.blocks(), self.shape(geometry, pages)).into()
+            let shape = self.shape(geometry, pages);
+            let fit = (0..geometry.dies()).all(|die| self.kept_in(geometry, die, shape) <= geometry.blocks_per_die());
+            fit && sectors <= self.usable_sectors(geometry, |_| geometry.blocks_per_die(), shape).into()
         };
         // More pages need more of the map, so what fits is all up to some number.
         let (mut most, mut too_many) = (0, geometry.pages() + 1);
@@ -149,14 +163,14 @@ impl Options {
             *(if fits(middle) { &mut most } else { &mut too_many }) = middle;
         }
         if most == 0 {
-            let reserve = self.reserve_blocks;
-            let others = self.shape(geometry, 1).quota(geometry) + geometry.dies() + 1;
+            let (reserve, blocks) = (self.reserve_blocks, geometry.blocks_per_die());
+            let others = self.shape(geometry, 1).share(geometry, 0) + 2;
             let needed = u64::from(others) + u64::from(reserve);
             return Err(FtlError::Config(format!(
-                "ftl.{name}.reserve_blocks = {reserve} would deadlock: this device has {}, and the reserve, the map, one that is \
-                 being filled on each die and one of data need {needed}{}",
-                error::blocks(geometry.blocks()),
-                error::at_most(&format!("ftl.{name}.reserve_blocks"), geometry.blocks().saturating_sub(others)),
+                "ftl.{name}.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and its reserve, its \
+                 share of the map, one that is being filled and one of data need {needed}{}",
+                error::blocks(blocks),
+                error::at_most(&format!("ftl.{name}.reserve_blocks"), blocks.saturating_sub(others)),
             )));
         }
         Ok(most)
@@ -180,6 +194,15 @@ pub trait Scheme: Sized + std::fmt::Debug {
 
     /// What it asks for.
     fn options(config: &Self::Config) -> Options;
+}
+
+/// Which die takes a page.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// The next one in turn that has room for the host, or can gain some.
+    Host,
+    /// This one, for what is moved.
+    Moved(usize),
 }
 
 /// What a page of the device holds, as far as collection must know before it reads it.
@@ -248,7 +271,13 @@ impl<S: Scheme> SectorMapped<S> {
     /// Fails where bad blocks leave too little for what is exported.
     fn refuse_worn_out(&self) -> Result<(), FtlError> {
         let shape = self.options.shape(&self.geometry, self.logical_pages);
-        let room = self.options.usable_sectors(&self.geometry, self.pool.good(), shape);
+        for die in 0..self.geometry.dies() {
+            let (good, needed) = (self.pool.good_in(die), self.options.kept_in(&self.geometry, die, shape));
+            if good < needed {
+                return Err(self.pool.worn_out(needed - good));
+            }
+        }
+        let room = self.options.usable_sectors(&self.geometry, |die| self.pool.good_in(die), shape);
         let sectors = self.logical_pages * self.per_page;
         if room < sectors {
             return Err(self.pool.worn_out((sectors - room).div_ceil(self.options.most_gained(&self.geometry))));
@@ -284,9 +313,8 @@ impl<S: Scheme> SectorMapped<S> {
             return Ok(());
         }
         let mut buffer = std::mem::take(&mut self.buffer);
-        let die = self.next_die();
         let is_buffered = nand.ctx().set_buffered(true);
-        let done = self.program_sectors(nand, die, true, &buffer, 0, 0);
+        let done = self.program_sectors(nand, Target::Host, &buffer, 0, 0);
         nand.ctx().set_buffered(is_buffered);
         if done.is_ok() {
             buffer.clear();
@@ -304,11 +332,6 @@ impl<S: Scheme> SectorMapped<S> {
             return Ok(());
         }
         self.retire_failing(nand)
-    }
-
-    fn next_die(&mut self) -> usize {
-        self.turn = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
-        self.turn
     }
 }
 

@@ -4,8 +4,10 @@ use super::{Config, SectorMap};
 use crate::tests::{cost, submit};
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
+use nandlab_nand::profile::Timing;
 use nandlab_nand::random::Random;
-use nandlab_nand::{Cause, Counting, Geometry, Nand, Rules};
+use nandlab_nand::timed::Timed;
+use nandlab_nand::{Cause, Counting, Geometry, Nand, Rules, Shape};
 
 /// Blocks of 8 pages of 8 sectors; a map page has 1024 entries.
 fn disk(pages: u32, config: &Config) -> Disk<SectorMap, Counting> {
@@ -66,6 +68,62 @@ fn collection_reads_a_page_and_its_list_at_once() {
     assert!(collected > 300, "{collected}");
     assert_eq!(gc.page_reads, gc.meta_reads, "no page is read a second time for its contents");
     assert!(gc.page_reads <= 8 * collected, "{} reads of {collected} blocks", gc.page_reads);
+}
+
+/// Two dies of 20 blocks of 8 pages of 8 sectors. The map may take two blocks of die 0 and one of die 1.
+fn two_dies() -> Geometry {
+    Geometry::new(Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 20,
+        pages_per_block: 8,
+        page_bytes: 4096,
+        spare_bytes: 64,
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_die_collects_and_the_other_does_not_know() {
+    let timed = Timed::new(Counting::new(two_dies(), Rules::default()), &Timing::array(1.0, 10.0, 100.0));
+    let mut disk = Disk::<SectorMap, Timed<Counting>>::mount(timed, 170, &Config::default()).unwrap();
+    let mut random = Random::new(4);
+    let mut collections = [0; 2];
+    for _ in 0..40_000 {
+        let (busy, runs) = (disk.nand_mut().unit_busy_ns(), disk.ftl().events().gc_runs);
+        submit(&mut disk, Op::Write, random.below(170 * 8), 1);
+        let now = disk.nand_mut().unit_busy_ns();
+        let worked: Vec<usize> = (0..2).filter(|&die| now[die] > busy[die]).collect();
+        assert!(worked.len() <= 1, "a page and what it takes to make room for it are on one die");
+        if disk.ftl().events().gc_runs > runs {
+            collections[worked[0]] += 1;
+        }
+    }
+    disk.check();
+    assert!(collections.iter().all(|&count| count > 300), "{collections:?}");
+}
+
+#[test]
+fn a_die_where_all_is_valid_is_passed_over() {
+    let mut disk =
+        Disk::<SectorMap, Counting>::mount(Counting::new(two_dies(), Rules::default()), 170, &Config::default())
+            .unwrap();
+    // Die 0 keeps two blocks in reserve and two for the map; all pages of the others are written once.
+    let lasting = (20 - 4) * 8;
+    let hot = |disk: &mut Disk<SectorMap, Counting>, page: u64| {
+        (0..7).for_each(|at| submit(disk, Op::Write, 1200 + page % 8 * 7 + at, 1));
+    };
+    for page in 0..lasting {
+        (0..7).for_each(|at| submit(&mut disk, Op::Write, page * 7 + at, 1));
+        hot(&mut disk, page);
+    }
+    let before = disk.ftl().events();
+    let cost = cost(&mut disk, |disk| (0..2000).for_each(|page| hot(disk, page)));
+    // Die 1 erases blocks of which nothing is valid, once its seventeenth is full: it keeps two in reserve, one for the map.
+    let (runs, empty) = (disk.ftl().events().gc_runs - before.gc_runs, disk.ftl().events().empty_gc_runs);
+    assert_eq!((cost.page_programs, cost.page_reads, runs), (2000, 0, 2000 / 8 - 1));
+    assert_eq!(disk.ftl().events().gc_runs, empty, "nothing was moved");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Garbage collection: opening blocks, choosing victims, gathering what survives anew.
 
-use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT};
+use super::{Holds, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT};
 use crate::parts::frontier::Frontier;
 use crate::parts::merge_buffer::{Gathered, DEAD};
 use crate::FtlError;
@@ -21,31 +21,67 @@ struct Survivors {
 }
 
 impl<S: Scheme> SectorMapped<S> {
-    /// Opens a block on a die whose block is full. For the host victims are emptied until the reserve is whole; the
-    /// block with their survivors takes its pages further. What is moved takes a reserved block.
-    #[cold]
-    pub(super) fn open<N: Nand>(&mut self, nand: &mut N, die: usize, is_host: bool) -> Result<(), FtlError> {
-        self.close(die);
-        if !is_host {
-            return self.open_reserved(nand, die);
+    /// The next die in turn that has a page for the host. A die where all is valid has none until some is written anew.
+    pub(super) fn die_for_host<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
+        for _ in 0..self.active.len() {
+            // Pages that are made whole take turns as well.
+            let die = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
+            self.turn = die;
+            if !self.active[die].is_full() || self.open(nand, die)? {
+                return Ok(die);
+            }
         }
+        Err(self.pool.worn_out(1))
+    }
+
+    /// `die`, with a page for what is moved.
+    pub(super) fn die_for_moved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<usize, FtlError> {
+        if self.active[die].is_full() {
+            self.close(die);
+            self.open_reserved(nand, die)?;
+        }
+        Ok(die)
+    }
+
+    /// The next die in turn that has a page without opening a block; else `die`. Part of a folded page comes from other
+    /// dies: were it to stay on the one that collects, the fullest die would draw ever more.
+    fn die_for_folded(&mut self, die: usize) -> usize {
+        let dies = self.active.len();
+        let has_room = |&at: &usize| !self.active[at].is_full();
+        let Some(next) = (1..=dies).map(|step| (self.turn + step) % dies).find(has_room) else { return die };
+        self.turn = next;
+        next
+    }
+
+    /// Opens a block for the host on a die whose block is full, emptying victims of that die until its reserve is whole;
+    /// the block with their survivors takes the host's pages further. False where nothing would be gained.
+    #[cold]
+    fn open<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+        self.close(die);
         self.refuse_worn_out()?;
-        let kept = self.options.reserve_blocks;
         let before = nand.ctx().ready();
         let buffered = nand.ctx().set_buffered(false);
-        while self.active[die].is_full() || self.pool.count() < kept + self.map.claim() {
-            self.close(die);
-            if self.pool.count() > kept + self.map.claim() {
-                self.open_free(nand, die)?;
-                continue;
-            }
-            if !self.collect(nand, die)? {
-                return Err(self.pool.worn_out(1));
-            }
-        }
+        let opened = self.gain(nand, die);
         nand.ctx().set_buffered(buffered);
         nand.ctx().set_ready(before);
-        Ok(())
+        opened
+    }
+
+    fn gain<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+        loop {
+            // What the map has a claim to stays.
+            let kept = self.options.reserve_blocks + self.map.claim_in(die as u32);
+            let free = self.pool.count_in(die as u32);
+            if !self.active[die].is_full() && free >= kept {
+                return Ok(true);
+            }
+            self.close(die);
+            if free > kept {
+                self.open_free(nand, die, die as u32)?;
+            } else if !self.collect(nand, die)? {
+                return Ok(false);
+            }
+        }
     }
 
     /// Lets the block of a die that is full be a victim.
@@ -57,9 +93,9 @@ impl<S: Scheme> SectorMapped<S> {
         }
     }
 
-    /// Opens a free block on a die; false where there is none that can be erased.
-    fn open_free<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
-        let block = scoped(nand, Cause::Gc, |nand| self.pool.take(nand, die as u32))?;
+    /// Fills a free block of `from` in the place of that of `die`; false where there is none that can be erased.
+    fn open_free<N: Nand>(&mut self, nand: &mut N, die: usize, from: u32) -> Result<bool, FtlError> {
+        let block = scoped(nand, Cause::Gc, |nand| self.pool.take_in(nand, from))?;
         if let Some(block) = block {
             self.counts.open(block);
             self.active[die] = Frontier::at_start(&self.geometry, block);
@@ -67,12 +103,17 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(block.is_some())
     }
 
+    /// Opens a reserved block on a die.
+    #[cold]
     fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        // What the map has a claim to stays.
-        if self.pool.count() > self.map.claim() && self.open_free(nand, die)? {
-            return Ok(());
+        // Where failures have used up the reserve, that of another die helps out.
+        let dies = self.geometry.dies();
+        for from in (0..dies).map(|step| (die as u32 + step) % dies) {
+            if self.pool.count_in(from) > self.map.claim_in(from) && self.open_free(nand, die, from)? {
+                return Ok(());
+            }
         }
-        // Failures have used up the reserve; what another die has left is room as well.
+        // What another die has left is room as well.
         let roomiest = (0..self.active.len()).max_by_key(|&at| (self.active[at].left(), std::cmp::Reverse(at)));
         self.active.swap(die, roomiest.expect("a device has a die"));
         if self.active[die].is_full() {
@@ -81,17 +122,11 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
-    /// Empties the block of data with the fewest valid sectors, of the die with the fewest free blocks; false where
-    /// nothing would be gained.
+    /// Empties the block of data of a die with the fewest valid sectors; false where nothing would be gained.
     fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
-        let mut dies: Vec<u32> = (0..self.geometry.dies()).collect();
-        if dies.len() > 1 {
-            dies.sort_by_key(|&at| (self.pool.count_in(at), at != die as u32));
-        }
         let most = self.options.most_gained(&self.geometry);
-        let of_die = |die: u32| self.counts.fewest_valid(self.geometry.blocks_of_die(die));
-        let victim = dies.into_iter().filter_map(of_die).find(|&block| self.counts.valid(block) <= most);
-        let Some(victim) = victim else { return Ok(false) };
+        let victim = self.counts.fewest_valid(self.geometry.blocks_of_die(die as u32));
+        let Some(victim) = victim.filter(|&block| self.counts.valid(block) <= most) else { return Ok(false) };
         self.counts.reopen(victim);
         self.events.gc_runs += 1;
         self.events.empty_gc_runs += u64::from(self.counts.valid(victim) == 0);
@@ -241,9 +276,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// Copies a whole page.
     fn copy<N: Nand>(&mut self, nand: &mut N, die: usize, from: Ppa, at: Lpn) -> Result<(), FtlError> {
         loop {
-            if self.active[die].is_full() {
-                self.open(nand, die, false)?;
-            }
+            let die = self.die_for_moved(nand, die)?;
             let (to, mark) = self.active[die].take();
             let seq = self.pool.seq_ahead();
             match nand.copy(from, to, Oob::renewed(mark, seq)) {
@@ -318,7 +351,8 @@ impl<S: Scheme> SectorMapped<S> {
             Err(error) => return Err(error),
         }
         let oob = Oob::data(at, Seq(0), found.sectors.author(of_page[0].1, 1));
-        let programmed = self.program(nand, (die, false), &page, &[], oob)?;
+        let target = Target::Moved(self.die_for_folded(die));
+        let programmed = self.program(nand, target, &page, &[], oob)?;
         let end = nand.ctx().last();
         self.map_whole(nand, at, programmed, end)?;
         self.events.folded_pages += 1;
@@ -332,7 +366,7 @@ impl<S: Scheme> SectorMapped<S> {
     fn sectors_again<N: Nand>(&mut self, nand: &mut N, die: usize, found: &Survivors) -> Result<(), FtlError> {
         let left = found.sectors.left();
         for first in (0..left.len()).step_by(self.gathered as usize) {
-            self.program_sectors(nand, die, false, &left, first, 0)?;
+            self.program_sectors(nand, Target::Moved(die), &left, first, 0)?;
         }
         if found.lost.is_empty() {
             return Ok(());
@@ -342,7 +376,7 @@ impl<S: Scheme> SectorMapped<S> {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         found.lost.iter().for_each(|&sector| lost.push(sector, nandlab_nand::Origin::FTL, &blank, 0));
         for first in (0..lost.len()).step_by(self.gathered as usize) {
-            self.program_sectors(nand, die, false, &lost, first, LOST)?;
+            self.program_sectors(nand, Target::Moved(die), &lost, first, LOST)?;
         }
         Ok(())
     }

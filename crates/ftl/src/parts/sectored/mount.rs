@@ -60,6 +60,7 @@ pub(super) fn mount<N: Nand, S: Scheme>(
         });
         found.said.push(said);
     })?;
+    ftl.map.share_dies(&geometry);
     ftl.adopt(nand, &scans, &found)?;
     ftl.refuse_worn_out()?;
     ftl.adopt_stale(nand, &found)?;

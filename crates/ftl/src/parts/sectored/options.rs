@@ -86,8 +86,8 @@ macro_rules! sectored_options {
             pub write_back: $crate::parts::sectored::WriteBack,
             /// What becomes of a sector that is written again while it waits in the merge buffer.
             pub rewrite: $crate::parts::sectored::Rewrite,
-            /// Blocks that stay free for garbage collection; at least 1. With 1 a program failure or a torn page may
-            /// leave no room.
+            /// Blocks of each die that stay free for garbage collection; at least 1. With 1 a program failure or a torn
+            /// page may leave no room.
             pub reserve_blocks: u32,
             /// Blocks for the map beside those that hold it once, as a share of these in percent; one at least, 1000
             /// percent at most.

@@ -1,6 +1,6 @@
 //! Sectors and whole pages between the host, the merge buffer and flash.
 
-use super::{Holds, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
+use super::{Holds, Scheme, SectorMapped, Target, LOST, NOTHING, SPLIT, UNSET};
 use crate::parts::frontier::Frontier;
 use crate::parts::merge_buffer::{copy_sector, Gathered, DEAD};
 use crate::parts::partial::refuse_lost;
@@ -11,21 +11,22 @@ use nandlab_nand::{Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa,
 type Wanted = (u32, u32);
 
 impl<S: Scheme> SectorMapped<S> {
-    /// Programs the next page of a die, for the host or for what is moved; a block where a program fails is left
+    /// Programs the next page for the host, or for what is moved; a block where a program fails is left
     /// behind. Map pages that are written until [`Pool::pass`](crate::parts::pool::Pool::pass) do not know of it, and
     /// must not speak of a later time.
     pub(super) fn program<N: Nand>(
         &mut self,
         nand: &mut N,
-        (die, is_host): (usize, bool),
+        target: Target,
         page: &N::Buf,
         tail: &[u8],
         oob: Oob,
     ) -> Result<(Ppa, Seq), FtlError> {
         loop {
-            if self.active[die].is_full() {
-                self.open(nand, die, is_host)?;
-            }
+            let die = match target {
+                Target::Host => self.die_for_host(nand)?,
+                Target::Moved(die) => self.die_for_moved(nand, die)?,
+            };
             // Opening a block may have moved older copies of what is in this page, so the sequence number comes last.
             let (to, mark) = self.active[die].take();
             let oob = Oob { aux: oob.aux | mark, seq: self.pool.seq_ahead(), ..oob };
@@ -54,8 +55,7 @@ impl<S: Scheme> SectorMapped<S> {
     pub(super) fn program_sectors<N: Nand>(
         &mut self,
         nand: &mut N,
-        die: usize,
-        is_host: bool,
+        target: Target,
         from: &Gathered,
         first: usize,
         aux: u16,
@@ -70,7 +70,7 @@ impl<S: Scheme> SectorMapped<S> {
         sectors.iter().for_each(|sector| list.extend_from_slice(&sector.to_le_bytes()));
         list.resize(4 * self.gathered as usize, u8::MAX);
         let oob = Oob { kind: Kind::Sectors, aux, ..Oob::data(Lpn(0), Default::default(), from.author(first, count)) };
-        let programmed = self.program(nand, (die, is_host), &page, &list, oob);
+        let programmed = self.program(nand, target, &page, &list, oob);
         self.list = list;
         let ((to, seq), end) = (programmed?, nand.ctx().last());
         let mut needed = (to.0 * self.per_page..).zip(sectors).filter(|&(_, &sector)| sector != DEAD);
@@ -81,10 +81,9 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// Programs a whole page of the host and maps it; what the merge buffer has of it is nobody's any more.
     pub(super) fn write_whole<N: Nand>(&mut self, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
-        let die = self.next_die();
         let oob = Oob::data(at, Default::default(), nand.ctx().origin());
         let buffered = nand.ctx().set_buffered(true);
-        let programmed = self.program(nand, (die, true), page, &[], oob);
+        let programmed = self.program(nand, Target::Host, page, &[], oob);
         nand.ctx().set_buffered(buffered);
         let programmed = programmed?;
         let end = nand.ctx().last();
@@ -225,7 +224,7 @@ impl<S: Scheme> SectorMapped<S> {
     pub(super) fn program_lost<N: Nand>(&mut self, nand: &mut N, die: usize, at: Lpn) -> Result<(), FtlError> {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let oob = Oob { kind: Kind::Lost, ..Oob::data(at, Default::default(), Origin::FTL) };
-        let programmed = self.program(nand, (die, false), &blank, &[], oob)?;
+        let programmed = self.program(nand, Target::Moved(die), &blank, &[], oob)?;
         let end = nand.ctx().last();
         self.events.lost_pages += 1;
         self.map_whole(nand, at, programmed, end)

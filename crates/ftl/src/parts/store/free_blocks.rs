@@ -48,18 +48,34 @@ impl FreeBlocks {
         self.count += 1;
     }
 
+    /// Free blocks of a die.
+    pub(crate) fn count_in(&self, die: u32) -> u32 {
+        self.dies[die as usize].len() as u32
+    }
+
+    /// Blocks of a die that are not bad.
+    pub(crate) fn good_in(&self, die: u32) -> u32 {
+        let blocks = self.geometry.blocks_of_die(die);
+        blocks.len() as u32 - self.bad.range(BlockId(blocks.start)..BlockId(blocks.end)).count() as u32
+    }
+
+    /// Takes a free block of a die.
+    pub(crate) fn take_in(&mut self, die: u32) -> Option<FreeBlock> {
+        let free = self.dies[die as usize].pop_front()?;
+        self.count -= 1;
+        Some(free)
+    }
+
     /// Takes a free block: from the die of `near` if there is one, else from the dies in turn.
     pub(crate) fn take(&mut self, near: BlockId) -> Option<FreeBlock> {
         if near.is_some() {
-            if let Some(free) = self.dies[self.geometry.die_of(near) as usize].pop_front() {
-                self.count -= 1;
+            if let Some(free) = self.take_in(self.geometry.die_of(near)) {
                 return Some(free);
             }
         }
         for _ in 0..self.dies.len() {
             self.turn = (self.turn + 1) % self.dies.len();
-            if let Some(free) = self.dies[self.turn].pop_front() {
-                self.count -= 1;
+            if let Some(free) = self.take_in(self.turn as u32) {
                 return Some(free);
             }
         }
