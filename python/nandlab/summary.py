@@ -10,7 +10,7 @@ from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.buffer_counts import BufferCounts
 from nandlab.cell_counts import Reliability, SlcCounts
 from nandlab.latencies import Latency, longest_words
-from nandlab.result import Controller, Faults, Result
+from nandlab.result import Controller, Faults, Preconditioning, Result
 
 
 def title(result: Result) -> str:
@@ -98,11 +98,21 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
     before = result.precondition
     if before is not None:
         words = (
-            f"WAF {units.ratio(before.waf)}, {units.counted(before.flash.erases, 'erase')}; "
-            "in no figure above but P/E cycles"
+            f"WAF {units.ratio(before.waf)}, {units.counted(before.flash.erases, 'erase')}"
+            f"{''.join(f', {words}' for words in steadiness(before))}; in no figure above but P/E cycles"
         )
-        rows.append(("written before", units.counted(before.requests, "page"), words))
+        options = result.experiment["precondition"]
+        is_pages = options.get("steady_writes") is None and not options.get("warm_up")
+        noun = "page" if is_pages else "request"
+        rows.append(("written before", units.counted(before.requests, noun), words))
     return rows
+
+
+def steadiness(before: Preconditioning) -> list[str]:
+    """Whether the device was steady before the workload, and how long that took; empty where nobody asked."""
+    if before.windows is None:
+        return []
+    return [f"{'' if before.steady else 'not '}steady after {units.counted(before.windows, 'window')}"]
 
 
 def _years(result: Result) -> list[tuple[str, str, str]]:

@@ -8,6 +8,7 @@ from explain_cases import CASES, run, workload
 from test_slc import PAGES
 from test_slc import run as run_slc
 
+import nandlab
 from nandlab import summary
 from nandlab.report.run import run_page
 
@@ -58,3 +59,33 @@ def test_what_did_not_happen_has_no_words():
     assert "SLC cache" not in rows
     assert rows["flash programs"][1] == "pages of 4 KiB"
     assert "gaps" not in rows["erases"][1]
+
+
+@pytest.mark.parametrize(
+    ("precondition", "noun", "words"),
+    [
+        ({"fill": "sequential"}, "pages", None),
+        ({"fill": "sequential", "warm_up": 500}, "requests", None),
+        ({"fill": "sequential", "steady": 0.5}, "pages", "steady after 2 windows"),
+        ({"steady": 0.5, "steady_writes": "workload"}, "requests", "steady after"),
+        ({"steady": 0.0, "steady_windows": 2}, "pages", "not steady after 2 windows"),
+    ],
+)
+def test_how_long_a_device_took_to_be_steady(precondition, noun, words):
+    """What came before is pages where only those were written, and says how many windows that took."""
+    result = nandlab.Experiment(
+        workload=nandlab.workload.hot_cold(requests=3000),
+        ftl=nandlab.ftl.page(),
+        device={
+            "capacity": "8 MiB",
+            "over_provisioning": 0.5,
+            "model": "counting",
+            "shape": {"pages_per_block": 32},
+        },
+        precondition=precondition,
+    ).run()
+    figure, said = rows_of(result)["written before"]
+    assert figure.endswith(f" {noun}")
+    assert ("steady" in said) == (words is not None)
+    assert words is None or words in said
+    assert ("steady state" in run_page(result, "nandlab run e.toml")) == (words is not None)

@@ -122,6 +122,7 @@ def _preconditioning(result: Result) -> str:
         ["erases", units.count(before.flash.erases)],
         ["write amplification", units.ratio(before.waf)],
         ["time", units.time_us(before.time_us)],
+        *(["steady state", words] for words in summary.steadiness(before)),
     ]
     return html.section(
         "Before the workload",
