@@ -210,6 +210,21 @@ impl Area {
         Some(Victim { block, is_failing: false })
     }
 
+    /// The same where dies have shares of the area, by the fewest valid pages: of `near` where that has given more than its
+    /// share, else of all.
+    pub(crate) fn next_victim_near(&mut self, near: u32, is_due: bool) -> Option<Victim> {
+        if let Some(block) = self.failing.pop_front() {
+            return Some(Victim { block, is_failing: true });
+        }
+        let full = self.geometry.pages_per_block();
+        let valid = |block: &BlockId| self.table.valid_pages(*block);
+        let least = |die: u32| self.table.die(die).fewest_valid().filter(|block| valid(block) < full);
+        let own = least(near).filter(|_| is_due);
+        let block = own.or_else(|| (0..self.geometry.dies()).filter_map(least).min_by_key(valid))?;
+        self.table.reopen(block);
+        Some(Victim { block, is_failing: false })
+    }
+
     fn pick(&self, policy: &mut dyn VictimPolicy, die: u32, now: u64) -> Option<BlockId> {
         let full = self.geometry.pages_per_block();
         let blocks = self.table.die(die);

@@ -309,9 +309,16 @@ impl PagedMap {
         Ok(())
     }
 
-    /// The die of the next block: `near`, or where that has given its share, the next one that has not.
+    /// The die of the next block: `near`, or where that has given its share, the next one that has not. A die that gives one
+    /// more for a moment gets it back with the victim that comes next: so frontiers stay on dies of their own.
     fn die_for(&self, pool: &Pool, near: u32) -> u32 {
         let dies = self.shares.len() as u32;
+        if dies > 0 && self.area.blocks() + 1 >= self.quota {
+            let share = self.shares[near as usize];
+            if share > 1 && self.area.blocks_in(near) == share && pool.count_in(near) > 0 {
+                return near;
+            }
+        }
         let has_more = |&die: &u32| self.claim_in(die) > 0 && pool.count_in(die) > 0;
         (0..dies).map(|step| (near + step) % dies).find(has_more).unwrap_or(near)
     }
@@ -323,7 +330,13 @@ impl PagedMap {
         pool: &mut Pool,
         frontier: usize,
     ) -> Result<bool, FtlError> {
-        let Some(victim) = self.area.next_victim(&mut *self.policy, pool) else { return Ok(false) };
+        let victim = if self.shares.is_empty() {
+            self.area.next_victim(&mut *self.policy, pool)
+        } else {
+            let near = frontier as u32 % pool.geometry().dies();
+            self.area.next_victim_near(near, self.area.blocks_in(near) > self.shares[near as usize])
+        };
+        let Some(victim) = victim else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
         scoped(nand, cause, |nand| self.empty(nand, pool, victim, frontier))?;
         Ok(true)

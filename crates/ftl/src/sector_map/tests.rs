@@ -126,6 +126,21 @@ fn a_die_where_all_is_valid_is_passed_over() {
     assert_eq!(disk.ftl().events().gc_runs, empty, "nothing was moved");
 }
 
+/// 32 map pages on the 13 blocks that four dies share: three times as much flash as they take.
+#[test]
+fn the_map_collects_its_emptiest_blocks() {
+    let shape = Shape { dies_per_channel: 2, blocks_per_plane: 200, ..*two_dies().shape() };
+    let nand: Counting = Counting::new(Geometry::new(shape).unwrap(), Rules::default());
+    let config = Config { cmt_units: 1, cmt_unit_bytes: 4096, ..Config::default() };
+    let mut disk = Disk::<SectorMap, _>::mount(nand, 4096, &config).unwrap();
+    let mut random = Random::new(5);
+    (0..30_000).for_each(|_| submit(&mut disk, Op::Write, random.below(4096 * 8), 1));
+    disk.check();
+    let events = disk.ftl().events();
+    assert!(events.map_dirty_evictions > 25_000 && events.map_gc_runs > 1_000, "{events:?}");
+    assert!(events.map_gc_copies < events.map_dirty_evictions / 8, "{events:?}");
+}
+
 #[test]
 fn a_trimmed_sector_is_noted_by_its_map_page() {
     let mut disk = disk(400, &Config::default());
