@@ -357,8 +357,8 @@ def sector_map(
         write_back: What of a changed unit is written when it leaves memory. Default "unit".
         rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
             Default "overwrite".
-        reserve_blocks: Blocks that stay free for garbage collection; at least 1. With 1 a program
-            failure or a torn page may leave no room. Default 2.
+        reserve_blocks: Blocks of each die that stay free for garbage collection; at least 1. With 1 a
+            program failure or a torn page may leave no room. Default 2.
         map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
             percent; one at least, 1000 percent at most. Default 100.
     """
@@ -397,8 +397,8 @@ def hybrid_map(
         write_back: What of a changed unit is written when it leaves memory. Default "unit".
         rewrite: What becomes of a sector that is written again while it waits in the merge buffer.
             Default "overwrite".
-        reserve_blocks: Blocks that stay free for garbage collection; at least 1. With 1 a program
-            failure or a torn page may leave no room. Default 2.
+        reserve_blocks: Blocks of each die that stay free for garbage collection; at least 1. With 1 a
+            program failure or a torn page may leave no room. Default 2.
         map_spare_percent: Blocks for the map beside those that hold it once, as a share of these in
             percent; one at least, 1000 percent at most. Default 100.
     """
@@ -432,6 +432,7 @@ def dftl(
     lazy_update: bool | None = None,
     batch_update: bool | None = None,
     batch_write_back: bool | None = None,
+    allocation: Literal['dynamic', 'static'] | None = None,
     victim: Literal['greedy', 'fifo', 'random', 'd_choices', 'windowed_greedy', 'cost_benefit', 'cost_benefit_flash', 'cat'] | None = None,
     choices: int | None = None,
     window: int | None = None,
@@ -456,6 +457,7 @@ def dftl(
         batch_write_back: Whether the other changed entries of a map page need no write any more once
             one of them was evicted. Without it they stay marked as changed, although the map page has
             them. Default true.
+        allocation: Which die takes a page that the host writes. Default "dynamic".
         victim: Which block of data garbage collection empties next; blocks of the map go by the fewest
             valid pages. Default "greedy".
         choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
