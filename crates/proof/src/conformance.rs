@@ -63,6 +63,11 @@ pub fn devices() -> Vec<Device> {
     ]
 }
 
+/// A device whose map on flash takes more than two blocks, so that victims of the map still hold pages.
+pub fn device_of_a_map() -> Device {
+    device("300x16x512-ascending", [1, 1, 1, 300, 16, 512], ProgramOrder::Ascending, 1)
+}
+
 /// Devices that keep time, for power cuts: dies, and planes, that work at the same time.
 pub fn timed_devices() -> Vec<Device> {
     let timed = |name, shape, program_order| Device { timing: TIMED, ..device(name, shape, program_order, 1) };
