@@ -102,7 +102,8 @@ def headline(result: Result) -> list[tuple[str, str, str]]:
             f"{''.join(f', {words}' for words in steadiness(before))}; in no figure above but P/E cycles"
         )
         options = result.experiment["precondition"]
-        is_pages = options.get("steady_writes") is None and not options.get("warm_up")
+        # What a state was made with, only its file says.
+        is_pages = not any(options.get(key) for key in ("steady_writes", "warm_up", "from_state"))
         noun = "page" if is_pages else "request"
         rows.append(("written before", units.counted(before.requests, noun), words))
     return rows

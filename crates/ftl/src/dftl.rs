@@ -12,8 +12,8 @@
 //! written where the entry has changed, and the map page of the wanted one is read. The page goes to the next free one of
 //! the dies in turn, or of the die that `allocation` gives it, the entry is changed and marked. Relocated pages fill
 //! blocks of their own, and so do map pages: with a page that the host writes in part read before, these are the
-//! frontiers. With each map page that is written go all changed entries of it. Once no more than `reserve_blocks` blocks are free that the map has no claim to, a victim is
-//! emptied as a whole: its entries in memory are changed there, the others in their map pages, a read and a program for
+//! frontiers. With each map page that is written go all changed entries of it. Once no more than `reserve_blocks` blocks
+//! are free that the map has no claim to, a victim is emptied as a whole: its entries in memory are changed there, the others in their map pages, a read and a program for
 //! each map page that has some.
 //!
 //! ## Recovery

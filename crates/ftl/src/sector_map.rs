@@ -35,9 +35,8 @@
 //! The paper marks sectors in the buffer by a bit of their entries. That forgets where the copy on flash is, which a
 //! cut may need: here the list of the buffer, which firmware keeps in SRAM, says what is in it, and an entry is asked
 //! for when its page is programmed. So a write that misses waits at the end of its page, and a rewrite in the buffer
-//! asks for nothing. A read moves a whole page, whatever sectors of it are asked for. How many times slower than a map
-//! of pages it reads in a row, a page for each sector, rests on that: a controller that moves parts of a page loses
-//! less. The last survivors of a victim are programmed at once, in a page that is not full, since the victim is erased.
+//! asks for nothing. A read moves a whole page, whatever sectors of it are asked for: in a row, a page for each sector. A
+//! controller that moves parts of a page loses less beside a map of pages. The last survivors of a victim are programmed at once, in a page that is not full, since the victim is erased.
 //! The map has a quota of blocks, of each die its share, and collects them as DFTL here does. With pages of one sector
 //! nothing gathers, and a sector has its address in the spare area.
 //!

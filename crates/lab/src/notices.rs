@@ -31,12 +31,13 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
 }
 
 /// Uniform writes make a device steady for such writes: said where the workload writes otherwise.
-pub(crate) fn steady_for_other_writes(experiment: &Experiment) -> Option<String> {
+pub(crate) fn steady_for_other_writes(experiment: &Experiment, host: &HostCounts) -> Option<String> {
     let before = &experiment.precondition;
     let is_uniform = before.steady_writes == SteadyWrites::Uniform;
     let writes_otherwise =
         matches!(experiment.workload.kind(), Kind::Requests(_)) && experiment.workload.name() != "uniform";
-    let is_told = before.steady.is_some() && is_uniform && before.warm_up == 0 && writes_otherwise;
+    let is_told =
+        before.steady.is_some() && is_uniform && before.warm_up == 0 && writes_otherwise && host.written_sectors > 0;
     is_told.then(|| {
         format!(
             "the device was made steady with uniform random writes, and the workload ({}) writes otherwise: its first \

@@ -16,7 +16,7 @@ use flate2::{Compression, Crc};
 use nandlab_block::{HostClock, Op, Request};
 use nandlab_nand::{Counting, Nand as _, Rules, Shape};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{json, Value};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::Path;
@@ -55,6 +55,9 @@ pub(crate) struct Made {
 struct Played {
     workload: Value,
     buffer: Value,
+    /// Where the workload has a pace of its own, what it depends on: then faster devices write something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pace: Option<Value>,
 }
 
 impl Played {
@@ -71,7 +74,11 @@ impl Played {
             let cannot = |error| LabError::Io(format!("cannot read {}: {error}", path.display()));
             *name = contents(&path).map_err(cannot)?;
         }
-        Ok(Some(Self { workload, buffer: value(serde_json::to_value(&experiment.buffer)) }))
+        let pace = experiment.paces_itself().then(|| {
+            let (host, device) = (&experiment.host, &experiment.device);
+            json!({ "host": host, "device": { "model": device.model, "timing": device.profile.timing } })
+        });
+        Ok(Some(Self { workload, buffer: value(serde_json::to_value(&experiment.buffer)), pace }))
     }
 }
 
@@ -359,7 +366,10 @@ impl Made {
     fn check_played(&self, experiment: &Experiment) -> Result<(), String> {
         let asked = Played::of(experiment).map_err(|error| error.to_string())?;
         let (Some(made), Some(asked)) = (&self.played, &asked) else { return Ok(()) };
-        let pairs = [("workload", &made.workload, &asked.workload), ("buffer", &made.buffer, &asked.buffer)];
+        let mut pairs = vec![("workload", &made.workload, &asked.workload), ("buffer", &made.buffer, &asked.buffer)];
+        if let (Some(made), Some(asked)) = (&made.pace, &asked.pace) {
+            pairs.extend(["host", "device"].map(|key| (key, &made[key], &asked[key])));
+        }
         for (key, made, asked) in pairs {
             if let Some(said) = difference(key, made, asked) {
                 return Err(format!("{said}; precondition.steady_writes = \"workload\" asks for its own"));
@@ -406,7 +416,6 @@ fn difference(key: &str, made: &Value, asked: &Value) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_difference_names_the_key_and_both_values() {

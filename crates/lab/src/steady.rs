@@ -8,7 +8,7 @@ use crate::run::{Run, BATCH};
 use nandlab_block::ByteCount;
 use nandlab_nand::random::Random;
 use nandlab_nand::SECTOR_BYTES;
-use nandlab_workload::{Kind, Setting, Workload, WorkloadError};
+use nandlab_workload::{Kind, Setting, Workload, WorkloadConfig, WorkloadError};
 
 /// The first stream of the experiment's seed that is a round's; those before are the preconditioning's own.
 const FIRST_ROUND: u64 = 16;
@@ -66,7 +66,7 @@ impl Run<'_> {
 
     /// Plays the workload until it has written a capacity, a trace also to its end: another part of it is another workload.
     fn play_window(&mut self, before: &mut Before, rounds: &mut Rounds) -> Result<(), LabError> {
-        let is_trace = self.experiment.workload.name() == "trace";
+        let is_trace = matches!(self.experiment.workload, WorkloadConfig::Trace(_));
         let most = if is_trace { u64::MAX } else { BATCH };
         let enough = before.written_sectors + self.sizing.sectors();
         loop {

@@ -1,6 +1,6 @@
 //! What every wrapper of a device does alike.
 
-/// The ways to the device inside, which is the field `$field`.
+/// The ways to the device inside, of the type `N`, which is the field `$field`.
 macro_rules! ways_inside {
     ([$($params:tt)*] $shape:ty, $field:tt) => {
         impl<$($params)*> $shape {
@@ -14,7 +14,7 @@ macro_rules! ways_inside {
                 &mut self.$field
             }
 
-            /// The device inside, without what is around it.
+            /// The device inside, without what is around it and what that alone knows: torn pages, ages, modes of blocks.
             pub fn into_inner(self) -> N {
                 self.$field
             }

@@ -113,7 +113,8 @@ impl Config {
     }
 
     pub(super) fn placement_options(&self) -> placement::Options {
-        placement::Options { streams: self.streams, regions: self.regions, pools: (self.pool_pages, self.pool_blocks) }
+        let Self { streams, regions, pool_pages, pool_blocks, .. } = *self;
+        placement::Options { streams, regions, pool_pages, pool_blocks }
     }
 
     pub(super) fn policy(&self) -> Box<dyn VictimPolicy> {

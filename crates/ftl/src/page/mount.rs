@@ -20,7 +20,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let planes = if config.stripe == Stripe::Planes { nand.geometry().shape().planes_per_die as usize } else { 1 };
     let geometry = config.stripe.view(nand.geometry());
     if logical_pages > most {
-        let part = if config.placement == Placement::Pools { " or other ftl.page.pool_blocks" } else { "" };
+        let part = if config.placement == Placement::Pools { ", or change ftl.page.pool_blocks" } else { "" };
         return Err(FtlError::Config(format!(
             "{logical_pages} logical pages are more than a page map with ftl.page.reserve_blocks = {} can export on \
              this device ({most} of {} pages); take a smaller capacity, a larger device or a smaller reserve{part}",

@@ -29,20 +29,22 @@ impl Config {
         let most = shared.saturating_sub(2);
         if !(2..=most).contains(&self.pool_blocks) {
             return refuse(format!(
-                "with ftl.page.pool_blocks = {}: the first pool has at least 2 and at most {most} of the {} of a die that \
+                "with ftl.page.pool_blocks = {}: the first pool has at least 2 and at most {most} of the {} of a {} that \
                  are not in reserve, and the second one the others",
                 self.pool_blocks,
-                error::blocks(shared)
+                error::blocks(shared),
+                self.stripe.unit()
             ));
         }
         let room = |blocks: u32| geometry.dies() * usable_pages(geometry, blocks, 1);
         let (first, second) = (room(self.pool_blocks), room(shared + 1 - self.pool_blocks));
         if self.pool_pages > first {
             return refuse(format!(
-                "with ftl.page.pool_pages = {}: {} of each die (ftl.page.pool_blocks) hold at most {first} pages, with one \
+                "with ftl.page.pool_pages = {}: {} of each {} (ftl.page.pool_blocks) hold at most {first} pages, with one \
                  of them being filled",
                 self.pool_pages,
-                error::blocks(self.pool_blocks)
+                error::blocks(self.pool_blocks),
+                self.stripe.unit()
             ));
         }
         Ok(self.pool_pages + second)

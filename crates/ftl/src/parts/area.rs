@@ -60,8 +60,8 @@ impl Area {
     /// So many blocks more of the die of `block`, or fewer.
     fn count(&mut self, block: BlockId, more: i32) {
         let of_die = &mut self.in_die[self.geometry.die_of(block) as usize];
-        *of_die = of_die.wrapping_add_signed(more);
-        self.blocks = self.blocks.wrapping_add_signed(more);
+        *of_die = of_die.checked_add_signed(more).expect("a block that leaves the area was in it");
+        self.blocks = self.blocks.checked_add_signed(more).expect("a block that leaves the area was in it");
     }
 
     /// Whether a block is in the area.
@@ -206,8 +206,23 @@ impl Area {
             dies.sort_by_key(|&die| pool.count_in(die));
         }
         let block = dies.into_iter().find_map(|die| self.pick(policy, die, pool.seq()))?;
+        Some(self.chosen(block))
+    }
+
+    fn chosen(&mut self, block: BlockId) -> Victim {
         self.table.reopen(block);
-        Some(Victim { block, is_failing: false })
+        Victim { block, is_failing: false }
+    }
+
+    /// The block of a die with the fewest valid pages, if it has room for another one.
+    fn emptiest_in(&self, die: u32) -> Option<BlockId> {
+        let full = self.geometry.pages_per_block();
+        self.table.die(die).fewest_valid().filter(|&block| self.table.valid_pages(block) < full)
+    }
+
+    /// Whether something is gained by emptying a block of a die.
+    pub(crate) fn gains_in(&self, die: u32) -> bool {
+        self.emptiest_in(die).is_some()
     }
 
     /// The same where dies have shares of the area, by the fewest valid pages: of `near` where that has given more than its
@@ -216,21 +231,16 @@ impl Area {
         if let Some(block) = self.failing.pop_front() {
             return Some(Victim { block, is_failing: true });
         }
-        let full = self.geometry.pages_per_block();
-        let valid = |block: &BlockId| self.table.valid_pages(*block);
-        let least = |die: u32| self.table.die(die).fewest_valid().filter(|block| valid(block) < full);
-        let own = least(near).filter(|_| is_due);
-        let block = own.or_else(|| (0..self.geometry.dies()).filter_map(least).min_by_key(valid))?;
-        self.table.reopen(block);
-        Some(Victim { block, is_failing: false })
+        let own = self.emptiest_in(near).filter(|_| is_due);
+        let of_all = || (0..self.geometry.dies()).filter_map(|die| self.emptiest_in(die));
+        let block = own.or_else(|| of_all().min_by_key(|&block| self.table.valid_pages(block)))?;
+        Some(self.chosen(block))
     }
 
     fn pick(&self, policy: &mut dyn VictimPolicy, die: u32, now: u64) -> Option<BlockId> {
-        let full = self.geometry.pages_per_block();
-        let blocks = self.table.die(die);
         // A policy that looks at more than valid pages may take a full block, as long as another is not.
-        let least = blocks.fewest_valid().filter(|&best| self.table.valid_pages(best) < full)?;
-        Some(policy.pick(blocks, now).unwrap_or(least))
+        let least = self.emptiest_in(die)?;
+        Some(policy.pick(self.table.die(die), now).unwrap_or(least))
     }
 
     /// Gives a victim without valid pages back to the pool, erased or retired.

@@ -158,7 +158,8 @@ impl BlockTable {
         self.counts.set_bad(block);
     }
 
-    /// A read-only view of the blocks of `die` for a policy.
+    /// A read-only view of the blocks of `die` for a policy. Where there are pools, only those of the first are in the order
+    /// in which they were closed: policies that ask for it look at one pool.
     #[inline]
     pub fn die(&self, die: u32) -> Blocks<'_> {
         let Range { start: first, end } = self.geometry.blocks_of_die(die);

@@ -64,7 +64,7 @@ impl Shape {
         self.whole_blocks(geometry).clamp(1, geometry.dies())
     }
 
-    /// Most blocks that the map ever has.
+    /// Blocks that the map has at most, but for the one that is opened before a victim goes.
     pub(crate) fn quota(&self, geometry: &Geometry) -> u32 {
         let whole = self.whole_blocks(geometry);
         let spare = u64::from(whole) * u64::from(self.spare_percent) / 100;
@@ -72,7 +72,7 @@ impl Shape {
         (whole + 1).saturating_add(self.frontiers(geometry)).saturating_add(spare)
     }
 
-    /// Most blocks of a die that the map ever has, where each die collects for itself: the quota in equal shares.
+    /// Those of a die, where each collects for itself: the quota in equal shares.
     pub(crate) fn share(&self, geometry: &Geometry, die: u32) -> u32 {
         (self.quota(geometry) + geometry.dies() - 1 - die) / geometry.dies()
     }
@@ -112,7 +112,7 @@ pub(crate) struct PagedMap {
     shape: Shape,
     tag: u16,
     quota: u32,
-    /// By die, where each collects for itself: most blocks of it; else empty.
+    /// By die, where each collects for itself: its part of the quota; else empty.
     shares: Vec<u32>,
     area: Area,
     /// The frontier that took a page last.
@@ -309,13 +309,13 @@ impl PagedMap {
         Ok(())
     }
 
-    /// The die of the next block: `near`, or where that has given its share, the next one that has not. A die that gives one
-    /// more for a moment gets it back with the victim that comes next: so frontiers stay on dies of their own.
+    /// The die of the next block: `near`, or where that has given its share, the next one that has not. With the quota used
+    /// up, a die gives one more if it has a victim to get it back from at once: so frontiers stay on dies of their own.
     fn die_for(&self, pool: &Pool, near: u32) -> u32 {
         let dies = self.shares.len() as u32;
         if dies > 0 && self.area.blocks() + 1 >= self.quota {
             let share = self.shares[near as usize];
-            if share > 1 && self.area.blocks_in(near) == share && pool.count_in(near) > 0 {
+            if share > 1 && self.area.blocks_in(near) == share && pool.count_in(near) > 0 && self.area.gains_in(near) {
                 return near;
             }
         }

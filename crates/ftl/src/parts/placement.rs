@@ -41,8 +41,10 @@ pub struct Options {
     pub streams: u32,
     /// Regions of `dac`.
     pub regions: u32,
-    /// Logical pages of the first of `pools`, and blocks of each die that are its part.
-    pub pools: (u32, u32),
+    /// Logical pages of the first of `pools`.
+    pub pool_pages: u32,
+    /// Blocks of each die that are its part.
+    pub pool_blocks: u32,
 }
 
 /// Most frontiers that an option may ask for: wear levelling may need one more.
@@ -87,7 +89,7 @@ impl Placer {
             Placement::Origin => Self::Origin(Streams::new(options.streams)),
             Placement::Dac => Self::Dac(Dac::new(options.regions, logical_pages)),
             Placement::Sepbit => Self::Sepbit(SepBit::new(geometry, logical_pages)),
-            Placement::Pools => Self::Pools(Pools::new(options.pools, geometry.blocks())),
+            Placement::Pools => Self::Pools(Pools::new(options, geometry.blocks())),
         }
     }
 

@@ -17,8 +17,8 @@
 //! ## Collection
 //! Each die has its free blocks, its reserve, its share of the map's blocks, and collects for itself: victims and what
 //! survives of them stay on it. How much is valid on a die is up to chance, since the host's pages go to the dies in turn;
-//! a die where nothing is gained is passed over, and what is exported leaves room on another one. Only where failures
-//! have used up a reserve another die helps out.
+//! a die where nothing is gained is passed over, and what is exported leaves room on another one. Where a reserve is
+//! used up, by failures or by a block of the map, another die helps out.
 //!
 //! ## Recovery
 //! The rules are those of [`super::paged_map`]: of two copies the one with the higher sequence number counts, and a map

@@ -77,7 +77,8 @@ impl Case {
     }
 }
 
-/// Fails where what was measured is more than 0.5 % from the closed form: half of what is allowed elsewhere.
+/// Fails where what was measured is more than 0.5 % from the closed form. The analysis is of many blocks; of these few it is
+/// off by up to 0.3 %, and one run of random writes by 0.1 %.
 fn agrees(case: &Case, split: &Split) -> f64 {
     let (measured, expected) = (case.measure(split), case.form(split.ops));
     let error = 100.0 * (measured / expected - 1.0);
@@ -87,15 +88,15 @@ fn agrees(case: &Case, split: &Split) -> f64 {
 }
 
 #[test]
-fn closed_form_of_two_pools_is_the_published_one() {
-    // Solutions that were found apart from this code, at the optimum.
+fn closed_form_of_two_pools_is_that_of_an_independent_solution() {
+    // Found apart from this code, at the optimum.
     for (victim, r, f, op, hot, waf) in [
         (Victim::Fifo, 0.8, 0.2, 0.2, 0.495, 2.3085),
         (Victim::Fifo, 0.95, 0.05, 0.07, 0.686, 2.0860),
         (Victim::Greedy, 0.9, 0.1, 0.2, 0.965, 1.597),
     ] {
         let form = |hot| Case { victim, r, f, op }.form([hot, (op - f * hot) / (1.0 - f)]);
-        assert!((form(hot) / waf - 1.0).abs() < 5e-4, "{}, published {waf}", form(hot));
+        assert!((form(hot) / waf - 1.0).abs() < 5e-4, "{}, not {waf}", form(hot));
         // It is the optimum of fifo: a twentieth more or less of the spare space for the hot pool costs more.
         assert!(victim == Victim::Greedy || form(0.95 * hot) > form(hot) && form(1.05 * hot) > form(hot));
     }

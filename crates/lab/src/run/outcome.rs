@@ -105,7 +105,7 @@ impl Run<'_> {
         let answered = answered + record.buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let found = [
             reads_of_nothing(self.experiment, page_reads, answered),
-            steady_for_other_writes(self.experiment),
+            steady_for_other_writes(self.experiment, &record.host),
             nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
             endurance_passed(self.experiment, record.wear.max),
             record.buffer.as_ref().and_then(degenerate_placement),

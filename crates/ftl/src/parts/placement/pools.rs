@@ -8,8 +8,9 @@
 //!
 //! ## Differences
 //! The analysis has full blocks alone. Here each pool has a block that is being filled, and may have one block more than its
-//! part while a victim is being emptied; a pool whose blocks are all valid lets the other one be emptied. Where the boundary
-//! lies the user says: nothing is learned.
+//! part while a victim is being emptied; a pool whose blocks are all valid lets the other one be emptied. Where failures have
+//! used up the reserve, pages that are moved take what is left of the other pool's block. Where the boundary lies the user
+//! says: nothing is learned.
 //!
 //! ## References
 //! P. Desnoyers: Analytic Models of SSD Write Performance. ACM Transactions on Storage 10(2), 2014 (separated hot and cold
@@ -33,7 +34,8 @@ pub(crate) struct Pools {
 }
 
 impl Pools {
-    pub(super) fn new((pages, blocks): (u32, u32), all_blocks: u32) -> Self {
+    pub(super) fn new(options: &super::Options, all_blocks: u32) -> Self {
+        let &super::Options { pool_pages: pages, pool_blocks: blocks, .. } = options;
         Self { pages, blocks, of: vec![0; all_blocks as usize] }
     }
 
@@ -58,8 +60,10 @@ impl Pools {
     }
 
     /// The pool whose victim comes next: the one that has more blocks beyond its part, and of two with as many `last`,
-    /// which took a block last. `used` blocks of the die are the first pool's, `beyond` more than both parts are in use;
-    /// usually it is -1, as the block that was made free last is the next one of either pool.
+    /// which took a block last. `used` blocks of the die are the first pool's, `beyond` more than both parts are in use.
+    ///
+    /// The parts are the blocks that are not in reserve, and the one that collection makes free goes to either pool: so the
+    /// two together are at their goals with a block less, which is when `beyond` is -1.
     pub(crate) fn to_collect(&self, used: u32, beyond: i64, last: usize) -> usize {
         let first = i64::from(used) - i64::from(self.blocks);
         match first.cmp(&(beyond - first)) {

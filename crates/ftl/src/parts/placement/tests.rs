@@ -1,6 +1,6 @@
 use super::*;
 
-const OPTIONS: Options = Options { streams: 3, regions: 4, pools: (60, 20) };
+const OPTIONS: Options = Options { streams: 3, regions: 4, pool_pages: 60, pool_blocks: 20 };
 
 const ALL: [Placement; 6] =
     [Placement::One, Placement::Two, Placement::Origin, Placement::Dac, Placement::Sepbit, Placement::Pools];

@@ -106,7 +106,7 @@ impl<S: Scheme> SectorMapped<S> {
     /// Opens a reserved block on a die.
     #[cold]
     fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        // Where failures have used up the reserve, that of another die helps out.
+        // Where failures, or a block of the map, have used up the reserve, that of another die helps out.
         let dies = self.geometry.dies();
         for from in (0..dies).map(|step| (die as u32 + step) % dies) {
             if self.pool.count_in(from) > self.map.claim_in(from) && self.open_free(nand, die, from)? {
