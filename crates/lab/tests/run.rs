@@ -423,3 +423,35 @@ impl Drop for Folder {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
+
+/// Pages of the map are lost to bit errors, and found again from the newest copies on flash: every byte is compared.
+#[test]
+fn a_map_page_that_is_lost_is_made_again_of_what_was_mapped() {
+    let text = r#"
+[workload.uniform]
+requests = 4000
+alignment = "512 B"
+read_share = 0.6
+[host]
+queue_depth = 1
+[precondition]
+fill = "sequential"
+[ftl.hybrid_map]
+cmt_units = 2
+cmt_unit_bytes = 4096
+[device]
+model = "bytes"
+capacity = "16 MiB"
+over_provisioning = 6.0
+shape = { channels = 2, dies_per_channel = 2, pages_per_block = 32 }
+[device.faults.bit_errors]
+rber = 1e-4
+ecc_bits = 4
+codeword_bytes = 512
+"#;
+    let lost: u64 = [3, 6, 10, 12]
+        .into_iter()
+        .map(|seed| record(text, &[&format!("seed={seed}")]).faults.unwrap().uncorrectable_reads)
+        .sum();
+    assert!(lost > 0, "no page was lost");
+}

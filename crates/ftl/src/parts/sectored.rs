@@ -233,6 +233,8 @@ pub struct SectorMapped<S> {
     /// Valid sectors of each block of data; blocks of the map and of the pool are free in it.
     counts: ValidCounts,
     holds: Vec<Holds>,
+    /// The page that was programmed last, while its sectors are mapped, and how many of them are.
+    mapping: Option<(Ppa, u32)>,
     /// By die: the block that is being filled.
     active: Vec<Frontier>,
     failing: VecDeque<BlockId>,

@@ -282,6 +282,7 @@ impl<S: Scheme> SectorMapped<S> {
             match nand.copy(from, to, Oob::renewed(mark, seq)) {
                 Ok(_) => {
                     self.holds[to.index()] = Holds::Whole;
+                    self.mapping = Some((to, 0));
                     let end = nand.ctx().last();
                     return self.map_whole(nand, at, (to, seq), end);
                 }

@@ -112,6 +112,7 @@ fn blank<S: Scheme>(
         pool: Pool::new(geometry, highest),
         counts: ValidCounts::new(geometry.blocks()),
         holds: vec![Holds::Nothing; geometry.pages() as usize],
+        mapping: None,
         active: vec![Frontier::none(); geometry.dies() as usize],
         failing: VecDeque::new(),
         turn: geometry.dies() as usize - 1,

@@ -241,8 +241,11 @@ impl<S: Scheme> SectorMapped<S> {
         end: Time,
     ) -> Result<(), FtlError> {
         let mapped = if self.options.hybrid.is_none() {
-            let mut sectors = (at.0 * self.per_page..).zip(page.0 * self.per_page..).take(self.per_page as usize);
-            sectors.try_for_each(|(sector, address)| self.map_sector(nand, sector, address, end))
+            (0..self.per_page).try_for_each(|place| {
+                self.map_sector(nand, self.sector(at, place), page.0 * self.per_page + place, end)?;
+                self.mapping = Some((page, place + 1));
+                Ok(())
+            })
         } else {
             self.forget_whole(nand, at, end).and_then(|()| {
                 let block = self.geometry.block_of(page);
@@ -250,7 +253,7 @@ impl<S: Scheme> SectorMapped<S> {
                 self.set_entry(nand, at.0, page.0)
             })
         };
-        self.pool.pass(seq);
+        self.end_mapping(seq);
         mapped
     }
 
@@ -303,7 +306,8 @@ impl<S: Scheme> SectorMapped<S> {
         self.pool.supersede(page, end);
     }
 
-    /// Finds the entries of a map page that was lost: the newest copies of its sectors. What was trimmed may come back.
+    /// Finds the entries of a map page that was lost: the newest copies of its sectors, but for those that are not mapped
+    /// yet. What was trimmed may come back.
     #[cold]
     fn rebuild<N: Nand>(&self, nand: &mut N, page: u32, bytes: &mut [u8]) -> Result<(), FtlError> {
         let copies = self.newest_copies(nand)?;
@@ -340,19 +344,21 @@ impl<S: Scheme> SectorMapped<S> {
         let mut copies = Copies::new(&self.geometry, self.logical_pages * self.per_page);
         let mut list = vec![0; 4 * self.gathered as usize];
         for page in (0..self.geometry.pages()).map(Ppa) {
+            let mapped =
+                self.mapping.filter(|&(mapping, _)| mapping == page).map_or(self.per_page, |(_, mapped)| mapped);
             match self.holds[page.index()] {
                 Holds::Nothing => {}
                 Holds::Whole => match nand.read_spare(page) {
                     Ok(Some(oob)) => {
                         let first = self.sector(oob.lpn, 0);
-                        copies.add_page(page, oob.seq, first..first + self.per_page).expect(KNOWN);
+                        copies.add_page(page, oob.seq, first..first + mapped).expect(KNOWN);
                     }
                     Ok(None) | Err(NandError::Uncorrectable(_)) => {}
                     Err(error) => return Err(error.into()),
                 },
                 Holds::Sectors => match nand.read_tail(page, &mut list) {
                     Ok(oob) => {
-                        copies.add_page(page, oob.seq, entries_in(&list)).expect(KNOWN);
+                        copies.add_page(page, oob.seq, entries_in(&list).take(mapped as usize)).expect(KNOWN);
                     }
                     Err(NandError::Uncorrectable(_)) => {}
                     Err(error) => return Err(error.into()),

@@ -33,6 +33,7 @@ impl<S: Scheme> SectorMapped<S> {
             match nand.program(to, page, tail, oob) {
                 Ok(_) => {
                     self.holds[to.index()] = if oob.kind == Kind::Sectors { Holds::Sectors } else { Holds::Whole };
+                    self.mapping = Some((to, 0));
                     return Ok((to, oob.seq));
                 }
                 Err(NandError::ProgramFailed(_)) => {
@@ -42,6 +43,12 @@ impl<S: Scheme> SectorMapped<S> {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// What was programmed under `seq` is mapped.
+    pub(super) fn end_mapping(&mut self, seq: Seq) {
+        self.mapping = None;
+        self.pool.pass(seq);
     }
 
     /// A program failed: the block of a die takes no more pages.
@@ -73,9 +80,14 @@ impl<S: Scheme> SectorMapped<S> {
         let programmed = self.program(nand, target, &page, &list, oob);
         self.list = list;
         let ((to, seq), end) = (programmed?, nand.ctx().last());
-        let mut needed = (to.0 * self.per_page..).zip(sectors).filter(|&(_, &sector)| sector != DEAD);
-        let mapped = needed.try_for_each(|(address, &sector)| self.map_sector(nand, sector, address, end));
-        self.pool.pass(seq);
+        let first = to.0 * self.per_page;
+        let mut needed = (first..).zip(sectors).filter(|&(_, &sector)| sector != DEAD);
+        let mapped = needed.try_for_each(|(address, &sector)| {
+            self.map_sector(nand, sector, address, end)?;
+            self.mapping = Some((to, address - first + 1));
+            Ok(())
+        });
+        self.end_mapping(seq);
         mapped.map(|()| end)
     }
 
