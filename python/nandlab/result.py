@@ -129,6 +129,7 @@ class Gc(View):
     runs: int
     empty_runs: int
     idle_runs: int
+    idle_steps: int
     wear_moves: int
     passive: int | None
     aggressive: int | None

@@ -148,3 +148,21 @@ def test_jobs_with_a_runtime_are_compared_by_the_time_of_a_request(tmp_path):
     gain = 1 - cost_of(after, "time") / cost_of(before, "time")
     assert gain == pytest.approx(1 - mean[1] / mean[0])
     assert gain > 0.2
+
+
+def test_pools_grow_with_what_they_are_parts_of():
+    """Pages of half the size are twice as many in the first pool, and more blocks are shared out."""
+    pooled = ftl.page(placement="pools", pool_pages=800, pool_blocks=14)
+    experiment = nandlab.Experiment(
+        workload=workload.hot_cold(requests=60_000, size="2 KiB", alignment="2 KiB", scatter=False, hot_share=0.1),
+        ftl=pooled,
+        device=Device(capacity="32 MiB", over_provisioning=0.15),
+        precondition={"fill": "random"},
+    )
+    found = proposed(experiment)
+    assert "ftl.page.pool_pages=1600" in found["smaller_pages"].sets
+    (blocks,) = (each for each in found["over_provisioning"].sets if "pool_blocks" in each)
+    assert 14 < int(blocks.split("=")[1]) <= 17
+    before = experiment.run()
+    for rule in ("smaller_pages", "over_provisioning"):
+        assert experiment.override(*found[rule].sets).run().time_us < before.time_us, rule

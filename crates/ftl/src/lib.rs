@@ -238,6 +238,8 @@ pub struct Events {
     pub empty_gc_runs: u64,
     /// Those of them that were chosen in a gap between requests.
     pub idle_gc_runs: u64,
+    /// Copies, erases and looks at spare areas that were carried out in gaps between requests.
+    pub idle_steps: u64,
     /// Blocks emptied to even out wear.
     pub wear_moves: u64,
     /// Blocks rewritten since their bit errors came near to what the ECC corrects.
@@ -282,6 +284,7 @@ impl Events {
             gc_runs: self.gc_runs + other.gc_runs,
             empty_gc_runs: self.empty_gc_runs + other.empty_gc_runs,
             idle_gc_runs: self.idle_gc_runs + other.idle_gc_runs,
+            idle_steps: self.idle_steps + other.idle_steps,
             wear_moves: self.wear_moves + other.wear_moves,
             refreshes: self.refreshes + other.refreshes,
             switch_merges: self.switch_merges + other.switch_merges,

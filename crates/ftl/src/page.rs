@@ -68,6 +68,7 @@ mod unused;
 use crate::parts::block_table::{BlockTable, BlockUse};
 use crate::parts::frontier::{Frontier, Frontiers};
 use crate::parts::partial::{merged, padded, read_mapped};
+pub use crate::parts::placement::Placement;
 use crate::parts::placement::Placer;
 use crate::parts::trim_notes::TrimNotes;
 use crate::parts::victim::VictimPolicy;

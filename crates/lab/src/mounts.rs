@@ -24,6 +24,7 @@ impl Mark {
             runs: self.events.gc_runs - start.events.gc_runs,
             empty_runs: self.events.empty_gc_runs - start.events.empty_gc_runs,
             idle_runs: self.events.idle_gc_runs - start.events.idle_gc_runs,
+            idle_steps: self.events.idle_steps - start.events.idle_steps,
             wear_moves: self.events.wear_moves - start.events.wear_moves,
             passive: collected.map(|counts| counts.passive),
             aggressive: collected.map(|counts| counts.aggressive),

@@ -4,10 +4,11 @@ use crate::config::{Experiment, Fill, Model, SteadyWrites};
 use crate::meter::Pace;
 use crate::record::{BufferRecord, FlashCounts, HostCounts, Record};
 use nandlab_block::ByteCount;
+use nandlab_ftl::page::Placement;
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{faulty, Time, SECTOR_BYTES};
-use nandlab_workload::Kind;
+use nandlab_workload::{Kind, WorkloadConfig};
 
 /// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
 ///
@@ -118,6 +119,23 @@ pub(crate) fn counts_endurance(faults: &faulty::Config) -> bool {
     failures && faults.failure_growth > 0 || bits
 }
 
+/// Pools by address keep nothing apart where a generator spreads what it asks most over all addresses.
+pub(crate) fn scattered_pools(experiment: &Experiment) -> Option<String> {
+    let Some(FtlConfig::Page(page)) = &experiment.ftl else { return None };
+    let scatters = match &experiment.workload {
+        WorkloadConfig::HotCold(options) => options.scatter,
+        WorkloadConfig::Zipf(options) => options.scatter,
+        _ => false,
+    };
+    (page.placement == Placement::Pools && scatters).then(|| {
+        let name = experiment.workload.name();
+        format!(
+            "workload.{name}.scatter = true spreads the hot pages over all addresses, and ftl.page.placement = \"pools\" keeps \
+             the first ones apart: scatter = false puts the hot pages there"
+        )
+    })
+}
+
 /// What an experiment asks for and the run had no chance to do.
 pub(crate) fn unused_chances(experiment: &Experiment, record: &Record) -> Vec<String> {
     let mut found = Vec::new();
@@ -125,24 +143,30 @@ pub(crate) fn unused_chances(experiment: &Experiment, record: &Record) -> Vec<St
         Some(FtlConfig::Page(page)) => Some(page),
         _ => None,
     };
-    if page.is_some_and(|page| page.idle_blocks > 0) && record.gc.idle_runs == 0 && record.gc.runs > 0 {
+    if page.is_some_and(|page| page.idle_blocks > 0) && record.gc.idle_steps == 0 && record.gc.runs > 0 {
         found.push(
             "ftl.page.idle_blocks had no effect: no gap between requests was long enough to collect a block in; \
              host.think_time_us and recorded arrivals leave gaps, and ftl.page.idle_after_us says when one begins"
                 .to_owned(),
         );
     }
-    if record.slc.is_some_and(|slc| slc.written_pages == 0 && slc.direct_pages > 0) {
-        found.push(
-            "ftl.page.slc_cache had no effect: the blocks of one bit a cell were full from the start, and no gap between \
-             requests was long enough to empty one"
-                .to_owned(),
-        );
+    if let Some(slc) = record.slc.filter(|slc| slc.written_pages == 0 && slc.direct_pages > 0) {
+        let moved = match slc.folded_pages {
+            0 => "had no effect".to_owned(),
+            pages => format!("only cost {pages} copies out of it"),
+        };
+        found.push(format!(
+            "ftl.page.slc_cache {moved}: the blocks of one bit a cell were full from the start, and no page of the host found \
+             room in one"
+        ));
     }
     let joins = experiment.device.profile.timing.plane_overlap == PlaneOverlap::MultiPlane;
     if joins && experiment.device.model != Model::Counting && record.joined_programs == 0 && record.flash.programs > 0 {
-        let way_out =
-            if page.is_some() { "; ftl.page.stripe = \"planes\" sends consecutive pages to them" } else { "" };
+        let way_out = match page {
+            _ if experiment.device.profile.shape.planes_per_die == 1 => "; a die of the device has one",
+            Some(_) => "; ftl.page.stripe = \"planes\" sends consecutive pages to them",
+            None => "",
+        };
         found.push(format!(
             "device.timing.plane_overlap = \"multi_plane\" had no effect: no two pages of a request went to the same \
              place of two planes of a die{way_out}"

@@ -267,6 +267,8 @@ pub struct Gc {
     pub empty_runs: u64,
     /// Those of the victims that were chosen in a gap between requests.
     pub idle_runs: u64,
+    /// Steps of collection, mostly copies and erases, that were made in such gaps, whenever the victim was chosen.
+    pub idle_steps: u64,
     /// Blocks emptied to even out wear.
     pub wear_moves: u64,
     /// Runs of a file system on bare flash with enough erased blocks at hand; null for others.

@@ -36,6 +36,10 @@ fn gaps_that_are_too_short_to_collect_in() {
     let asked = ["ftl.page.idle_blocks=4", "ftl.page.idle_after_us=0"];
     assert!(record(WRITES, &asked).gc.idle_runs > 0);
     assert_eq!(told(WRITES, &asked, SENTENCE), [""; 0]);
+    // A block beyond the reserve is enough to end what the host's writes began.
+    let one = ["ftl.page.idle_blocks=1", "ftl.page.idle_after_us=0"];
+    assert!(record(WRITES, &one).gc.idle_steps > 0);
+    assert_eq!(told(WRITES, &one, SENTENCE), [""; 0]);
     let hurried = [&asked[..], &["host.think_time_us=0"]].concat();
     assert!(record(WRITES, &hurried).gc.runs > 0);
     assert_eq!(told(WRITES, &hurried, SENTENCE).len(), 1);
@@ -53,6 +57,8 @@ fn planes_that_never_program_together() {
     assert_eq!(told(WRITES, &striped, SENTENCE), [""; 0]);
     let by_die = told(WRITES, &[joins], SENTENCE);
     assert!(by_die.len() == 1 && by_die[0].ends_with("; ftl.page.stripe = \"planes\" sends consecutive pages to them"));
+    let one = told(WRITES, &[joins, "device.shape.planes_per_die=1", "device.capacity=12 MiB"], SENTENCE);
+    assert!(one.len() == 1 && one[0].ends_with("; a die of the device has one"), "{one:?}");
     let other = told(WRITES, &[joins, "ftl=dftl"], SENTENCE);
     assert!(other.len() == 1 && !other[0].contains("stripe"), "{other:?}");
     assert_eq!(told(WRITES, &["device.timing.plane_overlap=none"], SENTENCE), [""; 0]);
@@ -60,7 +66,7 @@ fn planes_that_never_program_together() {
 
 #[test]
 fn a_cache_that_was_full_from_the_start() {
-    const SENTENCE: &str = "ftl.page.slc_cache had no effect: the blocks of one bit a cell were full from the start";
+    const SENTENCE: &str = ": the blocks of one bit a cell were full from the start";
     let text = r#"
 [workload.uniform]
 requests = 2000
@@ -77,8 +83,14 @@ over_provisioning = 0.5
 channels = 2
 "#;
     let full = record(text, &[]);
-    assert_eq!(full.slc.unwrap().written_pages, 0);
-    assert_eq!(told(text, &[], SENTENCE).len(), 1);
+    let slc = full.slc.unwrap();
+    assert_eq!(slc.written_pages, 0);
+    let says = match slc.folded_pages {
+        0 => "ftl.page.slc_cache had no effect".to_owned(),
+        pages => format!("ftl.page.slc_cache only cost {pages} copies"),
+    };
+    let said = told(text, &[], SENTENCE);
+    assert!(said.len() == 1 && said[0].starts_with(&says), "{said:?}");
     let new = ["precondition.fill=none"];
     assert!(record(text, &new).slc.unwrap().written_pages > 0);
     assert_eq!(told(text, &new, SENTENCE), [""; 0]);
@@ -116,5 +128,17 @@ fn options_of_victims_that_are_not_chosen_by_them() {
             assert!(notices(&[&format!("{key}=9")]).contains(&sentence(key, victim)), "{ftl} {key}");
             assert_eq!(notices(&[&format!("{key}=9"), &format!("victim={victim}")]), [""; 0], "{ftl} {key}");
         }
+    }
+}
+
+#[test]
+fn pools_of_addresses_that_are_all_hot() {
+    let pools = ["ftl.page.placement=pools", "ftl.page.pool_pages=600", "ftl.page.pool_blocks=10"];
+    for workload in ["hot_cold", "zipf"] {
+        let scatter = |on: bool| {
+            let text = format!("workload={{ {workload} = {{ requests = 10, scatter = {on} }} }}");
+            told(WRITES, &[&pools[..], &[&text]].concat(), "spreads the hot pages over all addresses").len()
+        };
+        assert_eq!((scatter(true), scatter(false)), (1, 0), "{workload}");
     }
 }

@@ -24,13 +24,18 @@ def more_over_provisioning(case: Case) -> Change | None:
         return None
     override, size = _over_provisioning(case, 2.0)
     before = case.result.device.over_provisioning
+    sets = [override]
+    if case.ftl[1].get("placement") == "pools":
+        # Either pool gets its part of what is more; of its blocks one is being filled.
+        more = (1 + 2 * before) / (1 + before)
+        sets.append(f"ftl.page.pool_blocks={1 + round((case.ftl[1]['pool_blocks'] - 1) * more)}")
     return Change(
         "over_provisioning",
         f"garbage collection took {part(case, share)} more than any design needs",
         f"over-provisioning from {units.percent(before)} to {units.percent(2 * before)}",
         f"{size} more flash",
         share,
-        (override,),
+        tuple(sets),
     )
 
 
@@ -171,6 +176,8 @@ def smaller_pages(case: Case) -> Change | None:
         f"device.shape.page_bytes={page}",
         f"device.shape.pages_per_block={device.pages_per_block * times}",
     ]
+    if case.ftl[1].get("placement") == "pools":
+        sets.append(f"ftl.page.pool_pages={case.ftl[1]['pool_pages'] * times}")
     if shape.get("spare_bytes"):
         sets.append(f"device.shape.spare_bytes={max(16, shape['spare_bytes'] // times)}")
     return Change(

@@ -4,8 +4,8 @@ use super::{Mark, Run};
 use crate::latency::LatencyMeter;
 use crate::meter::{Meter, Pace};
 use crate::notices::{
-    degenerate_placement, endurance_passed, fell_behind, nothing_erased, reads_of_nothing, steady_for_other_writes,
-    unused_chances,
+    degenerate_placement, endurance_passed, fell_behind, nothing_erased, reads_of_nothing, scattered_pools,
+    steady_for_other_writes, unused_chances,
 };
 use crate::record::{
     busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
@@ -106,6 +106,7 @@ impl Run<'_> {
         let found = [
             reads_of_nothing(self.experiment, page_reads, answered),
             steady_for_other_writes(self.experiment, &record.host),
+            scattered_pools(self.experiment),
             nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
             endurance_passed(self.experiment, record.wear.max),
             record.buffer.as_ref().and_then(degenerate_placement),
