@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import altair as alt
@@ -24,7 +25,7 @@ PAGES = 64
 BLOCKS = 4096 - 2 - 1
 """Blocks whose pages data can lie in: not the reserve, and not the block that is being filled."""
 
-LOGICAL = {7: 244_814, 20: 218_293}
+LOGICAL = {7: 244_814, 12: 233_885, 20: 218_293, 50: 174_634}
 """Logical pages at an over-provisioning in per cent."""
 
 
@@ -55,6 +56,30 @@ def greedy(op: float, pages: int = PAGES) -> float:
         if 0 <= f < 1:
             return pages / (pages - m + f)
     return 1.0
+
+
+def d_choices(op: float, choices: int, pages: int = PAGES) -> float:
+    """The victim with the fewest valid pages of `choices` drawn (Van Houdt 2013); one choice is random."""
+    rho = 1 / (1 + op)
+
+    def freed(h: float) -> float:
+        at_least, total = 0.0, 0.0
+        for valid in range(pages, 0, -1):
+            flow = rho * pages / (h * valid)
+
+            def enough(share: float, flow: float = flow, above: float = at_least) -> float:
+                return share - flow * (1 - (above + share) ** choices)
+
+            at_least += root(0.0, 1.0 - at_least, enough)
+            total += at_least**choices
+        return pages - total
+
+    return pages / root(0.01, float(pages), lambda h: h - freed(h))
+
+
+def fifo(op: float) -> float:
+    """Fifo write amplification of uniform writes (Desnoyers 2014)."""
+    return root(1 + 1e-9, 1e3, lambda waf: waf - 1 / (1 - math.exp(-(1 + op) / waf)))
 
 
 def root(low: float, high: float, rises: Callable[[float], float]) -> float:
@@ -131,6 +156,39 @@ def share_of(label: str, op: int, hot: int) -> float:
     return min((share / 10 for share in range(50, 951)), key=lambda at: separated(op, hot, at / 100))
 
 
+Form = Callable[[float], float]
+
+
+def policies(values: Values, forms: Mapping[str, tuple[str, Form]], title: str) -> Picture:
+    """Write amplification of uniform writes over the over-provisioning; a claim and a form for each name."""
+    lines, points = [], []
+    for name, (claim, form) in forms.items():
+        lines += [(name, op, form(op / 100)) for op in (6, 6.5, *range(7, 16), *range(16, 61, 2))]
+        points += [(name, op, values[f"{claim}.op{op}"].measured) for op in (7, 12, 20, 50)]
+    ticks = alt.Axis(values=[6, 7, 10, 12, 15, 20, 30, 40, 50, 60])
+    x = alt.X("x:Q", title="over-provisioning (%)", scale=alt.Scale(type="log", domain=[6, 60]), axis=ticks)
+    marks = alt.Axis(values=[1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20])
+    highest = max(row[2] for row in lines)
+    scale = alt.Scale(type="log", domain=[1.3, 10 if highest < 10 else 20])
+    y = alt.Y("y:Q", title="write amplification (ratio)", scale=scale, axis=marks)
+    return Picture(layered(frame(lines), frame(points), x, y, list(forms), title))
+
+
+def by_pages(values: Values) -> Picture:
+    """Greedy by the pages of a block, and fifo, which greedy approaches with large blocks."""
+    forms: dict[str, tuple[str, Form]] = {
+        f"greedy, {pages}": (f"greedy.{pages}", partial(greedy, pages=pages)) for pages in (32, 64, 128, 256)
+    }
+    return policies(values, forms | {"fifo": ("fifo", fifo)}, "policy, pages a block")
+
+
+def by_choices(values: Values) -> Picture:
+    """From random victims to greedy ones, by the blocks that are drawn."""
+    forms: dict[str, tuple[str, Form]] = {"random": ("random", partial(d_choices, choices=1))}
+    forms |= {f"{many} choices": (f"d{many}", partial(d_choices, choices=many)) for many in (2, 5, 10)}
+    return policies(values, forms | {"greedy": ("greedy.64", greedy)}, "policy, 64 pages a block")
+
+
 def mixed(values: Values) -> Picture:
     """Write amplification with hot and cold pages in one frontier over the over-provisioning."""
     series = [f"{hot} % on {100 - hot} %" for hot in (80, 90, 95)]
@@ -138,7 +196,7 @@ def mixed(values: Values) -> Picture:
     for hot, name in zip((80, 90, 95), series, strict=True):
         shares = (hot / 100, 1 - hot / 100)
         lines += [(name, op, fifo_mixed(op / 100, *shares)) for op in range(6, 56)]
-        points += [(name, op, values[f"mixed.fifo.{hot}.op{op}"].measured) for op in (7, 20, 50)]
+        points += [(name, op, values[f"mixed.fifo.{hot}.op{op}"].measured) for op in (7, 12, 20, 50)]
     x = alt.X("x:Q", title="over-provisioning (%)", scale=alt.Scale(domain=[0, 60]))
     y = alt.Y("y:Q", title="write amplification (ratio)", scale=alt.Scale(zero=True))
     return Picture(layered(frame(lines), frame(points), x, y, series, "writes on pages, fifo"))
@@ -173,7 +231,9 @@ def table(values: Values) -> None:
     """Prints the optima of two pools, and the splits that are none."""
     for policy in ("fifo", "greedy"):
         for hot in (80, 90, 95):
-            cells = [values[f"separated.{policy}.{hot}.op{op}.best_{policy}"].cell() for op in (7, 20)]
+            cells = [
+                values[f"separated.{policy}.{hot}.op{op}.best_{policy}"].cell() for op in (7, 12, 20, 50)
+            ]
             print(f"| {policy} | {hot} % on {100 - hot} % | {' | '.join(cells)} |")
     for claim, value in values.items():
         if claim.startswith("separated."):
@@ -185,7 +245,9 @@ def main() -> None:
     values = measured()
     table(values)
     HERE.mkdir(exist_ok=True)
-    for name, picture in (("pools", pools(values)), ("mixed", mixed(values)), ("depths", depths(values))):
+    drawn = {"pages": by_pages, "choices": by_choices, "pools": pools, "mixed": mixed, "depths": depths}
+    for name, draw in drawn.items():
+        picture = draw(values)
         (HERE / f"{name}.svg").write_bytes(picture.file("svg"))
 
 

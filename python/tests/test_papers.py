@@ -41,9 +41,9 @@ LISTED = {
         ("fig", "table1.", "sec", "jasmine."),
     ),
     "theory": (
-        77,
-        "887f2f6400285cd936f4dfae25e6be6de5c8bd69a7c55e5fed0f0c05d7b10eba",
-        ("greedy.", "fifo.", "random.", "d", "mixed.", "separated.", "trims."),
+        114,
+        "8d5903419ab146ff9506b445f41b05bf9fe34f520cc73f5e81540b3cd70beb9c",
+        ("greedy.", "fifo.", "random.", "d", "mixed.", "separated.", "trims.", "skew."),
     ),
 }
 
