@@ -66,7 +66,7 @@ def test_what_did_not_happen_has_no_words():
     [
         ({"fill": "sequential"}, "pages", None),
         ({"fill": "sequential", "warm_up": 500}, "requests", None),
-        ({"fill": "sequential", "steady": 0.5}, "pages", "steady after 2 windows"),
+        ({"fill": "sequential", "steady": 0.5}, "pages", "steady after 5 windows"),
         ({"steady": 0.5, "steady_writes": "workload"}, "requests", "steady after"),
         ({"steady": 0.0, "steady_windows": 2}, "pages", "not steady after 2 windows"),
     ],

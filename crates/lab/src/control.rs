@@ -50,7 +50,9 @@ impl Control {
     /// The phase, the requests done in it, and how many it has; 0: not known.
     pub fn progress(&self) -> (Phase, u64, u64) {
         let phase = Phase::ALL[usize::from(self.phase.load(Relaxed)).min(Phase::ALL.len() - 1)];
-        (phase, self.done.load(Relaxed), self.total.load(Relaxed))
+        let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed));
+        // A plan may be a guess.
+        (phase, done, if total == 0 { 0 } else { total.max(done) })
     }
 
     /// Stops the run at the next batch; what it did until then becomes a partial record.
@@ -95,6 +97,15 @@ impl Control {
         self.phase.store(phase as u8, Relaxed);
     }
 
+    /// Plans `total` requests for this phase where it had fewer.
+    pub(crate) fn cover(&self, total: u64) {
+        let more = total.saturating_sub(self.total.fetch_max(total, Relaxed));
+        if self.sectors_in_all.load(Relaxed) > 0 {
+            let sectors = more.saturating_mul(self.sectors_each.load(Relaxed));
+            self.sectors_in_all.fetch_add(sectors, Relaxed);
+        }
+    }
+
     pub(crate) fn set_done(&self, requests: u64) {
         self.done.store(requests, Relaxed);
     }
@@ -114,6 +125,20 @@ mod tests {
         control.enter(Phase::Workload, 20, 1);
         control.set_done(5);
         assert_eq!(control.share(), Some(0.25));
+    }
+
+    #[test]
+    fn a_plan_grows_with_what_is_found_to_do() {
+        let control = Control::default();
+        control.plan(100 * 8);
+        control.enter(Phase::Precondition, 50, 8);
+        control.cover(150);
+        control.set_done(100);
+        assert_eq!(control.progress(), (Phase::Precondition, 100, 150));
+        assert_eq!(control.share(), Some(0.5), "50 of the workload are left, too");
+        control.cover(120);
+        control.set_done(160);
+        assert_eq!(control.progress(), (Phase::Precondition, 160, 160));
     }
 
     #[test]

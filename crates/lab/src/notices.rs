@@ -2,13 +2,13 @@
 
 use crate::config::{Experiment, Fill, Model, SteadyWrites};
 use crate::meter::Pace;
-use crate::record::{BufferRecord, FlashCounts, HostCounts, Record};
+use crate::record::{BufferRecord, FlashCounts, HostCounts, PreconditionRecord, Record};
 use nandlab_block::ByteCount;
 use nandlab_ftl::page::Placement;
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{faulty, Time, SECTOR_BYTES};
-use nandlab_workload::{Kind, WorkloadConfig};
+use nandlab_workload::{Footprint, Kind, WorkloadConfig};
 
 /// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
 ///
@@ -32,19 +32,49 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
 }
 
 /// Uniform writes make a device steady for such writes: said where the workload writes otherwise.
-pub(crate) fn steady_for_other_writes(experiment: &Experiment, host: &HostCounts) -> Option<String> {
+pub(crate) fn steady_for_other_writes(
+    experiment: &Experiment,
+    host: &HostCounts,
+    (capacity, page_sectors): (u64, u64),
+) -> Option<String> {
     let before = &experiment.precondition;
-    let is_uniform = before.steady_writes == SteadyWrites::Uniform;
-    let writes_otherwise =
-        matches!(experiment.workload.kind(), Kind::Requests(_)) && experiment.workload.name() != "uniform";
-    let is_told =
-        before.steady.is_some() && is_uniform && before.warm_up == 0 && writes_otherwise && host.written_sectors > 0;
+    let is_uniform = before.steady.is_some() && before.steady_writes == SteadyWrites::Uniform;
+    let otherwise = match &experiment.workload {
+        WorkloadConfig::Uniform(uniform) if is_part(uniform.footprint, capacity) => "uniform, on a part of the device",
+        WorkloadConfig::Uniform(_) => return None,
+        workload => workload.name(),
+    };
+    // A warm-up of less than the capacity leaves the device much as it was.
+    let is_warm = before.warm_up.saturating_mul(page_sectors) >= capacity;
+    let is_of_requests = matches!(experiment.workload.kind(), Kind::Requests(_));
+    let is_told = is_uniform && is_of_requests && !is_warm && host.written_sectors > 0;
     is_told.then(|| {
         format!(
-            "the device was made steady with uniform random writes, and the workload ({}) writes otherwise: its first \
-             writes still change what a write costs. precondition.steady_writes = \"workload\" makes it steady under the \
-             workload itself",
-            experiment.workload.name()
+            "the device was made steady with uniform random writes, and the workload ({otherwise}) writes otherwise: its \
+             first writes still change what a write costs. precondition.steady_writes = \"workload\" makes it steady \
+             under the workload itself"
+        )
+    })
+}
+
+/// Whether `footprint` leaves some of `capacity` sectors out.
+fn is_part(footprint: Footprint, capacity: u64) -> bool {
+    match footprint {
+        Footprint::Share(share) => share < 1.0,
+        Footprint::Bytes(bytes) => bytes.0 / u64::from(SECTOR_BYTES) < capacity,
+    }
+}
+
+/// The search for a steady device that ended at its limit: what is measured then still changes.
+pub(crate) fn not_steady(experiment: &Experiment, made: Option<&PreconditionRecord>) -> Option<String> {
+    let (options, made) = (&experiment.precondition, made?);
+    let windows = made.windows.filter(|_| made.steady == Some(false))?;
+    // Who stops the search, or wears the device out, is told that.
+    let is_told = options.from_state.is_some() || windows >= options.steady_windows;
+    is_told.then(|| {
+        format!(
+            "the device was not steady after {windows} windows of a capacity: what a write costs may still change. A larger \
+             precondition.steady_windows writes more, and a larger precondition.steady asks for less"
         )
     })
 }

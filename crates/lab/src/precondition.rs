@@ -146,6 +146,9 @@ impl Run<'_> {
         };
         self.engine().requests().bypass_buffer(false);
         self.forget_epoch();
+        if steady.is_some() {
+            self.control.cover(before.requests + options.warm_up);
+        }
         let mut played = 0;
         if let Some(workload) = workload.filter(|_| options.warm_up > 0) {
             before.last = 0;

@@ -52,6 +52,32 @@ fn the_search_for_a_steady_device_ends() {
 }
 
 #[test]
+fn a_device_whose_spare_space_was_not_used_once_is_not_steady() {
+    let sets = ["device.over_provisioning=2.5", "precondition.steady=0.01"];
+    let found = record(UNIFORM, &sets);
+    let before = found.precondition.unwrap();
+    assert_eq!(before.steady, Some(true));
+    // 3.5 capacities are programmed before any window counts, and four have to.
+    assert!((7..20).contains(&before.windows.unwrap()), "{before:?}");
+    assert!(before.flash.erases > 0);
+    let long = record(UNIFORM, &["device.over_provisioning=2.5", "precondition.overwrites=30"]);
+    let (found, expected) = (found.waf.unwrap(), long.waf.unwrap());
+    assert!(expected > 1.02 && (found / expected - 1.0).abs() < 0.01, "{found} and {expected}");
+    let few = record(UNIFORM, &[&sets[..], &["precondition.steady_windows=2"]].concat()).precondition.unwrap();
+    assert_eq!((few.steady, few.flash.erases, few.waf), (Some(false), 0, Some(1.0)));
+}
+
+#[test]
+fn uniform_writes_to_a_part_of_the_device_are_others() {
+    let told = |footprint: &str| {
+        let footprint = format!("workload.uniform.footprint={footprint}");
+        let notices = record(UNIFORM, &["precondition.steady=0.05", &footprint]).notices;
+        notices.iter().filter(|notice| notice.contains("uniform, on a part of the device")).count()
+    };
+    assert_eq!([told("0.5"), told("32 MiB"), told("1.0"), told("64 MiB")], [1, 1, 0, 0]);
+}
+
+#[test]
 fn a_warm_up_and_what_is_measured_after_it_sum_to_the_whole() {
     let whole = record(MIXED, &[NO_FILL]);
     let parted = record(MIXED, &[NO_FILL, "precondition.warm_up=25_001"]);

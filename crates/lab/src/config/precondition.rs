@@ -14,8 +14,9 @@ pub struct Precondition {
     pub fill: Fill,
     /// Uniformly random page writes after that, as a multiple of the exported capacity.
     pub overwrites: f64,
-    /// More writes, a capacity at a time, until the write amplification of two such windows in a row differs by no
-    /// more than this share.
+    /// More writes, a capacity at a time, until such windows agree to within this share: the last two in write
+    /// amplification, the last third of them and the third before also in where stale pages lie. At least four count,
+    /// from where the whole flash was programmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<f64>,
     /// What these writes are.

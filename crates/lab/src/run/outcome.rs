@@ -4,7 +4,7 @@ use super::{Mark, Run};
 use crate::latency::LatencyMeter;
 use crate::meter::{Meter, Pace};
 use crate::notices::{
-    degenerate_placement, endurance_passed, fell_behind, nothing_erased, reads_of_nothing, scattered_pools,
+    degenerate_placement, endurance_passed, fell_behind, not_steady, nothing_erased, reads_of_nothing, scattered_pools,
     steady_for_other_writes, unused_chances,
 };
 use crate::record::{
@@ -103,9 +103,11 @@ impl Run<'_> {
     /// What is worth knowing of a record, where the host read so many pages and the flash answered so many.
     fn notices(&self, record: &Record, (page_reads, answered): (u64, u64), pace: Option<Pace>) -> Vec<String> {
         let answered = answered + record.buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
+        let sizes = (self.sizing.sectors(), u64::from(self.sizing.geometry.sectors_per_page()));
         let found = [
             reads_of_nothing(self.experiment, page_reads, answered),
-            steady_for_other_writes(self.experiment, &record.host),
+            steady_for_other_writes(self.experiment, &record.host, sizes),
+            not_steady(self.experiment, record.precondition.as_ref()),
             scattered_pools(self.experiment),
             nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
             endurance_passed(self.experiment, record.wear.max),
