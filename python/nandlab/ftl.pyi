@@ -384,7 +384,7 @@ def hybrid_map(
         gather_from: Sectors of a split page in a victim from which on garbage collection fetches the
             others and makes the page whole; 0: only where all of them are in the victim. At most the
             sectors of a page, or 32, half of a super-page, which on pages of fewer sectors is the same
-            as 0. Default 32.
+            as 0. Default 0.
         coalesce: Whether sectors of split pages that lie one behind the other are read at once. Default
             true.
         merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the

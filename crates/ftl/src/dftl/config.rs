@@ -13,7 +13,7 @@ pub enum Allocation {
     #[default]
     Dynamic,
     /// That of the logical page, `logical page % dies`, as in the super-page map: a partial write keeps one die at work.
-    /// A die with blocks of the map has less room for its pages.
+    /// Only without collection: that fills blocks of other dies where this one has none free.
     Static,
 }
 
