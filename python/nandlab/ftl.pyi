@@ -461,8 +461,8 @@ def dftl(
         victim: Which block of data garbage collection empties next; blocks of the map go by the fewest
             valid pages. Default "greedy".
         choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
-        window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
-            least 1. Default 64.
+        window: With `victim = "windowed_greedy"`: the oldest blocks of all dies, so many, are compared;
+            at least 1. Default 64.
         reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
             torn page during relocation may leave no room. The paper collects with fewer than 3 free.
             Default 2.

@@ -40,7 +40,7 @@ pub struct Config {
     pub victim: Victim,
     /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
     pub choices: u32,
-    /// With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at least 1. Default 64.
+    /// With `victim = "windowed_greedy"`: the oldest blocks of all dies, so many, are compared; at least 1. Default 64.
     pub window: u32,
     /// Blocks that stay free for relocation; at least 1. With 1 a program failure or a torn page during relocation may
     /// leave no room. The paper collects with fewer than 3 free.
