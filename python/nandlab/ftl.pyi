@@ -384,7 +384,7 @@ def hybrid_map(
         gather_from: Sectors of a split page in a victim from which on garbage collection fetches the
             others and makes the page whole; 0: only where all of them are in the victim. At most the
             sectors of a page, or 32, half of a super-page, which on pages of fewer sectors is the same
-            as 0. Default 32.
+            as 0. Default 0.
         coalesce: Whether sectors of split pages that lie one behind the other are read at once. Default
             true.
         merge_buffers: Pages in memory that gather small writes, 1 to 65,536: while one is filled, the
@@ -461,8 +461,8 @@ def dftl(
         victim: Which block of data garbage collection empties next; blocks of the map go by the fewest
             valid pages. Default "greedy".
         choices: With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
-        window: With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at
-            least 1. Default 64.
+        window: With `victim = "windowed_greedy"`: the oldest blocks of all dies, so many, are compared;
+            at least 1. Default 64.
         reserve_blocks: Blocks that stay free for relocation; at least 1. With 1 a program failure or a
             torn page during relocation may leave no room. The paper collects with fewer than 3 free.
             Default 2.

@@ -13,8 +13,9 @@
 //! the dies in turn, or of the die that `allocation` gives it, the entry is changed and marked. Relocated pages fill
 //! blocks of their own, and so do map pages: with a page that the host writes in part read before, these are the
 //! frontiers. With each map page that is written go all changed entries of it. Once no more than `reserve_blocks` blocks
-//! are free that the map has no claim to, a victim is emptied as a whole: its entries in memory are changed there, the others in their map pages, a read and a program for
-//! each map page that has some.
+//! are free that the map has no claim to, a victim is emptied as a whole: its entries in memory are changed there, the others
+//! in their map pages, a read and a program for each map page that has some. The dies share what is free, and so the victim
+//! policy looks at the blocks of all of them: what is freed on one die is filled for another where that has no free block.
 //!
 //! ## Recovery
 //! No flush writes the map: a page of the host has its logical page in the spare area. A mount reads all spare areas, then

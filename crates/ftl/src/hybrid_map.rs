@@ -12,9 +12,9 @@
 //! once. Sectors of other writes gather in a merge buffer as in the sector map, whose pages end in their list. When
 //! such a page is programmed each of its sectors gets its entry; where its page was not split, all sectors of the page
 //! get one, which point into the page where they were. Garbage collection copies whole pages as they are, and gathers
-//! the sectors of split ones: of a page of which all sectors are in the victim, or `gather_from` of them, the rest is
-//! fetched from where it lies and the page is programmed whole. Each die collects for itself, as in the sector map,
-//! but a page that is made whole again goes to the dies in turn, since part of it comes from others.
+//! the sectors of split ones: a page of which all sectors are in the victim is programmed whole. With `gather_from` so
+//! is one of which so many are there, and the rest is fetched from where it lies. Each die collects for itself, as in the
+//! sector map, but a page that is made whole again goes to the dies in turn, since part of it may come from others.
 //!
 //! The map on flash is that of the sector map behind one of the pages, in the same map pages and cached in the same
 //! way: entries of sectors have their fixed place, and the units of them that nobody asks for, because nothing is split
@@ -31,10 +31,13 @@
 //! Those of the sector map; and an entry of a sector of a page that is not split never says "nothing".
 //!
 //! ## Differences
-//! No published design is followed; other choices would be these. Entries of sectors at fixed places cost address space, not memory or flash; lists of split pages by their length
-//! would save map pages that are split here and there, at the price of a second kind of garbage on flash. Folding only
-//! what is in a victim (`gather_from = 0`) reads nothing but folds hardly anything where small writes are scattered;
-//! half a page is the default, from where copying the other half costs less than the entries and lists that it saves.
+//! No published design is followed; other choices would be these. Entries of sectors at fixed places cost address space,
+//! not memory or flash; lists of split pages by their length would save map pages that are split here and there, at the price of a second kind of garbage on flash. Folding only
+//! what is in a victim (`gather_from = 0`, the default) reads nothing but folds hardly anything where small writes are
+//! scattered. Folding from half a page on costs far more than it saves there: the other half is copied, and is soon
+//! written small again. With 512 B writes all over a board with 8 % of spare pages it takes 1.8 times the programs and
+//! leaves a tenth of the requests (docs/reproduce.md, sector-map); reads of 128 KB in a row take about a sixth of the
+//! time after it. It pays where long reads of what was written small are most of the work.
 //!
 //! ## References
 //! K. Han, J. Ahn, D. Shin: Implementing a Sector-level Mapping FTL Algorithm at OpenSSD. KIISE, in Korean; section 5.
@@ -58,7 +61,7 @@ sectored_options! {
         /// Sectors of a split page in a victim from which on garbage collection fetches the others and makes the page
         /// whole; 0: only where all of them are in the victim. At most the sectors of a page, or 32, half of a
         /// super-page, which on pages of fewer sectors is the same as 0.
-        gather_from: u32 = Hybrid::USUAL_GATHER_FROM,
+        gather_from: u32 = 0,
         /// Whether sectors of split pages that lie one behind the other are read at once.
         coalesce: bool = true,
     }

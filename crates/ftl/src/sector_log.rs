@@ -15,7 +15,7 @@
 //!
 //! A log that has all its blocks merges one, as `log_victim` says: for each logical page with a sector in it, the page and all its
 //! sectors in the log are read and programmed as a page of data, and the block is erased. The pages of the victim itself
-//! are read once. Data is collected by the fewest valid pages once no more than `reserve_blocks` blocks are free that the
+//! are read once. Data is collected by the fewest valid pages, over all dies, once no more than `reserve_blocks` blocks are free that the
 //! log has no claim to. A page that is moved and has sectors in the log is merged on the way, so that it
 //! is programmed once.
 //!

@@ -75,10 +75,12 @@ fn sequential_trim(pages: u64, page: u64) -> Vec<Request> {
     (0..2).flat_map(fill).chain([flush, half, flush]).chain(fill(2)).chain([flush]).collect()
 }
 
-/// Sectors one by one, so often that the map itself is collected again and again.
+/// Sectors one by one, so often that the map itself is collected again and again; mostly in the first half, so that what
+/// the map says of the other stays valid, and is moved.
 fn paging(pages: u64, page: u64) -> Vec<Request> {
-    let mut random = Random::new(13);
-    (0..110 * pages).map(|_| Request::new(Op::Write, random.below(pages * page), 1)).collect()
+    let (mut random, all) = (Random::new(13), pages * page);
+    let mut at = || if random.below(64) == 0 { random.below(all) } else { random.below(all / 2) };
+    (0..110 * pages).map(|_| Request::new(Op::Write, at(), 1)).collect()
 }
 
 /// The workloads with their names.

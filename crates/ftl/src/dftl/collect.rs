@@ -33,7 +33,7 @@ impl Dftl {
 
     /// Empties a block of data; false where nothing would be gained.
     fn collect<N: Nand>(&mut self, nand: &mut N) -> Result<bool, FtlError> {
-        let Some(victim) = self.data.next_victim(&mut *self.policy, &self.pool) else { return Ok(false) };
+        let Some(victim) = self.data.next_victim(&mut *self.policy, self.pool.seq()) else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };
         scoped(nand, cause, |nand| self.empty(nand, victim))?;
         Ok(true)

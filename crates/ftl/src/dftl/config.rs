@@ -13,7 +13,7 @@ pub enum Allocation {
     #[default]
     Dynamic,
     /// That of the logical page, `logical page % dies`, as in the super-page map: a partial write keeps one die at work.
-    /// A die with blocks of the map has less room for its pages.
+    /// Only without collection: that fills blocks of other dies where this one has none free.
     Static,
 }
 
@@ -40,7 +40,7 @@ pub struct Config {
     pub victim: Victim,
     /// With `victim = "d_choices"`: blocks that are drawn, 1 to 4096. Default 5.
     pub choices: u32,
-    /// With `victim = "windowed_greedy"`: the oldest blocks of a die, so many, are compared; at least 1. Default 64.
+    /// With `victim = "windowed_greedy"`: the oldest blocks of all dies, so many, are compared; at least 1. Default 64.
     pub window: u32,
     /// Blocks that stay free for relocation; at least 1. With 1 a program failure or a torn page during relocation may
     /// leave no room. The paper collects with fewer than 3 free.

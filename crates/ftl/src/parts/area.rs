@@ -39,7 +39,7 @@ impl Area {
     pub(crate) fn new(geometry: &Geometry, frontiers: u32) -> Self {
         Self {
             geometry: *geometry,
-            table: BlockTable::new(geometry),
+            table: BlockTable::of_all_dies(geometry),
             frontiers: vec![Frontier::none(); frontiers as usize],
             blocks: 0,
             in_die: vec![0; geometry.dies() as usize],
@@ -195,18 +195,22 @@ impl Area {
         self.failing.push_back(failed.block);
     }
 
-    /// The block to empty next, which is then no victim any more: one with a failed program, else that of `policy` in the
-    /// die with the fewest free blocks where one gains. `None` where nothing would be gained.
-    pub(crate) fn next_victim(&mut self, policy: &mut dyn VictimPolicy, pool: &Pool) -> Option<Victim> {
+    /// The block to empty next, which is then no victim any more: one with a failed program, else that of `policy` among
+    /// the blocks of all dies, which share the pool. `None` where nothing would be gained.
+    pub(crate) fn next_victim(&mut self, policy: &mut dyn VictimPolicy, now: u64) -> Option<Victim> {
         if let Some(block) = self.failing.pop_front() {
             return Some(Victim { block, is_failing: true });
         }
-        let mut dies: Vec<u32> = (0..self.geometry.dies()).collect();
-        if dies.len() > 1 {
-            dies.sort_by_key(|&die| pool.count_in(die));
-        }
-        let block = dies.into_iter().find_map(|die| self.pick(policy, die, pool.seq()))?;
+        // A policy that looks at more than valid pages may take a full block, as long as another is not.
+        let least = self.emptiest()?;
+        let block = policy.pick(self.table.all_dies(), now).unwrap_or(least);
         Some(self.chosen(block))
+    }
+
+    /// The block with the fewest valid pages, if it has room for another one.
+    fn emptiest(&self) -> Option<BlockId> {
+        let full = self.geometry.pages_per_block();
+        self.table.all_dies().fewest_valid().filter(|&block| self.table.valid_pages(block) < full)
     }
 
     fn chosen(&mut self, block: BlockId) -> Victim {
@@ -235,12 +239,6 @@ impl Area {
         let of_all = || (0..self.geometry.dies()).filter_map(|die| self.emptiest_in(die));
         let block = own.or_else(|| of_all().min_by_key(|&block| self.table.valid_pages(block)))?;
         Some(self.chosen(block))
-    }
-
-    fn pick(&self, policy: &mut dyn VictimPolicy, die: u32, now: u64) -> Option<BlockId> {
-        // A policy that looks at more than valid pages may take a full block, as long as another is not.
-        let least = self.emptiest_in(die)?;
-        Some(policy.pick(self.table.die(die), now).unwrap_or(least))
     }
 
     /// Gives a victim without valid pages back to the pool, erased or retired.

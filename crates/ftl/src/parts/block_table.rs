@@ -15,7 +15,7 @@ pub struct BlockTable {
     bits: Vec<u64>,
     /// Closed blocks of each die and pool, the oldest first.
     order: ClosingOrder,
-    /// Pools of blocks of each die; usually one of them all.
+    /// Pools of blocks of each die; usually one of them all. 0: the dies have one order of closing together.
     pools: u32,
     /// The words of one pool, while a policy looks at it.
     words_of_pool: Vec<i16>,
@@ -42,12 +42,17 @@ impl BlockTable {
             geometry: *geometry,
             counts: ValidCounts::new(geometry.blocks()),
             bits: vec![0; geometry.pages().div_ceil(64) as usize],
-            order: ClosingOrder::new(geometry, pools * geometry.dies()),
+            order: ClosingOrder::new(geometry, (pools * geometry.dies()).max(1)),
             pools,
             words_of_pool: Vec::new(),
             closed_at: vec![0; geometry.blocks() as usize],
             cycles: vec![0; geometry.blocks() as usize],
         }
+    }
+
+    /// All blocks free; policies look at the closed ones of all dies at once.
+    pub fn of_all_dies(geometry: &Geometry) -> Self {
+        Self::with_pools(geometry, 0)
     }
 
     /// What programs are counted in for ages: as many as a block has pages.
@@ -159,12 +164,18 @@ impl BlockTable {
     }
 
     /// A read-only view of the blocks of `die` for a policy. Where there are pools, only those of the first are in the order
-    /// in which they were closed: policies that ask for it look at one pool.
+    /// in which they were closed: policies that ask for it look at one pool. In a table of all dies the order is of them all.
     #[inline]
     pub fn die(&self, die: u32) -> Blocks<'_> {
         let Range { start: first, end } = self.geometry.blocks_of_die(die);
         let words = &self.counts.words()[first as usize..end as usize];
         Blocks { table: self, die, first, end, words, list: die * self.pools }
+    }
+
+    /// The same of all dies, in a table where they have one order of closing.
+    pub fn all_dies(&self) -> Blocks<'_> {
+        assert_eq!(self.pools, 0, "each die has an order of its own");
+        Blocks { table: self, die: 0, first: 0, end: self.geometry.blocks(), words: self.counts.words(), list: 0 }
     }
 
     /// The same where the policy is to see the closed blocks of one pool alone; `of` tells the pool of each block.

@@ -331,7 +331,7 @@ impl PagedMap {
         frontier: usize,
     ) -> Result<bool, FtlError> {
         let victim = if self.shares.is_empty() {
-            self.area.next_victim(&mut *self.policy, pool)
+            self.area.next_victim(&mut *self.policy, pool.seq())
         } else {
             let near = frontier as u32 % pool.geometry().dies();
             self.area.next_victim_near(near, self.area.blocks_in(near) > self.shares[near as usize])

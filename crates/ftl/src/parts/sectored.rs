@@ -115,7 +115,7 @@ impl Options {
         if self.reserve_blocks == 0 {
             return refuse("reserve_blocks = 0 would deadlock: garbage collection needs at least 1 free block".into());
         }
-        let (gather_from, most) = (self.gather_from(), geometry.sectors_per_page().max(Hybrid::USUAL_GATHER_FROM));
+        let (gather_from, most) = (self.gather_from(), geometry.sectors_per_page().max(Hybrid::HALF_A_SUPER_PAGE));
         if gather_from > most {
             return refuse(format!(
                 "gather_from = {gather_from}: it is at most {most}, and a page of this device has {}; 0 fetches nothing",
@@ -358,7 +358,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
             ));
         }
         let (gather_from, sectors) = (options.gather_from(), geometry.sectors_per_page());
-        if gather_from > sectors && gather_from != Hybrid::USUAL_GATHER_FROM {
+        if gather_from > sectors {
             notices.push(format!(
                 "ftl.{}.gather_from = {gather_from} has no effect: a page of this device has {}, and only one of which the \
                  victim has all is made whole",

@@ -1,6 +1,7 @@
 //! Write amplification of the maps of pages against closed forms that nobody here found.
 
 mod dftl;
+mod dies;
 mod forms;
 mod policies;
 mod pools;

@@ -43,8 +43,8 @@ pub struct Hybrid {
 }
 
 impl Hybrid {
-    /// Half of a super-page.
-    pub(crate) const USUAL_GATHER_FROM: u32 = 32;
+    /// Half of a super-page: allowed on every device, so that one experiment fits them all.
+    pub(crate) const HALF_A_SUPER_PAGE: u32 = 32;
 }
 
 /// What a scheme asks for.
