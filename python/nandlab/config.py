@@ -100,8 +100,8 @@ class Precondition:
     Args:
         fill: "none", "sequential" or "random": writes every page of the device once.
         overwrites: Uniform random page writes after it, as a multiple of the capacity.
-        steady: More writes, a capacity at a time, until such windows agree to within this share: the last two in
-            write amplification, the last third of them and the third before also in where stale pages lie.
+        steady: More writes, a capacity at a time, until such windows agree to within this share: the last two
+            in write amplification, the last third of them and the third before also in where stale pages lie.
         steady_writes: What these writes are: "uniform" pages (the default), or those of the "workload", again
             and again, with a window of a trace as long as the trace.
         steady_windows: Most windows that it may take.
