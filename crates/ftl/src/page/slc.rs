@@ -11,7 +11,7 @@ use crate::parts::frontier::Frontier;
 use crate::parts::placement::Placement;
 use crate::parts::wear::{self, Wear};
 use crate::FtlError;
-use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, NandError, Oob, Rules, Time};
+use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, NandError, Oob, Rules};
 use std::collections::VecDeque;
 
 /// Which blocks hold one bit a cell.
@@ -85,20 +85,11 @@ pub(super) struct DieCache {
     pub(super) good: u32,
     /// Whether the host got a block of the cache last.
     pub(super) is_last: bool,
-    /// When the last page of the host on this die ends, and when the one before it does.
-    ends: (Time, Time),
 }
 
 impl Default for DieCache {
     fn default() -> Self {
-        Self {
-            frontier: Frontier::none(),
-            full: VecDeque::new(),
-            free: VecDeque::new(),
-            good: 0,
-            is_last: false,
-            ends: (0, 0),
-        }
+        Self { frontier: Frontier::none(), full: VecDeque::new(), free: VecDeque::new(), good: 0, is_last: false }
     }
 }
 
@@ -113,11 +104,6 @@ impl DieCache {
 }
 
 impl Die {
-    /// A page of the host on this die ends at `end`.
-    fn ends_page(&mut self, end: Time) {
-        self.slc.ends = (end.max(self.slc.ends.0), self.slc.ends.0);
-    }
-
     /// Pages that the block of the host has left, and how many of them pages that are moved could take as well.
     pub(super) fn host_room(&self) -> (u32, u32) {
         if self.slc.is_last {
@@ -204,7 +190,6 @@ impl PageMap {
                 Ok(_) => {
                     self.events.slc_pages += 1;
                     self.map_written(nand, (at, to));
-                    self.dies[die].ends_page(nand.ctx().last());
                     return self.collect(nand, die);
                 }
                 Err(NandError::ProgramFailed(_)) => {
@@ -215,54 +200,21 @@ impl PageMap {
             }
         }
         self.events.slc_direct_pages += 1;
-        self.store_at(nand, 0, at, page)?;
-        let end = nand.ctx().last();
-        // With one die the turn stays where it is.
-        self.dies[self.turn].ends_page(end);
-        Ok(())
+        self.store_at(nand, 0, at, page)
     }
 
-    /// The die whose block of one bit a cell takes the next page, in turn; `None` where the page goes past the cache.
-    ///
-    /// With a fixed cache that is so where the die whose turn it is has no room in its own: were the page to look for room
-    /// on the others, those few that have some would take all pages, and the rest of the device would be idle.
+    /// The die whose block of one bit a cell takes the next page, in turn; `None` where no die has room in one.
     fn cached_die<N: Nand>(&mut self, nand: &mut N) -> Result<Option<usize>, FtlError> {
         for _ in 0..self.dies.len() {
             self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
             let die = self.turn;
             if !self.dies[die].slc.frontier.is_full()
-                || (self.has_cached_block(nand, die)
-                    && self.is_within_share(die)
-                    && self.open_cached_block(nand, die)?)
+                || (self.has_cached_block(die) && self.is_within_share(die) && self.open_cached_block(nand, die)?)
             {
                 return Ok(Some(die));
             }
-            if self.goes_past_cache(die) {
-                // The page past the cache is in turn there.
-                self.turn = if die == 0 { self.dies.len() - 1 } else { die - 1 };
-                return Ok(None);
-            }
         }
         Ok(None)
-    }
-
-    /// Whether a page for which the fixed cache of `die` has no room goes past it, to the same die.
-    fn goes_past_cache(&self, die: usize) -> bool {
-        let is_past = |cache: &Cache| !cache.is_dynamic() && cache.when_full == SlcFull::Direct;
-        self.cache.as_ref().is_some_and(is_past)
-            && (!self.dies[die].frontiers[0].is_full() || self.is_within_share(die))
-    }
-
-    /// Whether the oldest block of a fixed cache holds nothing and can be erased while the die has other work.
-    ///
-    /// Its erase needs the programs on other dies that took the place of its pages. Were it begun right behind the last of
-    /// them, each die would wait for the erase of another: in a sequential rewrite the first page in a block that was just
-    /// erased takes the place of the last page in the block that the next die erases.
-    fn holds_nothing(&self, die: usize, now: Time) -> bool {
-        let state = &self.dies[die].slc;
-        state.full.front().is_some_and(|&block| {
-            self.table.valid_pages(block) == 0 && self.superseded[block.index()] <= now.max(state.ends.1)
-        })
     }
 
     fn is_within_share(&self, die: usize) -> bool {
@@ -270,7 +222,7 @@ impl PageMap {
     }
 
     /// Whether a die has a block, or could make one free, that is to hold one bit a cell next.
-    fn has_cached_block<N: Nand>(&self, nand: &mut N, die: usize) -> bool {
+    fn has_cached_block(&self, die: usize) -> bool {
         let Some(cache) = &self.cache else { return false };
         let state = &self.dies[die];
         let makes_room = cache.when_full == SlcFull::Fold;
@@ -279,7 +231,7 @@ impl PageMap {
             return makes_room || state.free.len() > self.reserve + 1;
         }
         // Of a single block nothing would tell, after a cut of its erase, that the device was in use.
-        let holds_nothing = self.holds_nothing(die, nand.ctx().ready());
+        let holds_nothing = state.slc.full.front().is_some_and(|&block| self.table.valid_pages(block) == 0);
         let could_fold = makes_room && (!state.slc.full.is_empty() || state.relocation.is_some());
         state.slc.good > 1 && (could_fold || holds_nothing || !state.slc.free.is_empty())
     }
@@ -290,7 +242,7 @@ impl PageMap {
         self.refuse_worn_out()?;
         self.dies[die].slc.close_full();
         // A block that fails its erase leaves the list, and the next one may have to be made.
-        while self.has_cached_block(nand, die) {
+        while self.has_cached_block(die) {
             let Some(free) = self.take_for_cache(nand, die)? else { continue };
             let FreeBlock { block, erased } = free;
             if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
