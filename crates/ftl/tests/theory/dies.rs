@@ -57,11 +57,11 @@ fn near(what: &str, measured: f64, expected: f64, tolerance: f64) {
 }
 
 /// DFTL with its whole map in memory, so that what it programs is of data; the quota of the map stays free.
-fn of_dftl(dies: u32, over_provisioning: f64, config: dftl::Config) -> f64 {
+fn of_dftl(dies: u32, over_provisioning: f64, config: &dftl::Config) -> f64 {
     // The map, fewer than 128 pages, fills one block and part of another; one is to spare, and one is being filled.
     let map = 4;
     let logical = logical(dies, config.reserve_blocks + map, over_provisioning);
-    random_pages(lab::<Dftl>(dies, logical, &dftl::Config { cmt_entries: logical, ..config }))
+    random_pages(lab::<Dftl>(dies, logical, &dftl::Config { cmt_entries: logical, ..config.clone() }))
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn dftl_collects_on_several_dies_as_on_one() {
     for allocation in [Allocation::Dynamic, Allocation::Static] {
         for dies in [1, 4, 8] {
             let config = dftl::Config { allocation, ..Default::default() };
-            near(&format!("{allocation:?}, {dies} dies"), of_dftl(dies, 0.12, config), expected, 0.02);
+            near(&format!("{allocation:?}, {dies} dies"), of_dftl(dies, 0.12, &config), expected, 0.02);
         }
     }
 }
@@ -85,7 +85,7 @@ fn policies_see_the_blocks_of_all_dies() {
     ] {
         for dies in [1, 8] {
             let config = dftl::Config { victim, ..Default::default() };
-            near(&format!("{victim:?}, {dies} dies"), of_dftl(dies, 0.2, config), expected, 0.02);
+            near(&format!("{victim:?}, {dies} dies"), of_dftl(dies, 0.2, &config), expected, 0.02);
         }
     }
 }
