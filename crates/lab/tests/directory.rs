@@ -2,35 +2,28 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod support;
+
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason};
 use nandlab_lab::{inspect, run, Control, LabError, Outputs, Phase};
 use nandlab_workload::{Asks, LIST};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
+use support::Folder;
 
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nandlab-directory-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(path.join("in")).unwrap();
-        Self(path)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let names = fs::read_dir(self.0.join("in")).unwrap();
-        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-    }
+/// A folder with the directory of the experiments in it.
+fn with_directory(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    fs::create_dir(folder.0.join("in")).unwrap();
+    folder
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// What is in that directory.
+fn names(folder: &Folder) -> Vec<String> {
+    let names = fs::read_dir(folder.0.join("in")).unwrap();
+    names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 const POSTMARK: &str =
@@ -67,14 +60,14 @@ const ENDLESS: [&str; 2] = ["workload.postmark.transactions=1_000_000_000", "wor
 
 #[test]
 fn every_workload_of_files_does_the_same_in_a_directory_as_on_fat_and_leaves_it_empty() {
-    let folder = Folder::new("all");
+    let folder = with_directory("all");
     for name in LIST.iter().filter(|entry| entry.asks == Asks::Files).map(|entry| entry.name) {
         let workload = match name {
             "postmark" => "workload={ postmark={ number=20, transactions=40 } }".to_owned(),
             _ => format!("workload={{ {name}={{ transactions=6 }} }}"),
         };
         let real = record(&folder, &[&workload]).unwrap();
-        assert_eq!(folder.names(), [""; 0], "{name}");
+        assert_eq!(names(&folder), [""; 0], "{name}");
         assert!(!real.partial, "{name}: {:?}", real.stopped);
         let on_fat = [
             &workload,
@@ -95,7 +88,7 @@ fn every_workload_of_files_does_the_same_in_a_directory_as_on_fat_and_leaves_it_
 
 #[test]
 fn there_is_no_device_and_no_simulated_time() {
-    let folder = Folder::new("none");
+    let folder = with_directory("none");
     let record = record(&folder, &["host.sample_transactions=50"]).unwrap();
     let resolved: serde_json::Value = serde_json::from_str(&record.experiment.to_json()).unwrap();
     assert!(resolved.get("device").is_none() && resolved.get("ftl").is_none(), "{resolved}");
@@ -115,24 +108,24 @@ fn there_is_no_device_and_no_simulated_time() {
 
 #[test]
 fn a_run_that_is_stopped_leaves_nothing_behind() {
-    let folder = Folder::new("stopped");
+    let folder = with_directory("stopped");
     let experiment = parse(POSTMARK, &folder.0, &ENDLESS).unwrap();
     let control = Control::default();
     let record = std::thread::scope(|scope| {
         let running = scope.spawn(|| run(&experiment, &folder.0, &control, Outputs::default()));
         wait_for(&control, 2000);
-        assert!(folder.names().len() > 2, "it is under way");
+        assert!(names(&folder).len() > 2, "it is under way");
         control.cancel();
         running.join().unwrap().unwrap()
     });
     assert_eq!(record.stopped.unwrap().why, StopReason::Cancelled);
     assert!(record.fs.unwrap().operations.create > 40);
-    assert_eq!(folder.names(), [""; 0]);
+    assert_eq!(names(&folder), [""; 0]);
 }
 
 #[test]
 fn what_somebody_else_puts_there_stays_and_stops_the_run() {
-    let folder = Folder::new("foreign");
+    let folder = with_directory("foreign");
     // Files of the workload are called 1, 2, 3 and so on: one that comes when the run has begun is in its way.
     let sets = ["workload={ postmark={ number=100000, transactions=10 } }"];
     let experiment = parse(POSTMARK, &folder.0, &sets).unwrap();
@@ -153,12 +146,12 @@ fn what_somebody_else_puts_there_stays_and_stops_the_run() {
         stopped.message
     );
     assert_eq!((fs::read(&mine).unwrap(), fs::read(&other).unwrap()), (b"mine".to_vec(), b"a note".to_vec()));
-    assert_eq!(folder.names().len(), 2);
+    assert_eq!(names(&folder).len(), 2);
 }
 
 #[test]
 fn a_subdirectory_with_a_file_of_somebody_else_is_told() {
-    let folder = Folder::new("told");
+    let folder = with_directory("told");
     let experiment = parse(POSTMARK, &folder.0, &ENDLESS).unwrap();
     let control = Control::default();
     let record = std::thread::scope(|scope| {
@@ -169,13 +162,13 @@ fn a_subdirectory_with_a_file_of_somebody_else_is_told() {
         running.join().unwrap().unwrap()
     });
     assert_eq!(record.notices, ["`s1` could not be removed from the directory of fs.posix and stayed there"]);
-    assert_eq!(folder.names(), ["s1"]);
+    assert_eq!(names(&folder), ["s1"]);
     assert_eq!(fs::read_dir(folder.0.join("in/s1")).unwrap().count(), 1);
 }
 
 #[test]
 fn a_directory_that_cannot_be_used_is_refused() {
-    let folder = Folder::new("refused");
+    let folder = with_directory("refused");
     fs::create_dir(folder.0.join("full")).unwrap();
     fs::write(folder.0.join("full/letter"), "x").unwrap();
     let at = |path: &str| record(&folder, &[&format!("fs.posix.directory=\"{path}\"")]).unwrap_err().to_string();
@@ -206,7 +199,7 @@ fn a_directory_that_cannot_be_used_is_refused() {
 
 #[test]
 fn what_needs_a_device_is_refused_with_a_way_out() {
-    let folder = Folder::new("device");
+    let folder = with_directory("device");
     let refused = |sets: &[&str]| parse(POSTMARK, &folder.0, sets).unwrap_err().to_string();
     let cases = [
         (

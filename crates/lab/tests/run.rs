@@ -8,8 +8,8 @@ use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::{Record, StopReason, Stopped};
 use nandlab_lab::{run, Control, LabError, Outputs, Phase};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use support::{record, MIXED};
+use std::path::Path;
+use support::{record, Folder, MIXED};
 
 fn parse(text: &str, sets: &[&str]) -> Experiment {
     support::parse(text, sets).unwrap()
@@ -405,23 +405,6 @@ fn an_operation_log_that_cannot_be_written_stops_the_run_before_it_starts() {
     let error = run(&unusable, Path::new("."), &Control::default(), logging(&folder.0.join("ops.csv.gz"))).unwrap_err();
     assert!(matches!(error, LabError::DeviceFull(_)), "{error}");
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "a failed run leaves nothing behind");
-}
-
-/// A folder of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nandlab-run-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// Pages of the map are lost to bit errors, and found again from the newest copies on flash: every byte is compared.

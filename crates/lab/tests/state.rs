@@ -8,29 +8,8 @@ use nandlab_lab::config::Experiment;
 use nandlab_lab::record::Record;
 use nandlab_lab::{run, Control, LabError, Outputs};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
-use support::{parse, MIXED};
-
-/// A folder of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nandlab-state-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn file(&self) -> PathBuf {
-        self.0.join("state")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use std::path::Path;
+use support::{parse, Folder, MIXED};
 
 /// The mixed workload on a smaller device.
 fn small(sets: &[&str]) -> Result<Experiment, LabError> {
@@ -70,8 +49,8 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
         for model in ["timed", "counting"] {
             let sets = [format!("ftl={}", ftl.name), format!("device.model={model}")];
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-            let saved = outcome(&sets, Some(&folder.file())).unwrap();
-            let state = from(&folder.file());
+            let saved = outcome(&sets, Some(&folder.0.join("state"))).unwrap();
+            let state = from(&folder.0.join("state"));
             let begun = outcome(&[&sets[..], &[&state]].concat(), None).unwrap();
             assert_eq!(measured(&saved), measured(&begun), "{}, {model}", ftl.name);
             // Its options need not be given again.
@@ -95,7 +74,7 @@ fn a_state_stands_for_what_was_written() {
     let folder = Folder::new("stands");
     let sets = ["workload.zipf.requests=30_000", "device.over_provisioning=0.25"];
     let fresh = outcome(&sets, None).unwrap();
-    let saved = outcome(&sets, Some(&folder.file())).unwrap();
+    let saved = outcome(&sets, Some(&folder.0.join("state"))).unwrap();
     assert_eq!(fresh.precondition, saved.precondition);
     let (fresh_waf, saved_waf) = (fresh.waf.unwrap(), saved.waf.unwrap());
     assert!((saved_waf / fresh_waf - 1.0).abs() < 0.02, "{fresh_waf} and {saved_waf}");
@@ -105,8 +84,8 @@ fn a_state_stands_for_what_was_written() {
 #[test]
 fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
     let folder = Folder::new("others");
-    outcome(&[], Some(&folder.file())).unwrap();
-    let state = from(&folder.file());
+    outcome(&[], Some(&folder.0.join("state"))).unwrap();
+    let state = from(&folder.0.join("state"));
     let sets = [
         "workload={ uniform = { requests = 3000 } }",
         "host.queue_depth=1",
@@ -131,8 +110,8 @@ fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
 #[test]
 fn what_does_not_fit_is_refused_with_the_key() {
     let folder = Folder::new("fit");
-    outcome(&[], Some(&folder.file())).unwrap();
-    let state = from(&folder.file());
+    outcome(&[], Some(&folder.0.join("state"))).unwrap();
+    let state = from(&folder.0.join("state"));
     for (sets, says) in [
         (&["ftl=block"][..], "it was made with ftl.page, and the experiment has ftl.block"),
         (&["ftl.page.victim=fifo"], "it was made with ftl.page.victim = \"greedy\", and the experiment has \"fifo\""),
@@ -160,7 +139,7 @@ fn what_does_not_fit_is_refused_with_the_key() {
 #[test]
 fn a_file_that_is_no_whole_state_is_refused() {
     let folder = Folder::new("damaged");
-    let file = folder.file();
+    let file = folder.0.join("state");
     outcome(&[], Some(&file)).unwrap();
     let whole = std::fs::read(&file).unwrap();
     let state = from(&file);
@@ -198,11 +177,11 @@ fn nothing_is_saved_where_there_is_nothing_to_save() {
         (&["device.model=bytes"], "it holds no bytes"),
         (&["precondition={ from_state = \"x\" }"], "begins with a state of its own"),
     ] {
-        let error = outcome(sets, Some(&folder.file())).unwrap_err().to_string();
+        let error = outcome(sets, Some(&folder.0.join("state"))).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
     let bare = "[workload.postmark]\n[fs.yaffs]\n[device]\ncapacity = \"8 MiB\"\n";
-    let error = outcome_of(&parse(bare, &[]).unwrap(), Some(&folder.file())).unwrap_err().to_string();
+    let error = outcome_of(&parse(bare, &[]).unwrap(), Some(&folder.0.join("state"))).unwrap_err().to_string();
     assert!(error.contains("a state is of a device with an FTL"), "{error}");
     let error = outcome(&[], Some(&folder.0.join("absent/state"))).unwrap_err();
     assert!(matches!(error, LabError::Io(_)), "{error}");

@@ -7,8 +7,8 @@ mod support;
 use nandlab_lab::record::{PreconditionRecord, Record};
 use nandlab_lab::{run, Control, LabError, Outputs};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use support::{parse, record, refused};
+use std::path::Path;
+use support::{parse, record, refused, Folder};
 
 const SKEWED: &str = r#"
 [workload.hot_cold]
@@ -45,32 +45,15 @@ fn refused_at_run(text: &str, sets: &[&str]) -> String {
     }
 }
 
-/// A folder of its own, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nandlab-steady-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
+/// A trace that writes the device once in order, then a tenth of it again and again: its parts cost differently.
+fn trace(folder: &Folder, name: &str, again: u64) -> String {
+    let mut text = "time_us,op,sector,sectors\n".to_owned();
+    for at in (0..PAGES).chain((0..again).map(|turn| turn * 7919 % (PAGES / 10))) {
+        writeln!(text, "{},W,{},8", 0, at * 8).unwrap();
     }
-
-    /// A trace that writes the device once in order, then a tenth of it again and again: its parts cost differently.
-    fn trace(&self, name: &str, again: u64) -> String {
-        let mut text = "time_us,op,sector,sectors\n".to_owned();
-        for at in (0..PAGES).chain((0..again).map(|turn| turn * 7919 % (PAGES / 10))) {
-            writeln!(text, "{},W,{},8", 0, at * 8).unwrap();
-        }
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    let path = folder.0.join(name);
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
 }
 
 #[test]
@@ -156,7 +139,7 @@ fn cold_blocks_that_still_fill_with_stale_pages_are_not_steady() {
 fn windows_of_a_trace_are_whole_rounds() {
     let folder = Folder::new("trace");
     let again = 9_000;
-    let trace = format!("workload={{ trace = {{ path = {:?} }} }}", folder.trace("t.csv", again));
+    let trace = format!("workload={{ trace = {{ path = {:?} }} }}", trace(&folder, "t.csv", again));
     let steady = record(SKEWED, &[&OWN[..], &[&trace]].concat());
     let made = before(&steady);
     // Cut into capacities, windows would hold more or less of either half and never agree.
@@ -263,7 +246,7 @@ fn a_state_knows_the_trace_that_made_it() {
     let folder = Folder::new("trace-state");
     let state = folder.0.join("state");
     let play = |path: &str| format!("workload={{ trace = {{ path = {path:?} }} }}");
-    let (trace, other) = (folder.trace("t.csv", 4_000), folder.trace("u.csv", 4_100));
+    let (trace, other) = (trace(&folder, "t.csv", 4_000), trace(&folder, "u.csv", 4_100));
     saved(&[&OWN[..], &[&play(&trace)]].concat(), &state);
     let moved = folder.0.join("moved.csv").display().to_string();
     std::fs::copy(&trace, &moved).unwrap();
