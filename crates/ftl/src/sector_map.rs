@@ -24,7 +24,9 @@
 //! the map pages do not have go to memory, or, without room there, to flash. What was in the merge buffer and not
 //! flushed is lost, and what it was to replace is still there: the map, the counts and garbage collection know of new
 //! sectors only when their page is on flash. A flush after trims writes the map pages of what was trimmed; so does
-//! garbage collection, before it erases what they hide.
+//! garbage collection, before it erases what they hide. A map page that is lost to bit errors while the device runs is made
+//! anew of what a mount would read; what was trimmed may come back. A mount takes the page programmed last for torn where
+//! it cannot be read, and what it held for not written.
 //!
 //! ## Invariants
 //! An entry in memory that is not marked is as on flash. Every mapped sector is the newest copy on flash, no address

@@ -10,7 +10,8 @@
 //! * **Strain.** After each read of a page, [`Ctx::take_strain`] tells how near it is to what the ECC corrects, as
 //!   controllers know it from the bits that were corrected. An FTL may rewrite the block.
 //!
-//! The spare area has a stronger code of its own and never fails so; a read of it disturbs the block all the same,
+//! The spare area has a stronger code of its own and never fails so, and the list of a page that gathers sectors one in
+//! what it leaves of its sector; a read of it disturbs the block all the same,
 //! since the whole word line is sensed. A copy is corrected on its way: its source may have to be read again first.
 //! What is kept of blocks and pages is here, not inside: it outlives an FTL, but not this wrapper.
 
@@ -22,6 +23,7 @@ pub use config::Config;
 use crate::address::{BlockId, Ppa};
 use crate::content::PageBuf;
 use crate::context::{Strain, Time};
+use crate::list_code::ecc_bits_of_tail;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::wrapper::{as_inside, ways_inside};
@@ -128,12 +130,17 @@ impl<N: Nand> Aging<N> {
         self.config.errors(rates.rber(&self.config, age as f64 / NS_PER_DAY, *reads))
     }
 
-    /// What the ECC makes of a page that is being read; `again` reads it once more.
-    fn correct<T>(&mut self, at: Ppa, mut again: impl FnMut(&mut N) -> Result<T, NandError>) -> Result<(), NandError> {
+    /// What an ECC that corrects `ecc_bits` makes of a page that is being read; `again` reads it once more.
+    fn correct<T>(
+        &mut self,
+        at: Ppa,
+        ecc_bits: u32,
+        mut again: impl FnMut(&mut N) -> Result<T, NandError>,
+    ) -> Result<(), NandError> {
         let block = self.block_of(at);
         let now = self.inner.ctx().ready();
         let errors = self.errors(at, now);
-        let steps = self.config.retries(errors);
+        let steps = self.config.retries_against(errors, ecc_bits);
         let retries = steps.unwrap_or(self.config.retry_steps);
         self.note_read(block);
         self.counts.most_errors = self.counts.most_errors.max(errors);
@@ -192,7 +199,7 @@ impl<N: Nand> Nand for Aging<N> {
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let oob = self.inner.read(at, page)?;
         let full = self.inner.geometry().full_mask();
-        self.correct(at, |inner| inner.read(at, page)).inspect_err(|_| page.clear(full))?;
+        self.correct(at, self.config.ecc_bits, |inner| inner.read(at, page)).inspect_err(|_| page.clear(full))?;
         Ok(oob)
     }
 
@@ -210,14 +217,15 @@ impl<N: Nand> Nand for Aging<N> {
 
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         let oob = self.inner.read_tail(at, tail)?;
-        self.correct(at, |inner| inner.read_tail(at, tail)).inspect_err(|_| tail.fill(0))?;
+        let ecc_bits = ecc_bits_of_tail(&oob, tail.len(), self.config.ecc_bits);
+        self.correct(at, ecc_bits, |inner| inner.read_tail(at, tail)).inspect_err(|_| tail.fill(0))?;
         Ok(oob)
     }
 
     fn read_with_tail(&mut self, at: Ppa, page: &mut N::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
         let oob = self.inner.read_with_tail(at, page, tail)?;
         let full = self.inner.geometry().full_mask();
-        self.correct(at, |inner| inner.read_with_tail(at, page, tail)).inspect_err(|_| {
+        self.correct(at, self.config.ecc_bits, |inner| inner.read_with_tail(at, page, tail)).inspect_err(|_| {
             page.clear(full);
             tail.fill(0);
         })?;
@@ -227,7 +235,7 @@ impl<N: Nand> Nand for Aging<N> {
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         let ready = self.inner.ctx().ready();
         let retries = self.counts.retries;
-        let corrected = self.correct(from, |inner| Self::sense(inner, from));
+        let corrected = self.correct(from, self.config.ecc_bits, |inner| Self::sense(inner, from));
         if let Err(error) = corrected {
             if let NandError::Uncorrectable(_) = error {
                 // Only the first half of the copy took place.

@@ -21,6 +21,7 @@ pub use config::{BitErrors, Config};
 
 use crate::address::{BlockId, Ppa};
 use crate::content::PageBuf;
+use crate::list_code::ecc_bits_of_tail;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::random::Random;
@@ -180,9 +181,10 @@ impl<N: Nand> Faulty<N> {
         assert!(!self.is_factory_bad(block), "program of page {page} in block {block}: the block is bad");
     }
 
-    /// What the ECC says of the last `bytes` bytes of a programmed page.
-    fn correct(&mut self, at: Ppa, bytes: usize) -> Result<(), NandError> {
-        match self.corrected_bits(at, bytes) {
+    /// What the ECC says of the last `bytes` bytes of a programmed page; with the spare area of a page that is read for
+    /// these bytes alone.
+    fn correct(&mut self, at: Ppa, bytes: usize, tail_of: Option<&Oob>) -> Result<(), NandError> {
+        match self.corrected_bits(at, bytes, tail_of) {
             Some(bits) => {
                 self.counts.corrected_bits += bits;
                 Ok(())
@@ -192,8 +194,9 @@ impl<N: Nand> Faulty<N> {
     }
 
     /// Wrong bits in the codewords that hold the last `bytes` bytes; `None`: one has more than the ECC corrects.
-    fn corrected_bits(&self, at: Ppa, bytes: usize) -> Option<u64> {
+    fn corrected_bits(&self, at: Ppa, bytes: usize, tail_of: Option<&Oob>) -> Option<u64> {
         let Some(errors) = &self.config.bit_errors else { return Some(0) };
+        let ecc_bits = tail_of.map_or(errors.ecc_bits, |oob| ecc_bits_of_tail(oob, bytes, errors.ecc_bits));
         let pe_cycles = self.pe_cycles[self.block_of(at).index()];
         let rate = errors.rber_at(pe_cycles, self.inner.rules().endurance);
         let codewords = self.inner.geometry().page_bytes() / errors.codeword_bytes;
@@ -201,7 +204,7 @@ impl<N: Nand> Faulty<N> {
         errors
             .draw(rate, codewords, draws(self.config.seed, Draw::BitErrors, at.0, pe_cycles))
             .skip(skipped)
-            .map(|wrong| (wrong <= errors.ecc_bits).then_some(u64::from(wrong)))
+            .map(|wrong| (wrong <= ecc_bits).then_some(u64::from(wrong)))
             .sum()
     }
 
@@ -245,7 +248,7 @@ impl<N: Nand> Nand for Faulty<N> {
         self.refuse_lost(at)?;
         let oob = self.inner.read(at, page)?;
         let bytes = self.inner.geometry().page_bytes() as usize;
-        self.correct(at, bytes).inspect_err(|_| page.clear(self.inner.geometry().full_mask()))?;
+        self.correct(at, bytes, None).inspect_err(|_| page.clear(self.inner.geometry().full_mask()))?;
         Ok(oob)
     }
 
@@ -270,7 +273,7 @@ impl<N: Nand> Nand for Faulty<N> {
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         self.refuse_lost(at)?;
         let oob = self.inner.read_tail(at, tail)?;
-        self.correct(at, tail.len()).inspect_err(|_| tail.fill(0))?;
+        self.correct(at, tail.len(), Some(&oob)).inspect_err(|_| tail.fill(0))?;
         Ok(oob)
     }
 
@@ -278,7 +281,7 @@ impl<N: Nand> Nand for Faulty<N> {
         self.refuse_lost(at)?;
         let oob = self.inner.read_with_tail(at, page, tail)?;
         let bytes = self.inner.geometry().page_bytes() as usize;
-        self.correct(at, bytes).inspect_err(|_| {
+        self.correct(at, bytes, None).inspect_err(|_| {
             page.clear(self.inner.geometry().full_mask());
             tail.fill(0);
         })?;
@@ -289,7 +292,7 @@ impl<N: Nand> Nand for Faulty<N> {
         self.assert_not_factory_bad(to);
         self.refuse_lost(from)?;
         let bytes = self.inner.geometry().page_bytes() as usize;
-        if let Err(error) = self.correct(from, bytes) {
+        if let Err(error) = self.correct(from, bytes, None) {
             // Only the first half of the copy took place.
             self.sense(from)?;
             return Err(error);

@@ -13,6 +13,7 @@ pub mod context;
 pub mod controller;
 pub mod counting;
 pub mod faulty;
+mod list_code;
 pub mod nand;
 pub mod nvm;
 pub mod oob;

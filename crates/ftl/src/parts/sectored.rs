@@ -34,6 +34,9 @@ mod copies;
 mod mount;
 mod options;
 mod paging;
+mod rebuild;
+#[cfg(test)]
+mod tests;
 mod transfer;
 
 use super::frontier::Frontier;
@@ -250,8 +253,15 @@ pub struct SectorMapped<S> {
     mapped: Time,
     buffer: Gathered,
     written: Written,
-    /// A map page that is read or written.
+    /// Whether `counts` may be wrong, since lost map pages were searched for; see [`Self::recount`].
+    is_estimated: bool,
+    /// Lost map pages that were searched for since the mount.
+    rebuilt: u64,
+    /// Why no write is taken any more, where too much of the map was lost.
+    ended: Option<String>,
+    /// A map page that is read or written, and a unit that is.
     page: Vec<u8>,
+    unit: Vec<u32>,
     list: Vec<u8>,
     events: Events,
     scheme: PhantomData<S>,
@@ -379,6 +389,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
 
     #[inline]
     fn write<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask, page: &N::Buf) -> Result<(), FtlError> {
+        self.refuse_ended()?;
         let before = nand.ctx().ready();
         let written = if sectors == self.full && (self.options.hybrid.is_some() || self.per_page == 1) {
             self.write_whole(nand, at, page)
@@ -404,6 +415,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     }
 
     fn trim<N: Nand>(&mut self, nand: &mut N, at: Lpn, sectors: SectorMask) -> Result<(), FtlError> {
+        self.refuse_ended()?;
         let before = nand.ctx().ready();
         let trimmed = self.trim_sectors(nand, at, sectors);
         nand.ctx().set_ready(before);
@@ -411,6 +423,7 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
     }
 
     fn flush<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        self.refuse_ended()?;
         let before = nand.ctx().ready();
         self.write_buffer(nand)?;
         self.write_trims(nand)?;

@@ -133,6 +133,13 @@ impl<W: Word> ValidCounts<W> {
         *word = word.plus(-(count as i32));
     }
 
+    /// So much of an open or closed block is valid, whatever was counted.
+    pub(crate) fn set(&mut self, block: BlockId, count: u32) {
+        debug_assert!(!matches!(self.usage(block), BlockUse::Free | BlockUse::Bad), "block {block} holds nothing");
+        let word = &mut self.words[block.index()];
+        *word = word.plus(count as i32 - word.count() as i32);
+    }
+
     /// A free block starts to be filled, or was found in use at mount.
     pub(crate) fn open(&mut self, block: BlockId) {
         debug_assert_eq!(self.usage(block), BlockUse::Free, "block {block} is opened");

@@ -216,9 +216,14 @@ impl Config {
 
     /// Reads that repeat one until the ECC corrects what is left of so many errors; `None` where the last leaves more.
     pub fn retries(&self, errors: f64) -> Option<u32> {
+        self.retries_against(errors, self.ecc_bits)
+    }
+
+    /// The same of a code that corrects so many bits.
+    pub(super) fn retries_against(&self, errors: f64, ecc_bits: u32) -> Option<u32> {
         let mut left = errors;
         (0..=self.retry_steps).find(|_| {
-            let corrects = left <= f64::from(self.ecc_bits);
+            let corrects = left <= f64::from(ecc_bits);
             left *= self.retry_factor;
             corrects
         })

@@ -41,7 +41,7 @@ pub struct Config {
 /// every read. Each bit of a codeword is wrong with the probability
 /// `rber x (1 + P/E cycles / endurance)^growth`, with the block's cycles at the time of the program. Errors do
 /// not grow with time or reads, and copies are corrected on their way. The spare area has a code of its own
-/// and never fails so. This is a convention of the simulator, not the curve of a chip; a power law in the P/E
+/// and never fails so; the list of a page that gathers sectors has one in what it leaves of its sector. This is a convention of the simulator, not the curve of a chip; a power law in the P/E
 /// cycles is the usual fit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,7 +10,8 @@ use std::collections::BTreeSet;
 pub(super) fn check<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) {
     ftl.map.check(nand);
     blocks_have_one_use(ftl);
-    let entries = all_entries(ftl, nand);
+    // What is lost is searched for when it is asked for, and the counts are right again at the next collection.
+    let Some(entries) = all_entries(ftl, nand) else { return };
     let addresses: Vec<u32> =
         (0..ftl.logical_pages * ftl.per_page).map(|sector| address(ftl, &entries, sector)).collect();
     let mut valid = vec![0; ftl.geometry.blocks() as usize];
@@ -19,14 +20,15 @@ pub(super) fn check<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) {
         assert!(owned.insert(address), "address {address} belongs to logical sector {sector} and another");
         valid[ftl.geometry.block_of(ftl.page_of(address)).index()] += 1;
     }
-    for (block, valid) in (0..).map(BlockId).zip(valid) {
+    for (block, valid) in (0..).map(BlockId).zip(valid).filter(|_| !ftl.is_estimated) {
         assert_eq!(ftl.counts.valid(block), valid, "valid sectors of block {block}");
     }
     newest_is_mapped(ftl, nand, &addresses);
 }
 
-/// Every entry, of memory where it has it, else of flash; those that are not marked as changed are the same in both.
-fn all_entries<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) -> Vec<u32> {
+/// Every entry, of memory where it has it, else of flash; those that are not marked as changed are the same in both. None
+/// where a map page is lost.
+fn all_entries<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) -> Option<Vec<u32>> {
     let per_map_page = entries_per_map_page(&ftl.geometry);
     let mut bytes = vec![0; ftl.geometry.page_bytes() as usize];
     let mut all = Vec::new();
@@ -34,7 +36,7 @@ fn all_entries<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) -> Vec<u
         match ftl.map.read(nand, page, &mut bytes).expect("a map page can be read") {
             Held::Page => all.extend(entries_in(&bytes)),
             Held::Nothing => all.extend((0..per_map_page).map(|_| ftl.unwritten(page))),
-            Held::Lost => panic!("map page {page} is lost"),
+            Held::Lost => return None,
         }
     }
     for slot in 0..ftl.cmt.slots.len() {
@@ -46,7 +48,7 @@ fn all_entries<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N) -> Vec<u
             all[at as usize] = entry;
         }
     }
-    all
+    Some(all)
 }
 
 fn address<S: Scheme>(ftl: &SectorMapped<S>, entries: &[u32], sector: u32) -> u32 {
@@ -79,7 +81,8 @@ fn blocks_have_one_use<S: Scheme>(ftl: &SectorMapped<S>) {
     }
 }
 
-/// The newest copy on flash of each mapped sector is the one that is mapped; a page that cannot be read does not count.
+/// The newest copy on flash of each mapped sector is the one that is mapped; a page that cannot be read does not count,
+/// unless its sectors are mapped to it.
 fn newest_is_mapped<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N, addresses: &[u32]) {
     let mut newest = vec![(0, NOTHING); addresses.len()];
     let mut list = vec![0; 4 * ftl.gathered as usize];
@@ -93,11 +96,14 @@ fn newest_is_mapped<N: Nand, S: Scheme>(ftl: &SectorMapped<S>, nand: &mut N, add
         assert!(oob.seq.0 < ftl.pool.seq(), "page {page} carries a sequence number that was not given out yet");
         let sectors: Vec<u32> = match oob.kind {
             Kind::Sectors if nand.read_tail(page, &mut list).is_ok() => entries_in(&list).collect(),
-            Kind::Data | Kind::Lost if nand.read(page, &mut contents).is_ok() => {
-                (0..ftl.per_page).map(|place| ftl.sector(oob.lpn, place)).collect()
-            }
+            Kind::Data | Kind::Lost => (0..ftl.per_page).map(|place| ftl.sector(oob.lpn, place)).collect(),
             _ => continue,
         };
+        let mut placed = (page.0 * ftl.per_page..).zip(&sectors);
+        let is_mapped = placed.any(|(address, &sector)| addresses.get(sector as usize) == Some(&address));
+        if !is_mapped && nand.read(page, &mut contents).is_err() {
+            continue;
+        }
         for (address, sector) in (page.0 * ftl.per_page..).zip(sectors).filter(|&(_, sector)| sector != NOTHING) {
             newest[sector as usize] = newest[sector as usize].max((oob.seq.0, address));
             let is_mapped = addresses[sector as usize] == address;

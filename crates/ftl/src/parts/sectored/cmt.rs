@@ -145,32 +145,28 @@ impl Cmt {
         }
     }
 
-    /// Takes a unit into an empty slot, or that of a victim, whose changes are on flash.
-    pub(super) fn insert(&mut self, unit: u32, victim: Option<usize>, entries: Vec<u32>) -> usize {
+    /// Takes a unit into an empty slot, or that of a victim, whose changes are on flash; returns its slot, and a list that
+    /// nobody needs any more.
+    pub(super) fn insert(&mut self, unit: u32, victim: Option<usize>, entries: Vec<u32>) -> (usize, Vec<u32>) {
         self.now += 1;
         let marks = (1 << (self.shift - self.mark_shift)) as usize;
         let slot = Slot { unit, entries, dirty: vec![false; marks], referenced: true, asked: self.now };
-        let at = match victim {
+        let (at, given_up) = match victim {
             Some(at) => {
                 let old = std::mem::replace(&mut self.slots[at], slot);
                 self.places[old.unit as usize] = NONE;
                 if at == self.hand {
                     self.hand = (self.hand + 1) % self.slots.len();
                 }
-                at
+                (at, old.entries)
             }
             None => {
                 self.slots.push(slot);
-                self.slots.len() - 1
+                (self.slots.len() - 1, Vec::new())
             }
         };
         self.places[unit as usize] = at as u32;
-        at
-    }
-
-    /// The entries of a slot to be filled with others: its room is used again.
-    pub(super) fn take_entries(&mut self, slot: usize) -> Vec<u32> {
-        std::mem::take(&mut self.slots[slot].entries)
+        (at, given_up)
     }
 
     pub(super) fn mark_shift(&self) -> u32 {

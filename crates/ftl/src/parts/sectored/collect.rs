@@ -69,6 +69,9 @@ impl<S: Scheme> SectorMapped<S> {
 
     fn gain<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         loop {
+            if self.is_estimated {
+                self.recount(nand)?;
+            }
             // What the map has a claim to stays.
             let kept = self.options.reserve_blocks + self.map.claim_in(die as u32);
             let free = self.pool.count_in(die as u32);
@@ -143,10 +146,21 @@ impl<S: Scheme> SectorMapped<S> {
 
     /// Moves what is valid in a block to the block of `die`, and writes what hides older copies of what is not.
     fn empty<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
+        self.until_nothing_is_lost(nand, |ftl, nand| ftl.move_valid(nand, die, block))?;
+        if self.is_estimated {
+            self.counts.set(block, 0);
+        }
+        assert_eq!(self.counts.valid(block), 0, "block {block} was emptied");
+        let first = self.geometry.page(block, 0).0;
+        self.holds[first as usize..(first + self.geometry.pages_per_block()) as usize].fill(Holds::Nothing);
+        Ok(())
+    }
+
+    fn move_valid<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId) -> Result<(), FtlError> {
         let mut found = Survivors::default();
         let first = self.geometry.page(block, 0).0;
         for page in (first..first + self.geometry.pages_per_block()).map(Ppa) {
-            if self.counts.valid(block) as usize == found.sectors.len() + found.lost.len() {
+            if !self.is_estimated && self.counts.valid(block) as usize == found.sectors.len() + found.lost.len() {
                 break;
             }
             match self.holds[page.index()] {
@@ -155,16 +169,15 @@ impl<S: Scheme> SectorMapped<S> {
                 Holds::Sectors => self.survive_listed(nand, page, &mut found)?,
             }
         }
-        assert_eq!(
-            self.counts.valid(block) as usize,
-            found.sectors.len() + found.lost.len(),
-            "valid sectors of block {block}"
+        assert!(
+            self.is_estimated || self.counts.valid(block) as usize == found.sectors.len() + found.lost.len(),
+            "block {block} has {} valid sectors, and {} were found",
+            self.counts.valid(block),
+            found.sectors.len() + found.lost.len()
         );
         found.left = found.sectors.len() as u32;
         self.fold(nand, die, &mut found)?;
         self.sectors_again(nand, die, &found)?;
-        assert_eq!(self.counts.valid(block), 0, "block {block} was emptied");
-        self.holds[first as usize..(first + self.geometry.pages_per_block()) as usize].fill(Holds::Nothing);
         // What was trimmed may have its newest copy here and older ones elsewhere: flash says that it is trimmed before
         // the newest goes, or a mount would bring back an older one.
         self.write_trims(nand)

@@ -129,7 +129,11 @@ fn blank<S: Scheme>(
         mapped: 0,
         buffer: Gathered::default(),
         written: Written::new(options.merge_buffers),
+        is_estimated: false,
+        rebuilt: 0,
+        ended: None,
         page: vec![0; geometry.page_bytes() as usize],
+        unit: Vec::new(),
         list: Vec::new(),
         events: Events::default(),
         scheme: PhantomData,
@@ -299,7 +303,7 @@ impl<S: Scheme> SectorMapped<S> {
                     let known = self.map.pages() * per_map_page;
                     let entries = entries.map(|at| if at < known { self.true_entry(at, found) } else { NOTHING });
                     let entries = entries.collect();
-                    self.cmt.insert(unit, None, entries)
+                    self.cmt.insert(unit, None, entries).0
                 });
                 let mark = (first.max(start) - start) >> self.cmt.mark_shift();
                 self.cmt.slots[slot].dirty[mark as usize] = true;

@@ -1,11 +1,10 @@
 //! Entries between memory and map pages.
 
-use super::copies::Copies;
-use super::{entries_per_map_page, Holds, Scheme, SectorMapped, WriteBack, NOTHING, SPLIT, UNSET};
+use super::{entries_per_map_page, Scheme, SectorMapped, WriteBack, NOTHING, SPLIT, UNSET};
 use crate::parts::merge_buffer::DEAD;
 use crate::parts::paged_map::Held;
 use crate::FtlError;
-use nandlab_nand::{scoped, Cause, Lpn, Nand, NandError, Ppa, Seq, Time};
+use nandlab_nand::{scoped, Cause, Lpn, Nand, Ppa, Seq, Time};
 
 /// The entries in bytes of a map page.
 pub(super) fn entries_in(bytes: &[u8]) -> impl Iterator<Item = u32> + '_ {
@@ -16,6 +15,17 @@ fn put(entries: &[u32], bytes: &mut [u8]) {
     for (bytes, entry) in bytes.chunks_exact_mut(4).zip(entries) {
         bytes.copy_from_slice(&entry.to_le_bytes());
     }
+}
+
+/// Where the entries of a map page come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Loaded {
+    /// From flash.
+    Read,
+    /// It was never written.
+    Unwritten,
+    /// It was lost; they were searched for.
+    FoundAnew,
 }
 
 impl<S: Scheme> SectorMapped<S> {
@@ -60,43 +70,52 @@ impl<S: Scheme> SectorMapped<S> {
     fn page_in<N: Nand>(&mut self, nand: &mut N, entry: u32) -> Result<usize, FtlError> {
         self.events.map_misses += 1;
         let victim = if self.cmt.has_room() { None } else { Some(self.cmt.victim()) };
-        let mut entries = match victim {
-            Some(slot) => {
-                self.evict(nand, slot)?;
-                self.cmt.take_entries(slot)
-            }
-            None => Vec::new(),
-        };
-        entries.clear();
+        if let Some(slot) = victim {
+            self.evict(nand, slot)?;
+        }
         let (unit, per_page) = (self.cmt.unit_of(entry), entries_per_map_page(&self.geometry));
         let (first, count) = (unit * self.cmt.unit_entries(), self.cmt.unit_entries());
         let pages = first / per_page..(first + count).div_ceil(per_page).min(self.map.pages());
+        let mut entries = std::mem::take(&mut self.unit);
+        entries.clear();
         let mut bytes = std::mem::take(&mut self.page);
-        let mut ends = 0;
-        for page in pages {
-            let loaded = self.load(nand, page, &mut bytes, (first % per_page) as usize);
-            if loaded? {
+        let (mut ends, mut found_anew) = (0, Vec::new());
+        let loaded = pages.clone().try_for_each(|page| {
+            let loaded = self.load(nand, page, &mut bytes, (first % per_page) as usize)?;
+            if loaded != Loaded::Unwritten {
                 ends = ends.max(nand.ctx().last());
+            }
+            if loaded == Loaded::FoundAnew {
+                found_anew.push((page - pages.start) as usize);
             }
             let wanted = &bytes[4 * (first % per_page) as usize..];
             entries.extend(entries_in(wanted).take(count as usize));
-        }
+            Ok(())
+        });
         self.page = bytes;
         entries.resize(count as usize, NOTHING);
         nand.ctx().after(ends);
-        Ok(self.cmt.insert(unit, victim, entries))
+        if let Err(error) = loaded {
+            self.unit = entries;
+            return Err(error);
+        }
+        let (slot, given_up) = self.cmt.insert(unit, victim, entries);
+        self.unit = given_up;
+        // Found once more and written, so that the next miss needs no search.
+        found_anew.into_iter().for_each(|mark| self.cmt.slots[slot].dirty[mark] = true);
+        Ok(slot)
     }
 
-    /// Reads a map page from entry `from` on; whether flash was asked.
-    fn load<N: Nand>(&mut self, nand: &mut N, page: u32, bytes: &mut [u8], from: usize) -> Result<bool, FtlError> {
+    /// Reads a map page from entry `from` on.
+    fn load<N: Nand>(&mut self, nand: &mut N, page: u32, bytes: &mut [u8], from: usize) -> Result<Loaded, FtlError> {
         match self.map.read(nand, page, &mut bytes[4 * from..])? {
-            Held::Page => Ok(true),
+            Held::Page => Ok(Loaded::Read),
             Held::Nothing => {
                 let blank = self.unwritten(page).to_le_bytes();
                 bytes.chunks_exact_mut(4).for_each(|entry| entry.copy_from_slice(&blank));
-                Ok(false)
+                Ok(Loaded::Unwritten)
             }
-            Held::Lost => self.rebuild(nand, page, bytes).map(|()| true),
+            Held::Lost => self.rebuild(nand, page, bytes).map(|()| Loaded::FoundAnew),
         }
     }
 
@@ -128,11 +147,11 @@ impl<S: Scheme> SectorMapped<S> {
         let mut done = Ok(());
         if self.cmt.unit_entries() < per_page {
             match self.load(nand, page, &mut bytes, 0) {
-                Ok(true) => {
+                Ok(Loaded::Read | Loaded::FoundAnew) => {
                     let end = nand.ctx().last();
                     nand.ctx().after(end);
                 }
-                Ok(false) => {}
+                Ok(Loaded::Unwritten) => {}
                 Err(error) => done = Err(error),
             }
             for &slot in &slots {
@@ -302,69 +321,9 @@ impl<S: Scheme> SectorMapped<S> {
             return;
         }
         let page = self.page_of(address);
-        self.counts.sub(self.geometry.block_of(page), count);
+        let block = self.geometry.block_of(page);
+        let count = if self.is_estimated { count.min(self.counts.valid(block)) } else { count };
+        self.counts.sub(block, count);
         self.pool.supersede(page, end);
-    }
-
-    /// Finds the entries of a map page that was lost: the newest copies of its sectors, but for those that are not mapped
-    /// yet. What was trimmed may come back.
-    #[cold]
-    fn rebuild<N: Nand>(&self, nand: &mut N, page: u32, bytes: &mut [u8]) -> Result<(), FtlError> {
-        let copies = self.newest_copies(nand)?;
-        let first = page * entries_per_map_page(&self.geometry);
-        for (entry, bytes) in (first..).zip(bytes.chunks_exact_mut(4)) {
-            bytes.copy_from_slice(&self.copied_entry(&copies, entry).to_le_bytes());
-        }
-        Ok(())
-    }
-
-    /// The entry that the newest copies make.
-    fn copied_entry(&self, copies: &Copies, entry: u32) -> u32 {
-        let Some(sector) = entry.checked_sub(self.first_sector_entry) else {
-            let first = entry * self.per_page;
-            let is_none = (first..first + self.per_page).all(|sector| copies.at(sector) == NOTHING);
-            let start = copies.at(first);
-            let is_whole = start != NOTHING
-                && self.holds[self.page_of(start).index()] == Holds::Whole
-                && (0..self.per_page).all(|place| copies.at(first + place) == start + place);
-            return if is_none {
-                NOTHING
-            } else if is_whole {
-                start / self.per_page
-            } else {
-                SPLIT
-            };
-        };
-        copies.at(sector)
-    }
-
-    /// The newest copy of each logical sector.
-    fn newest_copies<N: Nand>(&self, nand: &mut N) -> Result<Copies, FtlError> {
-        const KNOWN: &str = "a mount refuses what is not exported";
-        let mut copies = Copies::new(&self.geometry, self.logical_pages * self.per_page);
-        let mut list = vec![0; 4 * self.gathered as usize];
-        for page in (0..self.geometry.pages()).map(Ppa) {
-            let mapped =
-                self.mapping.filter(|&(mapping, _)| mapping == page).map_or(self.per_page, |(_, mapped)| mapped);
-            match self.holds[page.index()] {
-                Holds::Nothing => {}
-                Holds::Whole => match nand.read_spare(page) {
-                    Ok(Some(oob)) => {
-                        let first = self.sector(oob.lpn, 0);
-                        copies.add_page(page, oob.seq, first..first + mapped).expect(KNOWN);
-                    }
-                    Ok(None) | Err(NandError::Uncorrectable(_)) => {}
-                    Err(error) => return Err(error.into()),
-                },
-                Holds::Sectors => match nand.read_tail(page, &mut list) {
-                    Ok(oob) => {
-                        copies.add_page(page, oob.seq, entries_in(&list).take(mapped as usize)).expect(KNOWN);
-                    }
-                    Err(NandError::Uncorrectable(_)) => {}
-                    Err(error) => return Err(error.into()),
-                },
-            }
-        }
-        Ok(copies)
     }
 }

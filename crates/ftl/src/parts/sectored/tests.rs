@@ -1,0 +1,220 @@
+//! Maps of sectors whose own pages are lost to bit errors: what is read is what was written, or an error, never other
+//! bytes. The model is a list of versions.
+
+use super::{Scheme, SectorMapped};
+use crate::{hybrid_map, sector_map, Disk, Ftl};
+use nandlab_block::{BlockDevice, Error, Op, Payload, Request};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::faulty::{BitErrors, Config as Faults, Faulty};
+use nandlab_nand::random::Random;
+use nandlab_nand::{Geometry, Rules, Shape};
+
+type Device<S> = Disk<SectorMapped<S>, Faulty<Backed>>;
+
+const SECTORS_PER_PAGE: u64 = 8;
+const LOGICAL_PAGES: u32 = 400;
+
+/// What the host knows of a sector.
+#[derive(Clone, Copy, Default)]
+struct Sector {
+    /// The version that was written last; 0: none.
+    version: u32,
+    /// Anything older may come back: it was trimmed, and the map page that says so may be lost; or it could not be read
+    /// before a mount, to which a page with bit errors and one that a power cut has torn are the same.
+    may_be_older: bool,
+}
+
+struct Host<S: Scheme> {
+    disk: Device<S>,
+    sectors: Vec<Sector>,
+    version: u32,
+    unreadable: u32,
+    rebuilt: u64,
+}
+
+fn device<S: Scheme>(config: &S::Config, rber: f64, seed: u64) -> Host<S> {
+    let shape = Shape {
+        channels: 2,
+        dies_per_channel: 1,
+        planes_per_die: 1,
+        blocks_per_plane: 36,
+        pages_per_block: 16,
+        page_bytes: 4096,
+        spare_bytes: 128,
+    };
+    let errors = BitErrors { rber, growth: 0, ecc_bits: 4, codeword_bytes: 512 };
+    let faults = Faults { seed, bit_errors: Some(errors), ..Faults::default() };
+    let nand = Faulty::new(Backed::ram(Geometry::new(shape).unwrap(), Rules::default()), faults).unwrap();
+    let sectors = vec![Sector::default(); LOGICAL_PAGES as usize * SECTORS_PER_PAGE as usize];
+    Host { disk: Disk::mount(nand, LOGICAL_PAGES, config).unwrap(), sectors, version: 0, unreadable: 0, rebuilt: 0 }
+}
+
+fn bytes_of(sector: u64, version: u32) -> [u8; 512] {
+    let mut bytes = [0; 512];
+    for chunk in bytes.chunks_exact_mut(16) {
+        chunk[..8].copy_from_slice(&sector.to_le_bytes());
+        chunk[8..12].copy_from_slice(&version.to_le_bytes());
+    }
+    bytes
+}
+
+impl<S: Scheme> Host<S> {
+    fn write(&mut self, first: u64, count: u64) -> Result<(), Error> {
+        self.version += 1;
+        let bytes: Vec<u8> = (first..first + count).flat_map(|sector| bytes_of(sector, self.version)).collect();
+        self.disk.submit(&Request::new(Op::Write, first, count as u32), Payload::Write(&bytes))?;
+        let written = Sector { version: self.version, may_be_older: false };
+        self.sectors[first as usize..(first + count) as usize].fill(written);
+        Ok(())
+    }
+
+    fn trim(&mut self, first: u64, count: u64) -> Result<(), Error> {
+        self.disk.submit(&Request::new(Op::Trim, first, count as u32), Payload::None)?;
+        self.sectors[first as usize..(first + count) as usize].iter_mut().for_each(|sector| sector.may_be_older = true);
+        Ok(())
+    }
+
+    /// Whether it can be read.
+    fn read(&mut self, sector: u64) -> bool {
+        let mut bytes = [0; 512];
+        match self.disk.submit(&Request::new(Op::Read, sector, 1), Payload::Read(&mut bytes)) {
+            Ok(_) => {}
+            Err(Error::Unreadable { .. }) => {
+                self.unreadable += 1;
+                return false;
+            }
+            Err(error) => panic!("sector {sector}: {error}"),
+        }
+        let Sector { version, may_be_older } = self.sectors[sector as usize];
+        if may_be_older {
+            let found = u32::from_le_bytes(bytes[8..12].try_into().unwrap());
+            let is_its_own = found <= version && bytes == bytes_of(sector, found);
+            assert!(bytes == [0; 512] || is_its_own, "sector {sector} that may be older: {:?}", &bytes[..12]);
+        } else if version == 0 {
+            assert_eq!(bytes, [0; 512], "sector {sector} was never written");
+        } else {
+            assert_eq!(bytes[..12], bytes_of(sector, version)[..12], "sector {sector}");
+            assert_eq!(bytes, bytes_of(sector, version));
+        }
+        true
+    }
+
+    fn remount(&mut self, config: &S::Config) -> Result<(), Error> {
+        self.disk.submit(&Request::new(Op::Flush, 0, 0), Payload::None)?;
+        for sector in 0..self.sectors.len() as u64 {
+            if !self.read(sector) {
+                self.sectors[sector as usize].may_be_older = true;
+            }
+        }
+        self.rebuilt += self.disk.ftl().rebuilt;
+        self.disk.remount(config).unwrap();
+        Ok(())
+    }
+
+    fn step(&mut self, random: &mut Random, config: &S::Config) -> Result<(), Error> {
+        let sectors = self.sectors.len() as u64;
+        // Half of the requests go to a sixteenth, so that some blocks empty fast and old copies stay in others.
+        let among = if random.below(2) == 0 { sectors / 16 } else { sectors };
+        let sector = random.below(among);
+        let page = sector / SECTORS_PER_PAGE * SECTORS_PER_PAGE;
+        match random.below(64) {
+            0..=35 => self.write(sector, 1)?,
+            36..=41 => self.write(page, SECTORS_PER_PAGE)?,
+            42..=46 => self.trim(page, SECTORS_PER_PAGE)?,
+            47 => self.trim(sector, 1)?,
+            48 if random.below(20) == 0 => {
+                self.remount(config)?;
+            }
+            _ => {
+                self.read(sector);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs random requests on all options at several rates of bit errors.
+fn reads_what_was_written_or_an_error<S: Scheme>(steps: u32, seeds: u64) {
+    let (mut unreadable, mut rebuilt, mut collected) = (0, 0, 0);
+    for variant in SectorMapped::<S>::variants() {
+        for (rber, seed) in [5e-5, 2e-4, 3e-4].into_iter().flat_map(|rber| (1..=seeds).map(move |seed| (rber, seed))) {
+            let what = format!("{} at {rber}, seed {seed}", variant.name);
+            println!("{what}");
+            let mut host = device::<S>(&variant.config, rber, seed);
+            let mut random = Random::new(seed);
+            for step in 0..steps {
+                host.step(&mut random, &variant.config).unwrap_or_else(|error| panic!("{what}, step {step}: {error}"));
+                if step % 500 == 0 {
+                    host.disk.check();
+                }
+            }
+            (0..host.sectors.len() as u64).for_each(|sector| {
+                host.read(sector);
+            });
+            unreadable += host.unreadable;
+            rebuilt += host.rebuilt + host.disk.ftl().rebuilt;
+            collected += host.disk.ftl().events().gc_runs;
+        }
+    }
+    let what = format!("{unreadable} sectors unreadable, {rebuilt} map pages searched for, {collected} collections");
+    println!("{what}");
+    assert!(unreadable > 1_000 && rebuilt > 1_000 && collected > 500, "{what}");
+}
+
+#[test]
+fn a_sector_map_with_lost_pages_reads_what_was_written_or_an_error() {
+    reads_what_was_written_or_an_error::<sector_map::Scheme>(8_000, 2);
+}
+
+#[test]
+fn a_hybrid_map_with_lost_pages_reads_what_was_written_or_an_error() {
+    reads_what_was_written_or_an_error::<hybrid_map::Scheme>(8_000, 2);
+}
+
+/// Whoever goes on where too much was lost gets errors, not the bytes of others.
+fn takes_no_more_writes<S: Scheme>(rber: f64) {
+    for variant in SectorMapped::<S>::variants().into_iter().filter(|variant| variant.name.contains("pag")) {
+        let what = format!("{} at {rber}", variant.name);
+        println!("{what}");
+        let mut host = device::<S>(&variant.config, rber, 1);
+        let mut random = Random::new(1);
+        let mut refused = 0;
+        for _ in 0..5_000 {
+            let sectors = host.sectors.len() as u64;
+            let page = random.below(sectors / SECTORS_PER_PAGE) * SECTORS_PER_PAGE;
+            let done = match random.below(4) {
+                0 => host.trim(page, SECTORS_PER_PAGE),
+                1 => host.write(page, SECTORS_PER_PAGE),
+                2 => host.disk.submit(&Request::new(Op::Flush, 0, 0), Payload::None).map(|_| ()),
+                _ => host.write(random.below(sectors), 1),
+            };
+            if let Err(error) = done {
+                let sentence = error.to_string();
+                assert!(sentence.contains("lost to bit errors"), "{what}: {sentence}");
+                refused += 1;
+            }
+            let sector = random.below(sectors);
+            let mut bytes = [0; 512];
+            if host.disk.submit(&Request::new(Op::Read, sector, 1), Payload::Read(&mut bytes)).is_ok() {
+                assert!(
+                    bytes == [0; 512] || bytes[..8] == sector.to_le_bytes(),
+                    "{what}: {sector} is {:?}",
+                    &bytes[..8]
+                );
+            }
+            if refused == 50 {
+                break;
+            }
+        }
+        assert_eq!(refused, 50, "{what} takes writes");
+    }
+}
+
+#[test]
+fn without_lists_or_map_pages_no_more_writes_are_taken() {
+    // At 0.05 hardly any map page is read again, at 0.08 no list either.
+    for rber in [0.05, 0.08] {
+        takes_no_more_writes::<sector_map::Scheme>(rber);
+        takes_no_more_writes::<hybrid_map::Scheme>(rber);
+    }
+}
