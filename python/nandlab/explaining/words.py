@@ -169,7 +169,8 @@ def _gain(case: Case, trial: Trial) -> str:
     size = units.percent(abs(gain))
     word = f"{size} less {what}" if gain > 0 else f"{size} more {what}, a loss"
     if abs(gain) < LEAST_GAIN:
-        word = f"{units.percent(abs(gain), 2)} {'less' if gain > 0 else 'more'} {what}, no difference to speak of"
+        word = "less" if gain > 0 else "more"
+        word = f"{units.percent(abs(gain), 2)} {word} {what}, no difference to speak of"
     if abs(gain) < 0.001:
         word = f"the same {what} within 0.1 %"
     return f"{word} ({_moved(case.result, trial.result)})"
