@@ -16,6 +16,38 @@ CASES = {
         run(workload.uniform(requests=20_000), capacity="32 MiB", op=0.1, precondition={"fill": "random"}),
         "time",
     ),
+    # Any block is a victim, whatever is valid in it.
+    "greedy_victims": (
+        run(
+            workload.uniform(requests=20_000),
+            ftl.page(victim="random"),
+            capacity="32 MiB",
+            op=0.2,
+            precondition={"fill": "random"},
+        ),
+        "time",
+    ),
+    # Nine writes of ten go to a tenth of the pages, and survivors lie among them.
+    "separate_by_lifetime": (
+        run(
+            workload.hot_cold(requests=40_000, hot_accesses=0.9, hot_share=0.1),
+            ftl.page(placement="one"),
+            capacity="32 MiB",
+            op=0.15,
+            precondition={"fill": "random"},
+        ),
+        "time",
+    ),
+    # Half of the device is never written, and its blocks are emptied over and over.
+    "no_static_levelling": (
+        run(
+            workload.uniform(requests=60_000, footprint=0.4),
+            ftl.page(wear="bet", wear_threshold=4),
+            capacity="16 MiB",
+            precondition={"fill": "sequential"},
+        ),
+        "time",
+    ),
     # A spare area is read in the time of a page, and no page of a victim is valid: nothing else is done.
     "valid_bitmap": (
         run(

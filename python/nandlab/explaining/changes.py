@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nandlab.explaining import ftl_rules, host_rules
+from nandlab.explaining import ftl_rules, host_rules, policy_rules
 from nandlab.explaining.case import Case
 from nandlab.explaining.change import LEAST_SHARE, Change
 
@@ -18,6 +18,8 @@ RULES: tuple[Callable[[Case], Change | None], ...] = (
     host_rules.deeper_queue,
     ftl_rules.refresh,
     ftl_rules.collect_in_gaps,
+    policy_rules.greedy_victims,
+    policy_rules.no_static_levelling,
     ftl_rules.stripe_over_planes,
     ftl_rules.slc_cache,
     ftl_rules.no_slc_cache,
@@ -31,6 +33,7 @@ RULES: tuple[Callable[[Case], Change | None], ...] = (
     host_rules.page_cache,
     host_rules.larger_pool,
     host_rules.larger_buffer,
+    policy_rules.separate_by_lifetime,
     ftl_rules.more_log_blocks,
     ftl_rules.more_over_provisioning,
     ftl_rules.larger_file_system,

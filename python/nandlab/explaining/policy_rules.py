@@ -1,0 +1,64 @@
+"""Rules for the policies of the page map: which victim, where a page goes, and wear levelling."""
+
+from __future__ import annotations
+
+from nandlab import units
+from nandlab.explaining.case import Case
+from nandlab.explaining.change import Change, part
+from nandlab.explaining.ftl_rules import collection
+
+MIXING = ("one", "two", "origin")
+"""Placements that do not ask how long pages live."""
+
+
+def greedy_victims(case: Case) -> Change | None:
+    """The victim with the fewest valid pages, where another policy takes what it finds."""
+    name, options = case.ftl
+    share = collection(case)
+    if name != "page" or options["victim"] == "greedy" or not share:
+        return None
+    return Change(
+        "greedy_victims",
+        f"garbage collection took {part(case, share)} more than any design needs",
+        f"victims with the fewest valid pages (greedy) in place of {options['victim']}",
+        "cold pages and hot ones stay together where the policy before kept them apart",
+        share,
+        ("ftl.page.victim=greedy",),
+    )
+
+
+def separate_by_lifetime(case: Case) -> Change | None:
+    """Pages that live as long go to the same blocks, so that whole blocks become stale."""
+    name, options = case.ftl
+    share = collection(case)
+    if name != "page" or options["placement"] not in MIXING or not share:
+        return None
+    # Under uniform writes no page lives longer than another.
+    if "uniform" in case.experiment["workload"]:
+        return None
+    device = case.result.device
+    # Two times of each logical page, and the owner of each page of flash.
+    memory = (8 * device.logical_bytes + 4 * device.physical_bytes) // device.page_bytes
+    return Change(
+        "separate_by_lifetime",
+        f"garbage collection took {part(case, share)} more than any design needs",
+        "pages by how long they are expected to live (sepbit)",
+        f"about {units.size(memory)} of RAM for lifetimes and owners of pages, six open blocks a die",
+        share,
+        ("ftl.page.placement=sepbit",),
+    )
+
+
+def no_static_levelling(case: Case) -> Change | None:
+    """Nothing is moved for the sake of wear; the least worn free block is filled next."""
+    share = case.share(causes=("wear_leveling",))
+    if case.ftl[0] != "page" or case.ftl[1]["wear"] in ("none", "dynamic") or not share:
+        return None
+    return Change(
+        "no_static_levelling",
+        f"wear levelling took {part(case, share)}",
+        f"dynamic wear levelling alone in place of {case.ftl[1]['wear']}",
+        "blocks of data that is never written do not wear, so others reach their endurance sooner",
+        share,
+        ("ftl.page.wear=dynamic",),
+    )
