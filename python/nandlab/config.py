@@ -102,6 +102,7 @@ class Precondition:
         overwrites: Uniform random page writes after it, as a multiple of the capacity.
         steady: More writes, a capacity at a time, until such windows agree to within this share: the last two
             in write amplification, the last third of them and the third before also in where stale pages lie.
+            Besides, no more than that share of the blocks may be on their way to their first collection.
         steady_writes: What these writes are: "uniform" pages (the default), or those of the "workload", again
             and again, with a window of a trace as long as the trace.
         steady_windows: Most windows that it may take.

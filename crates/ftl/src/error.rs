@@ -7,12 +7,14 @@ pub enum FtlError {
     #[error("{0}")]
     Config(String),
     /// Bad blocks have used up the spare ones; data can still be read.
-    #[error("{} left and at least {needed} are needed to take a write", good_blocks(*good))]
+    #[error("{} and at least {needed} are needed to take a write", good_blocks(*good, *weak_dies))]
     WornOut {
-        /// Blocks of the device that still work.
+        /// Blocks that still work, but for those of weak dies.
         good: u32,
-        /// Blocks of the device that the FTL needs at least for what it exports.
+        /// Blocks that the FTL needs at least for what it exports, on the same dies.
         needed: u32,
+        /// Dies with too few good blocks to take pages, where others do without them.
+        weak_dies: u32,
     },
     /// Nothing is left to write to, and the options say that nothing is made free; the sentence names them.
     #[error("{0}")]
@@ -22,10 +24,12 @@ pub enum FtlError {
     Nand(#[from] NandError),
 }
 
-fn good_blocks(good: u32) -> String {
-    match good {
-        1 => "1 good block is".to_owned(),
-        _ => format!("{good} good blocks are"),
+fn good_blocks(good: u32, weak_dies: u32) -> String {
+    let (s, are) = if good == 1 { ("", "is") } else { ("s", "are") };
+    match weak_dies {
+        0 => format!("{good} good block{s} {are} left"),
+        1 => format!("1 die has too few good blocks to take pages, {good} {are} left on the others,"),
+        _ => format!("{weak_dies} dies have too few good blocks to take pages, {good} {are} left on the others,"),
     }
 }
 
@@ -53,9 +57,13 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        let worn_out = |good, needed| FtlError::WornOut { good, needed }.to_string();
+        let worn_out = |good, needed| FtlError::WornOut { good, needed, weak_dies: 0 }.to_string();
         assert_eq!(worn_out(1, 4), "1 good block is left and at least 4 are needed to take a write");
         assert_eq!(worn_out(0, 1), "0 good blocks are left and at least 1 are needed to take a write");
+        let on_others = |good, weak_dies| FtlError::WornOut { good, needed: 9, weak_dies }.to_string();
+        let end = "left on the others, and at least 9 are needed to take a write";
+        assert_eq!(on_others(1, 1), format!("1 die has too few good blocks to take pages, 1 is {end}"));
+        assert_eq!(on_others(8, 2), format!("2 dies have too few good blocks to take pages, 8 are {end}"));
         assert_eq!([blocks(0), blocks(1), blocks(2)], ["0 blocks", "1 block", "2 blocks"]);
         assert_eq!([sectors(1), sectors(64)], ["1 sector", "64 sectors"]);
     }

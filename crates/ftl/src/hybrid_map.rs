@@ -13,8 +13,9 @@
 //! such a page is programmed each of its sectors gets its entry; where its page was not split, all sectors of the page
 //! get one, which point into the page where they were. Garbage collection copies whole pages as they are, and gathers
 //! the sectors of split ones: a page of which all sectors are in the victim is programmed whole. With `gather_from` so
-//! is one of which so many are there, and the rest is fetched from where it lies. Each die collects for itself, as in the
-//! sector map, but a page that is made whole again goes to the dies in turn, since part of it may come from others.
+//! is one of which so many are there, and the rest is fetched from where it lies. Each die collects for itself, and
+//! weak ones are passed over, as in the sector map, but a page that is made whole again goes to the dies in turn, since
+//! part of it may come from others.
 //!
 //! The map on flash is that of the sector map behind one of the pages, in the same map pages and cached in the same
 //! way: entries of sectors have their fixed place, and the units of them that nobody asks for, because nothing is split

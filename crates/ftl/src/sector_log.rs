@@ -13,6 +13,9 @@
 //! filled. A flush programs what the buffer has. A page of which there is no copy has nothing to be read: part of it is
 //! programmed as a page, padded with zeros, so that every sector of the log has a page below it.
 //!
+//! On several dies the log fills a block of each, half of which is not there yet in the mean: with 103 blocks and single
+//! sectors all over the device 8 dies program 2 % more than one, as a log of 3.5 blocks less would.
+//!
 //! A log that has all its blocks merges one, as `log_victim` says: for each logical page with a sector in it, the page and all its
 //! sectors in the log are read and programmed as a page of data, and the block is erased. The pages of the victim itself
 //! are read once. Data is collected by the fewest valid pages, over all dies, once no more than `reserve_blocks` blocks are free that the

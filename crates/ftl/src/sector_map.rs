@@ -16,7 +16,9 @@
 //! the board's firmware: once no more than `reserve_blocks` of its blocks are free that the map has no claim to, its block
 //! with the fewest valid sectors is emptied: each page is read with its list, sectors to which the map still points are
 //! gathered in pages of their own on the same die, and the host fills the block of the survivors further. A die where all
-//! is valid is passed over.
+//! is valid is passed over. So is a weak one, which bad blocks have left too few for its reserve, its share of the map and
+//! the block that is being filled: what it holds can be read, the other dies take its part of the host's pages and of the
+//! map, and the device ends when their good blocks are too few for what is exported.
 //!
 //! ## Recovery
 //! A mount reads all spare areas, the lists of all pages with data, and every map page. The copy of a sector with the

@@ -31,8 +31,12 @@ const BLOCKS: u32 = 40;
 type Device = Metered<Timed<Counting<Full>, true>>;
 
 fn geometry() -> Geometry {
+    geometry_of(DIES)
+}
+
+fn geometry_of(dies: u32) -> Geometry {
     let shape = Shape {
-        channels: DIES,
+        channels: dies,
         dies_per_channel: 1,
         planes_per_die: 1,
         blocks_per_plane: BLOCKS,
@@ -62,8 +66,13 @@ fn config(slc_cache: SlcCache, slc_full: SlcFull) -> Config {
 }
 
 fn disk(config: &Config) -> Disk<PageMap, Device> {
-    let nand = Metered::new(Timed::with_extras(Counting::new(geometry(), rules()), &timing()));
-    let most = PageMap::max_logical_pages(&geometry(), &rules(), config).unwrap();
+    disk_of(DIES, config)
+}
+
+fn disk_of(dies: u32, config: &Config) -> Disk<PageMap, Device> {
+    let geometry = geometry_of(dies);
+    let nand = Metered::new(Timed::with_extras(Counting::new(geometry, rules()), &timing()));
+    let most = PageMap::max_logical_pages(&geometry, &rules(), config).unwrap();
     let mut disk = Disk::mount(nand, most, config).unwrap();
     // The mount has read every spare area; the host comes when it is over.
     disk.nand_mut().ctx().fence();
@@ -99,6 +108,44 @@ fn a_fixed_cache_falls_off_its_cliff_where_it_is_full() {
     let events = disk.ftl().events();
     assert_eq!((events.slc_pages, events.slc_direct_pages, events.slc_folds), (cache.into(), more.into(), 0));
     disk.check();
+}
+
+/// A full device whose fixed cache holds its first pages is written from the first page again, twice. The cache takes pages
+/// from where its first block on each die holds nothing; each die then does what is its own and never waits for another, so
+/// the rewrite takes as long as the operations of one die: its programs of both kinds and its erases.
+///
+/// Wherever the first page falls: `offset` pages of the second time move it by as many dies.
+#[test]
+fn dies_erase_blocks_of_a_rewritten_cache_side_by_side() {
+    for (dies, offset) in
+        [2, 8, 32].into_iter().flat_map(|dies| [0, 1, dies / 2, dies - 1].map(|offset| (dies, offset)))
+    {
+        let mut disk = disk_of(dies, &config(SlcCache::Fixed, SlcFull::Direct));
+        let (cache, pages) = (dies * 4 * SLC_PAGES, disk.ftl().logical_pages());
+        let filled = (pages - dies * PAGES) / dies * dies;
+        write(&mut disk, 0, filled, 0);
+        write(&mut disk, filled - offset, offset, 0);
+        for pass in 0..3 {
+            let (before, start) = (disk.ftl().events(), disk.nand_mut().ctx().horizon());
+            write(&mut disk, 0, cache, start);
+            let (events, took) = (disk.ftl().events(), disk.nand_mut().ctx().horizon() - start);
+            let direct = events.slc_direct_pages - before.slc_direct_pages;
+            let (cached, erases) = (events.slc_pages - before.slc_pages, events.slc_folds - before.slc_folds);
+            // One block of each die and at most one page more go past the cache, three blocks are erased for the others.
+            assert_eq!((direct + cached, erases, events.gc_runs), (cache.into(), u64::from(3 * dies), 0));
+            let past = direct.checked_sub(u64::from(dies * SLC_PAGES));
+            assert!(past.is_some_and(|past| past <= u64::from(dies)), "{dies} dies, {offset}: {direct} pages");
+            let sum = direct * (PAGE + PROGRAM) + cached * (PAGE + SLC_PROGRAM) + erases * ERASE;
+            let expected = sum / u64::from(dies);
+            // Dies do not end with the same page.
+            let apart = took.abs_diff(expected);
+            assert!(
+                apart < PAGE + PROGRAM,
+                "{dies} dies, {offset}, pass {pass}: {took} ns, a die works for {expected}"
+            );
+        }
+        disk.check();
+    }
 }
 
 /// All free blocks but the reserve and one hold one bit a cell; then a page of the host takes a part of a fold.

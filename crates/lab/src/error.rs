@@ -138,8 +138,8 @@ impl LabError {
                 let message = format!("workload.{name}.{error}");
                 ConfigError { message, key: Some(format!("workload.{name}.{key}")), ..Default::default() }.into()
             }
-            WorkloadError::TooSmall { .. } => {
-                let key = Some(format!("workload.{name}.path"));
+            WorkloadError::TooSmall { ref file, .. } => {
+                let key = Some(key_of(file, name));
                 ConfigError { message: error.to_string(), key, ..Default::default() }.into()
             }
             WorkloadError::Record { file, line, column, message } => {
@@ -152,11 +152,21 @@ impl LabError {
                 Self::Trace(Box::new(TraceError { message, file, key, proposal: Some(proposal), ..Default::default() }))
             }
             WorkloadError::File { file, message } => {
-                let key = Some(format!("workload.{name}.path"));
+                let key = Some(key_of(&file, name));
                 Self::Trace(Box::new(TraceError { message, file: Some(file), key, ..Default::default() }))
             }
             WorkloadError::Stopped => Self::Io(error.to_string()),
         }
+    }
+}
+
+/// The key that names `file`; the lines of a file that stand in the experiment are named by their key.
+fn key_of(file: &str, workload: &str) -> String {
+    let text = format!("workload.{workload}.text");
+    if file == text {
+        text
+    } else {
+        format!("workload.{workload}.path")
     }
 }
 

@@ -4,13 +4,16 @@
 //! measure the same. The file: a line that names it, version of the form, length and CRC-32 of the text that follows, text in
 //! JSON of how it was made, then the device, with gzip, which ends in a CRC-32 of its own.
 
+mod difference;
+
 use crate::build::{with_engine, Start};
 use crate::config::{Experiment, Model, Precondition, Sizing, SteadyWrites};
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::record::{PreconditionRecord, StopReason};
 use crate::run::Run;
-use flate2::read::GzDecoder;
+use difference::difference;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use flate2::{Compression, Crc};
 use nandlab_block::{HostClock, Op, Request};
@@ -18,7 +21,7 @@ use nandlab_nand::{Counting, Nand as _, Rules, Shape};
 use serde::{Deserialize, Serialize};
 use serde_json::{json, Value};
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8] = b"nandlab state\n";
@@ -236,6 +239,11 @@ impl State {
         if rest > 0 {
             return Err(wrong("the file holds more than the device".into()));
         }
+        let mut behind = packed.into_inner().into_inner();
+        let is_end = behind.fill_buf().map_err(damaged)?.is_empty();
+        if !is_end {
+            return Err(wrong("the file goes on behind the state, and what stands there is none of it".into()));
+        }
         Ok(Self { made, device })
     }
 }
@@ -345,21 +353,16 @@ impl Made {
             ));
         }
         let (asked, nothing) = (writes(&experiment.precondition), Precondition::default());
-        if asked != nothing && (asked != self.precondition || experiment.seed != self.seed) {
-            let text = |options: &Precondition| serde_json::to_string(options).expect("finite numbers only");
-            return Err(format!(
-                "it was written by [precondition] {} with seed {}, and the experiment asks for {} with seed {}: make it \
-                 again, or leave these options out",
-                text(&self.precondition),
-                self.seed,
-                text(&asked),
-                experiment.seed
-            ));
+        if asked == nothing {
+            return Ok(());
         }
-        if asked != nothing {
-            self.check_played(experiment)?;
+        let options = |options: &Precondition| value(serde_json::to_value(options));
+        let said = difference("precondition", &options(&writes(&self.precondition)), &options(&asked));
+        let said = said.or_else(|| difference("seed", &self.seed.into(), &experiment.seed.into()));
+        match said {
+            Some(said) => Err(format!("{said}: make it again, or leave the options of [precondition] out")),
+            None => self.check_played(experiment),
         }
-        Ok(())
     }
 
     /// Whether what made the device steady is what `experiment` asks for.
@@ -376,67 +379,5 @@ impl Made {
             }
         }
         Ok(())
-    }
-}
-
-/// The first key in which two tables differ.
-fn difference(key: &str, made: &Value, asked: &Value) -> Option<String> {
-    if made == asked {
-        return None;
-    }
-    if let (Value::Object(made), Value::Object(asked)) = (made, asked) {
-        let names = made.keys().chain(asked.keys());
-        let both = |name: &str| Some((made.get(name)?, asked.get(name)?));
-        let inner = names.clone().find_map(|name| {
-            let (made, asked) = both(name)?;
-            difference(&format!("{key}.{name}"), made, asked)
-        });
-        if inner.is_some() {
-            return inner;
-        }
-        let only_made = made.iter().find(|(name, _)| !asked.contains_key(*name));
-        let only_asked = asked.iter().find(|(name, _)| !made.contains_key(*name));
-        return Some(match (only_made, only_asked) {
-            // One of several tables, such as that of an FTL.
-            (Some((made, _)), Some((asked, _))) => {
-                format!("it was made with {key}.{made}, and the experiment has {key}.{asked}")
-            }
-            (Some((name, made)), None) => {
-                format!("it was made with {key}.{name} = {made}, and the experiment leaves {key}.{name} out")
-            }
-            (None, Some((name, asked))) => {
-                format!("it was made without {key}.{name}, and the experiment has {key}.{name} = {asked}")
-            }
-            (None, None) => unreachable!("tables that differ differ in a key or in the value of one"),
-        });
-    }
-    Some(format!("it was made with {key} = {made}, and the experiment has {asked}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_difference_names_the_key_and_both_values() {
-        let said = |made: Value, asked: Value| difference("key", &made, &asked).unwrap_or_default();
-        assert_eq!(said(json!({ "a": 1 }), json!({ "a": 1 })), "");
-        assert_eq!(
-            said(json!({ "a": 1, "b": { "c": 2 } }), json!({ "a": 1, "b": { "c": 3 } })),
-            "it was made with key.b.c = 2, and the experiment has 3"
-        );
-        assert_eq!(
-            said(json!({ "page": {} }), json!({ "block": {} })),
-            "it was made with key.page, and the experiment has key.block"
-        );
-        // What one of them leaves out is named, not what both have.
-        assert_eq!(
-            said(json!({ "a": 1, "b": 2 }), json!({ "a": 1 })),
-            "it was made with key.b = 2, and the experiment leaves key.b out"
-        );
-        assert_eq!(
-            said(json!({ "a": 1 }), json!({ "a": 1, "b": 2 })),
-            "it was made without key.b, and the experiment has key.b = 2"
-        );
     }
 }

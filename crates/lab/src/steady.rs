@@ -39,11 +39,20 @@ struct Window {
     /// Under skewed writes it takes many windows until blocks of cold pages hold their part of them, and until then the write
     /// amplification can stand still far below what it comes to. This moves all the while.
     gathered: f64,
+    /// The share of blocks that are [on their way](on_their_way) to their first collection since the search began.
+    on_their_way: f64,
+}
+
+/// A block at some time: its valid pages, and how often it was erased by then.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    valid: u32,
+    cycles: u32,
 }
 
 /// Whether `windows` tell of a steady device: the last two cost the same to within a share of `within`, and so do the
 /// last third and the third before it, which also agree in where the stale pages lie. A drift that is too slow for two
-/// windows shows over spans that grow with the search.
+/// windows shows over spans that grow with the search, and one that is too slow for these by the blocks on their way.
 fn is_steady(windows: &[Window], within: f64) -> bool {
     let (count, span) = (windows.len(), windows.len().div_ceil(3));
     // Two windows are the shortest span that tells a drift from chance.
@@ -56,6 +65,18 @@ fn is_steady(windows: &[Window], within: f64) -> bool {
     agree(windows[count - 2].waf, windows[count - 1].waf)
         && agree(mean(before, |window| window.waf), mean(last, |window| window.waf))
         && (mean(before, |window| window.gathered) - mean(last, |window| window.gathered)).abs() <= within
+        && windows[count - 1].on_their_way <= within
+}
+
+/// The share of blocks that hold valid pages, but fewer than when the search began, and were not erased since.
+///
+/// Of pages that are hardly ever written most blocks lose a few while the search is short. That moves neither cost nor stale
+/// pages by much in a window, and will in the end. A block whose pages nobody writes loses none, and one that holds nothing
+/// has arrived, whenever it is erased.
+fn on_their_way(before: &[Seen], now: &[Seen]) -> f64 {
+    let is_on_its_way =
+        |(then, now): &(&Seen, &Seen)| now.cycles == then.cycles && (1..then.valid).contains(&now.valid);
+    before.iter().zip(now).filter(is_on_its_way).count() as f64 / now.len().max(1) as f64
 }
 
 /// How far stale pages are gathered in `blocks` of `pages` each; 0 where there are none.
@@ -87,6 +108,8 @@ impl Run<'_> {
         let mut rounds = Rounds { begun: 0, workload: None, written_before: 0 };
         let (all_pages, block_pages) = (self.sizing.geometry.pages(), self.sizing.geometry.pages_per_block());
         let (mut counted, mut requests) = (Vec::new(), u64::from(self.sizing.logical_pages));
+        // When the first window that counts began.
+        let mut first = self.seen();
         for window in 1..=limit {
             let (start, written, requests_before) =
                 (self.engine().matrix().total(), before.written_sectors, before.requests);
@@ -104,16 +127,26 @@ impl Run<'_> {
             let pages = (before.written_sectors - written) as f64 / sectors_per_page;
             requests = before.requests - requests_before;
             let end = self.engine().matrix().total();
+            let seen = self.seen();
             if start.programs() < u64::from(all_pages) || end.erases() == start.erases() {
+                first = if counted.is_empty() { seen } else { first };
                 continue;
             }
             let waf = (end.programs() - start.programs()) as f64 / pages;
-            counted.push(Window { waf, gathered: gathered(&self.engine().blocks(), block_pages) });
+            let gathered = gathered(&self.engine().blocks(), block_pages);
+            counted.push(Window { waf, gathered, on_their_way: on_their_way(&first, &seen) });
             if is_steady(&counted, within) {
                 return Ok((Some(window), Some(true)));
             }
         }
         Ok((Some(limit), Some(false)))
+    }
+
+    /// The blocks as they are now.
+    fn seen(&mut self) -> Vec<Seen> {
+        let engine = self.engine();
+        let (blocks, cycles) = (engine.blocks(), engine.chip().pe_cycles());
+        blocks.iter().zip(cycles).map(|(block, &cycles)| Seen { valid: block.valid, cycles }).collect()
     }
 
     /// Plays the workload until it has written a capacity, a trace also to its end: another part of it is another workload.
@@ -190,7 +223,7 @@ mod tests {
 
     fn windows(count: u32, of: fn(f64) -> (f64, f64)) -> Vec<Window> {
         let all = (0..count).map(|at| of(f64::from(at)));
-        all.map(|(waf, gathered)| Window { waf, gathered }).collect()
+        all.map(|(waf, gathered)| Window { waf, gathered, on_their_way: 0.0 }).collect()
     }
 
     #[test]
@@ -209,6 +242,17 @@ mod tests {
         let moves = windows(50, |at| (1.02, 0.9 - 0.01 * at));
         assert!((4..=50).all(|count| !is_steady(&moves[..count], 0.01)));
         assert!(is_steady(&moves, 1.0));
+    }
+
+    #[test]
+    fn blocks_that_lose_pages_are_on_their_way_until_they_are_erased() {
+        let seen = |valid, cycles| Seen { valid, cycles };
+        let before = [seen(64, 3), seen(64, 3), seen(64, 3), seen(20, 3), seen(64, 3)];
+        // One lost a page, one was erased and lost some, nobody writes the next, one is being filled, and one holds nothing.
+        let now = [seen(63, 3), seen(63, 4), seen(64, 3), seen(30, 3), seen(0, 3)];
+        assert_eq!(on_their_way(&before, &now), 0.2);
+        let with = |on_their_way| [Window { waf: 1.001, gathered: 0.99, on_their_way }; 4];
+        assert!(is_steady(&with(0.01), 0.01) && !is_steady(&with(0.02), 0.01));
     }
 
     #[test]

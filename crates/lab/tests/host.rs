@@ -4,7 +4,7 @@
 
 mod support;
 
-use nandlab_lab::{run, Control, Outputs};
+use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::Path;
 use support::{record, refused};
 
@@ -221,6 +221,24 @@ fn jobs_have_their_own_depth_and_time_to_think() {
     let wrong = support::parse(&jobs("[a]\nrw=read\nsize=1m\niodept=2\n"), &[]).unwrap();
     let error = run(&wrong, Path::new("."), &Control::default(), Outputs::default()).unwrap_err().to_string();
     assert!(error.contains("workload.fio.text, line 4, column 8: the key `iodept` is not known"), "{error}");
+}
+
+/// What is wrong with the jobs as a whole is wrong where their lines stand.
+#[test]
+fn errors_of_jobs_in_the_text_are_located_there() {
+    for (lines, says) in [("[global]\nrw=read\n", "it has no job"), ("[a]\nrw=read\nsize=1t\n", " needs ")] {
+        let wrong = support::parse(&jobs(lines), &[]).unwrap();
+        let error = run(&wrong, Path::new("."), &Control::default(), Outputs::default()).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains(says) && !said.contains("workload.fio.path"), "{said}");
+        match error {
+            LabError::Config(wrong) => {
+                assert_eq!((wrong.key.as_deref(), wrong.line), (Some("workload.fio.text"), Some(2)), "{said}");
+            }
+            LabError::Trace(_) => assert!(said.contains("(workload.fio.text in x.toml, line 2)"), "{said}"),
+            other => panic!("{other}"),
+        }
+    }
 }
 
 #[test]

@@ -54,8 +54,10 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
             let begun = outcome(&[&sets[..], &[&state]].concat(), None).unwrap();
             assert_eq!(measured(&saved), measured(&begun), "{}, {model}", ftl.name);
             // Its options need not be given again.
-            let bare = outcome(&[&sets[..], &["precondition={}", &state]].concat(), None).unwrap();
-            assert_eq!(measured(&saved), measured(&bare), "{}, {model}", ftl.name);
+            for nothing in ["precondition={}", "precondition=none"] {
+                let bare = outcome(&[&sets[..], &[nothing, &state]].concat(), None).unwrap();
+                assert_eq!(measured(&saved), measured(&bare), "{}, {model}, {nothing}", ftl.name);
+            }
             let before = begun.precondition.unwrap();
             assert_eq!(before.requests, 2048 + 1434);
             // Also on a device that is asked for more than counts.
@@ -122,8 +124,13 @@ fn what_does_not_fit_is_refused_with_the_key() {
         ),
         (&["device.shape.page_bytes=8192"], "it was made with device.shape."),
         (&["device.capacity=4 MiB", "device.over_provisioning=4.0"], "it was made "),
-        (&["precondition.overwrites=2"], "it was written by [precondition] {\"fill\":\"random\",\"overwrites\":0.7"),
-        (&["seed=2"], "with seed 1, and the experiment asks for"),
+        (
+            &["precondition.overwrites=2"],
+            "it was made with precondition.overwrites = 0.7, and the experiment has 2.0: make it again, or leave",
+        ),
+        (&["precondition.fill=sequential"], "precondition.fill = \"random\", and the experiment has \"sequential\":"),
+        (&["precondition.steady=0.1"], "it was made without precondition.steady, and the experiment has"),
+        (&["seed=2"], "it was made with seed = 1, and the experiment has 2: make it again"),
         (&["device.model=bytes"], "it holds no bytes"),
         (&["device.faults={ erase_failure_rate = 0.1 }"], "it holds nothing of device.faults"),
     ] {
@@ -159,6 +166,10 @@ fn a_file_that_is_no_whole_state_is_refused() {
         other[at] ^= 0x10;
         let said = refused(&other);
         assert!(said.contains("precondition.from_state = "), "{at}: {said}");
+    }
+    for behind in [&b"x"[..], &whole[gzip..], &[0; 512]] {
+        let said = refused(&[&whole, behind].concat());
+        assert!(said.contains("state\": the file goes on behind the state"), "{said}");
     }
     let mut newer = whole.clone();
     newer[14] = 9;

@@ -66,6 +66,25 @@ fn every_way_out_of_a_wrong_size_works_when_it_is_followed() {
     }
 }
 
+/// A device is not made larger for the sake of a pool that somebody made too large.
+#[test]
+fn a_pool_too_large_is_answered_with_the_largest_that_works() {
+    let text = |pool_blocks: &str| {
+        let ftl = format!("placement = \"pools\"\npool_pages = 500\npool_blocks = {pool_blocks}");
+        with("", &format!("{ftl}\n[device]\ncapacity = \"64 MiB\"\nover_provisioning = 0.28\n[device.shape]\npages_per_block = 64"))
+    };
+    // Too few blocks for the second pool, none at all, and more than the device has.
+    for pool_blocks in ["200", "330", "4294967295"] {
+        let error = error(&text(pool_blocks));
+        let (_, way) = error.message.split_once(": set ftl.page.pool_blocks = ").unwrap_or_else(|| panic!("{error}"));
+        let most: u32 = way.parse().unwrap_or_else(|_| panic!("{error}"));
+        assert!(parse(&text(&most.to_string())).is_ok() && parse(&text(&(most + 1).to_string())).is_err(), "{error}");
+    }
+    // What no pool mends is answered with devices.
+    let small = text("20").replace("0.28", "0.01");
+    assert!(error(&small).message.contains("set device.over_provisioning = "), "{}", error(&small));
+}
+
 #[test]
 fn a_way_out_is_the_least_that_works() {
     let text = with("", "[device]\ncapacity = \"16 MiB\"\nover_provisioning = 0.07");

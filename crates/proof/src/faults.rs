@@ -207,7 +207,7 @@ impl FactoryBad<'_> {
         let faults = Faults { factory_bad_blocks: self.bad.to_vec(), ..Faults::default() };
         let mut rig = match Rig::<F, _>::new(flash(self.bench.device, faults), pages, config) {
             Ok(rig) => rig,
-            Err(FtlError::WornOut { good, needed }) => {
+            Err(FtlError::WornOut { good, needed, .. }) => {
                 assert!(good < needed, "{context}: {good} are good and {needed} are enough");
                 return false;
             }

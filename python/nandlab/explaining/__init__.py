@@ -13,14 +13,12 @@ from nandlab._native import ConfigError, NandlabError, version
 from nandlab.batch import Outcome, Stage, run_all
 from nandlab.experiment import Experiment
 from nandlab.explaining.case import Case, Measure, case_of, cost_of
+from nandlab.explaining.change import LEAST_GAIN
 from nandlab.explaining.changes import Change, changes
 from nandlab.result import Result
 
 TRIES = 4
 """Changes that are run at most, unless told."""
-GAIN = 0.001
-"""What is less than this, of what is measured, is no gain."""
-
 Progress = Callable[[str, Stage | None], object]
 """Called some times a second with what is run, and where that run is."""
 
@@ -57,8 +55,8 @@ class Explanation:
 
     @property
     def best(self) -> Trial | None:
-        """The change that saved most; None where none saved anything."""
-        gains = [each for each in self.trials if each.gain is not None and each.gain >= GAIN]
+        """The change that saved most; None where none saved enough to make a difference."""
+        gains = [each for each in self.trials if each.gain is not None and each.gain >= LEAST_GAIN]
         return max(gains, key=lambda each: each.gain or 0.0, default=None)
 
     def __repr__(self) -> str:
@@ -203,7 +201,7 @@ def _tried(  # noqa: PLR0913 - what a trial needs
             f"{version()}."
         )
     trials: list[Trial] = []
-    best = GAIN
+    best = LEAST_GAIN
     for change in found:
         if best >= change.share or len(trials) == tries:
             break

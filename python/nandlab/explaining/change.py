@@ -9,6 +9,8 @@ from nandlab.explaining.case import Case
 
 LEAST_SHARE = 0.01
 """What costs less is not worth a change."""
+LEAST_GAIN = 0.01
+"""What saves less, of what is measured, makes no difference: another seed often makes as much."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab import summary, units
 from nandlab.explaining.case import Case
-from nandlab.explaining.change import LEAST_SHARE
+from nandlab.explaining.change import LEAST_GAIN, LEAST_SHARE
 from nandlab.explaining.ftl_rules import collection
 from nandlab.result import Result
 
@@ -168,6 +168,9 @@ def _gain(case: Case, trial: Trial) -> str:
     gain = trial.gain
     size = units.percent(abs(gain))
     word = f"{size} less {what}" if gain > 0 else f"{size} more {what}, a loss"
+    if abs(gain) < LEAST_GAIN:
+        word = "less" if gain > 0 else "more"
+        word = f"{units.percent(abs(gain), 2)} {word} {what}, no difference to speak of"
     if abs(gain) < 0.001:
         word = f"the same {what} within 0.1 %"
     return f"{word} ({_moved(case.result, trial.result)})"

@@ -104,3 +104,10 @@ fn more_sectors_than_a_page_has_are_never_in_a_victim() {
         assert!(told.len() == 1 && told[0].starts_with(&start), "{told:?}");
     }
 }
+
+#[test]
+fn memory_has_a_mark_of_each_kind_for_each_map_page() {
+    // 200 pages of 8 sectors: a map page of 1024 entries of pages, and two of 1600 of sectors.
+    let ram = disk(200, &Config::default()).ftl().ram();
+    assert_eq!((ram.sram["map_directory"], ram.sram["trim_marks"], ram.sram["split_marks"]), (4 * 3, 1, 1));
+}

@@ -137,7 +137,7 @@ impl PageMap {
     /// The device needs at least `missing` good blocks more.
     pub(super) fn worn_out(&self, missing: u32) -> FtlError {
         let good = (0..self.dies.len()).map(|die| self.good_blocks(die)).sum();
-        FtlError::WornOut { good, needed: good + missing }
+        FtlError::WornOut { good, needed: good + missing, weak_dies: 0 }
     }
 }
 

@@ -85,11 +85,20 @@ pub(super) struct DieCache {
     pub(super) good: u32,
     /// Whether the host got a block of the cache last.
     pub(super) is_last: bool,
+    /// The oldest full block, once it was seen to hold nothing, and how many pages the host had written by then.
+    emptied: Option<(BlockId, u64)>,
 }
 
 impl Default for DieCache {
     fn default() -> Self {
-        Self { frontier: Frontier::none(), full: VecDeque::new(), free: VecDeque::new(), good: 0, is_last: false }
+        Self {
+            frontier: Frontier::none(),
+            full: VecDeque::new(),
+            free: VecDeque::new(),
+            good: 0,
+            is_last: false,
+            emptied: None,
+        }
     }
 }
 
@@ -203,18 +212,62 @@ impl PageMap {
         self.store_at(nand, 0, at, page)
     }
 
-    /// The die whose block of one bit a cell takes the next page, in turn; `None` where no die has room in one.
+    /// The die whose block of one bit a cell takes the next page, in turn; `None` where the page goes past the cache.
+    ///
+    /// With a fixed cache that is so where the die whose turn it is has no room in its own: were the page to look for room
+    /// on the others, those few that have some would take all pages, and the rest of the device would be idle.
     fn cached_die<N: Nand>(&mut self, nand: &mut N) -> Result<Option<usize>, FtlError> {
         for _ in 0..self.dies.len() {
             self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
             let die = self.turn;
+            self.note_emptied(die);
             if !self.dies[die].slc.frontier.is_full()
                 || (self.has_cached_block(die) && self.is_within_share(die) && self.open_cached_block(nand, die)?)
             {
                 return Ok(Some(die));
             }
+            if self.goes_past_cache(die) {
+                // The page past the cache is in turn there.
+                self.turn = if die == 0 { self.dies.len() - 1 } else { die - 1 };
+                return Ok(None);
+            }
         }
         Ok(None)
+    }
+
+    /// Whether a page for which the fixed cache of `die` has no room goes past it, to the same die.
+    fn goes_past_cache(&self, die: usize) -> bool {
+        let is_past = |cache: &Cache| !cache.is_dynamic() && cache.when_full == SlcFull::Direct;
+        self.cache.as_ref().is_some_and(is_past)
+            && (!self.dies[die].frontiers[0].is_full() || self.is_within_share(die))
+    }
+
+    /// Pages that the host has written.
+    fn host_pages(&self) -> u64 {
+        self.events.slc_pages + self.events.slc_direct_pages
+    }
+
+    /// Looks whether the oldest block of the cache of `die` holds nothing any more.
+    fn note_emptied(&mut self, die: usize) {
+        let now = self.host_pages();
+        let state = &mut self.dies[die].slc;
+        let oldest = state.full.front().filter(|&&block| self.table.valid_pages(block) == 0);
+        let noted = state.emptied;
+        state.emptied = oldest.map(|&oldest| noted.filter(|&(block, _)| block == oldest).unwrap_or((oldest, now)));
+    }
+
+    /// Whether the oldest block of a fixed cache holds nothing, and the host has written a page for each other die since
+    /// that was seen.
+    ///
+    /// Its erase needs the programs on other dies that took the place of its pages. Were it begun right behind the last of
+    /// them, each die would wait for the erase of another: in a sequential rewrite the first page in a block that was just
+    /// erased takes the place of the last page in the block that the next die erases.
+    fn can_be_erased(&self, die: usize) -> bool {
+        let others = self.dies.len() as u64 - 1;
+        let state = &self.dies[die].slc;
+        state
+            .emptied
+            .is_some_and(|(block, then)| state.full.front() == Some(&block) && self.host_pages() - then >= others)
     }
 
     fn is_within_share(&self, die: usize) -> bool {
@@ -231,9 +284,8 @@ impl PageMap {
             return makes_room || state.free.len() > self.reserve + 1;
         }
         // Of a single block nothing would tell, after a cut of its erase, that the device was in use.
-        let holds_nothing = state.slc.full.front().is_some_and(|&block| self.table.valid_pages(block) == 0);
         let could_fold = makes_room && (!state.slc.full.is_empty() || state.relocation.is_some());
-        state.slc.good > 1 && (could_fold || holds_nothing || !state.slc.free.is_empty())
+        state.slc.good > 1 && (could_fold || self.can_be_erased(die) || !state.slc.free.is_empty())
     }
 
     /// Replaces a full frontier of the cache; false where no block could be had.

@@ -230,14 +230,16 @@ impl Area {
     }
 
     /// The same where dies have shares of the area, by the fewest valid pages: of `near` where that has given more than its
-    /// share, else of all.
-    pub(crate) fn next_victim_near(&mut self, near: u32, is_due: bool) -> Option<Victim> {
+    /// share, else of all, those that `works` names first: no other gives a block for one that cannot be erased.
+    pub(crate) fn next_victim_near(&mut self, near: u32, is_due: bool, works: &[bool]) -> Option<Victim> {
         if let Some(block) = self.failing.pop_front() {
             return Some(Victim { block, is_failing: true });
         }
         let own = self.emptiest_in(near).filter(|_| is_due);
-        let of_all = || (0..self.geometry.dies()).filter_map(|die| self.emptiest_in(die));
-        let block = own.or_else(|| of_all().min_by_key(|&block| self.table.valid_pages(block)))?;
+        let of_all =
+            || (0..self.geometry.dies()).filter_map(|die| Some((!works[die as usize], self.emptiest_in(die)?)));
+        let fewest = || of_all().min_by_key(|&(is_weak, block)| (is_weak, self.table.valid_pages(block)));
+        let block = own.or_else(|| Some(fewest()?.1))?;
         Some(self.chosen(block))
     }
 

@@ -80,7 +80,7 @@ impl Banks {
     /// The device needs at least `missing` good blocks more.
     pub(crate) fn worn_out(&self, missing: u32) -> FtlError {
         let good = (0..self.banks.len()).map(|bank| self.good(bank)).sum();
-        FtlError::WornOut { good, needed: good + missing }
+        FtlError::WornOut { good, needed: good + missing, weak_dies: 0 }
     }
 
     /// What was in `block` has been programmed elsewhere, or unmapped, by `end`.

@@ -11,7 +11,8 @@
 //! more, one for each frontier, and spare ones. Whoever owns the data leaves [`PagedMap::claim`] blocks of the pool alone,
 //! so that a map page can be written at any time, in the middle of garbage collection of data and at mount too. With the
 //! quota used up, the map empties the one of its blocks that holds the fewest valid pages. Where each die collects its data
-//! for itself, the quota is shared equally among the dies ([`PagedMap::share_dies`]), so that each knows what it has.
+//! for itself, the quota is shared equally among those that take pages ([`PagedMap::share_dies`]), so that each knows what
+//! it has.
 //!
 //! ## Recovery
 //! The spare area of a map page has its number and the sequence number of when it was written: it says what the map was
@@ -72,9 +73,17 @@ impl Shape {
         (whole + 1).saturating_add(self.frontiers(geometry)).saturating_add(spare)
     }
 
-    /// Those of a die, where each collects for itself: the quota in equal shares.
-    pub(crate) fn share(&self, geometry: &Geometry, die: u32) -> u32 {
-        (self.quota(geometry) + geometry.dies() - 1 - die) / geometry.dies()
+    /// Those of each die, where each collects for itself: the quota in equal shares for those that `works` names.
+    pub(crate) fn shares(&self, geometry: &Geometry, works: &[bool]) -> Vec<u32> {
+        let quota = self.quota(geometry);
+        let working = works.iter().filter(|&&works| works).count() as u32;
+        let mut before = 0;
+        let share = |&works: &bool| {
+            let share = if works { (quota + working - 1 - before) / working } else { 0 };
+            before += u32::from(works);
+            share
+        };
+        works.iter().map(share).collect()
     }
 
     /// What the pages look like to a mount.
@@ -114,6 +123,8 @@ pub(crate) struct PagedMap {
     quota: u32,
     /// By die, where each collects for itself: its part of the quota; else empty.
     shares: Vec<u32>,
+    /// By die: whether it takes pages; what the map has on others it empties last.
+    works: Vec<bool>,
     area: Area,
     /// The frontier that took a page last.
     turn: usize,
@@ -132,6 +143,7 @@ impl PagedMap {
             tag: shape.form().tag,
             quota: shape.quota(geometry),
             shares: Vec::new(),
+            works: Vec::new(),
             area: Area::new(geometry, frontiers),
             turn: frontiers as usize - 1,
             directory: vec![Ppa::NONE; shape.pages as usize],
@@ -140,9 +152,10 @@ impl PagedMap {
         }
     }
 
-    /// From now on takes its share of each die, and no more.
-    pub(crate) fn share_dies(&mut self, geometry: &Geometry) {
-        self.shares = (0..geometry.dies()).map(|die| self.shape.share(geometry, die)).collect();
+    /// From now on takes its share of each die that `works` names, and no more.
+    pub(crate) fn share_dies(&mut self, geometry: &Geometry, works: &[bool]) {
+        self.shares = self.shape.shares(geometry, works);
+        self.works = works.to_vec();
     }
 
     /// Map pages.
@@ -294,19 +307,30 @@ impl PagedMap {
         Ok(())
     }
 
-    /// Empties victims into a frontier until the map has less than its quota, or nothing would be gained.
+    /// Empties victims into a frontier until the map has less than its quota, or nothing would be gained. Where a die is
+    /// weak and the others have not made room yet for its part, the map does with what it has.
     pub(crate) fn shrink<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
-        while self.area.blocks() >= self.quota && self.collect(nand, pool, frontier)? {}
+        let has_weak = self.works.contains(&false);
+        while (self.area.blocks() >= self.quota || has_weak && pool.count() == 0)
+            && self.collect(nand, pool, frontier)?
+        {}
         Ok(())
     }
 
     /// Opens a block at a frontier that is full.
     fn open<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
         self.area.close(frontier, pool.seq());
-        let die = self.die_for(pool, frontier as u32 % pool.geometry().dies());
+        let die = self.die_for(pool, self.home(pool, frontier));
         let block = scoped(nand, Cause::Gc, |nand| pool.take(nand, die))?;
         self.area.open(frontier, block.ok_or_else(|| pool.worn_out(1))?);
         Ok(())
+    }
+
+    /// The die of a frontier: one that gives the map a share, where there are shares.
+    fn home(&self, pool: &Pool, frontier: usize) -> u32 {
+        let dies = self.shares.iter().filter(|&&share| share > 0).count();
+        let giving = (0..).zip(&self.shares).filter(|(_, &share)| share > 0).map(|(die, _)| die);
+        giving.clone().nth(frontier % dies.max(1)).unwrap_or(frontier as u32 % pool.geometry().dies())
     }
 
     /// The die of the next block: `near`, or where that has given its share, the next one that has not. With the quota used
@@ -333,8 +357,8 @@ impl PagedMap {
         let victim = if self.shares.is_empty() {
             self.area.next_victim(&mut *self.policy, pool.seq())
         } else {
-            let near = frontier as u32 % pool.geometry().dies();
-            self.area.next_victim_near(near, self.area.blocks_in(near) > self.shares[near as usize])
+            let near = self.home(pool, frontier);
+            self.area.next_victim_near(near, self.area.blocks_in(near) > self.shares[near as usize], &self.works)
         };
         let Some(victim) = victim else { return Ok(false) };
         let cause = if victim.is_failing { Cause::BadBlock } else { Cause::Gc };

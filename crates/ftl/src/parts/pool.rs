@@ -199,6 +199,6 @@ impl Pool {
 
     /// At least `missing` blocks more are needed.
     pub(crate) fn worn_out(&self, missing: u32) -> FtlError {
-        FtlError::WornOut { good: self.good(), needed: self.good() + missing }
+        FtlError::WornOut { good: self.good(), needed: self.good() + missing, weak_dies: 0 }
     }
 }

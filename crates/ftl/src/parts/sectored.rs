@@ -18,7 +18,8 @@
 //! Each die has its free blocks, its reserve, its share of the map's blocks, and collects for itself: victims and what
 //! survives of them stay on it. How much is valid on a die is up to chance, since the host's pages go to the dies in turn;
 //! a die where nothing is gained is passed over, and what is exported leaves room on another one. Where a reserve is
-//! used up, by failures or by a block of the map, another die helps out.
+//! used up, by failures or by a block of the map, another die helps out. A die with too few good blocks is left out
+//! ([`room`]).
 //!
 //! ## Recovery
 //! The rules are those of [`super::paged_map`]: of two copies the one with the higher sequence number counts, and a map
@@ -35,6 +36,7 @@ mod mount;
 mod options;
 mod paging;
 mod rebuild;
+mod room;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -49,6 +51,7 @@ use cmt::Cmt;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
 pub(crate) use options::sectored_options;
 pub use options::{Hybrid, Options, Replacement, Rewrite, WriteBack};
+use room::Stock;
 use std::collections::{BTreeSet, VecDeque};
 use std::marker::PhantomData;
 
@@ -90,23 +93,6 @@ impl Options {
     pub(crate) fn shape(&self, geometry: &Geometry, logical_pages: u32) -> Shape {
         let pages = self.entries(geometry, logical_pages).div_ceil(entries_per_map_page(geometry));
         Shape { form: self.form, pages, spare_percent: self.map_spare_percent }
-    }
-
-    /// Blocks of a die that hold no sector for good: the share of the map, the reserve, and the one that is being filled.
-    fn kept_in(&self, geometry: &Geometry, die: u32, shape: Shape) -> u32 {
-        shape.share(geometry, die).saturating_add(self.reserve_blocks).saturating_add(1)
-    }
-
-    /// Sectors that may be valid while a block can still be gained on some die, with a map of that shape; `good` has the
-    /// good blocks of a die.
-    fn usable_sectors(&self, geometry: &Geometry, good: impl Fn(u32) -> u32, shape: Shape) -> u32 {
-        let of_die = |die| good(die).saturating_sub(self.kept_in(geometry, die, shape));
-        (0..geometry.dies()).map(of_die).sum::<u32>() * self.most_gained(geometry)
-    }
-
-    /// Most valid sectors of a block that is emptied with a gain: gathered anew they leave a page.
-    fn most_gained(&self, geometry: &Geometry) -> u32 {
-        (geometry.pages_per_block() - 1) * self.gathered(geometry)
     }
 
     fn check(&self, geometry: &Geometry, name: &str) -> Result<(), FtlError> {
@@ -155,9 +141,8 @@ impl Options {
         self.check(geometry, name)?;
         let fits = |pages: u32| {
             let sectors = u64::from(pages) * u64::from(geometry.sectors_per_page());
-            let shape = self.shape(geometry, pages);
-            let fit = (0..geometry.dies()).all(|die| self.kept_in(geometry, die, shape) <= geometry.blocks_per_die());
-            fit && sectors <= self.usable_sectors(geometry, |_| geometry.blocks_per_die(), shape).into()
+            let usable = self.usable_sectors(geometry, geometry.blocks_per_die(), self.shape(geometry, pages));
+            usable.is_some_and(|usable| sectors <= usable.into())
         };
         // More pages need more of the map, so what fits is all up to some number.
         let (mut most, mut too_many) = (0, geometry.pages() + 1);
@@ -167,7 +152,8 @@ impl Options {
         }
         if most == 0 {
             let (reserve, blocks) = (self.reserve_blocks, geometry.blocks_per_die());
-            let others = self.shape(geometry, 1).share(geometry, 0) + 2;
+            let shares = self.shape(geometry, 1).shares(geometry, &vec![true; geometry.dies() as usize]);
+            let others = shares[0] + 2;
             let needed = u64::from(others) + u64::from(reserve);
             return Err(FtlError::Config(format!(
                 "ftl.{name}.reserve_blocks = {reserve} would deadlock: a die of this device has {}, and its reserve, its \
@@ -243,6 +229,7 @@ pub struct SectorMapped<S> {
     failing: VecDeque<BlockId>,
     /// The die of the next page of the host.
     turn: usize,
+    stock: Stock,
     map: PagedMap,
     cmt: Cmt,
     /// Map pages with entries of what was trimmed that flash does not have yet.
@@ -278,23 +265,6 @@ impl<S: Scheme> SectorMapped<S> {
     #[inline]
     fn page_of(&self, address: u32) -> Ppa {
         Ppa(address >> self.page_shift)
-    }
-
-    /// Fails where bad blocks leave too little for what is exported.
-    fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        let shape = self.options.shape(&self.geometry, self.logical_pages);
-        for die in 0..self.geometry.dies() {
-            let (good, needed) = (self.pool.good_in(die), self.options.kept_in(&self.geometry, die, shape));
-            if good < needed {
-                return Err(self.pool.worn_out(needed - good));
-            }
-        }
-        let room = self.options.usable_sectors(&self.geometry, |die| self.pool.good_in(die), shape);
-        let sectors = self.logical_pages * self.per_page;
-        if room < sectors {
-            return Err(self.pool.worn_out((sectors - room).div_ceil(self.options.most_gained(&self.geometry))));
-        }
-        Ok(())
     }
 
     /// Adds a sector of the host to the merge buffer, which is written when it is full.
@@ -455,7 +425,11 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         ram.sram.insert("lists", u64::from(self.options.merge_buffers) * 4 * u64::from(self.gathered));
         ram.sram.insert("cmt_directory", 4 * self.cmt.units() as u64);
         ram.sram.insert("map_directory", self.map.directory_bytes());
-        ram.sram.insert("trim_marks", u64::from(self.map.pages()).div_ceil(8));
+        let marks = u64::from(self.map.pages()).div_ceil(8);
+        ram.sram.insert("trim_marks", marks);
+        if self.options.hybrid.is_some() {
+            ram.sram.insert("split_marks", marks);
+        }
         ram
     }
 

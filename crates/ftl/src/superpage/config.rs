@@ -92,15 +92,24 @@ impl Config {
                     .into(),
             );
         }
-        let others = self.firmware_blocks.saturating_add(3);
-        if blocks < kept.saturating_add(others) {
+        // One that is being filled, one of data and one to collect.
+        let needed = kept.saturating_add(3);
+        if blocks < needed {
             return refuse(format!(
-                "ftl.superpage.reserve_blocks = {kept} would deadlock: a bank of this device has {}, and the reserve, \
-                 ftl.superpage.firmware_blocks = {}, one that is being filled, one of data and one to collect need {}{}",
+                "ftl.superpage.reserve_blocks = {kept} would deadlock: a bank of this device has {}, and the reserve, one \
+                 that is being filled, one of data and one to collect need {needed}{}",
                 error::blocks(blocks),
+                error::at_most("ftl.superpage.reserve_blocks", blocks.saturating_sub(3)),
+            ));
+        }
+        if blocks - needed < self.firmware_blocks {
+            return refuse(format!(
+                "ftl.superpage.firmware_blocks = {} leaves too few blocks: a bank of this device has {}, and \
+                 ftl.superpage.reserve_blocks = {kept}, one that is being filled, one of data and one to collect need \
+                 {needed} beside them; a device of this size takes ftl.superpage.firmware_blocks = {} at most",
                 self.firmware_blocks,
-                kept.saturating_add(others),
-                error::at_most("ftl.superpage.reserve_blocks", blocks.saturating_sub(others)),
+                error::blocks(blocks),
+                blocks - needed,
             ));
         }
         let list = 4 * self.data_pages(geometry);

@@ -95,3 +95,27 @@ fn a_list_that_no_page_holds_is_refused() {
         "{error}"
     );
 }
+
+#[test]
+fn the_key_that_asks_for_too_many_blocks_is_named() {
+    // Banks of 20 blocks, of which 3 are neither in reserve nor of the firmware.
+    let refused = |reserve_blocks, firmware_blocks| {
+        let config = Config { reserve_blocks, firmware_blocks, ..Config::default() };
+        let geometry = Geometry::single_die(20, 8, 512).unwrap();
+        SuperPage::max_logical_pages(&geometry, &Rules::default(), &config).map_err(|error| error.to_string())
+    };
+    assert!(refused(2, 15).is_ok() && refused(17, 0).is_ok());
+    for given in [16, 4000, u32::MAX] {
+        let why = refused(2, given).unwrap_err();
+        let start = format!(
+            "ftl.superpage.firmware_blocks = {given} leaves too few blocks: a bank of this device has 20 blocks"
+        );
+        let end = "need 5 beside them; a device of this size takes ftl.superpage.firmware_blocks = 15 at most";
+        assert!(why.starts_with(&start) && why.ends_with(end), "{why}");
+    }
+    for given in [18, u32::MAX] {
+        let why = refused(given, 4000).unwrap_err();
+        assert!(why.starts_with(&format!("ftl.superpage.reserve_blocks = {given} would deadlock")), "{why}");
+        assert!(why.ends_with("a device of this size takes ftl.superpage.reserve_blocks = 17 at most"), "{why}");
+    }
+}

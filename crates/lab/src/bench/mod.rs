@@ -84,6 +84,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "page_cat", limit: None, measure: |quick| policy(quick, "victim = \"cat\"") },
     Bench { name: "page_dac", limit: None, measure: |quick| policy(quick, "placement = \"dac\"") },
     Bench { name: "page_sepbit", limit: None, measure: |quick| policy(quick, "placement = \"sepbit\"") },
+    Bench { name: "page_pools", limit: None, measure: pools },
     Bench { name: "page_dual_pool", limit: None, measure: |quick| policy(quick, "wear = \"dual_pool\"") },
     Bench { name: "dftl", limit: None, measure: |quick| hot_loops::untimed(quick, Scale::Small, "[ftl.dftl]") },
     Bench {
@@ -141,6 +142,12 @@ const BENCHES: &[Bench] = &[
 ];
 
 /// The page map with another than the usual policy, on the smaller device.
+/// Both pools have half of the pages, and about half of the blocks.
+fn pools(quick: bool) -> Result<Measured, LabError> {
+    let (pages, blocks) = if quick { (2048, 163) } else { (131_072, 654) };
+    policy(quick, &format!("placement = \"pools\"\npool_pages = {pages}\npool_blocks = {blocks}"))
+}
+
 fn policy(quick: bool, option: &str) -> Result<Measured, LabError> {
     hot_loops::untimed(quick, Scale::Small, &format!("[ftl.page]\n{option}"))
 }

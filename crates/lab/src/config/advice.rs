@@ -4,6 +4,8 @@
 use super::device::{most_pages, sizes, Device, Sizing};
 use super::Experiment;
 use crate::memory::has_room;
+use nandlab_ftl::page::{self, Placement};
+use nandlab_ftl::FtlConfig;
 use nandlab_nand::{Geometry, Rules, SECTOR_BYTES};
 use nandlab_workload::{ByteCount, Kind, Setting, WorkloadError};
 
@@ -48,6 +50,9 @@ impl<'a> Advice<'a> {
 
     /// The ways out, such as `set device.over_provisioning = 0.2, or device.capacity = "64 MiB"`; none is possible too.
     pub(crate) fn sentence(&self) -> Option<String> {
+        if let Some(pool_blocks) = self.pool_blocks() {
+            return Some(format!("set {pool_blocks}"));
+        }
         let holds = self.holds;
         let ways = match (self.device.capacity, self.device.blocks_per_plane) {
             // A smaller capacity has fewer blocks, and what the FTL keeps for itself is a larger part of them.
@@ -100,6 +105,26 @@ impl<'a> Advice<'a> {
     /// The least number above `now` that makes a device which works, if anybody would want that.
     fn least(&self, now: u64, most: u64, with: impl Fn(u64) -> Device) -> Option<u64> {
         least(now, most, |number| self.works(&with(number))).filter(|&number| self.is_sane(&with(number)))
+    }
+
+    /// The largest first pool that leaves enough to the second one, where that is all it takes: nobody wants a device for
+    /// its pools.
+    fn pool_blocks(&self) -> Option<String> {
+        let Some(FtlConfig::Page(page)) = self.experiment.ftl.as_ref().filter(|_| !self.holds) else { return None };
+        if page.placement != Placement::Pools {
+            return None;
+        }
+        let (geometry, pages) = sizes(self.device, &mut Vec::new()).ok()?;
+        if u64::from(pages) * u64::from(geometry.sectors_per_page()) < self.sectors {
+            return None;
+        }
+        let rules = &self.device.profile.rules;
+        let works = |&pool_blocks: &u32| {
+            let ftl = FtlConfig::Page(page::Config { pool_blocks, ..page.clone() });
+            most_pages(&ftl, &geometry, rules).is_ok_and(|most| pages <= most)
+        };
+        let largest = (2..page.pool_blocks.min(geometry.blocks())).rev().find(works)?;
+        Some(format!("ftl.page.pool_blocks = {largest}"))
     }
 
     fn over_provisioning(&self) -> Option<String> {

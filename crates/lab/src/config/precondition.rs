@@ -16,7 +16,8 @@ pub struct Precondition {
     pub overwrites: f64,
     /// More writes, a capacity at a time, until such windows agree to within this share: the last two in write
     /// amplification, the last third of them and the third before also in where stale pages lie. At least four count,
-    /// from where the whole flash was programmed.
+    /// from where the whole flash was programmed, and no more than that share of the blocks may be on their way to
+    /// their first collection since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<f64>,
     /// What these writes are.

@@ -176,11 +176,13 @@ impl Tree {
         for step in steps {
             let table = at.as_object_mut().expect("only tables are walked");
             above = join(&above, step);
-            if !table.contains_key(step) {
+            let next = table.entry(step).or_insert(Value::Null);
+            // Also one that was left out by an override before.
+            if next.is_null() {
+                *next = Value::Object(Map::new());
                 // The table stands nowhere in the text: what is wrong with it is wrong with this override.
                 self.sets.push((above.clone(), set.to_owned()));
             }
-            let next = table.entry(step).or_insert_with(|| Value::Object(Map::new()));
             // `ftl = "page"` stands for the table [ftl.page] without keys.
             if let Value::String(name) = next {
                 *next = Value::Object(Map::from_iter([(name.clone(), Value::Object(Map::new()))]));
@@ -454,6 +456,11 @@ mod tests {
         assert_eq!(tree.root, expected.root);
         let error = tree.error("device.capacity", Part::Value, "too small".into());
         assert_eq!(error.to_string(), "--set device.capacity=64 MiB: too small");
+        // A table that is left out may begin anew.
+        let mut anew = tree.clone();
+        ["x=none", "x.z=3"].into_iter().for_each(|set| anew.set(set).unwrap());
+        assert_eq!(anew.root["x"], serde_json::json!({ "z": 3 }));
+        assert_eq!(anew.error("x.y", Part::Value, "missing".into()).to_string(), "--set x.z=3: missing");
         for (set, message) in
             [("novalue", "expected KEY=VALUE"), ("a..b=1", "is no key"), ("seed.x=1", "is not a table")]
         {

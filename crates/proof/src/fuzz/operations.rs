@@ -247,7 +247,7 @@ impl<C> Run<'_, C> {
     fn mount<F: Ftl<Config = C>>(&mut self, lost: Lost<Flash>) -> Option<Rig<F, Flash>> {
         if self.case.may_wear_out(&lost.nand) {
             let mounted = F::mount(&mut lost.nand.clone(), self.case.logical_pages, self.config);
-            if let Err(FtlError::WornOut { good, needed }) = mounted {
+            if let Err(FtlError::WornOut { good, needed, .. }) = mounted {
                 assert!(good < needed, "{good} blocks are good and {needed} are enough");
                 return None;
             }

@@ -21,21 +21,31 @@ struct Survivors {
 }
 
 impl<S: Scheme> SectorMapped<S> {
-    /// The next die in turn that has a page for the host. A die where all is valid has none until some is written anew.
+    /// The next die in turn that has a page for the host. A die where all is valid has none until some is written anew, a
+    /// weak one never.
     pub(super) fn die_for_host<N: Nand>(&mut self, nand: &mut N) -> Result<usize, FtlError> {
-        for _ in 0..self.active.len() {
-            // Pages that are made whole take turns as well.
-            let die = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
-            self.turn = die;
-            if !self.active[die].is_full() || self.open(nand, die)? {
-                return Ok(die);
+        loop {
+            let good = self.pool.good();
+            for may_borrow in [false, true] {
+                for _ in 0..self.active.len() {
+                    // Pages that are made whole take turns as well.
+                    let die = if self.turn + 1 == self.active.len() { 0 } else { self.turn + 1 };
+                    self.turn = die;
+                    if !self.active[die].is_full() || self.stock.works(die) && self.open(nand, die, may_borrow)? {
+                        return Ok(die);
+                    }
+                }
+            }
+            // Where erases have failed meanwhile, a die has given up its turn that can gain something yet.
+            if self.pool.good() == good {
+                return Err(self.pool.worn_out(1));
             }
         }
-        Err(self.pool.worn_out(1))
     }
 
-    /// `die`, with a page for what is moved.
+    /// `die`, or another where it is weak, with a page for what is moved.
     pub(super) fn die_for_moved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<usize, FtlError> {
+        let die = self.working_die(die);
         if self.active[die].is_full() {
             self.close(die);
             self.open_reserved(nand, die)?;
@@ -54,23 +64,27 @@ impl<S: Scheme> SectorMapped<S> {
     }
 
     /// Opens a block for the host on a die whose block is full, emptying victims of that die until its reserve is whole;
-    /// the block with their survivors takes the host's pages further. False where nothing would be gained.
+    /// the block with their survivors takes the host's pages further. False where nothing would be gained, and for this
+    /// turn where an erase fails, or a die with bad blocks needs those of others and may not borrow them yet.
     #[cold]
-    fn open<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+    fn open<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
         self.close(die);
-        self.refuse_worn_out()?;
         let before = nand.ctx().ready();
         let buffered = nand.ctx().set_buffered(false);
-        let opened = self.gain(nand, die);
+        let opened = self.gain(nand, die, may_borrow);
         nand.ctx().set_buffered(buffered);
         nand.ctx().set_ready(before);
         opened
     }
 
-    fn gain<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+    fn gain<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
         loop {
             if self.is_estimated {
                 self.recount(nand)?;
+            }
+            self.take_stock()?;
+            if !self.stock.works(die) {
+                return Ok(false);
             }
             // What the map has a claim to stays.
             let kept = self.options.reserve_blocks + self.map.claim_in(die as u32);
@@ -81,7 +95,16 @@ impl<S: Scheme> SectorMapped<S> {
             self.close(die);
             if free > kept {
                 self.open_free(nand, die, die as u32)?;
-            } else if !self.collect(nand, die)? {
+                continue;
+            }
+            let good = self.pool.good();
+            if !self.collect(nand, die, may_borrow)? {
+                return Ok(false);
+            }
+            if self.pool.good() < good && self.active.len() > 1 {
+                // A die that loses a block for each that it empties takes no more at once: its survivors would use up the
+                // reserves of the others.
+                self.take_stock()?;
                 return Ok(false);
             }
         }
@@ -109,10 +132,20 @@ impl<S: Scheme> SectorMapped<S> {
     /// Opens a reserved block on a die.
     #[cold]
     fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        // Where failures, or a block of the map, have used up the reserve, that of another die helps out.
         let dies = self.geometry.dies();
-        for from in (0..dies).map(|step| (die as u32 + step) % dies) {
-            if self.pool.count_in(from) > self.map.claim_in(from) && self.open_free(nand, die, from)? {
+        let mut order: Vec<u32> = (0..dies).map(|step| (die as u32 + step) % dies).collect();
+        order.sort_by_key(|&from| !self.stock.works(from as usize));
+        // Where failures, or a block of the map, have used up the reserve, that of another die helps out.
+        for &from in &order {
+            let has_room = self.stock.works(from as usize) && self.pool.count_in(from) > self.map.claim_in(from);
+            if has_room && self.open_free(nand, die, from)? {
+                return Ok(());
+            }
+        }
+        // Where a die has just become weak, the others have not made room yet for its part of the map. That begins with
+        // survivors, as long as the map has a block to go on.
+        for &from in &order {
+            if self.stock.has_weak() && self.pool.count() > 1 && self.open_free(nand, die, from)? {
                 return Ok(());
             }
         }
@@ -125,11 +158,22 @@ impl<S: Scheme> SectorMapped<S> {
         Ok(())
     }
 
+    /// Whether a die that has lost blocks has no room of its own for so many survivors.
+    fn must_borrow(&self, die: usize, survivors: u32) -> bool {
+        let at = die as u32;
+        self.pool.good_in(at) < self.geometry.blocks_per_die()
+            && self.pool.count_in(at) <= self.map.claim_in(at)
+            && self.active[die].left() * self.gathered < survivors
+    }
+
     /// Empties the block of data of a die with the fewest valid sectors; false where nothing would be gained.
-    fn collect<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
+    fn collect<N: Nand>(&mut self, nand: &mut N, die: usize, may_borrow: bool) -> Result<bool, FtlError> {
         let most = self.options.most_gained(&self.geometry);
         let victim = self.counts.fewest_valid(self.geometry.blocks_of_die(die as u32));
         let Some(victim) = victim.filter(|&block| self.counts.valid(block) <= most) else { return Ok(false) };
+        if !may_borrow && self.must_borrow(die, self.counts.valid(victim)) {
+            return Ok(false);
+        }
         self.counts.reopen(victim);
         self.events.gc_runs += 1;
         self.events.empty_gc_runs += u64::from(self.counts.valid(victim) == 0);

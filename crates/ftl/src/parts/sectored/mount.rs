@@ -3,6 +3,7 @@
 use super::cmt::Cmt;
 use super::copies::Copies;
 use super::paging::entries_in;
+use super::room::Stock;
 use super::{entries_per_map_page, Holds, Options, Scheme, SectorMapped, LOST, NOTHING, SPLIT, UNSET};
 use crate::parts::block_scan::{refuse_foreign, scan_ascending, take_listed, BlockScan, Page};
 use crate::parts::frontier::{Frontier, RESUMED};
@@ -60,9 +61,7 @@ pub(super) fn mount<N: Nand, S: Scheme>(
         });
         found.said.push(said);
     })?;
-    ftl.map.share_dies(&geometry);
     ftl.adopt(nand, &scans, &found)?;
-    ftl.refuse_worn_out()?;
     ftl.adopt_stale(nand, &found)?;
     Ok(ftl)
 }
@@ -116,6 +115,7 @@ fn blank<S: Scheme>(
         active: vec![Frontier::none(); geometry.dies() as usize],
         failing: VecDeque::new(),
         turn: geometry.dies() as usize - 1,
+        stock: Stock::none(geometry),
         map: crate::parts::paged_map::PagedMap::new(geometry, shape),
         cmt: Cmt::new(
             shape.pages * entries_per_map_page(geometry),
@@ -194,13 +194,15 @@ impl<S: Scheme> SectorMapped<S> {
             let first = self.geometry.page(block, 0).0 as usize;
             self.holds[first..first + self.geometry.pages_per_block() as usize].fill(Holds::Nothing);
         }
+        self.take_stock()?;
         self.resume(scans, &valid);
         self.map.resume(nand, &mut self.pool, scans)
     }
 
-    /// Fills the block of each die with the most room further, and closes the others.
+    /// Fills the block of each die that takes pages with the most room further, and closes the others.
     fn resume(&mut self, scans: &[Option<BlockScan>], valid: &[u32]) {
-        for (die, active) in (0..).zip(&mut self.active) {
+        let stock = &self.stock;
+        for (die, active) in (0..).zip(&mut self.active).filter(|&(die, _)| stock.works(die as usize)) {
             let mine = self.geometry.blocks_of_die(die).map(BlockId).filter(|block| valid[block.index()] > 0);
             let partial = mine.filter_map(|block| {
                 let scan = scans[block.index()].as_ref()?;

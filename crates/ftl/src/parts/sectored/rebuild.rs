@@ -93,11 +93,8 @@ impl<S: Scheme> SectorMapped<S> {
     fn split_or_trimmed(&self, at: u32, entries: &[Option<u32>], copies: &Copies) -> u32 {
         let first = at * self.per_page;
         let sectors = (first..first + self.per_page).zip(entries);
-        let mut said = sectors.filter_map(|(sector, &entry)| match entry {
-            // Lost as well: it will be the newest copy.
-            None => Some((sector, copies.at(sector))),
-            Some(entry) => Some((sector, entry)),
-        });
+        // What was lost as well will be the newest copy.
+        let mut said = sectors.map(|(sector, &entry)| (sector, entry.unwrap_or_else(|| copies.at(sector))));
         let is_newest = |(sector, entry)| entry >= SPLIT || entry == copies.at(sector);
         let mut has_any = false;
         let are_newest = said.all(|said| {

@@ -115,14 +115,14 @@ impl Store {
 
     pub(crate) fn no_block_left(&self) -> FtlError {
         let good = self.free.good();
-        FtlError::WornOut { good, needed: self.needed_blocks().max(good + 1) }
+        FtlError::WornOut { good, needed: self.needed_blocks().max(good + 1), weak_dies: 0 }
     }
 
     /// Fails where bad blocks leave too little for what is exported.
     pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
         let (good, needed) = (self.free.good(), self.needed_blocks());
         if good < needed {
-            return Err(FtlError::WornOut { good, needed });
+            return Err(FtlError::WornOut { good, needed, weak_dies: 0 });
         }
         Ok(())
     }
