@@ -55,8 +55,9 @@ def page(
             `wear = "bet"` the erases by set of blocks that was erased. At least 1. Default 20.
         wear_set: With `wear = "bet"`: blocks of a set, at least 1. Default 1.
         refresh_percent: A block is rewritten when the host reads a page of it in which so many bit
-            errors are expected, in per cent of those that the ECC corrects: 100 is where reads begin to
-            be repeated. 0: never. Without `device.reliability` there are no such errors. Default 0.
+            errors are expected, in per cent of those that the ECC corrects, at most 100, where reads
+            begin to be repeated. 0: never. Without `device.reliability` there are no such errors.
+            Default 0.
         reserve_blocks: Blocks of each die that stay free for relocation; at least 1. With 1 a program
             failure or a torn page during relocation may leave no room; 2 is safe. Default 2.
         idle_blocks: Blocks of each die beyond `reserve_blocks` that collection makes free while the

@@ -8,9 +8,12 @@
 //! Host writes fill blocks of the dies in turn, relocated pages others: each of these frontiers takes the pages
 //! that `placement` gives it. A page that the host writes in part is read first, merged and written whole. Once no more
 //! than `reserve_blocks` blocks of a die are free, every host page to that die pays for a share of the
-//! next victim: `valid / invalid` relocations, so that the victim is empty when it is needed and no write
-//! waits for a whole block. A die that holds more than its share of valid pages takes no new host block. With `idle_blocks`
-//! the same work is done in gaps between requests, and the host pays only where these do not suffice.
+//! next victim: `valid / invalid` relocations, so that the victim is empty when it is needed and hardly any write
+//! waits for a whole block. That holds where moved pages have blocks of their own and the host fills one block of a die: with
+//! `placement = "two"`. With `one` and `pools` a victim of which half or more is valid is moved by one write, and with
+//! `origin`, `dac` and `sepbit` a write may wait for several victims, when blocks of the host are full at the same time. A die
+//! that holds more than its share of valid pages takes no new host block. With `idle_blocks` the same work is done in gaps
+//! between requests, and the host pays only where these do not suffice.
 //!
 //! With `placement = "pools"` two parts of the address space have blocks of their own, each a part of those of the die, and the
 //! victim is of the pool that is beyond its part.
@@ -33,7 +36,8 @@
 //! ## Invariants
 //! Every mapped page is the newest copy on flash; valid bits are set for exactly the mapped pages and the
 //! live notes; each block is free, a frontier, closed, waiting to be folded, failing or bad; a host block is opened only while
-//! `reserve_blocks` others stay free, so relocation always finds room.
+//! `reserve_blocks` others stay free, and after each host page as much is free, in blocks and in what frontiers have left, as
+//! soon as the block at hand is erased: so relocation always finds room, whatever the victim, and for notes of trims, too.
 //!
 //! ## Differences
 //! Textbook page maps have a reverse map, in memory or from nowhere. Here relocation learns the logical page
@@ -94,6 +98,8 @@ struct Die {
     frontiers: Frontiers,
     /// The frontier that got a block for pages of the host last.
     last: usize,
+    /// Whether moved pages opened a block that pages of the host share while the die held more than its share.
+    is_over: bool,
     free: VecDeque<FreeBlock>,
     relocation: Option<relocation::Relocation>,
     /// Whether the last relocation was for the sake of wear; the next one is not.

@@ -5,7 +5,7 @@
 
 use nandlab_block::{BlockDevice, Op, Payload, Request};
 use nandlab_ftl::page::{Config, PageMap};
-use nandlab_ftl::Disk;
+use nandlab_ftl::{Disk, Ftl, FtlError};
 use nandlab_nand::aging::{Aging, Config as Errors};
 use nandlab_nand::counting::Full;
 use nandlab_nand::{Cause, Cell, Counting, Geometry, Nand, Rules};
@@ -145,4 +145,16 @@ fn writes_find_room_beside_it() {
     assert!(refresh.erases() >= refreshes(&disk) as f64);
     assert_eq!(disk.nand().counts().uncorrectable_reads, 0);
     disk.check();
+}
+
+#[test]
+fn more_than_the_ecc_corrects_is_refused() {
+    let geometry = Geometry::single_die(16, 16, 512).unwrap();
+    let most = |refresh_percent| {
+        let config = Config { refresh_percent, ..Config::default() };
+        PageMap::max_logical_pages(&geometry, &Rules::default(), &config)
+    };
+    assert!(most(100).is_ok());
+    let Err(FtlError::Config(why)) = most(101) else { panic!("101 per cent") };
+    assert_eq!(why, "ftl.page.refresh_percent = 101: it is at least 0 and at most 100");
 }

@@ -1,5 +1,6 @@
 //! The invariants of the page map, derived anew from flash.
 
+use super::relocation::Relocation;
 use super::PageMap;
 use crate::parts::block_table::BlockUse;
 use crate::parts::copies::newest_copies;
@@ -81,7 +82,12 @@ fn pages_have_one_owner(ftl: &PageMap) {
 
 /// Sequence and place of the newest copy of each logical page, those apart that a relocation has not mapped yet.
 fn newest_on_flash<N: Nand>(ftl: &PageMap, nand: &mut N) -> Vec<Option<(u64, Ppa)>> {
-    let unmapped: BTreeSet<Ppa> =
-        ftl.dies.iter().flat_map(|die| &die.relocation).flat_map(super::relocation::Relocation::unmapped).collect();
+    let unmapped: BTreeSet<Ppa> = ftl
+        .dies
+        .iter()
+        .filter_map(|die| die.relocation.as_ref())
+        .flat_map(Relocation::unmapped)
+        .map(|copy| copy.to)
+        .collect();
     newest_copies(nand, ftl.map.len(), ftl.seq, |page| unmapped.contains(&page))
 }

@@ -34,7 +34,20 @@ impl PageMap {
         let pages = relocation.credit / ONE;
         relocation.credit %= ONE;
         let cause = relocation.cause();
-        scoped(nand, cause, |nand| self.relocate(nand, die, pages as u32))
+        scoped(nand, cause, |nand| self.relocate(nand, die, pages as u32))?;
+        self.restore_reserve(nand, die)
+    }
+
+    /// Empties blocks while the reserve is not whole. Blocks of which nothing is gained take it up a page at a time: the
+    /// host's, and notes of trims.
+    fn restore_reserve<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
+        while !self.has_reserve(die) {
+            if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+                break;
+            }
+            self.empty_victim(nand, die)?;
+        }
+        Ok(())
     }
 
     /// Sets how many relocations each host page pays for, so that the reserve is whole again when the host
@@ -117,22 +130,28 @@ impl PageMap {
             return Some((block, Reason::Fold));
         }
         let blocks = self.table.die(die as u32);
-        // Moves for the sake of wear gain no room, so room is made between them.
-        if let Some(wear) = self.wear_policy.as_mut().filter(|_| !self.dies[die].levelled) {
+        // Moves for the sake of wear gain no room, so they need some, and more is made between them.
+        let has_room = self.fits_any(die);
+        if let Some(wear) = self.wear_policy.as_mut().filter(|_| has_room && !self.dies[die].levelled) {
             let free: Vec<BlockId> = self.dies[die].free.iter().map(|free| free.block).collect();
             if let Some(wear::Move { block, to_most_worn }) = wear.next_move(blocks, &free) {
                 return Some((block, Reason::Wear { to_most_worn }));
             }
         }
-        if self.placer.pools().is_some() {
-            return self.victim_of_pools(die).map(|block| (block, Reason::Room));
-        }
+        let block = if self.placer.pools().is_some() { self.victim_of_pools(die) } else { self.victim_of_all(die) }?;
+        // What a policy picks may be more than there is room for.
+        let block = Some(block).filter(|&block| self.fits(die, block));
+        block.or_else(|| self.table.die(die as u32).fewest_valid()).map(|block| (block, Reason::Room))
+    }
+
+    fn victim_of_all(&mut self, die: usize) -> Option<BlockId> {
+        let blocks = self.table.die(die as u32);
         let block = self.policy.pick(blocks, self.seq)?;
         // A policy that looks at more than valid pages may take a full block, as long as another is not.
         let full = self.geometry.pages_per_block();
         let gains = self.table.valid_pages(block) < full
             || blocks.fewest_valid().is_some_and(|best| self.table.valid_pages(best) < full);
-        gains.then_some((block, Reason::Room))
+        gains.then_some(block)
     }
 
     /// Reads every spare area of a block, as firmware without a bitmap must to learn which pages are valid.

@@ -40,7 +40,7 @@ pub struct Config {
     /// With `wear = "bet"`: blocks of a set, at least 1. Default 1.
     pub wear_set: u32,
     /// A block is rewritten when the host reads a page of it in which so many bit errors are expected, in per cent of
-    /// those that the ECC corrects: 100 is where reads begin to be repeated. 0: never. Without `device.reliability`
+    /// those that the ECC corrects, at most 100, where reads begin to be repeated. 0: never. Without `device.reliability`
     /// there are no such errors.
     pub refresh_percent: u32,
     /// Blocks of each die that stay free for relocation; at least 1. With 1 a program failure or a torn page
@@ -140,6 +140,7 @@ impl Config {
             ("regions", self.regions, 2, placement::MOST_FRONTIERS),
             ("wear_threshold", self.wear_threshold, 1, u32::MAX),
             ("wear_set", self.wear_set, 1, u32::MAX),
+            ("refresh_percent", self.refresh_percent, 0, 100),
         ] {
             if !(least..=most).contains(&given) {
                 let upto = if most == u32::MAX { String::new() } else { format!(" and at most {most}") };

@@ -46,6 +46,7 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
         blocks: geometry.blocks_of_die(die),
         frontiers: Frontiers::none(config.frontiers()),
         last: 0,
+        is_over: false,
         free: VecDeque::new(),
         relocation: None,
         levelled: false,

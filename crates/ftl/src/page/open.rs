@@ -25,11 +25,15 @@ impl PageMap {
                     return Err(self.worn_out(1));
                 }
                 self.empty_victim(nand, die)?;
-                // Relocations that share the frontier have opened a block, and left some of it.
-                if !self.dies[die].frontiers[frontier].is_full() {
+                // Relocations that share the frontier may have opened a block, and left some of it.
+                if self.dies[die].frontiers[frontier].is_full() {
+                    self.close_frontier(die, frontier);
+                } else if self.has_reserve(die) {
                     return Ok(());
                 }
-                self.close_frontier(die, frontier);
+            }
+            if !self.dies[die].frontiers[frontier].is_full() {
+                return Ok(());
             }
             if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(wear::least_worn))? {
                 return Ok(());
@@ -45,6 +49,7 @@ impl PageMap {
         let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
         while !self.dies[die].free.is_empty() {
             if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(choice))? {
+                self.note_share(die);
                 return Ok(());
             }
         }

@@ -45,7 +45,9 @@ impl PageMap {
         };
         let least = of_die.clone().map(room).min().unwrap_or(0);
         let behind = of_die.clone().max_by_key(|&plane| (room(plane), std::cmp::Reverse(plane)));
-        match behind.filter(|&plane| room(plane) > least) {
+        // One that holds more than its share is behind for that reason.
+        let behind = behind.filter(|&plane| room(plane) > least);
+        match behind.filter(|&plane| self.takes(plane, frontier)) {
             Some(behind) => {
                 self.turn = of_die.end - 1;
                 behind

@@ -105,8 +105,13 @@ impl Relocation {
     }
 
     /// Copies that are not mapped yet.
-    pub(super) fn unmapped(&self) -> impl Iterator<Item = Ppa> + '_ {
-        self.moves.ring.iter().flatten().map(|copy| copy.to)
+    pub(super) fn unmapped(&self) -> impl Iterator<Item = &Move> {
+        self.moves.ring.iter().flatten()
+    }
+
+    /// Whether the block is free when it is empty, to take any page.
+    pub(super) fn frees_block(&self) -> bool {
+        !matches!(self.reason, Reason::Failure | Reason::Fold)
     }
 
     /// Whether the block has failed.

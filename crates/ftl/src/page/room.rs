@@ -1,8 +1,9 @@
 //! How much room the dies have, and which one takes the next page.
 
 use super::{slc, PageMap};
+use crate::parts::frontier::Frontier;
 use crate::FtlError;
-use nandlab_nand::Geometry;
+use nandlab_nand::{BlockId, Geometry};
 
 impl PageMap {
     /// The die that takes the next host page: in turn, but for dies that hold more than their share.
@@ -13,12 +14,73 @@ impl PageMap {
         }
         for _ in 0..self.dies.len() {
             self.turn = if self.turn + 1 == self.dies.len() { 0 } else { self.turn + 1 };
-            let room = !self.dies[self.turn].frontiers[frontier].is_full();
-            if room || self.valid_in(self.turn) <= self.share(self.turn) {
+            if self.takes(self.turn, frontier) {
                 return self.turn;
             }
         }
         self.roomiest_die()
+    }
+
+    /// Whether a frontier of a die takes a host page: it has room, or the die holds no more than its share.
+    #[inline(always)]
+    pub(super) fn takes(&mut self, die: usize, frontier: usize) -> bool {
+        let state = &self.dies[die];
+        (!state.is_over && !state.frontiers[frontier].is_full()) || self.is_below_share(die)
+    }
+
+    /// Whether a die holds no more than its share.
+    pub(super) fn is_below_share(&mut self, die: usize) -> bool {
+        let is_within = self.dies.len() == 1 || self.valid_in(die) <= self.share(die);
+        self.dies[die].is_over &= !is_within;
+        is_within
+    }
+
+    /// A block was opened for moved pages. Where the host fills such blocks as well, its frontier never gets full, and a die
+    /// beyond its share would go on taking pages until there is nothing to gain in it.
+    pub(super) fn note_share(&mut self, die: usize) {
+        if self.dies.len() > 1 && self.placer.shares() {
+            self.dies[die].is_over = self.valid_in(die) > self.share(die);
+        }
+    }
+
+    /// Pages that a die can take before it needs another block: what its frontiers have left, and its free blocks.
+    pub(super) fn room_in(&self, die: usize) -> u32 {
+        let die = &self.dies[die];
+        let left: u32 = die.frontiers.all().iter().map(Frontier::left).sum();
+        left + die.free.len() as u32 * self.geometry.pages_per_block()
+    }
+
+    /// Whether a die has room for the rest of the block that it empties and the notes of trims with it, and the reserve is
+    /// whole once that block is erased.
+    #[inline]
+    pub(super) fn has_reserve(&self, die: usize) -> bool {
+        // Two blocks are enough for any block and its notes.
+        (self.reserve > 1 && self.dies[die].free.len() >= self.reserve) || self.has_reserve_afterwards(die)
+    }
+
+    fn has_reserve_afterwards(&self, die: usize) -> bool {
+        let (room, pages) = (self.room_in(die), self.geometry.pages_per_block());
+        let whole = self.reserve as u32 * pages;
+        let Some(relocation) = &self.dies[die].relocation else { return room >= whole };
+        // Copies that are not mapped yet have taken their room.
+        let waiting = relocation.unmapped().filter(|copy| self.table.is_valid(copy.from)).count() as u32;
+        let left = self.table.valid_pages(relocation.block) - waiting;
+        room >= left + self.most_notes() && (!relocation.frees_block() || room + pages >= left + whole)
+    }
+
+    /// Whether what is valid in `block` and the notes that come with it find room.
+    pub(super) fn fits(&self, die: usize, block: BlockId) -> bool {
+        self.table.valid_pages(block) + self.most_notes() <= self.room_in(die)
+    }
+
+    /// Whether any block and the notes that come with it find room.
+    pub(super) fn fits_any(&self, die: usize) -> bool {
+        self.geometry.pages_per_block() + self.most_notes() <= self.room_in(die)
+    }
+
+    /// Notes of trims that an erase may have to wait for.
+    fn most_notes(&self) -> u32 {
+        self.notes.most_pending(self.reserve, self.geometry.pages_per_block())
     }
 
     /// The die that can take most before garbage collection finds nothing to gain.

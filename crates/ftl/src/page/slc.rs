@@ -222,7 +222,7 @@ impl PageMap {
             let die = self.turn;
             self.note_emptied(die);
             if !self.dies[die].slc.frontier.is_full()
-                || (self.has_cached_block(die) && self.is_within_share(die) && self.open_cached_block(nand, die)?)
+                || (self.has_cached_block(die) && self.is_below_share(die) && self.open_cached_block(nand, die)?)
             {
                 return Ok(Some(die));
             }
@@ -236,10 +236,9 @@ impl PageMap {
     }
 
     /// Whether a page for which the fixed cache of `die` has no room goes past it, to the same die.
-    fn goes_past_cache(&self, die: usize) -> bool {
+    fn goes_past_cache(&mut self, die: usize) -> bool {
         let is_past = |cache: &Cache| !cache.is_dynamic() && cache.when_full == SlcFull::Direct;
-        self.cache.as_ref().is_some_and(is_past)
-            && (!self.dies[die].frontiers[0].is_full() || self.is_within_share(die))
+        self.cache.as_ref().is_some_and(is_past) && self.takes(die, 0)
     }
 
     /// Pages that the host has written.
@@ -268,10 +267,6 @@ impl PageMap {
         state
             .emptied
             .is_some_and(|(block, then)| state.full.front() == Some(&block) && self.host_pages() - then >= others)
-    }
-
-    fn is_within_share(&self, die: usize) -> bool {
-        self.dies.len() == 1 || self.valid_in(die) <= self.share(die)
     }
 
     /// Whether a die has a block, or could make one free, that is to hold one bit a cell next.

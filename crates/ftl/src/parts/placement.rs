@@ -99,6 +99,11 @@ impl Placer {
         matches!(self, Self::One | Self::Two)
     }
 
+    /// Whether pages that are moved fill blocks of the host.
+    pub(crate) fn shares(&self) -> bool {
+        matches!(self, Self::One | Self::Dac(_) | Self::Pools(_))
+    }
+
     /// The two pools, where there are any.
     pub(crate) fn pools(&self) -> Option<&Pools> {
         match self {
