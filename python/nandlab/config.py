@@ -104,7 +104,7 @@ class Precondition:
             in write amplification, the last third of them and the third before also in where stale pages lie.
         steady_writes: What these writes are: "uniform" pages (the default), or those of the "workload", again
             and again, with a window of a trace as long as the trace.
-        steady_windows: Most windows that it may take.
+        steady_windows: Most windows that it may take, from 4.
         warm_up: Requests of the workload, the first ones, that are carried out after that and not measured.
         shelf_days: Days that the device lies before the workload; the pages of `Device.reliability` age.
         from_state: A file with a device that was written like this before (`save_state` of a run), in place
