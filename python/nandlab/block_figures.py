@@ -59,9 +59,12 @@ class Blocks(View):
 class Life(View):
     """What a new device takes: bytes that the host writes, and simulated seconds at the pace of the run.
 
-    `years` is at what the host writes a day (`host.daily`), None where that is not given.
+    `years` is at what the host writes a day (`host.daily`), None where that is not given. It is told from the
+    `cycles` of the block, or of the mean, in this run, and `coarse` where the block had fewer than five.
     """
 
+    cycles: float
+    coarse: bool
     host_bytes: float
     time_s: float | None
     years: float | None

@@ -105,7 +105,7 @@ class Precondition:
             Besides, no more than that share of the blocks may be on their way to their first collection.
         steady_writes: What these writes are: "uniform" pages (the default), or those of the "workload", again
             and again, with a window of a trace as long as the trace.
-        steady_windows: Most windows that it may take.
+        steady_windows: Most windows that it may take, from 4.
         warm_up: Requests of the workload, the first ones, that are carried out after that and not measured.
         shelf_days: Days that the device lies before the workload; the pages of `Device.reliability` age.
         from_state: A file with a device that was written like this before (`save_state` of a run), in place

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nandlab import fs_figures, index_figures, recycling_figures, units
+from nandlab.block_figures import Life
 from nandlab.buffer_counts import BufferCounts
 from nandlab.cell_counts import Reliability, SlcCounts
 from nandlab.latencies import Latency, longest_words
@@ -116,13 +117,20 @@ def steadiness(before: Preconditioning) -> list[str]:
     return [f"{'' if before.steady else 'not '}steady after {units.counted(before.windows, 'window')}"]
 
 
+def about(life: Life) -> str:
+    """What stands before a life that is told from few erases."""
+    return "≈ " if life.coarse else ""
+
+
 def _years(result: Result) -> list[tuple[str, str, str]]:
     """How long the device lasts at what the host writes a day, where the experiment says how much that is."""
     life, daily = result.lifetime, result.experiment["host"].get("daily")
     if life is None or daily is None:
         return []
     first, *others = [
-        (until, units.short(each.years)) for until, each in life.named() if each.years is not None
+        (until, f"{about(each)}{units.short(each.years)}")
+        for until, each in life.named()
+        if each.years is not None
     ]
     words = ", ".join(f"{years} until {until}" for until, years in others)
     return [("years", first[1], f"at {daily} a day until the {first[0]} reaches its endurance; {words}")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 NO_VALUE = "–"
 
 
@@ -46,10 +48,10 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def short(value: float) -> str:
-    """A number with about three digits.
+    """A number with about three digits, of a small one two.
 
-    >>> short(0.1234), short(12.34), short(1234)
-    ('0.12', '12.3', '1,234')
+    >>> short(0.1234), short(12.34), short(1234), short(0.00234), short(0)
+    ('0.12', '12.3', '1,234', '0.0023', '0')
     """
     return _scaled(value, 1, ("",)).rstrip()
 
@@ -115,5 +117,7 @@ def _scaled(value: float, step: int, names: tuple[str, ...]) -> str:
         value /= step
         index += 1
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
+    if 0 < abs(value) < 0.1:
+        digits = 1 - math.floor(math.log10(abs(value)))
     text = f"{value:,.{digits}f}"
     return f"{text.rstrip('0').rstrip('.') if '.' in text else text} {names[index]}"

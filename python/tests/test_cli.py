@@ -342,3 +342,10 @@ def test_no_number_and_no_name_is_cut_on_a_terminal(small, columns):
     missing = {word for word in words if not any(word in line for line in lines)}
     assert missing == set()
     assert all(any(name in line for line in lines) for name in ("page", "fast", "block"))
+
+
+def test_victims_of_log_blocks_stand_apart(nandlab_command):
+    """Two of them have the name of a policy that takes any block."""
+    any_block, logs = nandlab_command("list", "victims").out.split("among log blocks")
+    assert "greedy" in any_block and "fullest" not in any_block and "Of log blocks" not in any_block
+    assert all(name in logs for name in ("lru", "fifo", "random", "fullest")) and "greedy" not in logs

@@ -68,7 +68,7 @@ def test_what_did_not_happen_has_no_words():
         ({"fill": "sequential", "warm_up": 500}, "requests", None),
         ({"fill": "sequential", "steady": 0.5}, "pages", "steady after 5 windows"),
         ({"steady": 0.5, "steady_writes": "workload"}, "requests", "steady after"),
-        ({"steady": 0.0, "steady_windows": 2}, "pages", "not steady after 2 windows"),
+        ({"steady": 0.0, "steady_windows": 4}, "pages", "not steady after 4 windows"),
     ],
 )
 def test_how_long_a_device_took_to_be_steady(precondition, noun, words):
@@ -89,3 +89,27 @@ def test_how_long_a_device_took_to_be_steady(precondition, noun, words):
     assert ("steady" in said) == (words is not None)
     assert words is None or words in said
     assert ("steady state" in run_page(result, "nandlab run e.toml")) == (words is not None)
+
+
+def test_a_life_of_few_erases_is_marked():
+    """On the command line and in a report, with what it is told from; of a longer run it is not."""
+
+    def lasting(requests):
+        return nandlab.Experiment(
+            workload=nandlab.workload.uniform(requests=requests),
+            ftl=nandlab.ftl.page(),
+            host={"daily": "20 GB"},
+            precondition={"fill": "sequential"},
+            device={"capacity": "8 MiB", "over_provisioning": 0.25, "shape": {"pages_per_block": 32}},
+        ).run()
+
+    short, long = lasting(600), lasting(20_000)
+    figure, words = rows_of(short)["years"]
+    assert figure.startswith("≈ 0.0") and float(figure[2:]) == pytest.approx(
+        short.lifetime.first_block.years, rel=0.05
+    )
+    assert words.count("≈") == 2
+    cycles = f"had {short.lifetime.first_block.cycles:.0f}, and the mean of the blocks is "
+    assert cycles in unescape(run_page(short, "nandlab run e.toml"))
+    assert "≈" not in "".join(rows_of(long)["years"])
+    assert "≈" not in unescape(run_page(long, "nandlab run e.toml"))

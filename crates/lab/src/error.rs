@@ -16,6 +16,12 @@ pub enum LabError {
     /// Power is gone.
     #[error("power was lost during the run")]
     PowerLost,
+    /// Simulated time has an end.
+    #[error(
+        "the simulated time of the device passed 2^63 ns, 292 years of 365 days or 2,562,047 h, which is as far as times go: \
+         a shorter host.think_time_us, fewer requests or gaps of a trace that are cut (workload.trace.longest_gap_s) stay below"
+    )]
+    OutOfTime,
     /// A file of the caller's cannot be written.
     #[error("{0}")]
     Io(String),

@@ -2,7 +2,9 @@
 
 use crate::config::{Experiment, Fill, Model, SteadyWrites};
 use crate::meter::Pace;
-use crate::record::{BufferRecord, FlashCounts, HostCounts, PreconditionRecord, Record};
+use crate::record::{
+    BufferRecord, FlashCounts, HostCounts, LifetimeRecord, PreconditionRecord, Record, CYCLES_THAT_TELL,
+};
 use nandlab_block::ByteCount;
 use nandlab_ftl::page::Placement;
 use nandlab_ftl::FtlConfig;
@@ -39,22 +41,57 @@ pub(crate) fn steady_for_other_writes(
 ) -> Option<String> {
     let before = &experiment.precondition;
     let is_uniform = before.steady.is_some() && before.steady_writes == SteadyWrites::Uniform;
-    let otherwise = match &experiment.workload {
-        WorkloadConfig::Uniform(uniform) if is_part(uniform.footprint, capacity) => "uniform, on a part of the device",
-        WorkloadConfig::Uniform(_) => return None,
-        workload => workload.name(),
-    };
+    let otherwise = unlike_uniform_pages(experiment, host, (capacity, page_sectors))?;
     // A warm-up of less than the capacity leaves the device much as it was.
     let is_warm = before.warm_up.saturating_mul(page_sectors) >= capacity;
     let is_of_requests = matches!(experiment.workload.kind(), Kind::Requests(_));
     let is_told = is_uniform && is_of_requests && !is_warm && host.written_sectors > 0;
     is_told.then(|| {
         format!(
-            "the device was made steady with uniform random writes, and the workload ({otherwise}) writes otherwise: its \
-             first writes still change what a write costs. precondition.steady_writes = \"workload\" makes it steady \
-             under the workload itself"
+            "the device was made steady with uniform random writes of a page, and the workload ({otherwise}) writes \
+             otherwise: its first writes still change what a write costs. precondition.steady_writes = \"workload\" makes \
+             it steady under the workload itself"
         )
     })
+}
+
+/// How the workload writes, where that is not pages drawn from all of `capacity` sectors alike.
+fn unlike_uniform_pages(
+    experiment: &Experiment,
+    host: &HostCounts,
+    (capacity, page_sectors): (u64, u64),
+) -> Option<String> {
+    let mix = match &experiment.workload {
+        WorkloadConfig::Uniform(uniform) => uniform.mix(),
+        // Every rank is as popular as the next.
+        WorkloadConfig::Zipf(zipf) if zipf.theta == 0.0 => zipf.mix(),
+        other => return Some(other.name().to_owned()),
+    };
+    let page = page_sectors * u64::from(SECTOR_BYTES);
+    let gathers =
+        matches!(experiment.ftl, Some(FtlConfig::SectorMap(_) | FtlConfig::HybridMap(_) | FtlConfig::SectorLog(_)));
+    let how = if is_part(mix.footprint, capacity) {
+        "on a part of the device"
+    } else if host.trims > 0 {
+        "with trims"
+    } else if mix.size.largest().0 > shared(mix.alignment.0, page) {
+        // The last place in a page where a request starts is so far from its end.
+        "of more than a page at a time"
+    } else if gathers && host.partial_writes > 0 {
+        "of parts of pages, which this FTL gathers"
+    } else {
+        return None;
+    };
+    Some(format!("uniform, {how}"))
+}
+
+/// The greatest number that both are multiples of.
+fn shared(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        shared(b, a % b)
+    }
 }
 
 /// Whether `footprint` leaves some of `capacity` sectors out.
@@ -136,6 +173,19 @@ pub(crate) fn endurance_passed(experiment: &Experiment, most_cycles: u32) -> Opt
         return None;
     }
     Some(format!("a block has {most_cycles} P/E cycles, and the endurance is {endurance}: no operation failed for that; {WEAR_COUNTS}"))
+}
+
+/// The years of a device that hardly erased anything depend on which block happened to be erased once more: said where
+/// the experiment asks for them.
+pub(crate) fn years_of_few_erases(experiment: &Experiment, life: Option<&LifetimeRecord>) -> Option<String> {
+    let life = life.filter(|life| life.first_block.coarse && experiment.host.daily.is_some())?;
+    let (most, mean) = (life.first_block.cycles, life.even.cycles);
+    Some(format!(
+        "the years (lifetime) are told from few erases: the block with most had {most} in this run, where \
+         {CYCLES_THAT_TELL} are wanted, since one more or less changes them, and the mean of the blocks is {mean:.2}; a run \
+         of {:.0} times as many requests has enough",
+        (CYCLES_THAT_TELL as f64 / mean).ceil(),
+    ))
 }
 
 /// What makes operations depend on the endurance.

@@ -160,6 +160,7 @@ mod tests {
             origin: Origin::HOST,
             cause: Cause::Gc,
             result: Ok(()),
+            delayed_ns: None,
         }
     }
 
@@ -203,7 +204,7 @@ mod tests {
                 text = String::from_utf8(bytes).unwrap();
             }
             assert_eq!(text.lines().count(), 1001);
-            assert!(text.ends_with("mount,1,2,erase,0,3,,,,host,gc,ok\n"), "{text}");
+            assert!(text.ends_with("mount,1,2,erase,0,3,,,,host,gc,ok,\n"), "{text}");
         }
         assert_eq!(folder.files().len(), 2);
     }

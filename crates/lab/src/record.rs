@@ -15,6 +15,7 @@ mod reliability;
 mod slc;
 mod speed;
 
+pub(crate) use blocks::CYCLES_THAT_TELL;
 pub use blocks::{BlockGroup, BlocksRecord, LifeRecord, LifetimeRecord, Sample, Wear};
 pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, SavingRecord};
 pub use device::{device_record, ControllerRecord, DeviceRecord};

@@ -261,3 +261,33 @@ fn reads_that_suspend_erases_wait_for_less_and_change_no_count() {
     let error = refused(&text, &[recorded, none]);
     assert!(error.message.contains("an operation gives way to 1 read or more"), "{error}");
 }
+
+/// After 2,562,048 hours no number of nanoseconds tells the time any more.
+#[test]
+fn time_that_runs_out_ends_the_run_with_a_sentence() {
+    let text = WRITES.replace("requests = 1000", "requests = 2_700_000\nread_share = 1.0");
+    let experiment = support::parse(&text, &["host.think_time_us=3.6e9"]).unwrap();
+    let said = run(&experiment, Path::new("."), &Control::default(), Outputs::default()).unwrap_err().to_string();
+    assert!(said.starts_with("the simulated time of the device passed 2^63 ns, 292 years"), "{said}");
+    let hours = record(WRITES, &["host.think_time_us=3.6e9"]).time_us.unwrap() / 3.6e9;
+    assert!((hours - 999.0).abs() < 0.001, "{hours}");
+}
+
+#[test]
+fn years_of_few_erases_are_told_as_such() {
+    let few = |sets: &[&str]| {
+        let record = record(COLLECTING, sets);
+        let notice = record.notices.into_iter().find(|notice| notice.contains("told from few erases"));
+        (record.lifetime.unwrap(), notice)
+    };
+    let (life, notice) = few(&["host.daily=100 MB", "workload.uniform.requests=2000"]);
+    assert!(life.first_block.coarse && life.first_block.cycles < 5.0, "{life:?}");
+    let notice = notice.unwrap();
+    let times = (5.0 / life.even.cycles).ceil();
+    assert!(notice.contains("where 5 are wanted") && notice.contains(&format!("of {times} times")), "{notice}");
+    // Whoever asks for no years gets none, and no word about them.
+    assert_eq!(few(&["workload.uniform.requests=2000"]).1, None);
+    let (life, notice) = few(&["host.daily=100 MB", &format!("workload.uniform.requests={}", 2000.0 * times)]);
+    assert!(!life.first_block.coarse && life.first_block.cycles >= 5.0, "{life:?}");
+    assert_eq!(notice, None);
+}

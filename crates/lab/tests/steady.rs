@@ -77,6 +77,50 @@ fn a_device_is_steady_under_its_own_workload() {
     assert!(warm(1) && warm(PAGES - 1) && !warm(PAGES));
 }
 
+/// Uniform writes of a page make a device steady for such writes and for no others.
+#[test]
+fn whoever_writes_otherwise_than_uniformly_is_told() {
+    let text = SKEWED.replace("[workload.hot_cold]\nrequests = 20_000\nhot_share = 0.1\nhot_accesses = 0.9\n", "");
+    let told = |workload: &str| {
+        let found = record(&text, &[&format!("workload={{ {workload} }}"), "precondition.steady=0.05"]);
+        let notice = found.notices.into_iter().find(|notice| notice.contains("precondition.steady_writes"))?;
+        Some(notice.split_once("the workload (")?.1.split_once(')')?.0.to_owned())
+    };
+    for (workload, how) in [
+        ("uniform = { requests = 2000 }", None),
+        ("uniform = { requests = 2000, size = 512, alignment = 512 }", None),
+        ("zipf = { requests = 2000, theta = 0.0 }", None),
+        ("zipf = { requests = 2000, theta = 0.1 }", Some("zipf")),
+        ("sequential = { requests = 2000 }", Some("sequential")),
+        ("uniform = { requests = 2000, footprint = 0.5 }", Some("uniform, on a part of the device")),
+        ("uniform = { requests = 2000, trim_share = 0.1 }", Some("uniform, with trims")),
+        ("uniform = { requests = 2000, size = \"8 KiB\" }", Some("uniform, of more than a page at a time")),
+        // Most of these lie in two pages.
+        ("uniform = { requests = 2000, alignment = 512 }", Some("uniform, of more than a page at a time")),
+        (
+            "uniform = { requests = 2000, size = \"1536 B\", alignment = 1024 }",
+            Some("uniform, of more than a page at a time"),
+        ),
+    ] {
+        assert_eq!(told(workload).as_deref(), how, "{workload}");
+    }
+    let small = "uniform = { requests = 2000, size = 512, alignment = 512 }";
+    let text = text.replace("[ftl.page]\nplacement = \"one\"\n", "[ftl.sector_map]\n");
+    let found = record(&text, &[&format!("workload={{ {small} }}"), "precondition.steady=0.05"]);
+    assert!(found.notices.iter().any(|notice| notice.contains("(uniform, of parts of pages, which this FTL gathers)")));
+}
+
+#[test]
+fn windows_that_nothing_counts_are_refused_or_told() {
+    let error = refused(SKEWED, &[OWN[0], "precondition.steady_windows=3"]);
+    assert!(error.message.contains("it is a number of windows from 4"), "{error}");
+    let told = |sets: &[&str]| parse(SKEWED, sets).unwrap().notices;
+    let found = told(&["precondition.steady_windows=7"]);
+    assert!(found.len() == 1 && found[0].starts_with("precondition.steady_windows = 7 has no effect: "), "{found:?}");
+    assert!(told(&[OWN[0], "precondition.steady_windows=7"]).is_empty());
+    assert!(told(&["precondition.steady_windows=50"]).is_empty(), "the default, which every record has");
+}
+
 #[test]
 fn what_it_takes_is_kept_apart() {
     let steady = record(SKEWED, &OWN);
@@ -98,14 +142,14 @@ fn what_it_takes_is_kept_apart() {
 
 #[test]
 fn the_search_ends_at_its_limit() {
-    let sets = ["precondition.steady=0", "precondition.steady_windows=3", OWN[1]];
+    let sets = ["precondition.steady=0", "precondition.steady_windows=4", OWN[1]];
     let found = before(&record(SKEWED, &sets));
-    assert_eq!((found.windows, found.steady), (Some(3), Some(false)));
+    assert_eq!((found.windows, found.steady), (Some(4), Some(false)));
     let told = |sets: &[&str]| {
         record(SKEWED, sets)
             .notices
             .iter()
-            .filter(|notice| notice.contains("the device was not steady after 3 windows"))
+            .filter(|notice| notice.contains("the device was not steady after 4 windows"))
             .count()
     };
     assert_eq!((told(&sets), told(&OWN)), (1, 0));

@@ -228,6 +228,8 @@ pub struct Ctx {
     joined: u64,
     /// Reads so far for which an erase or a program gave way.
     ahead: u64,
+    /// How much later an operation ends, for reads that went before it since somebody asked.
+    delay: Option<Time>,
     /// Whether reads are repeated that the host, or a flush, waits for.
     repeats: bool,
     strain: Option<Strain>,
@@ -266,9 +268,15 @@ impl Ctx {
         self.joined
     }
 
-    /// A read goes ahead of what works on its unit.
-    pub(crate) fn go_ahead(&mut self) {
+    /// A read goes ahead of what works on its unit, which ends so much later for it.
+    pub(crate) fn go_ahead(&mut self, delay: Time) {
         self.ahead += 1;
+        self.delay = Some(self.delay.unwrap_or(0) + delay);
+    }
+
+    /// How much later an operation ends that was issued before, for the reads since the last call; none where none went ahead.
+    pub(crate) fn take_delay(&mut self) -> Option<Time> {
+        self.delay.take()
     }
 
     /// Reads so far that did not wait for the erase or the program on their unit, which was suspended or began after them.

@@ -294,7 +294,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.units[unit].free = put_off;
         let ctx = self.inner.ctx();
         ctx.put_off(put_off);
-        ctx.go_ahead();
+        ctx.go_ahead(put_off - free);
         Some(end)
     }
 

@@ -37,15 +37,18 @@ pub struct OpRecord {
     pub cause: Cause,
     /// How it ended.
     pub result: Result<(), NandError>,
+    /// Of a read that went before an erase or a program: how much later that ends for it than its own record says, in ns.
+    pub delayed_ns: Option<Time>,
 }
 
 impl OpRecord {
     /// The names of the fields in a line.
-    pub const CSV_HEADER: &'static str = "ready_ns,end_ns,operation,die,block,page,from_page,lpn,origin,cause,result";
+    pub const CSV_HEADER: &'static str =
+        "ready_ns,end_ns,operation,die,block,page,from_page,lpn,origin,cause,result,delayed_ns";
 }
 
 /// A number, or nothing.
-fn field(value: Option<u32>) -> String {
+fn field<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
 
@@ -61,7 +64,7 @@ impl fmt::Display for OpRecord {
         };
         write!(
             f,
-            "{},{},{},{},{},{},{},{},{},{},{result}",
+            "{},{},{},{},{},{},{},{},{},{},{result},{}",
             self.ready_ns,
             self.end_ns,
             self.operation,
@@ -72,6 +75,7 @@ impl fmt::Display for OpRecord {
             field(self.lpn.map(|at| at.0)),
             self.origin.name(),
             self.cause.name(),
+            field(self.delayed_ns),
         )
     }
 }
@@ -117,6 +121,7 @@ impl<N: Nand> Traced<N> {
             origin,
             cause,
             result: Ok(()),
+            delayed_ns: None,
         }
     }
 
@@ -127,8 +132,10 @@ impl<N: Nand> Traced<N> {
 
     /// Reports how the operation of `record` ended.
     fn end<T>(&mut self, record: OpRecord, result: Result<T, NandError>) -> Result<T, NandError> {
-        let end_ns = self.inner.ctx().last();
-        self.sink.record(&OpRecord { end_ns, result: result.as_ref().map(drop).map_err(|&error| error), ..record });
+        let ctx = self.inner.ctx();
+        let (end_ns, delayed_ns) = (ctx.last(), ctx.take_delay());
+        let ended = result.as_ref().map(drop).map_err(|&error| error);
+        self.sink.record(&OpRecord { end_ns, delayed_ns, result: ended, ..record });
         result
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn raised(py: Python<'_>, error: &LabError) -> PyErr {
         LabError::Trace(at) => (TraceError::new_err(message), &at.file, at.line, at.column, &at.key),
         LabError::DeviceFull(_) => return DeviceFull::new_err(message),
         LabError::PowerLost => return PowerLost::new_err(message),
-        LabError::Io(_) => return NandlabError::new_err(message),
+        LabError::Io(_) | LabError::OutOfTime => return NandlabError::new_err(message),
     };
     let value = raised.value(py);
     let set = value

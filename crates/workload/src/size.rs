@@ -44,6 +44,20 @@ pub struct SizeRange {
     pub step: Option<ByteCount>,
 }
 
+impl Size {
+    /// The largest size that comes.
+    pub fn largest(&self) -> ByteCount {
+        match self {
+            Self::Fixed(size) => *size,
+            Self::Weighted(choice) => {
+                let sizes = choice.iter().filter(|one| one.weight > 0.0).map(|one| one.size.0);
+                ByteCount(sizes.max().unwrap_or(0))
+            }
+            Self::Range(range) => range.max,
+        }
+    }
+}
+
 impl Default for Size {
     fn default() -> Self {
         Self::Fixed(ByteCount(4096))

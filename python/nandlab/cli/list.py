@@ -57,8 +57,23 @@ def command(kind: str | None, name: str | None, as_json: bool) -> None:
         _print_one(entries[0])
     elif not entries:
         click.echo(f"this version has no {kind.replace('-', ' ')}")
+    elif key == "victims":
+        _print_victims(entries)
     else:
         _print_all(entries)
+
+
+OF_LOGS = "Of log blocks: "
+
+
+def _print_victims(entries: list[dict[str, Any]]) -> None:
+    """Those that take any block, then those that take log blocks: some have the same name."""
+    logs = [entry for entry in entries if entry["summary"].startswith(OF_LOGS)]
+    click.echo("among all blocks that are full, of FTLs that map pages or sectors\n")
+    _print_all([entry for entry in entries if entry not in logs])
+    click.echo("\namong log blocks\n")
+    plain = [(entry, entry["summary"].removeprefix(OF_LOGS)) for entry in logs]
+    _print_all([{**entry, "summary": f"{words[0].upper()}{words[1:]}"} for entry, words in plain])
 
 
 def _print_kinds(found: dict[str, list[dict[str, Any]]], as_json: bool) -> None:

@@ -94,8 +94,18 @@ def state_option(command: Callable[..., T]) -> Callable[..., T]:
 
     @functools.wraps(command)
     def with_state(*given: Any, sets: list[Pair], from_state: str | None, **options: Any) -> T:  # noqa: ANN401
-        own = [] if from_state is None else [("precondition.from_state", from_state)]
-        return command(*given, sets=[*sets, *own], **options)
+        if from_state is None:
+            return command(*given, sets=sets, **options)
+        from nandlab._native import ConfigError
+
+        try:
+            return command(*given, sets=[*sets, ("precondition.from_state", from_state)], **options)
+        except ConfigError as error:
+            # What was given is named as it was given.
+            words = str(error).replace("--set precondition.from_state=", "--from-state ", 1)
+            renamed = ConfigError(words)
+            vars(renamed).update(vars(error))
+            raise renamed from None
 
     return click.option(
         "--from-state",

@@ -37,12 +37,13 @@ def lifetime(result: Result) -> Table | None:
     rows = [
         (
             words.get(until, until),
-            units.size(each.host_bytes),
-            f"{units.short(each.host_bytes / result.device.logical_bytes)} x",
-            units.NO_VALUE if each.time_s is None else units.span_s(each.time_s),
-            units.NO_VALUE if each.years is None else units.short(each.years),
+            f"{about}{units.size(each.host_bytes)}",
+            f"{about}{units.short(each.host_bytes / result.device.logical_bytes)} x",
+            units.NO_VALUE if each.time_s is None else f"{about}{units.span_s(each.time_s)}",
+            units.NO_VALUE if each.years is None else f"{about}{units.short(each.years)}",
         )
         for until, each in life.named()
+        for about in [summary.about(each)]
     ]
     titles: dict[str, Any] = {
         "until": "endurance of",
@@ -58,6 +59,12 @@ def lifetime(result: Result) -> Table | None:
     note = f"Endurance: {life.endurance:,} P/E cycles. The time is at the pace of this run."
     if result.experiment["host"]["arrival"] == "closed" and life.even.time_s is not None:
         note += " Requests came as fast as they were answered, not at the times of a trace."
+    if any(each.coarse for _, each in life.named()):
+        note += (
+            " About (≈): a block with fewer than 5 P/E cycles tells it, and one more or less changes it. "
+            f"In this run the most worn block had {life.first_block.cycles:.0f}, and the mean of the blocks "
+            f"is {life.even.cycles:.2f}: a longer run tells it better."
+        )
     table = great_tables.GT(frame, rowname_col="until", id="lifetime").tab_stubhead(titles.pop("until"))
     return table.cols_label(titles).cols_align("right", list(titles)).tab_source_note(note)
 

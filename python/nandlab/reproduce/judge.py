@@ -111,6 +111,8 @@ def _has_value(formula: Formula, records: Records) -> bool:
 
 
 def _judge(claim: Claim, records: Records) -> Judged:
+    records = records.of_claim(claim)
+
     def mean(key: str, formula: Formula | None) -> float | None:
         return None if formula is None else _read(claim, key, lambda: records.mean(formula))
 

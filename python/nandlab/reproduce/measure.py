@@ -59,6 +59,8 @@ def reproduce(
     """
     paper = _there(paper.in_full() if full else paper)
     records = Records(paper, seeds or (paper.full_seeds if full else paper.seeds), full)
+    if seeds is None:
+        records.order_seeds = paper.order_seeds
     wanted = list(_wanted(records))
     for key, (_, run) in wanted:
         records.names.setdefault(key, run)
@@ -140,12 +142,12 @@ def _named(error: ConfigError, place: str) -> ConfigError:
 
 def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
     """Every run that something is read from, in the order of the paper: claims, tables, figures."""
-    paper, seeds = records.paper, records.all_seeds()
+    paper = records.paper
     of_grids = [(name, seeds_of(records, grid)) for grid in paper.grids for name in grid.names()]
     headed = (*paper.figures, *paper.pictures, *paper.grids, *paper.op_figures)
     named = [
         *(each for each in of_grids if len(each[1]) == 1),
-        *((name, seeds) for claim in paper.claims for name in claim.names),
+        *((name, records.of_claim(claim).all_seeds()) for claim in paper.claims for name in claim.names),
         *((name, seeds_of(records, each)) for each in headed for name in each.caption.names),
         *of_grids,
     ]

@@ -50,6 +50,8 @@ class Paper:
 
     op_figures: tuple[OpFigure, ...] = ()
     same_for_all_seeds: tuple[str, ...] = ()
+    order_seeds: int = 1
+    """Seeds of the runs of orders and signs, where these are more."""
     """Parts whose runs no seed changes: they run once."""
     top: Table | None = field(default=None, repr=False, compare=False)
     """The file."""
@@ -301,6 +303,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         block_maps=tuple(parse_block_map(table) for table in top.tables("block_maps")),
         op_figures=tuple(parse_op_figure(table) for table in top.tables("op_figures")),
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
+        order_seeds=top.whole("order_seeds", 1),
         full_parts=full_parts,
         top=top,
         traces=traces,

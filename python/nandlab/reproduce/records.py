@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nandlab.reproduce.block_map import BlockMap
+from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.grid import Grid
@@ -39,6 +40,8 @@ class Records:
     """What a run is called, for people."""
     drawn: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     """What is drawn of logs of operations, by the name of the figure."""
+    order_seeds: int = 1
+    """Seeds of orders and signs, where these are more."""
     stopped: bool = False
     """Whether somebody stopped the runs."""
 
@@ -89,6 +92,11 @@ class Records:
     def by_name(self) -> dict[str, dict[str, Any]]:
         """Every record, by what its run is called and its seed, in letters that a file name takes."""
         return {f"{_slug(self.names[key])}-seed-{key[1]}": record for key, record in self.found.items()}
+
+    def of_claim(self, claim: Claim) -> Records:
+        """These records, with the seeds that the claim is judged by: an order takes more of them."""
+        is_order = claim.kind in ("order", "sign")
+        return replace(self, seeds=max(self.seeds, self.order_seeds)) if is_order else self
 
     def all_seeds(self) -> range:
         """The seeds of the runs."""

@@ -37,6 +37,9 @@ VERDICTS: tuple[Word, ...] = (
 SEEDS_FOR_DIRECTION = 5
 """Seeds from which on an order or a sign is a finding."""
 
+MOST_DIGITS = 12
+"""Digits after the point of a figure that is next to another one."""
+
 # Student's t for a two-sided 95 % interval, by degrees of freedom from 1 on.
 _T95 = (
     12.706,
@@ -119,11 +122,28 @@ def check_every(condition: Condition, sides: Sequence[tuple[float, float]]) -> H
 def _held(condition: Condition, sides: Sequence[tuple[float, float]], holds: bool, by: str) -> Held:
     left, right = (statistics.fmean(side) for side in zip(*sides, strict=True))
     names = [
-        formula.text if not formula.names else f"{formula.text} = {short(value)}"
-        for formula, value in ((condition.left, left), (condition.right, right))
+        formula.text if not formula.names else f"{formula.text} = {_told_apart(value, other)}"
+        for formula, value, other in ((condition.left, left, right), (condition.right, right, left))
     ]
     sign = condition.sign if holds else f"is not {condition.sign}"
     return Held(holds, f"{names[0]} {sign} {names[1]}{by}")
+
+
+def _told_apart(value: float, other: float) -> str:
+    """A figure with as many digits as it takes to be on its side of `other`, or to be it.
+
+    >>> _told_apart(16512.6, 16512.7), _told_apart(16512.7, 16512.7), _told_apart(1.61, 2.0)
+    ('16,512.6', '16,512.7', '1.610')
+    """
+    text = short(value)
+    if not (math.isfinite(value) and math.isfinite(other)):
+        return text
+    for digits in range(MOST_DIGITS):
+        shown = float(text.replace(",", ""))
+        if (shown < other, shown > other) == (value < other, value > other):
+            break
+        text = f"{value:,.{digits}f}"
+    return text
 
 
 @dataclass(frozen=True)

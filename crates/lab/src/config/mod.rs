@@ -158,6 +158,7 @@ impl Experiment {
         experiment.check_fit(&sizing).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
         let said = reliability::check(&experiment, &sizing);
         notices.extend(said.map_err(|(key, message)| tree.error(&key, Part::Value, message))?);
+        notices.extend(experiment.unread_precondition());
         if let Some(fs) = &experiment.fs {
             let said = fs.notices(sizing.sectors());
             notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));

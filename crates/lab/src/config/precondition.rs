@@ -23,7 +23,7 @@ pub struct Precondition {
     /// What these writes are.
     #[serde(skip_serializing_if = "SteadyWrites::is_uniform")]
     pub steady_writes: SteadyWrites,
-    /// Most windows that it may take.
+    /// Most windows that it may take, from 4.
     pub steady_windows: u32,
     /// Requests of the workload, the first ones, that are carried out after that and not measured.
     pub warm_up: u64,
@@ -43,7 +43,7 @@ impl Default for Precondition {
             overwrites: 0.0,
             steady: None,
             steady_writes: SteadyWrites::Uniform,
-            steady_windows: 50,
+            steady_windows: WINDOWS,
             warm_up: 0,
             shelf_days: 0.0,
             from_state: None,
@@ -84,6 +84,9 @@ impl SteadyWrites {
 }
 
 const MAX_OVERWRITES: f64 = 10_000.0;
+const WINDOWS: u32 = 50;
+/// So many count before a device is steady, as `steady` compares two spans of two.
+const LEAST_WINDOWS: u32 = 4;
 const MAX_WINDOWS: u32 = 10_000;
 
 impl Experiment {
@@ -98,8 +101,9 @@ impl Experiment {
             let why = "it is a share of the write amplification from 0 to 1, such as 0.01";
             return refuse("precondition.steady", &within, why);
         }
-        if !(2..=MAX_WINDOWS).contains(&self.precondition.steady_windows) {
-            let why = "it is a number of windows from 2, as two are compared, to 10000";
+        if !(LEAST_WINDOWS..=MAX_WINDOWS).contains(&self.precondition.steady_windows) {
+            let why =
+                "it is a number of windows from 4, as a device is steady after that many at the earliest, to 10000";
             return refuse("precondition.steady_windows", &self.precondition.steady_windows, why);
         }
         if self.precondition.warm_up > 0 && !is_of_requests {
@@ -118,5 +122,15 @@ impl Experiment {
             }
         }
         Ok(())
+    }
+    /// What of it has no effect, in sentences.
+    pub(super) fn unread_precondition(&self) -> Option<String> {
+        let Precondition { steady, steady_windows, .. } = self.precondition;
+        (steady.is_none() && steady_windows != WINDOWS).then(|| {
+            format!(
+                "precondition.steady_windows = {steady_windows} has no effect: it counts only with precondition.steady, the \
+                 share by which windows may differ, such as 0.01"
+            )
+        })
     }
 }

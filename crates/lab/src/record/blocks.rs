@@ -116,6 +116,9 @@ impl BlockGroup {
 
 const DAYS_A_YEAR: f64 = 365.0;
 
+/// P/E cycles of a block in a run from which on a lifetime is told: with fewer, one more or less changes it by over a fifth.
+pub(crate) const CYCLES_THAT_TELL: u64 = 5;
+
 /// How long a new device lasts if the workload goes on as in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LifetimeRecord {
@@ -132,6 +135,10 @@ pub struct LifetimeRecord {
 /// What is done until then.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LifeRecord {
+    /// P/E cycles in this run from which it is told: of the block, or the mean.
+    pub cycles: f64,
+    /// Whether they are fewer than five, those of the block with most for the mean: one more or less changes it much.
+    pub coarse: bool,
     /// Bytes that the host writes.
     pub host_bytes: f64,
     /// Simulated time, s, at the pace of this run; null without time.
@@ -154,9 +161,11 @@ impl LifetimeRecord {
         spent.sort_unstable_by(|a, b| b.cmp(a));
         let most = spent.first().copied().filter(|&most| most > 0 && written_sectors > 0)?;
         let mean = spent.iter().sum::<u64>() as f64 / spent.len() as f64;
-        let life = |cycles: f64| {
+        let life = |cycles: f64, of_block: u64| {
             let host_bytes = (written_sectors * u64::from(SECTOR_BYTES)) as f64 * (f64::from(endurance) / cycles);
             LifeRecord {
+                cycles,
+                coarse: of_block < CYCLES_THAT_TELL,
                 host_bytes,
                 time_s: time_us.map(|us| us / 1e6 * (f64::from(endurance) / cycles)),
                 years: daily.map(|daily| host_bytes / (daily as f64 * DAYS_A_YEAR)),
@@ -164,8 +173,8 @@ impl LifetimeRecord {
         };
         // The block with which a hundredth of all is there.
         let hundredth = spent[spent.len().div_ceil(100) - 1];
-        let one_percent = (hundredth > 0).then(|| life(hundredth as f64));
-        Some(Self { endurance, even: life(mean), first_block: life(most as f64), one_percent })
+        let one_percent = (hundredth > 0).then(|| life(hundredth as f64, hundredth));
+        Some(Self { endurance, even: life(mean, most), first_block: life(most as f64, most), one_percent })
     }
 }
 
@@ -224,11 +233,9 @@ mod tests {
         let (before, after) = (vec![7; blocks as usize], vec![13; blocks as usize]);
         let daily = bytes / 10;
         let life = LifetimeRecord::of(3000, (&before, &after), &host, (Some(60e6), Some(daily))).unwrap();
-        let expected =
-            LifeRecord { host_bytes: 500.0 * bytes as f64, time_s: Some(500.0 * 60.0), years: Some(5000.0 / 365.0) };
-        assert_eq!(life.even.host_bytes, expected.host_bytes, "capacity x endurance / WAF");
-        assert!((life.even.years.unwrap() / expected.years.unwrap() - 1.0).abs() < 1e-12, "{life:?}");
-        assert_eq!(life.even.time_s, expected.time_s);
+        assert_eq!(life.even.host_bytes, 500.0 * bytes as f64, "capacity x endurance / WAF");
+        assert!((life.even.years.unwrap() / (5000.0 / 365.0) - 1.0).abs() < 1e-12, "{life:?}");
+        assert_eq!(life.even.time_s, Some(500.0 * 60.0));
         assert_eq!((life.first_block, life.one_percent), (life.even, Some(life.even)));
     }
 
@@ -244,6 +251,21 @@ mod tests {
         }
         let one = LifetimeRecord::of(1000, (&[0; 101], &[&[5][..], &[0; 100]].concat()), &host, (None, None)).unwrap();
         assert_eq!(one.one_percent, None, "two blocks of 101 were never erased");
+    }
+
+    #[test]
+    fn a_life_is_coarse_below_five_cycles_of_its_block() {
+        let host = HostCounts { written_sectors: 2048, ..HostCounts::default() };
+        let told = |after: &[u32]| {
+            let life = LifetimeRecord::of(1000, (&vec![0; after.len()], after), &host, (None, None)).unwrap();
+            let one_percent = life.one_percent.unwrap();
+            [life.even, life.first_block, one_percent].map(|life| (life.cycles, life.coarse))
+        };
+        assert_eq!(told(&[4, 0]), [(2.0, true), (4.0, true), (4.0, true)]);
+        assert_eq!(told(&[5, 0]), [(2.5, false), (5.0, false), (5.0, false)]);
+        // 1 % of 101 blocks are two of them.
+        let uneven = told(&[&[9, 4][..], &[0; 99]].concat());
+        assert_eq!(uneven.map(|(_, coarse)| coarse), [false, false, true]);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::latency::LatencyMeter;
 use crate::meter::{Meter, Pace};
 use crate::notices::{
     degenerate_placement, endurance_passed, fell_behind, not_steady, nothing_erased, reads_of_nothing, scattered_pools,
-    steady_for_other_writes, unused_chances,
+    steady_for_other_writes, unused_chances, years_of_few_erases,
 };
 use crate::record::{
     busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
@@ -111,6 +111,7 @@ impl Run<'_> {
             scattered_pools(self.experiment),
             nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
             endurance_passed(self.experiment, record.wear.max),
+            years_of_few_erases(self.experiment, record.lifetime.as_ref()),
             record.buffer.as_ref().and_then(degenerate_placement),
             pace.and_then(|pace| fell_behind(&pace, record.host.requests)),
         ];

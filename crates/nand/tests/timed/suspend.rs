@@ -2,6 +2,7 @@
 
 use super::*;
 use nandlab_nand::profile::Suspend;
+use nandlab_nand::traced::{OpRecord, Traced};
 
 const SUSPEND: Time = 20 * US;
 const RESUME: Time = 30 * US;
@@ -194,4 +195,27 @@ fn a_bus_that_all_need_is_never_taken_twice() {
     assert!(ends.windows(2).all(|pair| pair[1] - pair[0] >= PAGE), "two pages at once");
     assert_eq!(ends[0], US + SUSPEND + READ + PAGE);
     assert_eq!(*ends.last().unwrap(), US + SUSPEND + READ + 1600 * PAGE, "and the bus never rests");
+}
+
+/// The log is written as operations are issued; when what gave way ends, the reads say that did it.
+#[test]
+fn a_log_tells_how_much_later_ends_what_gave_way() {
+    let log = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let sink = log.clone();
+    let mut nand = Traced::new(
+        device(1, 2, 1, &suspending(16)),
+        Box::new(move |record: &OpRecord| sink.borrow_mut().push((record.end_ns, record.delayed_ns))),
+    );
+    scoped(&mut nand, Cause::Gc, |nand| erase(nand, 0));
+    let first = 1000 * US + SUSPEND + READ + PAGE;
+    for arrival in [1000 * US, 1000 * US, 2 * ERASE] {
+        nand.ctx().begin(Origin::HOST, arrival);
+        read(&mut nand, old(0, 9));
+    }
+    // The second one follows the first while that has the die, so the erase goes on after both; the last one comes later.
+    let (one, two) = (SUSPEND + READ + PAGE + RESUME, READ + PAGE);
+    let expected =
+        [(ERASE, None), (first, Some(one)), (first + READ + PAGE, Some(two)), (2 * ERASE + READ + PAGE, None)];
+    assert_eq!(*log.borrow(), expected);
+    assert_eq!(first + READ + PAGE + RESUME + ERASE - 1000 * US, ERASE + one + two, "when the erase ends");
 }
