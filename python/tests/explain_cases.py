@@ -16,6 +16,15 @@ CASES = {
         run(workload.uniform(requests=20_000), capacity="32 MiB", op=0.1, precondition={"fill": "random"}),
         "time",
     ),
+    # A look-up of eight misses nothing.
+    "map_in_memory": (
+        run(
+            workload.uniform(requests=10_000),
+            ftl.dftl(cmt_entries=512),
+            precondition={"fill": "sequential"},
+        ),
+        "time",
+    ),
     # Any block is a victim, whatever is valid in it.
     "greedy_victims": (
         run(

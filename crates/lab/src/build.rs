@@ -166,7 +166,9 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
             let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
             let again = mounts_again.then(|| config.clone());
             if device.model == Model::Bytes {
-                return work(&mut Stack::new(disk, buffer, Oracle::new(sizing.sectors())).mounting(again));
+                let has_bit_errors = device.faults.as_ref().is_some_and(|faults| faults.bit_errors.is_some());
+                let oracle = Oracle::new(sizing.sectors(), has_bit_errors || device.reliability.is_some());
+                return work(&mut Stack::new(disk, buffer, oracle).mounting(again));
             }
             return work(&mut Stack::new(disk, buffer, Bare).mounting(again));
         }

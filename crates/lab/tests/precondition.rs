@@ -44,10 +44,10 @@ fn a_steady_device_writes_as_much_on_as_it_did_before() {
 
 #[test]
 fn the_search_for_a_steady_device_ends() {
-    let record = record(UNIFORM, &["precondition.steady=0", "precondition.steady_windows=3"]);
+    let record = record(UNIFORM, &["precondition.steady=0", "precondition.steady_windows=4"]);
     let before = record.precondition.unwrap();
-    assert_eq!((before.windows, before.steady), (Some(3), Some(false)));
-    assert_eq!(before.requests, 4 * (record.device.logical_bytes / 4096));
+    assert_eq!((before.windows, before.steady), (Some(4), Some(false)));
+    assert_eq!(before.requests, 5 * (record.device.logical_bytes / 4096));
     assert_eq!(record.host.requests, 200_000, "it is measured all the same");
 }
 
@@ -63,7 +63,9 @@ fn a_device_whose_spare_space_was_not_used_once_is_not_steady() {
     let long = record(UNIFORM, &["device.over_provisioning=2.5", "precondition.overwrites=30"]);
     let (found, expected) = (found.waf.unwrap(), long.waf.unwrap());
     assert!(expected > 1.02 && (found / expected - 1.0).abs() < 0.01, "{found} and {expected}");
-    let few = record(UNIFORM, &[&sets[..], &["precondition.steady_windows=2"]].concat()).precondition.unwrap();
+    // Five capacities are written to a flash of six.
+    let few = ["device.over_provisioning=5", sets[1], "precondition.steady_windows=4"];
+    let few = record(UNIFORM, &few).precondition.unwrap();
     assert_eq!((few.steady, few.flash.erases, few.waf), (Some(false), 0, Some(1.0)));
 }
 
@@ -121,7 +123,7 @@ fn what_cannot_be_asked_for_is_refused() {
     for (set, allowed) in [
         ("precondition.steady=1.5", "from 0 to 1"),
         ("precondition.steady=nan", "a finite number"),
-        ("precondition.steady_windows=1", "from 2"),
+        ("precondition.steady_windows=3", "from 4"),
         ("precondition.steady_windows=10_001", "to 10000"),
     ] {
         let error = refused(UNIFORM, &[set]);

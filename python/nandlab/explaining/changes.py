@@ -34,6 +34,7 @@ RULES: tuple[Callable[[Case], Change | None], ...] = (
     host_rules.larger_pool,
     host_rules.larger_buffer,
     policy_rules.separate_by_lifetime,
+    ftl_rules.map_in_memory,
     ftl_rules.more_log_blocks,
     ftl_rules.more_over_provisioning,
     ftl_rules.larger_file_system,

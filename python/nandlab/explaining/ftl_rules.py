@@ -190,6 +190,31 @@ def smaller_pages(case: Case) -> Change | None:
     )
 
 
+def map_in_memory(case: Case) -> Change | None:
+    """The whole map is in memory, and nothing of it is read for a request or leaves memory."""
+    name, options = case.ftl
+    share = case.share(causes=("map",))
+    device, found = case.result.device, case.result.map
+    if name not in ("dftl", "sector_map", "hybrid_map") or found is None or not found.misses or not share:
+        return None
+    pages = device.logical_bytes // device.page_bytes
+    memories = (case.result.ram.sram, case.result.ram.dram)
+    now = sum(memory.get(part, 0) for memory in memories for part in ("cmt", "cmt_lists"))
+    if name == "dftl":
+        override, whole = f"ftl.dftl.cmt_entries={pages}", now * pages // options["cmt_entries"]
+    else:
+        entries = device.logical_bytes // 512 + (pages if name == "hybrid_map" else 0)
+        override, whole = f"ftl.{name}.cmt_units=0", 4 * entries
+    return Change(
+        "map_in_memory",
+        f"map pages took {part(case, share)}: {units.count(found.misses)} look-ups missed what is in memory",
+        "the whole map in memory",
+        f"{units.size(max(0, whole - now))} of RAM more",
+        share,
+        (override,),
+    )
+
+
 def map_in_spare_areas(case: Case) -> Change | None:
     """The block map is in the spare areas, and not programmed with every recycling."""
     share = case.share(causes=("map",))

@@ -3,7 +3,9 @@
 //! A weak die has too few good blocks for its reserve, its share of the map and the block that is being filled. It takes
 //! no pages any more and collects nothing; what it holds can be read, and its free blocks are the last resort. The others
 //! share what is exported, and the map. Room for its part of the map they make with their reserves; one die that is left
-//! alone with little to spare may have no reserve left for that, and the device ends before its blocks are too few.
+//! alone with little to spare may have no reserve left for that, and the device ends before its blocks are too few. A die
+//! that is just not weak takes pages in turn as the others do, and collects blocks that are nearly all valid: with half of
+//! its blocks bad the device writes more than with all of them.
 
 use super::{Options, Scheme, SectorMapped};
 use crate::parts::frontier::Frontier;
