@@ -20,7 +20,7 @@ CUTS ?= 200000
 FUZZ_SECONDS ?= 600
 FUZZ_VERSION := 0.13.2
 
-.PHONY: demo test build bench lint docs powercut fuzz test-long clean help prerequisites
+.PHONY: demo test build bench lint docs validation powercut fuzz test-long clean help prerequisites
 
 demo: build
 	@mkdir -p reports
@@ -59,6 +59,9 @@ fuzz: prerequisites
 		mkdir -p corpus/$$target && \
 		cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
+validation: build
+	$(BIN)/python docs/images/validation.py
+
 test-long: build $(VENV)/.dev $(VENV)/.docs
 	NANDLAB_LONG=1 NANDLAB_CUTS=$(CUTS) NANDLAB_CUT_DEPTH=2 cargo test --release --workspace --exclude nandlab-py
 	NANDLAB_LONG=1 $(BIN)/python -m pytest -rs
@@ -73,6 +76,7 @@ help:
 	@echo 'make bench      how fast the simulator is on this machine'
 	@echo 'make lint       formatting and lints, Rust and Python'
 	@echo 'make docs       the documentation as a site, reports/site/index.html'
+	@echo 'make validation tables and pictures of docs/validation.md, closed forms beside what is measured'
 	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'
 	@echo 'make fuzz       every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make test-long  every test, with as many power cuts as make powercut, every fault, the notebook, a browser'
