@@ -9,6 +9,10 @@ use crate::FtlError;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Time};
 
+/// Relocations that a host page pays for at most, as long as the reserve is whole: a victim that gains next to nothing is
+/// emptied over some pages all the same.
+const MOST_COPIES: u32 = 16;
+
 impl PageMap {
     /// Lets the last host page of `die` pay its share of garbage collection.
     #[inline]
@@ -30,7 +34,9 @@ impl PageMap {
         if relocation.in_gap && state.free.len() > self.reserve && state.failing.is_empty() {
             return Ok(());
         }
-        relocation.credit += relocation.rate;
+        // What the reserve lacks is made up for all the faster.
+        let missing = self.reserve.saturating_sub(state.free.len()) as u64;
+        relocation.credit += relocation.rate * (1 + missing);
         let pages = relocation.credit / ONE;
         relocation.credit %= ONE;
         let cause = relocation.cause();
@@ -50,26 +56,12 @@ impl PageMap {
         Ok(())
     }
 
-    /// Sets how many relocations each host page pays for, so that the reserve is whole again when the host
-    /// frontier is full and no write has to wait for the rest of a victim.
-    pub(super) fn set_rate(&mut self, die: usize) {
-        let state = &self.dies[die];
-        let Some(relocation) = &state.relocation else { return };
-        let pages = u64::from(self.geometry.pages_per_block());
-        let valid = u64::from(self.table.valid_pages(relocation.block));
-        let (left, shared) = state.host_room();
-        let (left, shared) = (u64::from(left), u64::from(shared));
-        // A victim frees a block and fills `valid` pages of other frontiers, which take a block when they are full.
-        let others: u64 = state.frontiers.all().iter().map(|frontier| u64::from(frontier.left())).sum::<u64>() - shared;
-        let missing = ((self.reserve + 1).saturating_sub(state.free.len()) as u64 * pages).saturating_sub(others);
-        let relocations = valid.max(missing * valid / (pages - valid).max(1)) + 1;
-        // Where the host shares its frontier, relocations take of what it has left.
-        let shares = state.frontiers.all().len() == 1 || (relocation.to == state.last && self.placer.pools().is_some());
-        let taken = if shares && shared > 0 { relocations } else { 0 };
-        let rate = relocations * ONE / left.saturating_sub(taken).max(1) + 1;
-        if let Some(relocation) = &mut self.dies[die].relocation {
-            relocation.rate = rate;
-        }
+    /// Relocations that a host page pays for while a victim with `valid` pages is emptied: as its page takes of what the
+    /// victim gains, so that the room of the die stays as it is.
+    fn rate(&self, valid: u32) -> u64 {
+        let pages = self.geometry.pages_per_block();
+        let gained = (pages - valid).max(pages / MOST_COPIES).max(1);
+        u64::from(valid) * ONE / u64::from(gained) + 1
     }
 
     /// Chooses a block to empty; false where nothing would be gained.
@@ -97,13 +89,14 @@ impl PageMap {
         }
         self.dies[die].levelled = matches!(reason, Reason::Wear { .. });
         let next = self.geometry.page(block, 0).0;
+        let rate = self.rate(valid);
         self.dies[die].relocation = Some(Relocation {
             block,
             is_empty: valid == 0,
             next,
             end: next + pages,
             moves: Moves::none(),
-            rate: 0,
+            rate,
             credit: 0,
             copied: 0,
             reason,
@@ -114,7 +107,6 @@ impl PageMap {
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.to = to;
         }
-        self.set_rate(die);
         Ok(())
     }
 

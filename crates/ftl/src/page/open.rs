@@ -6,6 +6,9 @@ use crate::parts::wear::{self, Choice};
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Nand};
 
+/// Free blocks that the host leaves to pages that are moved. While the reserve is not whole, collection goes on.
+const LEFT_FOR_MOVED: usize = 1;
+
 impl PageMap {
     /// Replaces a full frontier of the host, emptying victims until the reserve stays whole.
     #[cold]
@@ -18,9 +21,8 @@ impl PageMap {
         self.refuse_worn_out()?;
         self.close_frontier(die, frontier);
         self.dies[die].last = frontier;
-        self.dies[die].slc.is_last = false;
         loop {
-            while self.dies[die].free.len() <= self.reserve {
+            while self.dies[die].free.len() <= LEFT_FOR_MOVED {
                 if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
                     return Err(self.worn_out(1));
                 }
@@ -82,7 +84,6 @@ impl PageMap {
         self.placer.opened(block, frontier);
         let cycles = self.table.cycles(block);
         self.dies[die].frontiers[frontier] = Frontier::at_start(&self.geometry, block).with_cycles(cycles);
-        self.set_rate(die);
         Ok(true)
     }
 

@@ -5,7 +5,7 @@
 //! own, and it is erased.
 
 use super::relocation::Reason;
-use super::{Config, Die, FreeBlock, PageMap};
+use super::{Config, FreeBlock, PageMap};
 use crate::parts::block_scan::BlockScan;
 use crate::parts::frontier::Frontier;
 use crate::parts::placement::Placement;
@@ -83,8 +83,6 @@ pub(super) struct DieCache {
     pub(super) free: VecDeque<FreeBlock>,
     /// Those of a fixed cache that are not bad.
     pub(super) good: u32,
-    /// Whether the host got a block of the cache last.
-    pub(super) is_last: bool,
     /// The oldest full block, once it was seen to hold nothing, and how many pages the host had written by then.
     emptied: Option<(BlockId, u64)>,
 }
@@ -96,7 +94,6 @@ impl Default for DieCache {
             full: VecDeque::new(),
             free: VecDeque::new(),
             good: 0,
-            is_last: false,
             emptied: None,
         }
     }
@@ -109,17 +106,6 @@ impl DieCache {
             self.full.push_back(self.frontier.block);
             self.frontier = Frontier::none();
         }
-    }
-}
-
-impl Die {
-    /// Pages that the block of the host has left, and how many of them pages that are moved could take as well.
-    pub(super) fn host_room(&self) -> (u32, u32) {
-        if self.slc.is_last {
-            return (self.slc.frontier.left(), 0);
-        }
-        let left = self.frontiers[self.last].left();
-        (left, left)
     }
 }
 
@@ -298,8 +284,6 @@ impl PageMap {
             self.table.open(block);
             nand.set_slc(block, true);
             self.dies[die].slc.frontier = self.cached_frontier(Frontier::at_start(&self.geometry, block), block);
-            self.dies[die].slc.is_last = true;
-            self.set_rate(die);
             return Ok(true);
         }
         Ok(false)
