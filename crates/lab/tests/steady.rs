@@ -8,7 +8,8 @@ use nandlab_lab::record::{PreconditionRecord, Record};
 use nandlab_lab::{run, Control, LabError, Outputs};
 use std::fmt::Write;
 use std::path::Path;
-use support::{parse, record, refused, Folder};
+use support::{parse, record, refused};
+use tempfile::TempDir;
 
 const SKEWED: &str = r#"
 [workload.hot_cold]
@@ -46,12 +47,12 @@ fn refused_at_run(text: &str, sets: &[&str]) -> String {
 }
 
 /// A trace that writes the device once in order, then a tenth of it again and again: its parts cost differently.
-fn trace(folder: &Folder, name: &str, again: u64) -> String {
+fn trace(folder: &TempDir, name: &str, again: u64) -> String {
     let mut text = "time_us,op,sector,sectors\n".to_owned();
     for at in (0..PAGES).chain((0..again).map(|turn| turn * 7919 % (PAGES / 10))) {
         writeln!(text, "{},W,{},8", 0, at * 8).unwrap();
     }
-    let path = folder.0.join(name);
+    let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     path.display().to_string()
 }
@@ -199,7 +200,7 @@ fn cold_blocks_that_hardly_anybody_writes_are_not_steady_either() {
 
 #[test]
 fn windows_of_a_trace_are_whole_rounds() {
-    let folder = Folder::new("trace");
+    let folder = tempfile::tempdir().unwrap();
     let again = 9_000;
     let trace = format!("workload={{ trace = {{ path = {:?} }} }}", trace(&folder, "t.csv", again));
     let steady = record(SKEWED, &[&OWN[..], &[&trace]].concat());
@@ -275,8 +276,8 @@ fn saved_as(text: &str, sets: &[&str], state: &Path) -> Record {
 
 #[test]
 fn a_state_knows_the_workload_that_made_it() {
-    let folder = Folder::new("state");
-    let state = folder.0.join("state");
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
     let first = saved(&OWN, &state);
     let again = begun(&OWN, &state).unwrap();
     assert_eq!((again.flash, again.precondition), (first.flash, first.precondition));
@@ -308,12 +309,12 @@ fn a_state_knows_the_workload_that_made_it() {
 
 #[test]
 fn a_state_knows_the_trace_that_made_it() {
-    let folder = Folder::new("trace-state");
-    let state = folder.0.join("state");
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
     let play = |path: &str| format!("workload={{ trace = {{ path = {path:?} }} }}");
     let (trace, other) = (trace(&folder, "t.csv", 4_000), trace(&folder, "u.csv", 4_100));
     saved(&[&OWN[..], &[&play(&trace)]].concat(), &state);
-    let moved = folder.0.join("moved.csv").display().to_string();
+    let moved = folder.path().join("moved.csv").display().to_string();
     std::fs::copy(&trace, &moved).unwrap();
     begun(&[&OWN[..], &[&play(&moved)]].concat(), &state).unwrap();
     let error = begun(&[&OWN[..], &[&play(&other)]].concat(), &state).unwrap_err().to_string();
@@ -323,8 +324,8 @@ fn a_state_knows_the_trace_that_made_it() {
 /// How fast the device is decides in which order jobs with a pace of their own write.
 #[test]
 fn a_state_knows_the_device_that_jobs_were_paced_by() {
-    let folder = Folder::new("paced-state");
-    let (state, text) = (folder.0.join("state"), jobs());
+    let folder = tempfile::tempdir().unwrap();
+    let (state, text) = (folder.path().join("state"), jobs());
     let own = [&OWN[..], &["precondition.steady=0.05"]].concat();
     saved_as(&text, &own, &state);
     begun_as(&text, &own, &state).unwrap();
