@@ -198,6 +198,83 @@ fn cold_blocks_that_hardly_anybody_writes_are_not_steady_either() {
     assert_eq!(found.steady, Some(true));
 }
 
+/// Uniform writes to a part of a device, of which static wear levelling moves the rest in time.
+const LEVELLED: &str = r#"
+[workload.uniform]
+requests = 1_000
+footprint = 0.4
+[precondition]
+fill = "sequential"
+steady = 0.05
+steady_writes = "workload"
+[ftl.page]
+wear_threshold = 40
+[device]
+model = "counting"
+capacity = "16 MiB"
+over_provisioning = 0.28
+[device.shape]
+pages_per_block = 32
+"#;
+
+/// What is told of wear levelling that waits, from its name on.
+fn waits(record: &Record) -> Option<&str> {
+    assert_eq!(before(record).steady, Some(true));
+    let mut told =
+        record.notices.iter().filter_map(|notice| notice.strip_prefix("the device was called steady before "));
+    let first = told.next();
+    assert_eq!(told.next(), None);
+    first
+}
+
+#[test]
+fn wear_levelling_that_waits_is_told() {
+    const LONG: &str = "workload.uniform.requests=100_000";
+    for wear in ["threshold", "bet", "dual_pool"] {
+        let chosen = format!("ftl.page.wear={wear}");
+        let told = |sets: &[&str]| {
+            let found = record(LEVELLED, &[&[&*chosen], sets].concat());
+            (found.gc.wear_moves, waits(&found).map(ToOwned::to_owned))
+        };
+        let (moves, says) = told(&[]);
+        let starts = format!("ftl.page.wear = \"{wear}\" had moved anything, and it has moved nothing since: ");
+        assert!(moves == 0 && says.as_ref().is_some_and(|says| says.starts_with(&starts)), "{moves} {says:?}");
+        let (moves, says) = told(&[LONG]);
+        let starts =
+            format!("ftl.page.wear = \"{wear}\" had moved anything, and it began to move data in what was measured: ");
+        assert!(moves > 20 && says.as_ref().is_some_and(|says| says.starts_with(&starts)), "{moves} {says:?}");
+        // What the notice names as a way out is one.
+        assert_eq!(told(&[LONG, "precondition.warm_up=90_000"]).1, None);
+        assert_eq!(told(&["ftl.page.wear_threshold=2"]).1, None);
+        let uniform = "precondition.steady_writes=uniform";
+        let reads = |share| told(&[uniform, &format!("workload.uniform.read_share={share}")]).1;
+        assert!(reads(0.9).is_some() && reads(1.0).is_none(), "of what writes cost nothing is told");
+        // A warm-up counts requests, and these are the file system's.
+        let files = told(&[uniform, "workload={ postmark = { number = 20, transactions = 40 } }", "fs=fat"]).1.unwrap();
+        assert!(files.ends_with("once it does; with a smaller ftl.page.wear_threshold it begins sooner"), "{files}");
+    }
+    for wear in ["none", "dynamic"] {
+        assert_eq!(waits(&record(LEVELLED, &[&format!("ftl.page.wear={wear}"), LONG])), None);
+    }
+    let sets = ["ftl.page.wear=bet", "precondition.steady=0", "precondition.steady_windows=4"];
+    assert!(
+        !record(LEVELLED, &sets).notices.iter().any(|notice| notice.contains("ftl.page.wear")),
+        "nobody called it steady"
+    );
+}
+
+#[test]
+fn a_state_knows_whether_its_wear_was_levelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    for (threshold, waited) in [(40, true), (2, false)] {
+        let sets = ["ftl.page.wear=bet", &format!("ftl.page.wear_threshold={threshold}")];
+        // Both mount the device anew, and count moves from there.
+        assert_eq!(waits(&saved_as(LEVELLED, &sets, &state)).is_some(), waited, "{threshold}, saved");
+        assert_eq!(waits(&begun_as(LEVELLED, &sets, &state).unwrap()).is_some(), waited, "{threshold}, begun with");
+    }
+}
+
 #[test]
 fn windows_of_a_trace_are_whole_rounds() {
     let folder = tempfile::tempdir().unwrap();
