@@ -198,9 +198,10 @@ def test_what_a_claim_says_beside_its_number_counts(nandlab_command, tmp_path, a
 
 def test_fewer_seeds_than_an_order_takes(nandlab_command, paper):
     document = nandlab_command("reproduce", paper, "--seeds", 4, "--json").document
-    verdict = {claim["id"]: claim["verdict"] for claim in document["claims"]}
-    assert verdict["order"] is None
-    assert verdict["few"] == "reproduced"
+    claims = {claim["id"]: claim for claim in document["claims"]}
+    assert claims["order"]["verdict"] is None
+    assert "an order takes 5 seeds, and there are 4: take --seeds 5" in claims["order"]["why"]
+    assert claims["few"]["verdict"] == "reproduced"
     # One seed has no interval, and still shows whether the mechanism ran.
     document = nandlab_command("reproduce", paper, "--seeds", 1, "--json").document
     assert {claim["id"]: claim["verdict"] for claim in document["claims"]}["idle"] == "not_exercised"

@@ -93,7 +93,7 @@ def test_what_cannot_be_is_a_sentence(nandlab_command, filled, small, tmp_path):
     ended = nandlab_command("run", filled, "--from-state", state, "--set", "ftl.page.victim=fifo")
     assert ended.status == 2
     assert 'it was made with ftl.page.victim = "greedy", and the experiment has "fifo"' in ended.err
-    assert "error: --from-state " in ended.err and "--set" not in ended.err
+    assert f"error: --from-state {state}: " in ended.err and "--set" not in ended.err
     ended = nandlab_command("run", filled, "--from-state", tmp_path / "absent.state")
     assert ended.status == 2
     assert "there is no such file" in ended.err

@@ -116,6 +116,29 @@ pub(crate) fn not_steady(experiment: &Experiment, made: Option<&PreconditionReco
     })
 }
 
+/// Static wear levelling waits until wear is uneven, which may be long after the device is steady: said where that was
+/// before it `was_levelled`.
+pub(crate) fn levelling_not_begun(experiment: &Experiment, record: &Record, was_levelled: bool) -> Option<String> {
+    let Some(FtlConfig::Page(page)) = &experiment.ftl else { return None };
+    let is_steady = record.precondition.is_some_and(|made| made.steady == Some(true));
+    if was_levelled || !is_steady || !page.wear.is_static() || record.host.written_sectors == 0 {
+        return None;
+    }
+    let wear = serde_json::to_value(page.wear).expect("it is a name");
+    let since = match record.gc.wear_moves {
+        0 => "has moved nothing since: write amplification may still change once it does",
+        _ => "began to move data in what was measured: write amplification may change from there on",
+    };
+    let later = match experiment.workload.kind() {
+        Kind::Requests(_) => "a larger precondition.warm_up measures later requests, and ",
+        Kind::Keys(_) | Kind::Files(_) => "",
+    };
+    Some(format!(
+        "the device was called steady before ftl.page.wear = {wear} had moved anything, and it {since}; {later}with a \
+         smaller ftl.page.wear_threshold it begins sooner"
+    ))
+}
+
 /// A new device collects nothing before all of it was written: said of a trace that did not come so far.
 pub(crate) fn nothing_erased(
     experiment: &Experiment,

@@ -164,33 +164,16 @@ mod tests {
         }
     }
 
-    /// A folder of its own, removed at the end.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("nandlab-oplog-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn files(&self) -> Vec<String> {
-            let names = std::fs::read_dir(&self.0).unwrap();
-            names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+    fn files(folder: &tempfile::TempDir) -> Vec<String> {
+        let names = std::fs::read_dir(folder.path()).unwrap();
+        names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
     }
 
     #[test]
     fn a_closed_log_is_whole_and_has_its_name() {
-        let folder = Folder::new("whole");
+        let folder = tempfile::tempdir().unwrap();
         for name in ["ops.csv", "ops.csv.gz"] {
-            let target = folder.0.join(name);
+            let target = folder.path().join(name);
             let log = OpLog::create(&target).unwrap();
             let mut sink = log.sink();
             (0..1000).for_each(|_| sink.record(&record()));
@@ -206,13 +189,13 @@ mod tests {
             assert_eq!(text.lines().count(), 1001);
             assert!(text.ends_with("mount,1,2,erase,0,3,,,,host,gc,ok,\n"), "{text}");
         }
-        assert_eq!(folder.files().len(), 2);
+        assert_eq!(files(&folder).len(), 2);
     }
 
     #[test]
     fn lines_tell_their_phase() {
-        let folder = Folder::new("phase");
-        let log = OpLog::create(&folder.0.join("ops.csv")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let log = OpLog::create(&folder.path().join("ops.csv")).unwrap();
         let mut sink = log.sink();
         sink.record(&record());
         for phase in [Phase::Precondition, Phase::Workload] {
@@ -220,20 +203,20 @@ mod tests {
             sink.record(&record());
         }
         log.close().unwrap();
-        let text = std::fs::read_to_string(folder.0.join("ops.csv")).unwrap();
+        let text = std::fs::read_to_string(folder.path().join("ops.csv")).unwrap();
         let first: Vec<_> = text.lines().map(|line| line.split(',').next().unwrap()).collect();
         assert_eq!(first, ["phase", "mount", "precondition", "workload"]);
     }
 
     #[test]
     fn a_log_that_is_not_closed_leaves_nothing() {
-        let folder = Folder::new("dropped");
-        let log = OpLog::create(&folder.0.join("ops.csv")).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let log = OpLog::create(&folder.path().join("ops.csv")).unwrap();
         let mut sink = log.sink();
         sink.record(&record());
-        assert_eq!(folder.files().len(), 1);
+        assert_eq!(files(&folder).len(), 1);
         drop((log, sink));
-        assert!(folder.files().is_empty());
+        assert!(files(&folder).is_empty());
     }
 
     /// A disk with room for so many bytes.
@@ -258,10 +241,10 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_a_sentence_and_leaves_nothing() {
-        let folder = Folder::new("full");
+        let folder = tempfile::tempdir().unwrap();
         // Full in the middle, and full when the last bytes leave the buffer.
         for room in [500, 1_000_000] {
-            let log = OpLog::create(&folder.0.join("ops.csv")).unwrap();
+            let log = OpLog::create(&folder.path().join("ops.csv")).unwrap();
             log.0.borrow_mut().writer = Some(Box::new(Small(room)));
             let mut sink = log.sink();
             (0..100).for_each(|_| sink.record(&record()));
@@ -269,16 +252,16 @@ mod tests {
             let error = log.close().unwrap_err().to_string();
             assert!(error.ends_with("ops.csv cannot be written: the disk is full"), "{error}");
             drop((log, sink));
-            assert!(folder.files().is_empty(), "{:?}", folder.files());
+            assert!(files(&folder).is_empty(), "{:?}", files(&folder));
         }
     }
 
     #[test]
     fn what_cannot_be_written_gets_a_sentence() {
-        let folder = Folder::new("refused");
+        let folder = tempfile::tempdir().unwrap();
         let error = |path: PathBuf| OpLog::create(&path).map(|_| ()).unwrap_err().to_string();
-        assert!(error(folder.0.join("no/such/ops.csv")).ends_with("cannot be written: the folder does not exist"));
-        assert!(error(folder.0.clone()).ends_with("expected the name of a file"));
+        assert!(error(folder.path().join("no/such/ops.csv")).ends_with("cannot be written: the folder does not exist"));
+        assert!(error(folder.path().to_owned()).ends_with("expected the name of a file"));
         let full = io::Error::from(io::ErrorKind::StorageFull);
         assert_eq!(cannot_write(Path::new("a.csv"), &full).to_string(), "a.csv cannot be written: the disk is full");
     }

@@ -48,6 +48,8 @@ pub(crate) struct Made {
     /// Sectors that this wrote; whole pages alone where that is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     written_sectors: Option<u64>,
+    /// Blocks that static wear levelling emptied; older states do not say.
+    wear_moves: Option<u64>,
     /// What was played until the device was steady, where that was a workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     played: Option<Played>,
@@ -111,6 +113,8 @@ pub(crate) struct Begun {
     pub(crate) programmed_pages: u64,
     /// Sectors that the preconditioning wrote.
     pub(crate) written_sectors: u64,
+    /// Whether static wear levelling moved data, or may have.
+    pub(crate) is_levelled: bool,
 }
 
 fn refused(message: String) -> LabError {
@@ -159,6 +163,7 @@ impl State {
             let flush = Request::new(Op::Flush, 0, 0);
             let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
             flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
+            let wear_moves = Some(engine.events().wear_moves);
             // By way of the file's bytes, so that this run begins with what others read, without a trace of its counters.
             let mut bytes = Vec::new();
             let kept = engine.chip().full().expect("the engine was asked for one that can be kept");
@@ -175,6 +180,7 @@ impl State {
                 logical_pages: sizing.logical_pages,
                 cost,
                 written_sectors: Some(done.written_sectors).filter(|_| played.is_some()),
+                wear_moves,
                 played,
             };
             Ok(Some(Self { made, device }))
@@ -187,7 +193,9 @@ impl State {
         let cost = self.made.cost;
         let of_pages = cost.requests * u64::from(self.device.geometry().sectors_per_page());
         let written_sectors = self.made.written_sectors.unwrap_or(of_pages);
-        Begun { cost: Some(cost), erases, programmed_pages: self.device.programmed_pages(), written_sectors }
+        let programmed_pages = self.device.programmed_pages();
+        let is_levelled = self.made.wear_moves != Some(0);
+        Begun { cost: Some(cost), erases, programmed_pages, written_sectors, is_levelled }
     }
 
     /// Where a run with it starts.

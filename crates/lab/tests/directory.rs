@@ -11,18 +11,18 @@ use nandlab_workload::{Asks, LIST};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use support::Folder;
+use tempfile::TempDir;
 
 /// A folder with the directory of the experiments in it.
-fn with_directory(name: &str) -> Folder {
-    let folder = Folder::new(name);
-    fs::create_dir(folder.0.join("in")).unwrap();
+fn with_directory() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("in")).unwrap();
     folder
 }
 
 /// What is in that directory.
-fn names(folder: &Folder) -> Vec<String> {
-    let names = fs::read_dir(folder.0.join("in")).unwrap();
+fn names(folder: &TempDir) -> Vec<String> {
+    let names = fs::read_dir(folder.path().join("in")).unwrap();
     names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
@@ -34,8 +34,8 @@ fn parse(text: &str, base: &Path, sets: &[&str]) -> Result<Experiment, LabError>
     Experiment::parse(text, Format::Toml, "x.toml", base, &sets)
 }
 
-fn record(folder: &Folder, sets: &[&str]) -> Result<Record, LabError> {
-    run(&parse(POSTMARK, &folder.0, sets)?, &folder.0, &Control::default(), Outputs::default())
+fn record(folder: &TempDir, sets: &[&str]) -> Result<Record, LabError> {
+    run(&parse(POSTMARK, folder.path(), sets)?, folder.path(), &Control::default(), Outputs::default())
 }
 
 /// A record without what the clock on the wall says.
@@ -60,7 +60,7 @@ const ENDLESS: [&str; 2] = ["workload.postmark.transactions=1_000_000_000", "wor
 
 #[test]
 fn every_workload_of_files_does_the_same_in_a_directory_as_on_fat_and_leaves_it_empty() {
-    let folder = with_directory("all");
+    let folder = with_directory();
     for name in LIST.iter().filter(|entry| entry.asks == Asks::Files).map(|entry| entry.name) {
         let workload = match name {
             "postmark" => "workload={ postmark={ number=20, transactions=40 } }".to_owned(),
@@ -88,7 +88,7 @@ fn every_workload_of_files_does_the_same_in_a_directory_as_on_fat_and_leaves_it_
 
 #[test]
 fn there_is_no_device_and_no_simulated_time() {
-    let folder = with_directory("none");
+    let folder = with_directory();
     let record = record(&folder, &["host.sample_transactions=50"]).unwrap();
     let resolved: serde_json::Value = serde_json::from_str(&record.experiment.to_json()).unwrap();
     assert!(resolved.get("device").is_none() && resolved.get("ftl").is_none(), "{resolved}");
@@ -102,17 +102,17 @@ fn there_is_no_device_and_no_simulated_time() {
     assert!(took.transactions_s > 0.0 && took.set_up_s > 0.0 && took.clean_up_s > 0.0, "{took:?}");
     assert!(took.transactions_s + took.set_up_s + took.clean_up_s <= record.speed.wall_s, "{took:?}");
     // What an experiment comes down to can be read again.
-    let again = Experiment::parse(&record.experiment.to_json(), Format::Json, "x", &folder.0, &[]).unwrap();
+    let again = Experiment::parse(&record.experiment.to_json(), Format::Json, "x", folder.path(), &[]).unwrap();
     assert_eq!(again.to_json(), record.experiment.to_json());
 }
 
 #[test]
 fn a_run_that_is_stopped_leaves_nothing_behind() {
-    let folder = with_directory("stopped");
-    let experiment = parse(POSTMARK, &folder.0, &ENDLESS).unwrap();
+    let folder = with_directory();
+    let experiment = parse(POSTMARK, folder.path(), &ENDLESS).unwrap();
     let control = Control::default();
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, &folder.0, &control, Outputs::default()));
+        let running = scope.spawn(|| run(&experiment, folder.path(), &control, Outputs::default()));
         wait_for(&control, 2000);
         assert!(names(&folder).len() > 2, "it is under way");
         control.cancel();
@@ -125,14 +125,14 @@ fn a_run_that_is_stopped_leaves_nothing_behind() {
 
 #[test]
 fn what_somebody_else_puts_there_stays_and_stops_the_run() {
-    let folder = with_directory("foreign");
+    let folder = with_directory();
     // Files of the workload are called 1, 2, 3 and so on: one that comes when the run has begun is in its way.
     let sets = ["workload={ postmark={ number=100000, transactions=10 } }"];
-    let experiment = parse(POSTMARK, &folder.0, &sets).unwrap();
+    let experiment = parse(POSTMARK, folder.path(), &sets).unwrap();
     let control = Control::default();
-    let (mine, other) = (folder.0.join("in/60000"), folder.0.join("in/note"));
+    let (mine, other) = (folder.path().join("in/60000"), folder.path().join("in/note"));
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, &folder.0, &control, Outputs::default()));
+        let running = scope.spawn(|| run(&experiment, folder.path(), &control, Outputs::default()));
         wait_for(&control, 0);
         fs::write(&mine, "mine").unwrap();
         fs::write(&other, "a note").unwrap();
@@ -151,26 +151,26 @@ fn what_somebody_else_puts_there_stays_and_stops_the_run() {
 
 #[test]
 fn a_subdirectory_with_a_file_of_somebody_else_is_told() {
-    let folder = with_directory("told");
-    let experiment = parse(POSTMARK, &folder.0, &ENDLESS).unwrap();
+    let folder = with_directory();
+    let experiment = parse(POSTMARK, folder.path(), &ENDLESS).unwrap();
     let control = Control::default();
     let record = std::thread::scope(|scope| {
-        let running = scope.spawn(|| run(&experiment, &folder.0, &control, Outputs::default()));
+        let running = scope.spawn(|| run(&experiment, folder.path(), &control, Outputs::default()));
         wait_for(&control, 100);
-        fs::write(folder.0.join("in/s1/note"), "a note").unwrap();
+        fs::write(folder.path().join("in/s1/note"), "a note").unwrap();
         control.cancel();
         running.join().unwrap().unwrap()
     });
     assert_eq!(record.notices, ["`s1` could not be removed from the directory of fs.posix and stayed there"]);
     assert_eq!(names(&folder), ["s1"]);
-    assert_eq!(fs::read_dir(folder.0.join("in/s1")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(folder.path().join("in/s1")).unwrap().count(), 1);
 }
 
 #[test]
 fn a_directory_that_cannot_be_used_is_refused() {
-    let folder = with_directory("refused");
-    fs::create_dir(folder.0.join("full")).unwrap();
-    fs::write(folder.0.join("full/letter"), "x").unwrap();
+    let folder = with_directory();
+    fs::create_dir(folder.path().join("full")).unwrap();
+    fs::write(folder.path().join("full/letter"), "x").unwrap();
     let at = |path: &str| record(&folder, &[&format!("fs.posix.directory=\"{path}\"")]).unwrap_err().to_string();
     let cases = [
         ("out", "fs.posix.directory = \"out\" cannot work: there is no directory "),
@@ -182,25 +182,26 @@ fn a_directory_that_cannot_be_used_is_refused() {
         let error = at(path);
         assert!(error.contains(sentence) && error.contains("--set fs.posix.directory"), "{error}\n{sentence}");
     }
-    assert_eq!(fs::read_dir(folder.0.join("full")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(folder.path().join("full")).unwrap().count(), 1);
     // A look at the experiment says the same, and makes nothing.
-    let look = |text: &str| inspect(&parse(text, &folder.0, &[]).unwrap(), &folder.0);
+    let look = |text: &str| inspect(&parse(text, folder.path(), &[]).unwrap(), folder.path());
     let error = look(&POSTMARK.replace("\"in\"", "\"full\"")).unwrap_err().to_string();
     assert!(error.starts_with("x.toml, line 6, column 13: fs.posix.directory = \"full\" cannot work"), "{error}");
     assert!(look(POSTMARK).unwrap().contains("\"name\":\"none\""));
-    let log = folder.0.join("log.csv");
-    let experiment = parse(POSTMARK, &folder.0, &[]).unwrap();
-    let error = run(&experiment, &folder.0, &Control::default(), Outputs { op_log: Some(&log), ..Outputs::default() })
-        .unwrap_err()
-        .to_string();
+    let log = folder.path().join("log.csv");
+    let experiment = parse(POSTMARK, folder.path(), &[]).unwrap();
+    let error =
+        run(&experiment, folder.path(), &Control::default(), Outputs { op_log: Some(&log), ..Outputs::default() })
+            .unwrap_err()
+            .to_string();
     assert!(error.starts_with("an operation log has the operations of a device"), "{error}");
     assert!(!log.exists());
 }
 
 #[test]
 fn what_needs_a_device_is_refused_with_a_way_out() {
-    let folder = with_directory("device");
-    let refused = |sets: &[&str]| parse(POSTMARK, &folder.0, sets).unwrap_err().to_string();
+    let folder = with_directory();
+    let refused = |sets: &[&str]| parse(POSTMARK, folder.path(), sets).unwrap_err().to_string();
     let cases = [
         (
             &["ftl={ page={} }"][..],
@@ -223,17 +224,17 @@ fn what_needs_a_device_is_refused_with_a_way_out() {
         "[workload.phone]\ntransactions = 3\n[fs.fat]\n[ftl.bast]\n[buffer.lru]\n[precondition]\nfill = \"random\"\n\
                 [device]\ncapacity = \"8 MiB\"\n";
     let without = ["fs={ posix={ directory=\"in\" } }", "ftl=none", "buffer=none", "device=none", "precondition=none"];
-    let experiment = parse(text, &folder.0, &without).unwrap();
-    assert!(!run(&experiment, &folder.0, &Control::default(), Outputs::default()).unwrap().partial);
+    let experiment = parse(text, folder.path(), &without).unwrap();
+    assert!(!run(&experiment, folder.path(), &Control::default(), Outputs::default()).unwrap().partial);
     let yaffs = ["fs=yaffs", "ftl=none", "buffer=none", "precondition=none"];
-    assert!(parse(text, &folder.0, &yaffs).unwrap().ftl.is_none());
+    assert!(parse(text, folder.path(), &yaffs).unwrap().ftl.is_none());
     for (set, sentence) in [
         ("ftl=none", "the experiment needs the key `ftl`"),
         ("fttl=none", "the experiment has no key `fttl`; did you mean `ftl`?"),
         ("workload=none", "workload: expected one of"),
         ("seed=none", "seed: expected a whole number from 0 to 18446744073709551615, given nothing"),
     ] {
-        let error = parse(text, &folder.0, &[set]).unwrap_err().to_string();
+        let error = parse(text, folder.path(), &[set]).unwrap_err().to_string();
         assert!(error.contains(sentence), "{error}");
     }
 }

@@ -9,7 +9,7 @@ use nandlab_lab::record::{Record, StopReason, Stopped};
 use nandlab_lab::{run, Control, LabError, Outputs, Phase};
 use serde_json::Value;
 use std::path::Path;
-use support::{record, Folder, MIXED};
+use support::{record, MIXED};
 
 fn parse(text: &str, sets: &[&str]) -> Experiment {
     support::parse(text, sets).unwrap()
@@ -44,8 +44,8 @@ fn every_stack_counts_alike() {
 
 fn counts_alike(ftl: &str) {
     let timed = json(&record(MIXED, &[ftl]));
-    let folder = Folder::new("stacks");
-    let log = folder.0.join("ops.csv");
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("ops.csv");
     let logged = run(&parse(MIXED, &[ftl]), Path::new("."), &Control::default(), logging(&log)).unwrap();
     let mut all = vec![json(&logged)];
     for sets in [
@@ -347,11 +347,11 @@ fn data_lost_to_bit_errors_is_counted_and_the_run_goes_on() {
 
 #[test]
 fn too_small_a_device_names_its_keys() {
-    let folder = Folder::new("trace");
-    std::fs::write(folder.0.join("t.csv"), "time_us,op,sector,sectors\n0,W,1000000,8\n").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), "time_us,op,sector,sectors\n0,W,1000000,8\n").unwrap();
     let text = "[workload.trace]\npath = \"t.csv\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"";
     let error = |text: &str, sets: &[&str]| {
-        run(&parse(text, sets), &folder.0, &Control::default(), Outputs::default()).map(|_| ()).unwrap_err()
+        run(&parse(text, sets), folder.path(), &Control::default(), Outputs::default()).map(|_| ()).unwrap_err()
     };
     let LabError::Config(too_small) = error(text, &[]) else { panic!("a small device is a wrong configuration") };
     assert_eq!(too_small.key.as_deref(), Some("workload.trace.path"));
@@ -363,17 +363,17 @@ fn too_small_a_device_names_its_keys() {
 
 #[test]
 fn the_seed_reaches_the_random_choices_of_an_ftl() {
-    let folder = Folder::new("seeded");
+    let folder = tempfile::tempdir().unwrap();
     // Pages of 40 logical blocks in turn, one of 8 KiB among every three of 4 KiB, so that victims differ in cost.
     let rows =
         (0..4_000).map(|n| format!("{n},W,{},{}\n", n * 7 % 40 * 256 + n % 5 * 8, if n % 3 == 0 { 16 } else { 8 }));
     let trace = std::iter::once("time_us,op,sector,sectors\n".to_owned()).chain(rows).collect::<String>();
-    std::fs::write(folder.0.join("t.csv"), trace).unwrap();
+    std::fs::write(folder.path().join("t.csv"), trace).unwrap();
     let text =
         "[workload.trace]\npath = \"t.csv\"\n[ftl.bast]\n[device]\nmodel = \"counting\"\ncapacity = \"64 MiB\"\n\
                 [device.shape]\npages_per_block = 32";
     let flash = |sets: &[&str]| {
-        json(&run(&parse(text, sets), &folder.0, &Control::default(), Outputs::default()).unwrap())["flash"].clone()
+        json(&run(&parse(text, sets), folder.path(), &Control::default(), Outputs::default()).unwrap())["flash"].clone()
     };
     assert_eq!(flash(&["seed=1"]), flash(&["seed=2"]), "nothing here is random");
     let random = "ftl.bast.victim=random";
@@ -397,14 +397,15 @@ fn what_does_not_fit_the_device_is_refused_with_the_experiment() {
 
 #[test]
 fn an_operation_log_that_cannot_be_written_stops_the_run_before_it_starts() {
-    let folder = Folder::new("log");
-    let target = folder.0.join("missing/ops.csv");
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("missing/ops.csv");
     let error = run(&parse(MIXED, &[]), Path::new("."), &Control::default(), logging(&target)).unwrap_err();
     assert!(error.to_string().ends_with("cannot be written: the folder does not exist"), "{error}");
     let unusable = parse(MIXED, &["device.faults={ factory_bad_share = 0.9 }"]);
-    let error = run(&unusable, Path::new("."), &Control::default(), logging(&folder.0.join("ops.csv.gz"))).unwrap_err();
+    let error =
+        run(&unusable, Path::new("."), &Control::default(), logging(&folder.path().join("ops.csv.gz"))).unwrap_err();
     assert!(matches!(error, LabError::DeviceFull(_)), "{error}");
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "a failed run leaves nothing behind");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a failed run leaves nothing behind");
 }
 
 /// Pages of the map are lost to bit errors, and found again from the newest copies on flash: every byte is compared.

@@ -9,7 +9,7 @@ use nandlab_lab::record::Record;
 use nandlab_lab::{run, Control, LabError, Outputs};
 use serde_json::Value;
 use std::path::Path;
-use support::{parse, Folder, MIXED};
+use support::{parse, MIXED};
 
 /// The mixed workload on a smaller device.
 fn small(sets: &[&str]) -> Result<Experiment, LabError> {
@@ -44,13 +44,13 @@ fn from(file: &Path) -> String {
 
 #[test]
 fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
-    let folder = Folder::new("equal");
+    let folder = tempfile::tempdir().unwrap();
     for ftl in nandlab_ftl::LIST {
         for model in ["timed", "counting"] {
             let sets = [format!("ftl={}", ftl.name), format!("device.model={model}")];
             let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
-            let saved = outcome(&sets, Some(&folder.0.join("state"))).unwrap();
-            let state = from(&folder.0.join("state"));
+            let saved = outcome(&sets, Some(&folder.path().join("state"))).unwrap();
+            let state = from(&folder.path().join("state"));
             let begun = outcome(&[&sets[..], &[&state]].concat(), None).unwrap();
             assert_eq!(measured(&saved), measured(&begun), "{}, {model}", ftl.name);
             // Its options need not be given again.
@@ -61,7 +61,7 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
             let before = begun.precondition.unwrap();
             assert_eq!(before.requests, 2048 + 1434);
             // Also on a device that is asked for more than counts.
-            let log = folder.0.join("ops.csv");
+            let log = folder.path().join("ops.csv");
             let outputs = Outputs { op_log: Some(&log), ..Outputs::default() };
             let logged = small(&[&sets[..], &[&state]].concat()).unwrap();
             let logged = run(&logged, Path::new("."), &Control::default(), outputs).unwrap();
@@ -73,10 +73,10 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
 /// A mount closes no books: the device costs about what one costs that never lost its power.
 #[test]
 fn a_state_stands_for_what_was_written() {
-    let folder = Folder::new("stands");
+    let folder = tempfile::tempdir().unwrap();
     let sets = ["workload.zipf.requests=30_000", "device.over_provisioning=0.25"];
     let fresh = outcome(&sets, None).unwrap();
-    let saved = outcome(&sets, Some(&folder.0.join("state"))).unwrap();
+    let saved = outcome(&sets, Some(&folder.path().join("state"))).unwrap();
     assert_eq!(fresh.precondition, saved.precondition);
     let (fresh_waf, saved_waf) = (fresh.waf.unwrap(), saved.waf.unwrap());
     assert!((saved_waf / fresh_waf - 1.0).abs() < 0.02, "{fresh_waf} and {saved_waf}");
@@ -85,9 +85,9 @@ fn a_state_stands_for_what_was_written() {
 
 #[test]
 fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
-    let folder = Folder::new("others");
-    outcome(&[], Some(&folder.0.join("state"))).unwrap();
-    let state = from(&folder.0.join("state"));
+    let folder = tempfile::tempdir().unwrap();
+    outcome(&[], Some(&folder.path().join("state"))).unwrap();
+    let state = from(&folder.path().join("state"));
     let sets = [
         "workload={ uniform = { requests = 3000 } }",
         "host.queue_depth=1",
@@ -111,9 +111,9 @@ fn another_workload_host_model_and_a_warm_up_go_with_a_state() {
 
 #[test]
 fn what_does_not_fit_is_refused_with_the_key() {
-    let folder = Folder::new("fit");
-    outcome(&[], Some(&folder.0.join("state"))).unwrap();
-    let state = from(&folder.0.join("state"));
+    let folder = tempfile::tempdir().unwrap();
+    outcome(&[], Some(&folder.path().join("state"))).unwrap();
+    let state = from(&folder.path().join("state"));
     for (sets, says) in [
         (&["ftl=block"][..], "it was made with ftl.page, and the experiment has ftl.block"),
         (&["ftl.page.victim=fifo"], "it was made with ftl.page.victim = \"greedy\", and the experiment has \"fifo\""),
@@ -145,8 +145,8 @@ fn what_does_not_fit_is_refused_with_the_key() {
 
 #[test]
 fn a_file_that_is_no_whole_state_is_refused() {
-    let folder = Folder::new("damaged");
-    let file = folder.0.join("state");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("state");
     outcome(&[], Some(&file)).unwrap();
     let whole = std::fs::read(&file).unwrap();
     let state = from(&file);
@@ -182,19 +182,19 @@ fn a_file_that_is_no_whole_state_is_refused() {
 
 #[test]
 fn nothing_is_saved_where_there_is_nothing_to_save() {
-    let folder = Folder::new("nothing");
+    let folder = tempfile::tempdir().unwrap();
     for (sets, says) in [
         (&["precondition={}"][..], "there is nothing to save"),
         (&["device.model=bytes"], "it holds no bytes"),
         (&["precondition={ from_state = \"x\" }"], "begins with a state of its own"),
     ] {
-        let error = outcome(sets, Some(&folder.0.join("state"))).unwrap_err().to_string();
+        let error = outcome(sets, Some(&folder.path().join("state"))).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     }
     let bare = "[workload.postmark]\n[fs.yaffs]\n[device]\ncapacity = \"8 MiB\"\n";
-    let error = outcome_of(&parse(bare, &[]).unwrap(), Some(&folder.0.join("state"))).unwrap_err().to_string();
+    let error = outcome_of(&parse(bare, &[]).unwrap(), Some(&folder.path().join("state"))).unwrap_err().to_string();
     assert!(error.contains("a state is of a device with an FTL"), "{error}");
-    let error = outcome(&[], Some(&folder.0.join("absent/state"))).unwrap_err();
+    let error = outcome(&[], Some(&folder.path().join("absent/state"))).unwrap_err();
     assert!(matches!(error, LabError::Io(_)), "{error}");
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "nothing is left behind");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
 }

@@ -8,7 +8,8 @@ use nandlab_lab::record::{PreconditionRecord, Record};
 use nandlab_lab::{run, Control, LabError, Outputs};
 use std::fmt::Write;
 use std::path::Path;
-use support::{parse, record, refused, Folder};
+use support::{parse, record, refused};
+use tempfile::TempDir;
 
 const SKEWED: &str = r#"
 [workload.hot_cold]
@@ -46,12 +47,12 @@ fn refused_at_run(text: &str, sets: &[&str]) -> String {
 }
 
 /// A trace that writes the device once in order, then a tenth of it again and again: its parts cost differently.
-fn trace(folder: &Folder, name: &str, again: u64) -> String {
+fn trace(folder: &TempDir, name: &str, again: u64) -> String {
     let mut text = "time_us,op,sector,sectors\n".to_owned();
     for at in (0..PAGES).chain((0..again).map(|turn| turn * 7919 % (PAGES / 10))) {
         writeln!(text, "{},W,{},8", 0, at * 8).unwrap();
     }
-    let path = folder.0.join(name);
+    let path = folder.path().join(name);
     std::fs::write(&path, text).unwrap();
     path.display().to_string()
 }
@@ -197,9 +198,86 @@ fn cold_blocks_that_hardly_anybody_writes_are_not_steady_either() {
     assert_eq!(found.steady, Some(true));
 }
 
+/// Uniform writes to a part of a device, of which static wear levelling moves the rest in time.
+const LEVELLED: &str = r#"
+[workload.uniform]
+requests = 1_000
+footprint = 0.4
+[precondition]
+fill = "sequential"
+steady = 0.05
+steady_writes = "workload"
+[ftl.page]
+wear_threshold = 40
+[device]
+model = "counting"
+capacity = "16 MiB"
+over_provisioning = 0.28
+[device.shape]
+pages_per_block = 32
+"#;
+
+/// What is told of wear levelling that waits, from its name on.
+fn waits(record: &Record) -> Option<&str> {
+    assert_eq!(before(record).steady, Some(true));
+    let mut told =
+        record.notices.iter().filter_map(|notice| notice.strip_prefix("the device was called steady before "));
+    let first = told.next();
+    assert_eq!(told.next(), None);
+    first
+}
+
+#[test]
+fn wear_levelling_that_waits_is_told() {
+    const LONG: &str = "workload.uniform.requests=100_000";
+    for wear in ["threshold", "bet", "dual_pool"] {
+        let chosen = format!("ftl.page.wear={wear}");
+        let told = |sets: &[&str]| {
+            let found = record(LEVELLED, &[&[&*chosen], sets].concat());
+            (found.gc.wear_moves, waits(&found).map(ToOwned::to_owned))
+        };
+        let (moves, says) = told(&[]);
+        let starts = format!("ftl.page.wear = \"{wear}\" had moved anything, and it has moved nothing since: ");
+        assert!(moves == 0 && says.as_ref().is_some_and(|says| says.starts_with(&starts)), "{moves} {says:?}");
+        let (moves, says) = told(&[LONG]);
+        let starts =
+            format!("ftl.page.wear = \"{wear}\" had moved anything, and it began to move data in what was measured: ");
+        assert!(moves > 20 && says.as_ref().is_some_and(|says| says.starts_with(&starts)), "{moves} {says:?}");
+        // What the notice names as a way out is one.
+        assert_eq!(told(&[LONG, "precondition.warm_up=90_000"]).1, None);
+        assert_eq!(told(&["ftl.page.wear_threshold=2"]).1, None);
+        let uniform = "precondition.steady_writes=uniform";
+        let reads = |share| told(&[uniform, &format!("workload.uniform.read_share={share}")]).1;
+        assert!(reads(0.9).is_some() && reads(1.0).is_none(), "of what writes cost nothing is told");
+        // A warm-up counts requests, and these are the file system's.
+        let files = told(&[uniform, "workload={ postmark = { number = 20, transactions = 40 } }", "fs=fat"]).1.unwrap();
+        assert!(files.ends_with("once it does; with a smaller ftl.page.wear_threshold it begins sooner"), "{files}");
+    }
+    for wear in ["none", "dynamic"] {
+        assert_eq!(waits(&record(LEVELLED, &[&format!("ftl.page.wear={wear}"), LONG])), None);
+    }
+    let sets = ["ftl.page.wear=bet", "precondition.steady=0", "precondition.steady_windows=4"];
+    assert!(
+        !record(LEVELLED, &sets).notices.iter().any(|notice| notice.contains("ftl.page.wear")),
+        "nobody called it steady"
+    );
+}
+
+#[test]
+fn a_state_knows_whether_its_wear_was_levelled() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
+    for (threshold, waited) in [(40, true), (2, false)] {
+        let sets = ["ftl.page.wear=bet", &format!("ftl.page.wear_threshold={threshold}")];
+        // Both mount the device anew, and count moves from there.
+        assert_eq!(waits(&saved_as(LEVELLED, &sets, &state)).is_some(), waited, "{threshold}, saved");
+        assert_eq!(waits(&begun_as(LEVELLED, &sets, &state).unwrap()).is_some(), waited, "{threshold}, begun with");
+    }
+}
+
 #[test]
 fn windows_of_a_trace_are_whole_rounds() {
-    let folder = Folder::new("trace");
+    let folder = tempfile::tempdir().unwrap();
     let again = 9_000;
     let trace = format!("workload={{ trace = {{ path = {:?} }} }}", trace(&folder, "t.csv", again));
     let steady = record(SKEWED, &[&OWN[..], &[&trace]].concat());
@@ -275,8 +353,8 @@ fn saved_as(text: &str, sets: &[&str], state: &Path) -> Record {
 
 #[test]
 fn a_state_knows_the_workload_that_made_it() {
-    let folder = Folder::new("state");
-    let state = folder.0.join("state");
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
     let first = saved(&OWN, &state);
     let again = begun(&OWN, &state).unwrap();
     assert_eq!((again.flash, again.precondition), (first.flash, first.precondition));
@@ -308,12 +386,12 @@ fn a_state_knows_the_workload_that_made_it() {
 
 #[test]
 fn a_state_knows_the_trace_that_made_it() {
-    let folder = Folder::new("trace-state");
-    let state = folder.0.join("state");
+    let folder = tempfile::tempdir().unwrap();
+    let state = folder.path().join("state");
     let play = |path: &str| format!("workload={{ trace = {{ path = {path:?} }} }}");
     let (trace, other) = (trace(&folder, "t.csv", 4_000), trace(&folder, "u.csv", 4_100));
     saved(&[&OWN[..], &[&play(&trace)]].concat(), &state);
-    let moved = folder.0.join("moved.csv").display().to_string();
+    let moved = folder.path().join("moved.csv").display().to_string();
     std::fs::copy(&trace, &moved).unwrap();
     begun(&[&OWN[..], &[&play(&moved)]].concat(), &state).unwrap();
     let error = begun(&[&OWN[..], &[&play(&other)]].concat(), &state).unwrap_err().to_string();
@@ -323,8 +401,8 @@ fn a_state_knows_the_trace_that_made_it() {
 /// How fast the device is decides in which order jobs with a pace of their own write.
 #[test]
 fn a_state_knows_the_device_that_jobs_were_paced_by() {
-    let folder = Folder::new("paced-state");
-    let (state, text) = (folder.0.join("state"), jobs());
+    let folder = tempfile::tempdir().unwrap();
+    let (state, text) = (folder.path().join("state"), jobs());
     let own = [&OWN[..], &["precondition.steady=0.05"]].concat();
     saved_as(&text, &own, &state);
     begun_as(&text, &own, &state).unwrap();

@@ -21,12 +21,13 @@ pub use crate::config_error::ConfigError;
 pub use config::Config;
 
 use crate::address::{BlockId, Ppa};
+use crate::as_inside;
 use crate::content::PageBuf;
 use crate::context::{Strain, Time};
 use crate::list_code::ecc_bits_of_tail;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
-use crate::wrapper::{as_inside, ways_inside};
+use crate::wrapper::ways_inside;
 use config::Rates;
 
 /// What the ECC had to do so far.
@@ -194,7 +195,7 @@ ways_inside!([N: Nand] Aging<N>, inner);
 impl<N: Nand> Nand for Aging<N> {
     type Buf = N::Buf;
 
-    as_inside!(inner: geometry, rules, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, program_spare, retire, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         let oob = self.inner.read(at, page)?;
@@ -254,10 +255,6 @@ impl<N: Nand> Nand for Aging<N> {
         Ok(stored)
     }
 
-    fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
-        self.inner.program_spare(at, oob)
-    }
-
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
         let erased = self.inner.erase(block);
         if erased != Err(NandError::PowerLost) {
@@ -266,9 +263,5 @@ impl<N: Nand> Nand for Aging<N> {
                 Block { pe_cycles, reads: 0, is_empty: true, rates: self.config.rates(pe_cycles) };
         }
         erased
-    }
-
-    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
-        self.inner.retire(block)
     }
 }

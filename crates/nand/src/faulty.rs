@@ -20,13 +20,14 @@ pub use crate::config_error::ConfigError;
 pub use config::{BitErrors, Config};
 
 use crate::address::{BlockId, Ppa};
+use crate::as_inside;
 use crate::content::PageBuf;
 use crate::list_code::ecc_bits_of_tail;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::random::Random;
 use crate::side_table::SideTable;
-use crate::wrapper::{as_inside, ways_inside};
+use crate::wrapper::ways_inside;
 use std::collections::BTreeSet;
 
 /// What went wrong so far.
@@ -242,7 +243,7 @@ ways_inside!([N: Nand] Faulty<N>, inner);
 impl<N: Nand> Nand for Faulty<N> {
     type Buf = N::Buf;
 
-    as_inside!(inner: geometry, rules, set_slc, is_slc, ctx);
+    as_inside!(inner: geometry, rules, retire, set_slc, is_slc, ctx);
 
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         self.refuse_lost(at)?;
@@ -323,9 +324,5 @@ impl<N: Nand> Nand for Faulty<N> {
             return Err(NandError::EraseFailed(block));
         }
         Ok(done)
-    }
-
-    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
-        self.inner.retire(block)
     }
 }

@@ -6,6 +6,7 @@
 //! fails, a page beyond ECC, power that goes) is a [`NandError`].
 
 use crate::address::{BlockId, Geometry, Ppa, Seq};
+use crate::as_inside;
 use crate::content::PageBuf;
 use crate::context::{Cause, Ctx, Time};
 use crate::oob::Oob;
@@ -146,34 +147,14 @@ pub fn scoped<N: Nand + ?Sized, R>(nand: &mut N, cause: Cause, work: impl FnOnce
     result
 }
 
-/// A borrowed or boxed device is a device; the boxed stack of faults, cuts and bytes goes through here.
-macro_rules! forward {
-    ($($shape:ty),*) => {$(
-        impl<N: Nand + ?Sized> Nand for $shape {
-            type Buf = N::Buf;
-            fn geometry(&self) -> &Geometry { (**self).geometry() }
-            fn rules(&self) -> &Rules { (**self).rules() }
-            fn read(&mut self, at: Ppa, page: &mut Self::Buf) -> Result<Oob, NandError> { (**self).read(at, page) }
-            fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> { (**self).read_spare(at) }
-            fn program(&mut self, at: Ppa, page: &Self::Buf, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
-                (**self).program(at, page, tail, oob)
-            }
-            fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> { (**self).read_tail(at, tail) }
-            fn read_with_tail(&mut self, at: Ppa, page: &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError> {
-                (**self).read_with_tail(at, page, tail)
-            }
-            fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> { (**self).copy(from, to, oob) }
-            fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
-                (**self).copy_run(from, to, aux, seq)
-            }
-            fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> { (**self).program_spare(at, oob) }
-            fn erase(&mut self, block: BlockId) -> Result<Done, NandError> { (**self).erase(block) }
-            fn retire(&mut self, block: BlockId) -> Result<Done, NandError> { (**self).retire(block) }
-            fn set_slc(&mut self, block: BlockId, slc: bool) { (**self).set_slc(block, slc); }
-            fn is_slc(&self, block: BlockId) -> bool { (**self).is_slc(block) }
-            fn ctx(&mut self) -> &mut Ctx { (**self).ctx() }
-        }
-    )*};
+// A borrowed or boxed device is a device; the boxed stack of faults, cuts and bytes goes through here.
+
+impl<N: Nand + ?Sized> Nand for &mut N {
+    type Buf = N::Buf;
+    as_inside!(*);
 }
 
-forward!(&mut N, Box<N>);
+impl<N: Nand + ?Sized> Nand for Box<N> {
+    type Buf = N::Buf;
+    as_inside!(*);
+}

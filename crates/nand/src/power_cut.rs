@@ -51,13 +51,14 @@ mod plan;
 pub use plan::{CutPlan, CutPlanError, Form};
 
 use crate::address::{BlockId, Ppa};
+use crate::as_inside;
 use crate::content::PageBuf;
 use crate::context::Time;
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::operation::Operation;
 use crate::side_table::SideTable;
-use crate::wrapper::{as_inside, ways_inside};
+use crate::wrapper::ways_inside;
 use std::collections::BTreeMap;
 
 /// A device around `N` whose power can go.

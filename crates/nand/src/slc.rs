@@ -5,10 +5,11 @@
 //! those of the blocks of one bit beside them, under the same origin and cause.
 
 use crate::address::{BlockId, Ppa};
+use crate::as_inside;
 use crate::context::{Cell, Ctx, Matrix, Origin};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
-use crate::wrapper::{as_inside, ways_inside};
+use crate::wrapper::ways_inside;
 
 /// A device around `N` that counts what is done in blocks of one bit a cell, in [`Ctx::slc`].
 ///

@@ -4,11 +4,12 @@
 //! wrapper that keeps time, or the times are zero.
 
 use crate::address::{BlockId, Lpn, Ppa};
+use crate::as_inside;
 use crate::context::{Cause, Origin, Time};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::operation::Operation;
-use crate::wrapper::{as_inside, ways_inside};
+use crate::wrapper::ways_inside;
 use std::fmt;
 
 /// One operation, after it ended. Shown as a line of CSV without its end, fields as in [`OpRecord::CSV_HEADER`].

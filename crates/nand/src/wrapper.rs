@@ -22,34 +22,64 @@ macro_rules! ways_inside {
     };
 }
 
-/// In an `impl Nand`: what the device in `$field` answers for the wrapper.
+/// Inside an `impl Nand`: methods that the device in a field answers for the wrapper, as in `as_inside!(inner: geometry, ctx)`;
+/// `as_inside!(*)` is all of them, answered by what the wrapper points to.
+///
+/// A wrapper that does something at copies leaves `copy_run` to its default, which makes single copies.
+#[macro_export]
 macro_rules! as_inside {
-    ($field:tt: $($what:ident),*) => { $(crate::wrapper::as_inside!(@$what $field);)* };
-    (@geometry $field:tt) => {
-        fn geometry(&self) -> &crate::address::Geometry {
-            self.$field.geometry()
-        }
+    (*) => {
+        $crate::as_inside!(*: geometry, rules, read, read_spare, program, read_tail, read_with_tail, copy, copy_run,
+            program_spare, erase, retire, set_slc, is_slc, ctx);
     };
-    (@rules $field:tt) => {
-        fn rules(&self) -> &crate::rules::Rules {
-            self.$field.rules()
-        }
+    ($field:tt: $($what:ident),*) => { $($crate::as_inside!(@$what $field);)* };
+    (@geometry $field:tt) => { $crate::as_inside!(@fn $field, geometry(&self) -> &$crate::Geometry); };
+    (@rules $field:tt) => { $crate::as_inside!(@fn $field, rules(&self) -> &$crate::Rules); };
+    (@read $field:tt) => {
+        $crate::as_inside!(@try $field, read(self, at: $crate::Ppa, page: &mut Self::Buf) -> $crate::Oob);
     };
+    (@read_spare $field:tt) => {
+        $crate::as_inside!(@try $field, read_spare(self, at: $crate::Ppa) -> ::core::option::Option<$crate::Oob>);
+    };
+    (@program $field:tt) => {
+        $crate::as_inside!(@try $field, program(self, at: $crate::Ppa, page: &Self::Buf, tail: &[u8], oob: $crate::Oob)
+            -> $crate::Done);
+    };
+    (@read_tail $field:tt) => {
+        $crate::as_inside!(@try $field, read_tail(self, at: $crate::Ppa, tail: &mut [u8]) -> $crate::Oob);
+    };
+    (@read_with_tail $field:tt) => {
+        $crate::as_inside!(@try $field, read_with_tail(self, at: $crate::Ppa, page: &mut Self::Buf, tail: &mut [u8])
+            -> $crate::Oob);
+    };
+    (@copy $field:tt) => {
+        $crate::as_inside!(@try $field, copy(self, from: $crate::Ppa, to: $crate::Ppa, oob: $crate::Oob) -> $crate::Oob);
+    };
+    (@copy_run $field:tt) => {
+        $crate::as_inside!(@fn $field, copy_run(&mut self, from: &[$crate::Ppa], to: $crate::Ppa, aux: u16, seq: $crate::Seq)
+            -> ::core::result::Result<(), (usize, $crate::NandError)>);
+    };
+    (@program_spare $field:tt) => {
+        $crate::as_inside!(@try $field, program_spare(self, at: $crate::Ppa, oob: $crate::Oob) -> $crate::Done);
+    };
+    (@erase $field:tt) => { $crate::as_inside!(@try $field, erase(self, block: $crate::BlockId) -> $crate::Done); };
+    (@retire $field:tt) => { $crate::as_inside!(@try $field, retire(self, block: $crate::BlockId) -> $crate::Done); };
     (@set_slc $field:tt) => {
-        fn set_slc(&mut self, block: crate::address::BlockId, slc: bool) {
-            self.$field.set_slc(block, slc);
-        }
+        $crate::as_inside!(@fn $field, set_slc(&mut self, block: $crate::BlockId, slc: bool) -> ());
     };
-    (@is_slc $field:tt) => {
-        fn is_slc(&self, block: crate::address::BlockId) -> bool {
-            self.$field.is_slc(block)
-        }
+    (@is_slc $field:tt) => { $crate::as_inside!(@fn $field, is_slc(&self, block: $crate::BlockId) -> bool); };
+    (@ctx $field:tt) => { $crate::as_inside!(@fn $field, ctx(&mut self) -> &mut $crate::Ctx); };
+    (@try $field:tt, $name:ident($this:ident $($args:tt)*) -> $out:ty) => {
+        $crate::as_inside!(@fn $field, $name(&mut $this $($args)*) -> ::core::result::Result<$out, $crate::NandError>);
     };
-    (@ctx $field:tt) => {
-        fn ctx(&mut self) -> &mut crate::context::Ctx {
-            self.$field.ctx()
-        }
+    (@fn $field:tt, $name:ident(&mut $this:ident $(, $arg:ident: $type:ty)*) -> $out:ty) => {
+        fn $name(&mut $this, $($arg: $type),*) -> $out { $crate::as_inside!(@in $field, $this).$name($($arg),*) }
     };
+    (@fn $field:tt, $name:ident(&$this:ident $(, $arg:ident: $type:ty)*) -> $out:ty) => {
+        fn $name(&$this, $($arg: $type),*) -> $out { $crate::as_inside!(@in $field, $this).$name($($arg),*) }
+    };
+    (@in *, $this:ident) => { (**$this) };
+    (@in $field:tt, $this:ident) => { $this.$field };
 }
 
-pub(crate) use {as_inside, ways_inside};
+pub(crate) use ways_inside;

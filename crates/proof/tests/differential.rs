@@ -8,8 +8,8 @@ use nandlab_nand::plain::WithContent;
 use nandlab_nand::profile::{PlaneOverlap, Timing};
 use nandlab_nand::timed::Timed;
 use nandlab_nand::{
-    BlockId, Cause, Cell, Content, Counting, Ctx, Done, Geometry, Matrix, Nand, NandError, Oob, Origin, Ppa, Rules,
-    SECTOR_BYTES,
+    as_inside, BlockId, Cause, Cell, Content, Counting, Done, Geometry, Matrix, Nand, NandError, Oob, Origin, Ppa,
+    Rules, SECTOR_BYTES,
 };
 use nandlab_proof::conformance::{devices, Device};
 use nandlab_proof::script::{self, Mix, Step};
@@ -165,13 +165,7 @@ impl<N> Watched<N> {
 
 impl<N: Nand> Nand for Watched<N> {
     type Buf = N::Buf;
-
-    fn geometry(&self) -> &Geometry {
-        self.inner.geometry()
-    }
-    fn rules(&self) -> &Rules {
-        self.inner.rules()
-    }
+    as_inside!(inner: geometry, rules, set_slc, is_slc, ctx);
     fn read(&mut self, at: Ppa, page: &mut N::Buf) -> Result<Oob, NandError> {
         self.seen.page_reads += 1;
         self.inner.read(at, page)
@@ -210,15 +204,6 @@ impl<N: Nand> Nand for Watched<N> {
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.seen.spare_programs += 1;
         self.inner.retire(block)
-    }
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.inner.set_slc(block, slc);
-    }
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.inner.is_slc(block)
-    }
-    fn ctx(&mut self) -> &mut Ctx {
-        self.inner.ctx()
     }
 }
 

@@ -8,7 +8,9 @@
 use nandlab_block::{Error, Op, Request};
 use nandlab_ftl::{hybrid_map, sector_map, Ftl, FtlError};
 use nandlab_nand::faulty::Config as Faults;
-use nandlab_nand::{BlockId, Content, Ctx, Done, Geometry, Nand, NandError, Oob, Ppa, ProgramOrder, Rules, Shape};
+use nandlab_nand::{
+    as_inside, BlockId, Content, Done, Geometry, Nand, NandError, Oob, Ppa, ProgramOrder, Rules, Shape,
+};
 use nandlab_proof::conformance::{Device, UNTIMED};
 use nandlab_proof::rig::{flash, Flash};
 use nandlab_proof::script::{self, Mix, Step};
@@ -92,33 +94,11 @@ impl Weak {
 impl Nand for Weak {
     type Buf = Content;
 
-    fn geometry(&self) -> &Geometry {
-        self.flash.geometry()
-    }
-
-    fn rules(&self) -> &Rules {
-        self.flash.rules()
-    }
-
-    fn read(&mut self, at: Ppa, page: &mut Content) -> Result<Oob, NandError> {
-        self.flash.read(at, page)
-    }
-
-    fn read_spare(&mut self, at: Ppa) -> Result<Option<Oob>, NandError> {
-        self.flash.read_spare(at)
-    }
+    as_inside!(flash: geometry, rules, read, read_spare, read_tail, read_with_tail, program_spare, retire, set_slc, is_slc, ctx);
 
     fn program(&mut self, at: Ppa, page: &Content, tail: &[u8], oob: Oob) -> Result<Done, NandError> {
         self.program_comes(at);
         self.flash.program(at, page, tail, oob)
-    }
-
-    fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
-        self.flash.read_tail(at, tail)
-    }
-
-    fn read_with_tail(&mut self, at: Ppa, page: &mut Content, tail: &mut [u8]) -> Result<Oob, NandError> {
-        self.flash.read_with_tail(at, page, tail)
     }
 
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
@@ -126,31 +106,11 @@ impl Nand for Weak {
         self.flash.copy(from, to, oob)
     }
 
-    fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
-        self.flash.program_spare(at, oob)
-    }
-
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
         if self.failing_erases[self.flash.geometry().die_of(block) as usize] {
             self.flash.inner_mut().fail_erase(1);
         }
         self.flash.erase(block)
-    }
-
-    fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
-        self.flash.retire(block)
-    }
-
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.flash.set_slc(block, slc);
-    }
-
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.flash.is_slc(block)
-    }
-
-    fn ctx(&mut self) -> &mut Ctx {
-        self.flash.ctx()
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,8 +102,9 @@ def state_option(command: Callable[..., T]) -> Callable[..., T]:
         try:
             return command(*given, sets=[*sets, ("precondition.from_state", from_state)], **options)
         except ConfigError as error:
-            # What was given is named as it was given.
-            words = str(error).replace("--set precondition.from_state=", "--from-state ", 1)
+            # What was given is named as it was given; the override starts from the experiment's folder.
+            override = rf"--set precondition\.from_state=.*?{re.escape(Path(from_state).name)}: "
+            words = re.sub(override, lambda _: f"--from-state {from_state}: ", str(error), count=1)
             renamed = ConfigError(words)
             vars(renamed).update(vars(error))
             raise renamed from None

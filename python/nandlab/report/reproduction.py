@@ -55,7 +55,7 @@ def _paper(found: Reproduction) -> list[str]:
     missing = [claim for claim in found.claims if claim.verdict is None]
     words = (
         f"{len(missing)} of {len(found.claims)} claims have no verdict: a run was stopped or failed, or "
-        "there are too few seeds. The table says which."
+        "there are too few seeds. What the verdicts rest on says which, and what to do."
     )
     return [
         html.section(paper.title, html.paragraph(paper.source), *_played(paper), _tiles(found)),

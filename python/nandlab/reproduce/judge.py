@@ -174,7 +174,8 @@ def _order(claim: Claim, held: Sequence[Held], seeds: int) -> str:
         return ""
     if seeds < SEEDS_FOR_DIRECTION:
         given = "is 1" if seeds == 1 else f"are {seeds}"
-        return f"an order takes {SEEDS_FOR_DIRECTION} seeds, and there {given}"
+        least = SEEDS_FOR_DIRECTION
+        return f"an order takes {least} seeds, and there {given}: take --seeds {least}"
     failing = [each for each in held if not each.holds]
     return f"does not hold: {_said(failing)}" if failing else f"holds over {seeds} seeds"
 

@@ -11,24 +11,6 @@ use nandlab_nand::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("nandlab-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Whether all these programs are there; says so where one is not.
 fn are_installed(programs: &[&str]) -> bool {
     let missing: Vec<&&str> = programs.iter().filter(|name| program(name).is_none()).collect();
@@ -75,8 +57,8 @@ fn fsck_finds_nothing_and_mtools_reads_what_was_written() {
     }
     for (n, (config, bytes)) in fats().into_iter().enumerate() {
         let case = format!("{config:?}");
-        let folder = Folder::new(&format!("fsck-{n}"));
-        let (image, out) = (folder.0.join("image"), folder.0.join("out"));
+        let folder = tempfile::tempdir().unwrap();
+        let (image, out) = (folder.path().join("image"), folder.path().join("out"));
         std::fs::create_dir(&out).unwrap();
         let mut disk = Disk::new(bytes);
         let mut model = Model::new(n as u64 + 1, 4000);
@@ -113,10 +95,10 @@ fn volumes_of_mkfs_are_read_and_written() {
     }
     for (bits, kib) in [("12", "1440"), ("16", "20000"), ("32", "40000")] {
         let case = format!("mkfs.vfat -F{bits}");
-        let folder = Folder::new(&format!("mkfs-{bits}"));
-        let image = folder.0.join("image");
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
         let image_name = image.to_str().unwrap();
-        let text = folder.0.join("text");
+        let text = folder.path().join("text");
         let contents: Vec<u8> = (0..30_000_u32).map(|n| (n * n / 7) as u8).collect();
         std::fs::write(&text, &contents).unwrap();
         let small = if bits == "32" { "1" } else { "4" };
@@ -140,7 +122,7 @@ fn volumes_of_mkfs_are_read_and_written() {
         model.tree.insert("from here".to_owned(), Node::File(b"written after mkfs".to_vec()));
         std::fs::write(&image, &disk.bytes).unwrap();
         expect_success("fsck.vfat", &["-n", "-v", image_name], &case);
-        let out = folder.0.join("out");
+        let out = folder.path().join("out");
         std::fs::create_dir(&out).unwrap();
         expect_success("mcopy", &["-s", "-n", "-i", image_name, "::/", out.to_str().unwrap()], &case);
         assert_same(&tree_on_disk(&out), &model.tree, &case);
@@ -203,8 +185,8 @@ fn fsck_repairs_what_a_cut_leaves_and_what_was_synced_before_is_there() {
     let mut dirty = 0;
     for case in 0..96 {
         let (config, bytes) = fats().swap_remove(case as usize % 12);
-        let folder = Folder::new(&format!("cut-{case}"));
-        let image = folder.0.join("image");
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
         let image_name = image.to_str().unwrap();
         let mut random = Random::stream(case, 8);
         let mut disk = Disk::new(bytes);

@@ -64,6 +64,11 @@ impl Wear {
         self != Self::None
     }
 
+    /// Whether data is moved for the sake of wear.
+    pub fn is_static(self) -> bool {
+        matches!(self, Self::Threshold | Self::Bet | Self::DualPool)
+    }
+
     /// Whether cold data goes to worn blocks, which are filled at a frontier of their own.
     pub fn has_frontier(self) -> bool {
         matches!(self, Self::Threshold | Self::DualPool)

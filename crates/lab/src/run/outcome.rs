@@ -4,8 +4,8 @@ use super::{Mark, Run};
 use crate::latency::LatencyMeter;
 use crate::meter::{Meter, Pace};
 use crate::notices::{
-    degenerate_placement, endurance_passed, fell_behind, not_steady, nothing_erased, reads_of_nothing, scattered_pools,
-    steady_for_other_writes, unused_chances, years_of_few_erases,
+    degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
+    reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_of_few_erases,
 };
 use crate::record::{
     busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
@@ -84,7 +84,7 @@ impl Run<'_> {
             notices: self.experiment.notices.clone(),
         };
         let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads;
-        record.notices.extend(self.notices(&record, (page_reads, answered), pace));
+        record.notices.extend(self.notices(&record, start, (page_reads, answered), pace));
         record
     }
 
@@ -100,14 +100,23 @@ impl Run<'_> {
         meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), start.time))
     }
 
-    /// What is worth knowing of a record, where the host read so many pages and the flash answered so many.
-    fn notices(&self, record: &Record, (page_reads, answered): (u64, u64), pace: Option<Pace>) -> Vec<String> {
+    /// What is worth knowing of a record that began at `start`, where the host read so many pages and the flash answered so
+    /// many.
+    fn notices(
+        &self,
+        record: &Record,
+        start: &Mark,
+        (page_reads, answered): (u64, u64),
+        pace: Option<Pace>,
+    ) -> Vec<String> {
+        let was_levelled = self.begun.is_levelled || start.events.wear_moves > 0;
         let answered = answered + record.buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let sizes = (self.sizing.sectors(), u64::from(self.sizing.geometry.sectors_per_page()));
         let found = [
             reads_of_nothing(self.experiment, page_reads, answered),
             steady_for_other_writes(self.experiment, &record.host, sizes),
             not_steady(self.experiment, record.precondition.as_ref()),
+            levelling_not_begun(self.experiment, record, was_levelled),
             scattered_pools(self.experiment),
             nothing_erased(self.experiment, &record.host, &record.flash, record.device.physical_bytes),
             endurance_passed(self.experiment, record.wear.max),

@@ -5,7 +5,7 @@
 use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::record::Record;
 use nandlab_lab::{run, ConfigError, Control, LabError, Outputs};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Reads, writes and trims of every size, on a filled device of four dies.
 pub const MIXED: &str = r#"
@@ -47,25 +47,5 @@ pub fn refused(text: &str, sets: &[&str]) -> ConfigError {
     match parse(text, sets) {
         Err(LabError::Config(error)) => *error,
         other => panic!("{text}, {sets:?}: {:?}", other.map(|experiment| experiment.to_json())),
-    }
-}
-
-/// A folder of its own for a test, empty at first and removed at the end.
-pub struct Folder(pub PathBuf);
-
-impl Folder {
-    pub fn new(name: &str) -> Self {
-        let program = std::env::current_exe().unwrap();
-        let program = program.file_stem().unwrap().to_string_lossy();
-        let path = std::env::temp_dir().join(format!("nandlab-{program}-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

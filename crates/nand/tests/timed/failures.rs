@@ -2,7 +2,7 @@
 
 use crate::{device, new, old, oob, timing, ERASE, PAGE, PROGRAM, READ, SPARE, TAIL_ON_BUS};
 use nandlab_nand::timed::Timed;
-use nandlab_nand::{BlockId, Counting, Ctx, Done, Geometry, Nand, NandError, Oob, Ppa, Rules, Time};
+use nandlab_nand::{as_inside, BlockId, Counting, Done, Nand, NandError, Oob, Ppa, Time};
 
 /// Fails every operation in one way, after `inner` counted it.
 struct Failing {
@@ -12,12 +12,7 @@ struct Failing {
 
 impl Nand for Failing {
     type Buf = ();
-    fn geometry(&self) -> &Geometry {
-        self.inner.geometry()
-    }
-    fn rules(&self) -> &Rules {
-        self.inner.rules()
-    }
+    as_inside!(inner: geometry, rules, set_slc, is_slc, ctx);
     fn read(&mut self, at: Ppa, page: &mut ()) -> Result<Oob, NandError> {
         self.inner.read(at, page).and(Err(self.error))
     }
@@ -44,15 +39,6 @@ impl Nand for Failing {
     }
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.inner.retire(block).and(Err(self.error))
-    }
-    fn set_slc(&mut self, block: BlockId, slc: bool) {
-        self.inner.set_slc(block, slc);
-    }
-    fn is_slc(&self, block: BlockId) -> bool {
-        self.inner.is_slc(block)
-    }
-    fn ctx(&mut self) -> &mut Ctx {
-        self.inner.ctx()
     }
 }
 
