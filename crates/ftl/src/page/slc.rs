@@ -89,13 +89,7 @@ pub(super) struct DieCache {
 
 impl Default for DieCache {
     fn default() -> Self {
-        Self {
-            frontier: Frontier::none(),
-            full: VecDeque::new(),
-            free: VecDeque::new(),
-            good: 0,
-            emptied: None,
-        }
+        Self { frontier: Frontier::none(), full: VecDeque::new(), free: VecDeque::new(), good: 0, emptied: None }
     }
 }
 
