@@ -7,13 +7,12 @@
 //! ## Write path
 //! Host writes fill blocks of the dies in turn, relocated pages others: each of these frontiers takes the pages
 //! that `placement` gives it. A page that the host writes in part is read first, merged and written whole. Once no more
-//! than `reserve_blocks` blocks of a die are free, every host page to that die pays for a share of the
-//! next victim: `valid / invalid` relocations, so that the victim is empty when it is needed and hardly any write
-//! waits for a whole block. That holds where moved pages have blocks of their own and the host fills one block of a die: with
-//! `placement = "two"`. With `one` and `pools` a victim of which half or more is valid is moved by one write, and with
-//! `origin`, `dac` and `sepbit` a write may wait for several victims, when blocks of the host are full at the same time. A die
-//! that holds more than its share of valid pages takes no new host block. With `idle_blocks` the same work is done in gaps
-//! between requests, and the host pays only where these do not suffice.
+//! than `reserve_blocks` blocks of a die are free, a victim is chosen, and every host page to that die pays for
+//! `valid / (pages_per_block - valid)` relocations: as its page takes of what the victim gains, so that the room of the die
+//! stays as it is. It pays that once more for each block that the reserve lacks: the host may open one as long as another
+//! is free. So a write waits for a whole victim only where the placement fills several blocks for the host and two of them get
+//! full one right after the other. A die that holds more than its share of valid pages takes no new host block. With
+//! `idle_blocks` the same work is done in gaps between requests, and the host pays only where these do not suffice.
 //!
 //! With `placement = "pools"` two parts of the address space have blocks of their own, each a part of those of the die, and the
 //! victim is of the pool that is beyond its part.
@@ -36,7 +35,7 @@
 //! ## Invariants
 //! Every mapped page is the newest copy on flash; valid bits are set for exactly the mapped pages and the
 //! live notes; each block is free, a frontier, closed, waiting to be folded, failing or bad; a host block is opened only while
-//! `reserve_blocks` others stay free, and after each host page as much is free, in blocks and in what frontiers have left, as
+//! another stays free, and after each host page as much as `reserve_blocks` is, in blocks and in what frontiers have left, as
 //! soon as the block at hand is erased: so relocation always finds room, whatever the victim, and for notes of trims, too.
 //!
 //! ## Differences
