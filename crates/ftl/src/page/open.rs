@@ -10,7 +10,7 @@ use nandlab_nand::{scoped, Cause, Nand};
 const LEFT_FOR_MOVED: usize = 1;
 
 impl PageMap {
-    /// Replaces a full frontier of the host, emptying victims until the reserve stays whole.
+    /// Replaces a full frontier of the host, emptying victims until a block stays free for pages that are moved.
     #[cold]
     pub(super) fn open_host_block<N: Nand>(
         &mut self,
