@@ -54,13 +54,16 @@ impl PageMap {
     /// whole once that block is erased.
     #[inline]
     pub(super) fn has_reserve(&self, die: usize) -> bool {
-        // Two blocks are enough for any block and its notes.
         (self.reserve > 1 && self.dies[die].free.len() >= self.reserve) || self.has_reserve_afterwards(die)
     }
 
     fn has_reserve_afterwards(&self, die: usize) -> bool {
         let (room, pages) = (self.room_in(die), self.geometry.pages_per_block());
         let whole = self.reserve as u32 * pages;
+        // The room of two blocks is enough for any block and its notes.
+        if self.reserve > 1 && room >= whole {
+            return true;
+        }
         let Some(relocation) = &self.dies[die].relocation else { return room >= whole };
         // Copies that are not mapped yet have taken their room.
         let waiting = relocation.unmapped().filter(|copy| self.table.is_valid(copy.from)).count() as u32;
