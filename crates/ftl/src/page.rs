@@ -12,8 +12,10 @@
 //! waits for a whole block. That holds where moved pages have blocks of their own and the host fills one block of a die: with
 //! `placement = "two"`. With `one` and `pools` a victim of which half or more is valid is moved by one write, and with
 //! `origin`, `dac` and `sepbit` a write may wait for several victims, when blocks of the host are full at the same time. A die
-//! that holds more than its share of valid pages takes no new host block. With `idle_blocks` the same work is done in gaps
-//! between requests, and the host pays only where these do not suffice.
+//! that holds more than its share of valid pages takes no new host block. A weak one, which bad blocks have left too few for
+//! the reserve, those that are being filled and any data beside them, takes no page at all: what it holds can be read, the
+//! other dies take its part, and the device ends when their good blocks are too few for what is exported. With `idle_blocks`
+//! the same work is done in gaps between requests, and the host pays only where these do not suffice.
 //!
 //! With `placement = "pools"` two parts of the address space have blocks of their own, each a part of those of the die, and the
 //! victim is of the pool that is beyond its part.
@@ -100,6 +102,8 @@ struct Die {
     last: usize,
     /// Whether moved pages opened a block that pages of the host share while the die held more than its share.
     is_over: bool,
+    /// Whether too few of its blocks are good for it to take pages.
+    is_weak: bool,
     free: VecDeque<FreeBlock>,
     relocation: Option<relocation::Relocation>,
     /// Whether the last relocation was for the sake of wear; the next one is not.
@@ -131,6 +135,10 @@ pub struct PageMap {
     map: Vec<Ppa>,
     table: BlockTable,
     dies: Vec<Die>,
+    /// Dies that take pages: those that are not weak.
+    working: u32,
+    /// Dies that took pages which others had to move, and may have to make their reserve whole for that.
+    lenders: Vec<usize>,
     /// The die of the next host page.
     turn: usize,
     seq: u64,
@@ -188,11 +196,11 @@ impl PageMap {
     #[inline(always)]
     fn store_at<N: Nand>(&mut self, nand: &mut N, frontier: usize, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let die = self.next_die(frontier);
-        self.store_on(nand, (die, frontier), at, page)?;
+        let die = self.store_on(nand, (die, frontier), at, page)?;
         self.collect(nand, die)
     }
 
-    /// Writes a page of the host to a frontier of a die and maps it.
+    /// Writes a page of the host to a frontier of a die and maps it; returns the die, which is another one where blocks fail.
     #[inline(always)]
     fn store_on<N: Nand>(
         &mut self,
@@ -200,10 +208,10 @@ impl PageMap {
         (die, frontier): (usize, usize),
         at: Lpn,
         page: &N::Buf,
-    ) -> Result<(), FtlError> {
-        let to = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
+    ) -> Result<usize, FtlError> {
+        let (die, to) = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
         self.map_written(nand, (at, to));
-        Ok(())
+        Ok(die)
     }
 
     /// Maps a page that the host wrote.
@@ -252,26 +260,27 @@ impl PageMap {
         stored
     }
 
-    /// Programs the next page of a frontier for the host; a block where a program fails is left behind.
+    /// Programs the next page of a frontier for the host, on another die where this one has lost its room; a block where a
+    /// program fails is left behind.
     #[inline(always)]
     fn program<N: Nand>(
         &mut self,
         nand: &mut N,
-        (die, frontier): (usize, usize),
+        (mut die, frontier): (usize, usize),
         page: &N::Buf,
         tail: &[u8],
         (at, kind): (Lpn, Kind),
-    ) -> Result<Ppa, FtlError> {
+    ) -> Result<(usize, Ppa), FtlError> {
         loop {
             if self.dies[die].frontiers[frontier].is_full() {
-                self.open_host_block(nand, die, frontier)?;
+                die = self.open_for_host(nand, die, frontier)?;
             }
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
             let (to, mark) = self.dies[die].frontiers[frontier].take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
             let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), origin) };
             match nand.program(to, page, tail, oob) {
-                Ok(_) => return Ok(to),
+                Ok(_) => return Ok((die, to)),
                 Err(NandError::ProgramFailed(_)) => {
                     let failed = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
                     self.dies[die].failing.push_back(failed.block);
