@@ -37,10 +37,10 @@ impl PageMap {
         // What the reserve lacks is made up for all the faster.
         let missing = self.reserve.saturating_sub(state.free.len()) as u64;
         relocation.credit += relocation.rate * (1 + missing);
-        let pages = relocation.credit / ONE;
+        let pages = u32::try_from(relocation.credit / ONE).unwrap_or(u32::MAX);
         relocation.credit %= ONE;
         let cause = relocation.cause();
-        scoped(nand, cause, |nand| self.relocate(nand, die, pages as u32))?;
+        scoped(nand, cause, |nand| self.relocate(nand, die, pages))?;
         self.restore_reserve(nand, die)
     }
 
