@@ -96,10 +96,15 @@ impl Default for DieCache {
 impl DieCache {
     /// A frontier without room waits to be folded.
     fn close_full(&mut self) {
-        if self.frontier.block.is_some() && self.frontier.is_full() {
-            self.full.push_back(self.frontier.block);
-            self.frontier = Frontier::none();
+        if self.frontier.is_full() {
+            self.close();
         }
+    }
+
+    /// What is being filled waits to be folded.
+    pub(super) fn close(&mut self) {
+        let filled = std::mem::replace(&mut self.frontier, Frontier::none());
+        self.full.extend(Some(filled.block).filter(|block| block.is_some()));
     }
 }
 
@@ -268,8 +273,9 @@ impl PageMap {
     fn open_cached_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         self.refuse_worn_out()?;
         self.dies[die].slc.close_full();
-        // A block that fails its erase leaves the list, and the next one may have to be made.
-        while self.has_cached_block(die) {
+        // A block that fails its erase leaves the list, and the next one may have to be made, unless the die has become full
+        // or weak.
+        while self.has_cached_block(die) && self.is_below_share(die) {
             let Some(free) = self.take_for_cache(nand, die)? else { continue };
             let FreeBlock { block, erased } = free;
             if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
@@ -342,7 +348,8 @@ impl PageMap {
 
     /// Begins to empty what makes room for the cache; false where nothing does, or there is none.
     pub(super) fn empty_cache_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
-        let Some(is_dynamic) = self.cache.as_ref().map(Cache::is_dynamic) else { return Ok(false) };
+        let cache = self.cache.as_ref().filter(|_| !self.dies[die].is_weak);
+        let Some(is_dynamic) = cache.map(Cache::is_dynamic) else { return Ok(false) };
         let state = &mut self.dies[die];
         state.slc.close_full();
         if !is_dynamic && state.free.len() <= self.reserve && !state.slc.full.is_empty() {
