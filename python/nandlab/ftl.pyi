@@ -58,8 +58,10 @@ def page(
             errors are expected, in per cent of those that the ECC corrects, at most 100, where reads
             begin to be repeated. 0: never. Without `device.reliability` there are no such errors.
             Default 0.
-        reserve_blocks: Blocks of each die that stay free for relocation; at least 1. With 1 a program
-            failure or a torn page during relocation may leave no room; 2 is safe. Default 2.
+        reserve_blocks: Free blocks of each die at which garbage collection begins, so much room that
+            relocation is always left with, in blocks or in what is left of those being filled; at least
+            1. With 1 a program failure or a torn page during relocation may leave no room; 2 is safe.
+            Default 2.
         idle_blocks: Blocks of each die beyond `reserve_blocks` that collection makes free while the
             host asks nothing: it takes the gaps between requests in which the whole device would rest,
             a copy or an erase at a time. What is begun when a request comes ends first; a victim that

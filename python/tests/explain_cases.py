@@ -246,14 +246,14 @@ CASES = {
         ),
         "time",
     ),
-    # A host that thinks longer than most writes and what is collected for them take.
+    # Writes that come at random, at a third of what the device can do.
     "collect_in_gaps": (
         run(
-            workload.uniform(requests=10_000),
+            workload.uniform(requests=10_000, requests_per_s=100),
             capacity="64 MiB",
             op=0.12,
             precondition={"fill": "sequential", "overwrites": 2.0},
-            host={"think_time_us": 10_000},
+            host={"arrival": "recorded"},
         ),
         "time",
     ),

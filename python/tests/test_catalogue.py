@@ -68,7 +68,7 @@ SEPARATED = {
     "flashsim2010/fin1.trace": (122, 20),
     "biotracer/log225_MusicTwitter.txt": (185, 18),
     "cloudphysics/cloudPhysicsIO.vscsi": (1052, 10),
-    "disksim-ssd/ssd-iozone-aligned2-100K.trace": (1060, 2),
+    "disksim-ssd/ssd-iozone-aligned2-100K.trace": (1060, 8),
 }
 
 

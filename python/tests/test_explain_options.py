@@ -59,7 +59,7 @@ def test_short_writes_are_not_spread_over_planes():
 
 
 def test_a_host_without_gaps_gets_no_collection_in_them():
-    experiment = CASES["collect_in_gaps"][0].override("host.think_time_us=0")
+    experiment = CASES["collect_in_gaps"][0].override("host.arrival=closed")
     rules = proposed(experiment)
     assert "over_provisioning" in rules
     assert "collect_in_gaps" not in rules
@@ -67,10 +67,15 @@ def test_a_host_without_gaps_gets_no_collection_in_them():
 
 def test_short_gaps_are_taken_at_once():
     experiment = CASES["collect_in_gaps"][0]
-    short = proposed(experiment.override("host.think_time_us=5000"))["collect_in_gaps"]
-    assert "ftl.page.idle_after_us=0" in short.sets
-    long = proposed(experiment.override("host.think_time_us=100_000"))["collect_in_gaps"]
-    assert long.sets == ("ftl.page.idle_blocks=1",)
+    assert "ftl.page.idle_after_us=0" in proposed(experiment)["collect_in_gaps"].sets
+    long = proposed(experiment.override("workload.uniform.requests_per_s=40"))["collect_in_gaps"]
+    assert long.sets == ("ftl.page.idle_blocks=2",)
+
+
+def test_writes_that_wait_for_nothing_get_no_collection_in_gaps():
+    """What each of them pays for is done long before the next one comes."""
+    experiment = CASES["collect_in_gaps"][0].override("host.arrival=closed", "host.think_time_us=10_000")
+    assert "collect_in_gaps" not in proposed(experiment)
 
 
 def test_a_host_with_a_pace_of_its_own_is_measured_by_what_it_waits():

@@ -7,13 +7,16 @@
 //! ## Write path
 //! Host writes fill blocks of the dies in turn, relocated pages others: each of these frontiers takes the pages
 //! that `placement` gives it. A page that the host writes in part is read first, merged and written whole. Once no more
-//! than `reserve_blocks` blocks of a die are free, every host page to that die pays for a share of the
-//! next victim: `valid / invalid` relocations, so that the victim is empty when it is needed and hardly any write
-//! waits for a whole block. That holds where moved pages have blocks of their own and the host fills one block of a die: with
-//! `placement = "two"`. With `one` and `pools` a victim of which half or more is valid is moved by one write, and with
-//! `origin`, `dac` and `sepbit` a write may wait for several victims, when blocks of the host are full at the same time. A die
-//! that holds more than its share of valid pages takes no new host block. With `idle_blocks` the same work is done in gaps
-//! between requests, and the host pays only where these do not suffice.
+//! than `reserve_blocks` blocks of a die are free, a victim is chosen, and every host page to that die pays for
+//! `valid / (pages_per_block - valid)` relocations: as its page takes of what the victim gains, so that the room of the die
+//! stays as it is. It pays that once more for each block that the reserve lacks: the host may open one as long as another
+//! is free. So a write waits for a whole victim only where the placement fills several blocks for the host and two of them get
+//! full one right after the other. With `idle_blocks` the same work is done in gaps between requests, and the host pays only
+//! where these do not suffice.
+//!
+//! A die that holds more than its share of valid pages takes no new host block. A weak one, which bad blocks have left too
+//! few for the reserve, those that are being filled and any data beside them, takes no page at all: what it holds can be read,
+//! the other dies take its part, and the device ends when their good blocks are too few for what is exported.
 //!
 //! With `placement = "pools"` two parts of the address space have blocks of their own, each a part of those of the die, and the
 //! victim is of the pool that is beyond its part.
@@ -36,7 +39,7 @@
 //! ## Invariants
 //! Every mapped page is the newest copy on flash; valid bits are set for exactly the mapped pages and the
 //! live notes; each block is free, a frontier, closed, waiting to be folded, failing or bad; a host block is opened only while
-//! `reserve_blocks` others stay free, and after each host page as much is free, in blocks and in what frontiers have left, as
+//! another stays free, and after each host page as much as `reserve_blocks` is, in blocks and in what frontiers have left, as
 //! soon as the block at hand is erased: so relocation always finds room, whatever the victim, and for notes of trims, too.
 //!
 //! ## Differences
@@ -100,6 +103,8 @@ struct Die {
     last: usize,
     /// Whether moved pages opened a block that pages of the host share while the die held more than its share.
     is_over: bool,
+    /// Whether too few of its blocks are good for it to take pages.
+    is_weak: bool,
     free: VecDeque<FreeBlock>,
     relocation: Option<relocation::Relocation>,
     /// Whether the last relocation was for the sake of wear; the next one is not.
@@ -131,6 +136,10 @@ pub struct PageMap {
     map: Vec<Ppa>,
     table: BlockTable,
     dies: Vec<Die>,
+    /// Dies that take pages: those that are not weak.
+    working: u32,
+    /// Dies that took pages which others had to move, and may have to make their reserve whole for that.
+    lenders: Vec<usize>,
     /// The die of the next host page.
     turn: usize,
     seq: u64,
@@ -188,11 +197,11 @@ impl PageMap {
     #[inline(always)]
     fn store_at<N: Nand>(&mut self, nand: &mut N, frontier: usize, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let die = self.next_die(frontier);
-        self.store_on(nand, (die, frontier), at, page)?;
+        let die = self.store_on(nand, (die, frontier), at, page)?;
         self.collect(nand, die)
     }
 
-    /// Writes a page of the host to a frontier of a die and maps it.
+    /// Writes a page of the host to a frontier of a die and maps it; returns the die, which is another one where blocks fail.
     #[inline(always)]
     fn store_on<N: Nand>(
         &mut self,
@@ -200,10 +209,10 @@ impl PageMap {
         (die, frontier): (usize, usize),
         at: Lpn,
         page: &N::Buf,
-    ) -> Result<(), FtlError> {
-        let to = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
+    ) -> Result<usize, FtlError> {
+        let (die, to) = self.program(nand, (die, frontier), page, &[], (at, Kind::Data))?;
         self.map_written(nand, (at, to));
-        Ok(())
+        Ok(die)
     }
 
     /// Maps a page that the host wrote.
@@ -252,26 +261,27 @@ impl PageMap {
         stored
     }
 
-    /// Programs the next page of a frontier for the host; a block where a program fails is left behind.
+    /// Programs the next page of a frontier for the host, on another die where this one has lost its room; a block where a
+    /// program fails is left behind.
     #[inline(always)]
     fn program<N: Nand>(
         &mut self,
         nand: &mut N,
-        (die, frontier): (usize, usize),
+        (mut die, frontier): (usize, usize),
         page: &N::Buf,
         tail: &[u8],
         (at, kind): (Lpn, Kind),
-    ) -> Result<Ppa, FtlError> {
+    ) -> Result<(usize, Ppa), FtlError> {
         loop {
             if self.dies[die].frontiers[frontier].is_full() {
-                self.open_host_block(nand, die, frontier)?;
+                die = self.open_for_host(nand, die, frontier)?;
             }
             // Opening a block may have relocated the older copy of this page, so the sequence number comes last.
             let (to, mark) = self.dies[die].frontiers[frontier].take();
             let origin = if kind == Kind::Data { nand.ctx().origin() } else { Origin::FTL };
             let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), origin) };
             match nand.program(to, page, tail, oob) {
-                Ok(_) => return Ok(to),
+                Ok(_) => return Ok((die, to)),
                 Err(NandError::ProgramFailed(_)) => {
                     let failed = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
                     self.dies[die].failing.push_back(failed.block);

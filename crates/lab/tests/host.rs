@@ -83,22 +83,26 @@ pages_per_block = 32
 "#;
 
 #[test]
-fn the_longest_write_waits_for_one_collection_to_the_nanosecond() {
+fn the_longest_write_waits_for_collection_to_the_nanosecond() {
     // Copies go out and in over the bus, with 4096 + 128 bytes at 2.5 ns.
     let copy_us = 50.0 + 2.0 * 10.56 + 500.0;
     let run = |requests: u64| {
-        record(COLLECTING, &[&format!("workload.uniform.requests={requests}"), "host.explain_longest=true"])
+        // Random victims: some are nearly full, and cost a write many copies.
+        let sets =
+            [&format!("workload.uniform.requests={requests}"), "host.explain_longest=true", "ftl.page.victim=random"];
+        record(COLLECTING, &sets)
     };
     let longest = run(4000).longest_request.unwrap();
     assert_eq!((longest.op, longest.origin.as_str(), longest.unknown_us), ("write", "host", Some(0.0)));
     // It waits for what the write before it has led to.
     let [before, after] = [longest.number - 2, longest.number - 1].map(run);
     let copies = (after.flash.copies - before.flash.copies) as f64;
-    assert!(copies > 20.0 && after.flash.erases - before.flash.erases == 1, "{:?} {:?}", before.flash, after.flash);
+    let erases = (after.flash.erases - before.flash.erases) as f64;
+    assert!(copies > 10.0 && erases > 0.0, "{:?} {:?}", before.flash, after.flash);
     let [gc, host] = longest.parts.unwrap()[..] else { panic!("collection and write alone") };
     assert_eq!((gc.cause, gc.own_us, host.cause, host.own_us, host.waited_us), ("gc", 0.0, "host", WRITE_US, 0.0));
     let ns = |us: f64| (us * 1000.0).round();
-    assert_eq!(ns(gc.waited_us), ns(copies * copy_us + 3000.0));
+    assert_eq!(ns(gc.waited_us), ns(copies * copy_us + erases * 3000.0));
     assert_eq!(ns(longest.latency_us), ns(gc.waited_us + WRITE_US));
 }
 

@@ -112,7 +112,7 @@ def explain(  # noqa: PLR0913 - one for each option of the command
     ... )
     >>> found = nandlab.explain(experiment.run())
     >>> found.best.change.what, round(found.best.gain, 2)
-    ('over-provisioning from 10.9 % to 21.9 %', 0.39)
+    ('over-provisioning from 10.9 % to 21.9 %', 0.4)
 
     """
     record = result.to_dict() if isinstance(result, Result) else result

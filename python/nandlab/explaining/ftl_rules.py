@@ -248,6 +248,9 @@ def trims_in_memory(case: Case) -> Change | None:
 LEAST_REST = 0.05
 """A device that rests less than this part of the time has no gaps to speak of."""
 
+LEAST_WAIT = 0.05
+"""A write that waits for less than this part of its time has nothing to wait for."""
+
 
 def refresh(case: Case) -> Change | None:
     """Blocks are rewritten before the ECC cannot correct them."""
@@ -268,15 +271,22 @@ def refresh(case: Case) -> Change | None:
 def collect_in_gaps(case: Case) -> Change | None:
     """The host does not wait for what is collected while it asks nothing."""
     name, options = case.ftl
-    share = case.share(causes=("gc",))
     # A host that asks as soon as it has its answer leaves no gaps.
     paced = not case.is_closed and case.rest >= LEAST_REST
     if name != "page" or options.get("idle_blocks") != 0 or case.measure == "erases" or not paced:
         return None
+    # What a write pays for is done after it: a gap that is long enough for that leaves nothing to gain.
+    latencies = case.result.latency_us
+    writes = None if latencies is None else latencies.write
+    timing = case.experiment["device"]["timing"]
+    own_us = (timing.get("slc") or timing)["program_us"]
+    if writes is None or writes.mean * (1 - LEAST_WAIT) < own_us:
+        return None
+    share = case.share(causes=("gc",))
     device = case.result.device
     spare = device.blocks * (1 - 1 / (1 + device.over_provisioning)) / device.dies
     # Few of those that keep victims emptier.
-    blocks = min(4, max(1, int(spare / 16)))
+    blocks = min(4, max(2, int(spare / 16)))
     sets = [f"ftl.page.idle_blocks={blocks}"]
     gap_us = case.rest * (case.result.time_us or 0.0) / max(1, case.result.host.requests)
     if gap_us < 10 * options["idle_after_us"]:

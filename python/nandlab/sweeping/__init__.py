@@ -196,7 +196,7 @@ def sweep(  # noqa: PLR0913 - one for each option of the command
     ... )
     >>> found = nandlab.sweep(experiment, {"device.over_provisioning": "0.2..0.4:3"})
     >>> found.frame.select("device.over_provisioning", "waf").rows()
-    [(0.2, 2.66605), (0.3, 1.99425), (0.4, 1.68455)]
+    [(0.2, 2.7531), (0.3, 2.02835), (0.4, 1.6895)]
 
     """
     chosen = [goals] if isinstance(goals, str) else list(goals)

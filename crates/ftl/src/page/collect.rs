@@ -1,13 +1,17 @@
 //! Garbage collection of the page map: opening blocks, choosing victims, relocating pages, erasing.
 
 use super::relocation::{Move, Moves, Reason, Relocation, Source, MOVES, ONE};
-use super::{FreeBlock, PageMap, ValidPages};
+use super::{Die, FreeBlock, PageMap, ValidPages};
 use crate::parts::erase::erase_behind;
 use crate::parts::frontier::Frontier;
 use crate::parts::wear;
 use crate::FtlError;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, Ppa, Time};
+
+/// Relocations that a host page pays for at most, as long as the reserve is whole: a victim that gains next to nothing is
+/// emptied over some pages all the same.
+const MOST_COPIES: u32 = 16;
 
 impl PageMap {
     /// Lets the last host page of `die` pay its share of garbage collection.
@@ -30,11 +34,13 @@ impl PageMap {
         if relocation.in_gap && state.free.len() > self.reserve && state.failing.is_empty() {
             return Ok(());
         }
-        relocation.credit += relocation.rate;
-        let pages = relocation.credit / ONE;
+        // What the reserve lacks is made up for all the faster.
+        let missing = self.reserve.saturating_sub(state.free.len()) as u64;
+        relocation.credit += relocation.rate * (1 + missing);
+        let pages = u32::try_from(relocation.credit / ONE).unwrap_or(u32::MAX);
         relocation.credit %= ONE;
         let cause = relocation.cause();
-        scoped(nand, cause, |nand| self.relocate(nand, die, pages as u32))?;
+        scoped(nand, cause, |nand| self.relocate(nand, die, pages))?;
         self.restore_reserve(nand, die)
     }
 
@@ -50,26 +56,12 @@ impl PageMap {
         Ok(())
     }
 
-    /// Sets how many relocations each host page pays for, so that the reserve is whole again when the host
-    /// frontier is full and no write has to wait for the rest of a victim.
-    pub(super) fn set_rate(&mut self, die: usize) {
-        let state = &self.dies[die];
-        let Some(relocation) = &state.relocation else { return };
-        let pages = u64::from(self.geometry.pages_per_block());
-        let valid = u64::from(self.table.valid_pages(relocation.block));
-        let (left, shared) = state.host_room();
-        let (left, shared) = (u64::from(left), u64::from(shared));
-        // A victim frees a block and fills `valid` pages of other frontiers, which take a block when they are full.
-        let others: u64 = state.frontiers.all().iter().map(|frontier| u64::from(frontier.left())).sum::<u64>() - shared;
-        let missing = ((self.reserve + 1).saturating_sub(state.free.len()) as u64 * pages).saturating_sub(others);
-        let relocations = valid.max(missing * valid / (pages - valid).max(1)) + 1;
-        // Where the host shares its frontier, relocations take of what it has left.
-        let shares = state.frontiers.all().len() == 1 || (relocation.to == state.last && self.placer.pools().is_some());
-        let taken = if shares && shared > 0 { relocations } else { 0 };
-        let rate = relocations * ONE / left.saturating_sub(taken).max(1) + 1;
-        if let Some(relocation) = &mut self.dies[die].relocation {
-            relocation.rate = rate;
-        }
+    /// Relocations that a host page pays for while a victim with `valid` pages is emptied: as its page takes of what the
+    /// victim gains, so that the room of the die stays as it is.
+    fn rate(&self, valid: u32) -> u64 {
+        let pages = self.geometry.pages_per_block();
+        let gained = (pages - valid).max(pages / MOST_COPIES).max(1);
+        u64::from(valid) * ONE / u64::from(gained) + 1
     }
 
     /// Chooses a block to empty; false where nothing would be gained.
@@ -97,13 +89,14 @@ impl PageMap {
         }
         self.dies[die].levelled = matches!(reason, Reason::Wear { .. });
         let next = self.geometry.page(block, 0).0;
+        let rate = self.rate(valid);
         self.dies[die].relocation = Some(Relocation {
             block,
             is_empty: valid == 0,
             next,
             end: next + pages,
             moves: Moves::none(),
-            rate: 0,
+            rate,
             credit: 0,
             copied: 0,
             reason,
@@ -114,7 +107,6 @@ impl PageMap {
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.to = to;
         }
-        self.set_rate(die);
         Ok(())
     }
 
@@ -125,6 +117,10 @@ impl PageMap {
         }
         if let Some(block) = self.strained(die) {
             return Some((block, Reason::Refresh));
+        }
+        if self.dies[die].is_weak {
+            // It takes no pages, so it needs no room.
+            return None;
         }
         if let Some(block) = self.fold_for_free_block(die) {
             return Some((block, Reason::Fold));
@@ -211,12 +207,9 @@ impl PageMap {
     fn copy_page<N: Nand>(&mut self, nand: &mut N, (die, to): (usize, usize), from: Ppa) -> Result<(), FtlError> {
         let frontier = if self.owners.is_empty() { to } else { self.frontier_of_moved(die, self.owners[from.index()]) };
         let source = Source::Page(from);
-        let (to, (at, kind)) = match self.program_gc(nand, (die, frontier), &source, (Lpn::NONE, Kind::Data)) {
+        let (on, to, (at, kind)) = match self.program_gc(nand, (die, frontier), &source, (Lpn::NONE, Kind::Data)) {
             Ok(copied) => copied,
-            Err(FtlError::Nand(NandError::Uncorrectable(page))) if page == from => {
-                return self.replace_lost(nand, die, from);
-            }
-            Err(error) => return Err(error),
+            Err(error) => return self.not_copied(nand, (die, from), error),
         };
         prefetch(&self.map, at.index());
         let end = nand.ctx().last();
@@ -225,7 +218,29 @@ impl PageMap {
         if let Some(oldest) = relocation.moves.pass(Some(Move { from, to, at, kind })) {
             self.map_move(oldest);
         }
+        if on != die {
+            // That die may empty the block of the copy before this one is done.
+            self.map_moves(die);
+        }
         Ok(())
+    }
+
+    /// A page that could not be copied is replaced where its contents are gone; else it is still to be moved.
+    #[cold]
+    fn not_copied<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        (die, from): (usize, Ppa),
+        error: FtlError,
+    ) -> Result<(), FtlError> {
+        let replaced = match error {
+            FtlError::Nand(NandError::Uncorrectable(page)) if page == from => self.replace_lost(nand, die, from),
+            error => Err(error),
+        };
+        if let (Err(_), Some(relocation)) = (&replaced, &mut self.dies[die].relocation) {
+            relocation.next = from.0;
+        }
+        replaced
     }
 
     /// Maps a copy.
@@ -277,7 +292,7 @@ impl PageMap {
         let at = self.map.iter().position(|&page| page == from).expect("a valid page is a note or mapped");
         self.events.lost_pages += 1;
         let frontier = self.frontier_of_moved(die, Lpn(at as u32));
-        let (to, _) = self.program_gc(nand, (die, frontier), &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
+        let (_, to, _) = self.program_gc(nand, (die, frontier), &Source::Blank, (Lpn(at as u32), Kind::Lost))?;
         if let Some(relocation) = &mut self.dies[die].relocation {
             relocation.copied = relocation.copied.max(nand.ctx().last());
         }
@@ -292,12 +307,13 @@ impl PageMap {
     fn renew_note<N: Nand>(&mut self, nand: &mut N, die: usize, segment: u32) -> Result<(), FtlError> {
         let note = self.note(segment);
         let frontier = self.frontier_of_moved(die, Lpn::NONE);
-        let (to, _) = self.program_gc(nand, (die, frontier), &Source::Tail(note), (Lpn(segment), Kind::TrimNote))?;
+        let (_, to, _) = self.program_gc(nand, (die, frontier), &Source::Tail(note), (Lpn(segment), Kind::TrimNote))?;
         self.adopt_note(nand, segment, to);
         Ok(())
     }
 
-    /// Programs the next page of a frontier for a page that is moved; a block where a program fails is left behind.
+    /// Programs the next page of a frontier for a page that is moved, on another die where this one has no room; a block where
+    /// a program fails is left behind.
     #[inline(always)]
     fn program_gc<N: Nand>(
         &mut self,
@@ -305,23 +321,24 @@ impl PageMap {
         (die, frontier): (usize, usize),
         source: &Source,
         (at, kind): (Lpn, Kind),
-    ) -> Result<(Ppa, (Lpn, Kind)), FtlError> {
+    ) -> Result<(usize, Ppa, (Lpn, Kind)), FtlError> {
+        let mut on = die;
         loop {
-            if self.dies[die].frontiers[frontier].is_full() {
-                self.open_gc_block(nand, die, frontier)?;
+            if self.dies[on].frontiers[frontier].is_full() {
+                on = self.open_gc_block(nand, die, frontier)?;
             }
-            let (to, mark) = self.dies[die].frontiers[frontier].take();
+            let (to, mark) = self.dies[on].frontiers[frontier].take();
             // Only notes and pages that stand for lost ones are new; a copy keeps its author.
             let oob = Oob { kind, aux: mark, ..Oob::data(at, self.next_seq(), Origin::FTL) };
             match source.program(nand, to, oob) {
-                Ok(stored) => return Ok((to, stored)),
+                Ok(stored) => return Ok((on, to, stored)),
                 Err(NandError::ProgramFailed(_)) => {
-                    let failed = std::mem::replace(&mut self.dies[die].frontiers[frontier], Frontier::none());
-                    self.dies[die].failing.push_back(failed.block);
+                    let failed = std::mem::replace(&mut self.dies[on].frontiers[frontier], Frontier::none());
+                    self.dies[on].failing.push_back(failed.block);
                 }
                 Err(error) => {
                     if matches!(error, NandError::Uncorrectable(_)) {
-                        self.dies[die].frontiers[frontier].give_back(mark);
+                        self.dies[on].frontiers[frontier].give_back(mark);
                     }
                     return Err(error.into());
                 }
@@ -395,25 +412,37 @@ impl PageMap {
         self.dies[die].bad += 1;
         self.dies[die].slc.good -= u32::from(self.is_fixed_slc(block));
         self.events.retired_blocks += 1;
+        self.pass_over_weak(die);
         Ok(())
     }
 
     /// Empties and retires the blocks where a program has failed; a mount would not know of them.
     #[cold]
     pub(super) fn retire_failing<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
-        for die in 0..self.dies.len() {
-            while self.dies[die].is_failing() {
-                if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
-                    break;
-                }
-                self.empty_victim(nand, die)?;
+        // What is moved may fail on a die where nothing did.
+        while let Some(die) = self.dies.iter().position(Die::is_failing) {
+            if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
+                break;
             }
+            self.empty_victim(nand, die)?;
         }
         Ok(())
     }
 
     /// Moves what is left of the block that is being emptied.
     pub(super) fn empty_victim<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<(), FtlError> {
-        self.go_on(nand, die, u32::MAX)
+        self.go_on(nand, die, u32::MAX)?;
+        self.settle(nand)
+    }
+
+    /// Dies that took pages of others empty blocks until their reserve is whole; what others take for them meanwhile waits
+    /// for the next time.
+    pub(super) fn settle<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
+        for die in std::mem::take(&mut self.lenders) {
+            while !self.has_reserve(die) && (self.dies[die].relocation.is_some() || self.start_relocation(nand, die)?) {
+                self.go_on(nand, die, u32::MAX)?;
+            }
+        }
+        Ok(())
     }
 }

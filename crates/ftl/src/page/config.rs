@@ -43,8 +43,9 @@ pub struct Config {
     /// those that the ECC corrects, at most 100, where reads begin to be repeated. 0: never. Without `device.reliability`
     /// there are no such errors.
     pub refresh_percent: u32,
-    /// Blocks of each die that stay free for relocation; at least 1. With 1 a program failure or a torn page
-    /// during relocation may leave no room; 2 is safe.
+    /// Free blocks of each die at which garbage collection begins, so much room that relocation is always left with, in
+    /// blocks or in what is left of those being filled; at least 1. With 1 a program failure or a torn page during
+    /// relocation may leave no room; 2 is safe.
     pub reserve_blocks: u32,
     /// Blocks of each die beyond `reserve_blocks` that collection makes free while the host asks nothing: it takes the gaps
     /// between requests in which the whole device would rest, a copy or an erase at a time. What is begun when a request

@@ -35,6 +35,7 @@ impl PageMap {
             let works = scoped(nand, Cause::Gc, |nand| self.begin_in_gap(nand, die, enough))?;
             if works {
                 self.relocate_one(nand, die)?;
+                self.settle(nand)?;
                 self.events.idle_steps += 1;
             }
             free_at[die] = works.then(|| nand.ctx().last().max(at));

@@ -37,6 +37,7 @@ pub(super) fn mount<N: Nand>(nand: &mut N, logical_pages: u32, config: &Config) 
     let mut ftl = PageMap { planes, ..blank((&geometry, nand.rules()), logical_pages, config, newest.highest + 1) };
     newest.apply_notes(nand, &mut ftl.notes)?;
     ftl.adopt(&scans, newest, &tell_modes(nand, &scans));
+    (0..ftl.dies.len()).for_each(|die| ftl.pass_over_weak(die));
     ftl.refuse_worn_out()?;
     Ok(ftl)
 }
@@ -47,6 +48,7 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
         frontiers: Frontiers::none(config.frontiers()),
         last: 0,
         is_over: false,
+        is_weak: false,
         free: VecDeque::new(),
         relocation: None,
         levelled: false,
@@ -60,6 +62,8 @@ fn blank((geometry, rules): (&Geometry, &Rules), logical_pages: u32, config: &Co
         map: vec![Ppa::NONE; logical_pages as usize],
         table: BlockTable::with_pools(geometry, pools_of(&placer)),
         dies: dies.collect(),
+        working: geometry.dies(),
+        lenders: Vec::new(),
         turn: geometry.dies() as usize - 1,
         seq,
         geometry: *geometry,

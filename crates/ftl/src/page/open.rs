@@ -6,8 +6,11 @@ use crate::parts::wear::{self, Choice};
 use crate::FtlError;
 use nandlab_nand::{scoped, Cause, Nand};
 
+/// Free blocks that the host leaves to pages that are moved. While the reserve is not whole, collection goes on.
+const LEFT_FOR_MOVED: usize = 1;
+
 impl PageMap {
-    /// Replaces a full frontier of the host, emptying victims until the reserve stays whole.
+    /// Replaces a full frontier of the host, emptying victims until another block stays free.
     #[cold]
     pub(super) fn open_host_block<N: Nand>(
         &mut self,
@@ -18,9 +21,8 @@ impl PageMap {
         self.refuse_worn_out()?;
         self.close_frontier(die, frontier);
         self.dies[die].last = frontier;
-        self.dies[die].slc.is_last = false;
         loop {
-            while self.dies[die].free.len() <= self.reserve {
+            while self.dies[die].free.len() <= LEFT_FOR_MOVED || self.dies[die].is_weak {
                 if self.dies[die].relocation.is_none() && !self.start_relocation(nand, die)? {
                     return Err(self.worn_out(1));
                 }
@@ -41,16 +43,61 @@ impl PageMap {
         }
     }
 
-    /// Replaces a full frontier for pages that are moved.
+    /// Replaces a full frontier of the host; returns the die that has room there now. That is another one where blocks of
+    /// `die` have failed meanwhile and it cannot make room any more.
     #[cold]
-    pub(super) fn open_gc_block<N: Nand>(&mut self, nand: &mut N, die: usize, frontier: usize) -> Result<(), FtlError> {
+    pub(super) fn open_for_host<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        mut die: usize,
+        frontier: usize,
+    ) -> Result<usize, FtlError> {
+        loop {
+            let bad = self.bad_blocks();
+            match self.open_host_block(nand, die, frontier) {
+                Ok(()) => return Ok(die),
+                Err(FtlError::WornOut { .. }) if self.bad_blocks() > bad => die = self.next_die(frontier),
+                Err(error) => return Err(error),
+            }
+            if !self.dies[die].frontiers[frontier].is_full() {
+                return Ok(die);
+            }
+        }
+    }
+
+    /// Replaces a full frontier for pages that are moved; returns the die that has room there now: where `die` is weak, or
+    /// failures have used up its reserve, another one helps out.
+    #[cold]
+    pub(super) fn open_gc_block<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        frontier: usize,
+    ) -> Result<usize, FtlError> {
+        if self.open_reserved(nand, die, frontier)? {
+            return Ok(die);
+        }
+        for lender in self.lenders_for(die) {
+            let has_room = !self.dies[lender].frontiers[frontier].is_full();
+            if has_room || self.open_reserved(nand, lender, frontier)? {
+                if !self.lenders.contains(&lender) {
+                    self.lenders.push(lender);
+                }
+                return Ok(lender);
+            }
+        }
+        Err(self.worn_out(1))
+    }
+
+    /// Replaces a full frontier for pages that are moved; false where the die has no room.
+    fn open_reserved<N: Nand>(&mut self, nand: &mut N, die: usize, frontier: usize) -> Result<bool, FtlError> {
         self.close_frontier(die, frontier);
         let is_cold = self.wear.has_frontier() && frontier + 1 == self.dies[die].frontiers.all().len();
         let choice: Choice = if is_cold { wear::most_worn } else { wear::least_worn };
-        while !self.dies[die].free.is_empty() {
+        while !self.dies[die].free.is_empty() && !self.dies[die].is_weak {
             if self.open_free(nand, (die, frontier), self.wear.is_dynamic().then_some(choice))? {
                 self.note_share(die);
-                return Ok(());
+                return Ok(true);
             }
         }
         // Many frontiers or failures have used up the reserve; what another frontier has left is room as well.
@@ -58,10 +105,7 @@ impl PageMap {
         let roomiest = (0..frontiers.len()).max_by_key(|&at| (frontiers[at].left(), std::cmp::Reverse(at)));
         frontiers.swap(frontier, roomiest.expect("a die has a frontier"));
         self.join_pool(die, frontier);
-        if self.dies[die].frontiers[frontier].is_full() {
-            return Err(self.worn_out(1));
-        }
-        Ok(())
+        Ok(!self.dies[die].frontiers[frontier].is_full())
     }
 
     /// Opens a free block, erased; false where its erase failed. `choice` picks it, else it is the next.
@@ -82,7 +126,6 @@ impl PageMap {
         self.placer.opened(block, frontier);
         let cycles = self.table.cycles(block);
         self.dies[die].frontiers[frontier] = Frontier::at_start(&self.geometry, block).with_cycles(cycles);
-        self.set_rate(die);
         Ok(true)
     }
 

@@ -20,8 +20,7 @@ impl PageMap {
             if written.last().is_some_and(|&last| last / self.planes != plane / self.planes) {
                 self.collect_all(nand, &mut written)?;
             }
-            self.store_on(nand, (plane, frontier), at, page)?;
-            written.push(plane);
+            written.push(self.store_on(nand, (plane, frontier), at, page)?);
         }
         self.collect_all(nand, &mut written)
     }
@@ -31,25 +30,28 @@ impl PageMap {
     }
 
     /// The plane of the next host page: in turn, but for a plane that has fallen behind the others of its die. It catches up,
-    /// a page at a time, until the die can program all of them at the same place of their blocks again.
+    /// a page at a time, until the die can program all of them at the same place of their blocks again. A weak plane is passed
+    /// over alone: the others of its die are programmed together without it.
     fn next_plane(&mut self, frontier: usize) -> usize {
         let plane = self.next_die(frontier);
-        if plane % self.planes != 0 {
+        let first = plane - plane % self.planes;
+        if (first..plane).any(|plane| !self.dies[plane].is_weak) {
             return plane;
         }
-        let of_die = plane..plane + self.planes;
+        let end = first + self.planes;
+        let of_die = (plane..end).filter(|&plane| !self.dies[plane].is_weak);
         let room = |plane: usize| match self.dies[plane].frontiers[frontier].left() {
             // The next page begins a block.
             0 => self.geometry.pages_per_block(),
             left => left,
         };
         let least = of_die.clone().map(room).min().unwrap_or(0);
-        let behind = of_die.clone().max_by_key(|&plane| (room(plane), std::cmp::Reverse(plane)));
+        let behind = of_die.max_by_key(|&plane| (room(plane), std::cmp::Reverse(plane)));
         // One that holds more than its share is behind for that reason.
         let behind = behind.filter(|&plane| room(plane) > least);
         match behind.filter(|&plane| self.takes(plane, frontier)) {
             Some(behind) => {
-                self.turn = of_die.end - 1;
+                self.turn = end - 1;
                 behind
             }
             None => plane,

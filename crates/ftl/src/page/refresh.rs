@@ -63,12 +63,13 @@ impl PageMap {
             self.go_on(nand, die, 1)?;
             // The next read shall spare the block.
             self.map_moves(die);
+            self.settle(nand)?;
         }
         Ok(())
     }
 
     /// `block` is rewritten next, if it can be.
-    fn mark(&mut self, die: usize, block: BlockId) {
+    pub(super) fn mark(&mut self, die: usize, block: BlockId) {
         if self.dies[die].relocation.is_none() {
             let frontier = self.dies[die].frontiers.all().iter().position(|frontier| frontier.block == block);
             if let Some(frontier) = frontier {
@@ -82,7 +83,9 @@ impl PageMap {
 
     /// The block of `die` to rewrite next. No room is gained by it, so that comes first.
     pub(super) fn strained(&mut self, die: usize) -> Option<BlockId> {
-        let refreshing = self.refreshing.as_mut().filter(|_| self.dies[die].free.len() > self.reserve)?;
+        // A weak die has its pages moved to another one.
+        let to = if self.dies[die].is_weak { self.lenders_for(die).next()? } else { die };
+        let refreshing = self.refreshing.as_mut().filter(|_| self.dies[to].free.len() > self.reserve)?;
         // Another reason may have had it emptied.
         refreshing.marked[die].take().filter(|&block| self.table.usage(block) == BlockUse::Closed)
     }

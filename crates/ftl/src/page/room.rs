@@ -1,9 +1,17 @@
 //! How much room the dies have, and which one takes the next page.
+//!
+//! A weak die has so few good blocks that none is left for valid pages beside those that are kept free, are being filled, or
+//! even out how the dies fill. It takes no pages any more, of the host or moved, and collects nothing: what it holds is
+//! read where it lies, and leaves it as the host writes it anew. A block that failed, or whose bit errors grow, is emptied to
+//! other dies. The others share what is exported, and the device ends when they cannot hold it. A die that is not weak
+//! and whose erases fail, one after the other, loses a block for each that it empties, and what it has no room for goes to the
+//! others, which make room for that as for pages of the host.
 
 use super::{slc, PageMap};
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
 use nandlab_nand::{BlockId, Geometry};
+use std::cmp::Reverse;
 
 impl PageMap {
     /// The die that takes the next host page: in turn, but for dies that hold more than their share.
@@ -30,7 +38,7 @@ impl PageMap {
 
     /// Whether a die holds no more than its share.
     pub(super) fn is_below_share(&mut self, die: usize) -> bool {
-        let is_within = self.dies.len() == 1 || self.valid_in(die) <= self.share(die);
+        let is_within = self.dies.len() == 1 || !self.dies[die].is_weak && self.valid_in(die) <= self.share(die);
         self.dies[die].is_over &= !is_within;
         is_within
     }
@@ -54,13 +62,16 @@ impl PageMap {
     /// whole once that block is erased.
     #[inline]
     pub(super) fn has_reserve(&self, die: usize) -> bool {
-        // Two blocks are enough for any block and its notes.
         (self.reserve > 1 && self.dies[die].free.len() >= self.reserve) || self.has_reserve_afterwards(die)
     }
 
     fn has_reserve_afterwards(&self, die: usize) -> bool {
         let (room, pages) = (self.room_in(die), self.geometry.pages_per_block());
         let whole = self.reserve as u32 * pages;
+        // The room of two blocks is enough for any block and its notes.
+        if self.reserve > 1 && room >= whole {
+            return true;
+        }
         let Some(relocation) = &self.dies[die].relocation else { return room >= whole };
         // Copies that are not mapped yet have taken their room.
         let waiting = relocation.unmapped().filter(|copy| self.table.is_valid(copy.from)).count() as u32;
@@ -87,7 +98,7 @@ impl PageMap {
     #[cold]
     pub(super) fn roomiest_die(&self) -> usize {
         let room = |die: usize| i64::from(self.most_valid(die)) - i64::from(self.valid_in(die));
-        (0..self.dies.len()).max_by_key(|&die| room(die)).expect("a device has a die")
+        self.working_dies().max_by_key(|&die| room(die)).expect("a device has a die")
     }
 
     /// Valid pages of a die with which it can still take a host block.
@@ -103,7 +114,7 @@ impl PageMap {
 
     /// Valid pages above which a die takes no new host block: its part of the logical pages and half of its spare ones.
     pub(super) fn share(&self, die: usize) -> u32 {
-        let part = self.map.len() as u32 / self.dies.len() as u32;
+        let part = self.map.len() as u32 / self.working;
         let most = self.most_valid(die);
         part.max(part / 2 + most / 2).min(most)
     }
@@ -118,26 +129,54 @@ impl PageMap {
         self.dies[die].blocks.len() as u32 - self.dies[die].bad
     }
 
-    /// Fails where bad blocks leave too little for what is exported, on all dies together or on one.
+    /// Bad blocks of the device.
+    pub(super) fn bad_blocks(&self) -> u32 {
+        self.dies.iter().map(|die| die.bad).sum()
+    }
+
+    /// The dies that take pages.
+    fn working_dies(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        (0..self.dies.len()).filter(|&die| !self.dies[die].is_weak)
+    }
+
+    /// Blocks of `die` have gone bad. Where too few are left, no page goes to it from now on, as long as another die takes
+    /// some.
+    pub(super) fn pass_over_weak(&mut self, die: usize) {
+        if self.working == 1 || self.dies[die].is_weak || self.most_valid(die) > 0 {
+            return;
+        }
+        (0..self.dies[die].frontiers.all().len()).for_each(|frontier| self.close_frontier(die, frontier));
+        self.working -= 1;
+        self.dies[die].slc.close();
+        self.dies[die].is_weak = true;
+    }
+
+    /// The other dies that take pages, those first that can give most to `die`.
+    pub(super) fn lenders_for(&self, die: usize) -> std::vec::IntoIter<usize> {
+        let room = |&at: &usize| {
+            let left = self.dies[at].relocation.as_ref().map_or(0, |own| self.table.valid_pages(own.block));
+            (Reverse(i64::from(self.room_in(at)) - i64::from(left)), at)
+        };
+        let mut lenders: Vec<usize> = self.working_dies().filter(|&at| at != die).collect();
+        lenders.sort_by_key(room);
+        lenders.into_iter()
+    }
+
+    /// Fails where the dies that take pages have too few good blocks for what is exported.
     pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
-        let dies = 0..self.dies.len();
-        let room: u64 = dies.clone().map(|die| u64::from(self.most_valid(die))).sum();
+        let room: u64 = self.working_dies().map(|die| u64::from(self.most_valid(die))).sum();
         let pages = self.map.len() as u64 + u64::from(self.notes.most_pages());
         if room < pages {
             let missing = (pages - room).div_ceil(self.geometry.pages_per_block().into()) as u32;
             return Err(self.worn_out(missing));
         }
-        let needed = self.reserve as u32 + self.filled_blocks() + 1;
-        match dies.map(|die| self.good_blocks(die) - self.dies[die].slc.good).find(|&good| good < needed) {
-            Some(good) => Err(self.worn_out(needed - good)),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
-    /// The device needs at least `missing` good blocks more.
+    /// The dies that take pages need at least `missing` good blocks more.
     pub(super) fn worn_out(&self, missing: u32) -> FtlError {
-        let good = (0..self.dies.len()).map(|die| self.good_blocks(die)).sum();
-        FtlError::WornOut { good, needed: good + missing, weak_dies: 0 }
+        let good = self.working_dies().map(|die| self.good_blocks(die)).sum();
+        FtlError::WornOut { good, needed: good + missing, weak_dies: self.dies.len() as u32 - self.working }
     }
 }
 

@@ -5,7 +5,7 @@
 //! own, and it is erased.
 
 use super::relocation::Reason;
-use super::{Config, Die, FreeBlock, PageMap};
+use super::{Config, FreeBlock, PageMap};
 use crate::parts::block_scan::BlockScan;
 use crate::parts::frontier::Frontier;
 use crate::parts::placement::Placement;
@@ -83,43 +83,28 @@ pub(super) struct DieCache {
     pub(super) free: VecDeque<FreeBlock>,
     /// Those of a fixed cache that are not bad.
     pub(super) good: u32,
-    /// Whether the host got a block of the cache last.
-    pub(super) is_last: bool,
     /// The oldest full block, once it was seen to hold nothing, and how many pages the host had written by then.
     emptied: Option<(BlockId, u64)>,
 }
 
 impl Default for DieCache {
     fn default() -> Self {
-        Self {
-            frontier: Frontier::none(),
-            full: VecDeque::new(),
-            free: VecDeque::new(),
-            good: 0,
-            is_last: false,
-            emptied: None,
-        }
+        Self { frontier: Frontier::none(), full: VecDeque::new(), free: VecDeque::new(), good: 0, emptied: None }
     }
 }
 
 impl DieCache {
     /// A frontier without room waits to be folded.
     fn close_full(&mut self) {
-        if self.frontier.block.is_some() && self.frontier.is_full() {
-            self.full.push_back(self.frontier.block);
-            self.frontier = Frontier::none();
+        if self.frontier.is_full() {
+            self.close();
         }
     }
-}
 
-impl Die {
-    /// Pages that the block of the host has left, and how many of them pages that are moved could take as well.
-    pub(super) fn host_room(&self) -> (u32, u32) {
-        if self.slc.is_last {
-            return (self.slc.frontier.left(), 0);
-        }
-        let left = self.frontiers[self.last].left();
-        (left, left)
+    /// What is being filled waits to be folded.
+    pub(super) fn close(&mut self) {
+        let filled = std::mem::replace(&mut self.frontier, Frontier::none());
+        self.full.extend(Some(filled.block).filter(|block| block.is_some()));
     }
 }
 
@@ -288,8 +273,9 @@ impl PageMap {
     fn open_cached_block<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
         self.refuse_worn_out()?;
         self.dies[die].slc.close_full();
-        // A block that fails its erase leaves the list, and the next one may have to be made.
-        while self.has_cached_block(die) {
+        // A block that fails its erase leaves the list, and the next one may have to be made, unless the die has become full
+        // or weak.
+        while self.has_cached_block(die) && self.is_below_share(die) {
             let Some(free) = self.take_for_cache(nand, die)? else { continue };
             let FreeBlock { block, erased } = free;
             if !erased && !scoped(nand, Cause::Gc, |nand| self.erase(nand, die, block, 0))? {
@@ -298,8 +284,6 @@ impl PageMap {
             self.table.open(block);
             nand.set_slc(block, true);
             self.dies[die].slc.frontier = self.cached_frontier(Frontier::at_start(&self.geometry, block), block);
-            self.dies[die].slc.is_last = true;
-            self.set_rate(die);
             return Ok(true);
         }
         Ok(false)
@@ -364,7 +348,8 @@ impl PageMap {
 
     /// Begins to empty what makes room for the cache; false where nothing does, or there is none.
     pub(super) fn empty_cache_in_gap<N: Nand>(&mut self, nand: &mut N, die: usize) -> Result<bool, FtlError> {
-        let Some(is_dynamic) = self.cache.as_ref().map(Cache::is_dynamic) else { return Ok(false) };
+        let cache = self.cache.as_ref().filter(|_| !self.dies[die].is_weak);
+        let Some(is_dynamic) = cache.map(Cache::is_dynamic) else { return Ok(false) };
         let state = &mut self.dies[die];
         state.slc.close_full();
         if !is_dynamic && state.free.len() <= self.reserve && !state.slc.full.is_empty() {

@@ -1,6 +1,8 @@
 //! What the page map waits for before it erases, on dies that work at the same time.
 
+use super::relocation::Reason;
 use super::{Config, PageMap};
+use crate::parts::block_table::BlockUse;
 use crate::tests::two_dies;
 use crate::Ftl;
 use nandlab_nand::counting::Full;
@@ -73,4 +75,45 @@ fn an_erase_waits_for_what_stands_for_lost_pages() {
     assert!(nand.ctx().settled() < replaced);
     ftl.finish(&mut nand, die).unwrap();
     assert!(nand.ctx().settled() >= replaced, "the erase of the lost page's block waits for its stand-in");
+}
+
+/// The same with a first die of which too few blocks are good, and a block in it with four pages.
+fn with_weak_die() -> (PageMap, Device, BlockId) {
+    let (mut ftl, nand) = filled();
+    let block = BlockId(ftl.map[1].0 / 4);
+    assert_eq!((ftl.geometry.die_of(block), ftl.table.valid_pages(block)), (1, 4));
+    ftl.dies[1].bad += 5;
+    ftl.pass_over_weak(1);
+    assert!(ftl.dies[1].is_weak && !ftl.dies[0].is_weak);
+    (ftl, nand, block)
+}
+
+/// Pages of logical pages on the die that works.
+fn on_working_die(ftl: &PageMap) -> usize {
+    ftl.map.iter().filter(|page| page.is_some() && page.0 / 40 == 0).count()
+}
+
+#[test]
+fn what_leaves_a_die_is_mapped_at_once() {
+    let (mut ftl, mut nand, block) = with_weak_die();
+    ftl.begin_relocation(&mut nand, 1, block, Reason::Room).unwrap();
+    for moved in 0..4 {
+        // The other die may empty the block of the copy next.
+        assert_eq!(on_working_die(&ftl), 6 + moved);
+        ftl.go_on(&mut nand, 1, 1).unwrap();
+    }
+    ftl.go_on(&mut nand, 1, 1).unwrap();
+    assert_eq!((on_working_die(&ftl), ftl.lenders.as_slice(), ftl.table.usage(block)), (10, &[0][..], BlockUse::Free));
+}
+
+#[test]
+fn a_strained_block_of_a_weak_die_is_rewritten_on_another() {
+    let (mut ftl, mut nand, block) = with_weak_die();
+    ftl.refreshing = super::refresh::Refreshing::new(50, &ftl.geometry);
+    // None of its own is needed.
+    ftl.dies[1].free.clear();
+    ftl.mark(1, block);
+    assert!(ftl.start_relocation(&mut nand, 1).unwrap());
+    ftl.empty_victim(&mut nand, 1).unwrap();
+    assert_eq!((on_working_die(&ftl), ftl.events.refreshes), (10, 1));
 }

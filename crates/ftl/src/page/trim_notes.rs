@@ -16,7 +16,7 @@ impl PageMap {
         let blank = N::Buf::zeroed(self.geometry.page_bytes());
         let die = self.next_die(0);
         scoped(nand, Cause::Trim, |nand| {
-            let to = self.program(nand, (die, 0), &blank, &note, (Lpn(segment), Kind::TrimNote))?;
+            let (die, to) = self.program(nand, (die, 0), &blank, &note, (Lpn(segment), Kind::TrimNote))?;
             self.adopt_note(nand, segment, to);
             self.collect(nand, die)
         })
