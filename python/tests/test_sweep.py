@@ -494,7 +494,7 @@ def test_a_sweep_is_shown_in_a_line():
 
 
 def test_what_a_process_answers_fits_a_pipe_at_once(monkeypatch, tmp_path):
-    """A process that is killed has sent all of it or nothing: of POSIX 512 bytes go through a pipe at once."""
+    """One that is killed has sent all of it or nothing: by POSIX 512 bytes go through a pipe at once."""
     monkeypatch.setitem(CHANNELS, "sweep", Channel(threading.Event(), [], tmp_path))
     experiment = nandlab.Experiment(workload=nandlab.workload.uniform(requests=1000), ftl=nandlab.ftl.page())
     done = run_task(Task(0, experiment, "sweep"))
