@@ -4,7 +4,6 @@ import contextlib
 import itertools
 import json
 import math
-import pickle
 import random
 import threading
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -16,7 +15,6 @@ import nandlab
 from nandlab.sweeping import axes, goals
 from nandlab.sweeping.engines import Engine
 from nandlab.sweeping.store import Store
-from nandlab.sweeping.work import CHANNELS, Channel, Task, run_task
 
 SMALL = nandlab.Experiment(
     workload=nandlab.workload.uniform(requests=4000),
@@ -491,12 +489,3 @@ def test_a_sweep_is_shown_in_a_line():
     shown = repr(found.points[0])
     assert shown.startswith("<Point ftl.bast.log_blocks=1, ftl.bast.victim=lru: <Result waf ")
     assert len(repr(found.points)) < 1500
-
-
-def test_what_a_process_answers_fits_a_pipe_at_once(monkeypatch, tmp_path):
-    """One that is killed has sent all of it or nothing: by POSIX 512 bytes go through a pipe at once."""
-    monkeypatch.setitem(CHANNELS, "sweep", Channel(threading.Event(), [], tmp_path))
-    experiment = nandlab.Experiment(workload=nandlab.workload.uniform(requests=1000), ftl=nandlab.ftl.page())
-    done = run_task(Task(0, experiment, "sweep"))
-    assert len(pickle.dumps(done)) <= 512
-    assert done.fetched().record == experiment.run().without_speed()
