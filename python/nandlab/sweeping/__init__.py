@@ -357,7 +357,7 @@ class _Running:
     def _done(self, future: Future[Done]) -> Done:
         at = self.at[future]
         try:
-            done = future.result()
+            done = future.result().fetched()
         except (Exception, CancelledError) as error:  # noqa: BLE001 - whatever ended a worker
             if self.stopping:
                 return Done(at)

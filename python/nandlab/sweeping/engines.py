@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator, MutableSequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from nandlab._native import ConfigError, NandlabError
 from nandlab.batch import STOP_S
 from nandlab.sweeping.signals import deaf_children
-from nandlab.sweeping.work import CHANNELS, Channel, Signal, begin
+from nandlab.sweeping.work import CHANNELS, Channel, Flag, begin
 
 NAMES = ("threads", "processes", "dask")
 CONNECT_S = 10.0
@@ -122,17 +124,17 @@ def _processes(jobs: int, points: int) -> Iterator[Engine]:
 
     # A fork would copy the locks of whatever threads there are.
     context = multiprocessing.get_context("spawn")
-    stop: Signal = context.Event()
-    shares: Any = context.Array("d", points, lock=False)
+    stop = Flag(context.RawValue("b", 0))
+    shares: Any = context.RawArray("d", points)
     token = uuid.uuid4().hex
-    executor = ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=begin, initargs=(token, stop, shares, STOP_S)
-    )
-    try:
-        yield Engine(_Deaf(executor), token, stop, shares=shares)
-    finally:
-        stop.set()  # type: ignore[attr-defined]
-        executor.shutdown(wait=True, cancel_futures=True)
+    with tempfile.TemporaryDirectory(prefix="nandlab-", ignore_cleanup_errors=True) as folder:
+        begun = (token, stop, shares, Path(folder), STOP_S)
+        executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=begin, initargs=begun)
+        try:
+            yield Engine(_Deaf(executor), token, stop, shares=shares)
+        finally:
+            stop.set()
+            executor.shutdown(wait=True, cancel_futures=True)
 
 
 class _Deaf(Executor):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import threading
 import time
 from collections.abc import Callable, MutableSequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from nandlab._native import ConfigError, NandlabError, TraceError
@@ -30,11 +32,30 @@ class Channel:
     stop: Signal
     shares: MutableSequence[float]
     """For each point the part of it that is done, 0 to 1; empty where nobody asks."""
+    folder: Path | None = None
+    """Where records are left. A process that is killed in the middle of an answer as long as a record has its
+    reader wait for the rest for ever; what fits a pipe at once is there or not."""
 
     def tell(self, at: int, share: float | None) -> None:
         """Says how far a point is."""
         if share is not None and at < len(self.shares):
             self.shares[at] = share
+
+
+@dataclass(frozen=True)
+class Flag:
+    """An event of processes without a lock, which one that is killed while it asks would keep."""
+
+    raw: Any
+    """A byte that they share."""
+
+    def set(self) -> None:
+        """Sets it for all of them."""
+        self.raw.value = 1
+
+    def is_set(self) -> bool:
+        """Whether one of them has set it."""
+        return bool(self.raw.value)
 
 
 CHANNELS: dict[str, Channel] = {}
@@ -60,6 +81,14 @@ class Done:
     error: str | None = None
     kind: Literal["", "input", "run"] = ""
     """What kind of error: wrong input, or a run that failed."""
+    file: Path | None = None
+    """Where the record was left, on its way from a process."""
+
+    def fetched(self) -> Done:
+        """With its record."""
+        if self.file is None:
+            return self
+        return Done(self.at, record=pickle.loads(self.file.read_bytes()))  # noqa: S301 - a worker of ours wrote it
 
 
 def run_task(task: Task) -> Done:
@@ -81,7 +110,12 @@ def run_task(task: Task) -> Done:
         kind = "input" if isinstance(error, ConfigError | TraceError) else "run"
         return Done(task.at, error=str(error), kind=kind)  # type: ignore[arg-type] # one of both
     # What a worn-out device came to is as much a result as any other; `stopped` says so.
-    return Done(task.at, record=result.without_speed())
+    record = result.without_speed()
+    if channel is None or channel.folder is None:
+        return Done(task.at, record=record)
+    file = channel.folder / str(task.at)
+    file.write_bytes(pickle.dumps(record))
+    return Done(task.at, file=file)
 
 
 def _stopped(task: Task) -> Callable[[], bool]:
@@ -109,11 +143,11 @@ class _AskedNowAndThen:
         return bool(self._event.is_set())
 
 
-def begin(token: str, stop: Signal, shares: MutableSequence[float], patience_s: float) -> None:
+def begin(token: str, stop: Signal, shares: MutableSequence[float], folder: Path, patience_s: float) -> None:
     """Makes a process a worker of one sweep: it ends with it, and with the process that started it."""
     import multiprocessing
 
-    CHANNELS[token] = Channel(stop, shares)
+    CHANNELS[token] = Channel(stop, shares, folder)
     parent = multiprocessing.parent_process()
     threading.Thread(target=_end_with, args=(parent, stop, patience_s), daemon=True).start()
 
