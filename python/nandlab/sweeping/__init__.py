@@ -277,8 +277,8 @@ class _Running:
         self.under_way: set[Future[Done]] = set()
         self.at: dict[Future[Done], int] = {}
         self.ended: SimpleQueue[Future[Done]] = SimpleQueue()
-        """Wakes whoever waits. `concurrent.futures.wait` locks each future meanwhile, and a Ctrl-C in it leaves
-        some locked: their workers would never end."""
+        """Wakes whoever waits. `concurrent.futures.wait` locks each future, and a Ctrl-C in it leaves some
+        locked: their workers would never end."""
         self.directories = [directory_of(point.experiment) for point in waiting]
         self.held: dict[str, list[int]] = {}
         """Points that wait for the one that runs in the same real directory."""
