@@ -10,8 +10,8 @@
 //! than `reserve_blocks` blocks of a die are free, a victim is chosen, and every host page to that die pays for
 //! `valid / (pages_per_block - valid)` relocations: as its page takes of what the victim gains, so that the room of the die
 //! stays as it is. It pays that once more for each block that the reserve lacks: the host may open one as long as another
-//! is free. So a write waits for a whole victim only where the placement fills several blocks for the host and two of them get
-//! full one right after the other. With `idle_blocks` the same work is done in gaps between requests, and the host pays only
+//! is free. So a write waits for a whole victim only where one gains next to nothing, or where the placement fills several
+//! blocks for the host and two of them get full one right after the other. With `idle_blocks` the same work is done in gaps between requests, and the host pays only
 //! where these do not suffice.
 //!
 //! A die that holds more than its share of valid pages takes no new host block. A weak one, which bad blocks have left too

@@ -95,3 +95,20 @@ fn no_die_takes_more_than_it_can_hold() {
         }
     }
 }
+
+/// In blocks of many pages the host pays for a victim over many of its own. Where these go to the block that takes the copies,
+/// one of them once took the room of the last copy.
+#[test]
+fn what_is_being_emptied_finds_room_to_its_end() {
+    for small in [[1, 1, 32, 64], [1, 4, 20, 64]] {
+        for &victim in Victim::ALL {
+            for placement in PLACEMENTS {
+                for (seed, load) in (1..).zip([[100, 0, 1], [98, 3, 80]]) {
+                    let usual = config(victim, placement, seed);
+                    let stripe = if small[1] > 1 { Stripe::Planes } else { Stripe::Dies };
+                    overwrite(small, &Config { reserve_blocks: 1, durable_trim: false, stripe, ..usual }, load, 3);
+                }
+            }
+        }
+    }
+}

@@ -6,17 +6,11 @@ import itertools
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    CancelledError,
-    Executor,
-    Future,
-    wait,
-)
-from contextlib import ExitStack
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab._native import ConfigError, NandlabError, version
@@ -282,6 +276,9 @@ class _Running:
         self.question = "is there enough memory?"
         self.under_way: set[Future[Done]] = set()
         self.at: dict[Future[Done], int] = {}
+        self.ended: SimpleQueue[Future[Done]] = SimpleQueue()
+        """Wakes whoever waits. `concurrent.futures.wait` locks each future, and a Ctrl-C in it leaves some
+        locked: their workers would never end."""
         self.directories = [directory_of(point.experiment) for point in waiting]
         self.held: dict[str, list[int]] = {}
         """Points that wait for the one that runs in the same real directory."""
@@ -319,6 +316,7 @@ class _Running:
         future = self._submitted(made, at, self.waiting[at])
         self.at[future] = at
         self.under_way.add(future)
+        future.add_done_callback(self.ended.put)
 
     def _release(self, made: Engine) -> None:
         """Submits the next point of each real directory that none runs in."""
@@ -339,7 +337,11 @@ class _Running:
             return broken
 
     def _collect(self, seconds: float) -> None:
-        ended, _ = wait(self.under_way, seconds, FIRST_COMPLETED)
+        with suppress(Empty):
+            self.ended.get(timeout=seconds)
+            while True:
+                self.ended.get_nowait()
+        ended = [future for future in self.under_way if future.done()]
         for future in sorted(ended, key=lambda each: self.at[each]):
             # Taken first, left out then: whoever stops the sweep in between loses nothing.
             self._take(self.waiting[self.at[future]], self._done(future))

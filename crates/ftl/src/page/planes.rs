@@ -17,7 +17,9 @@ impl PageMap {
         for (at, page) in (first.0..).map(Lpn).zip(pages) {
             let frontier = if self.placer.has_one_for_host() { 0 } else { self.placer.host(at, nand.ctx().origin()) };
             let plane = self.next_plane(frontier);
-            if written.last().is_some_and(|&last| last / self.planes != plane / self.planes) {
+            // A plane pays for each page before it gets another: what it empties needs room.
+            let is_other_die = written.last().is_some_and(|&last: &usize| last / self.planes != plane / self.planes);
+            if is_other_die || written.contains(&plane) {
                 self.collect_all(nand, &mut written)?;
             }
             written.push(self.store_on(nand, (plane, frontier), at, page)?);

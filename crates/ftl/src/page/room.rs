@@ -58,8 +58,8 @@ impl PageMap {
         left + die.free.len() as u32 * self.geometry.pages_per_block()
     }
 
-    /// Whether a die has room for the rest of the block that it empties and the notes of trims with it, and the reserve is
-    /// whole once that block is erased.
+    /// Whether a die has room for the rest of the block that it empties and the notes of trims with it, also after one more
+    /// page of the host, and the reserve is whole once that block is erased.
     #[inline]
     pub(super) fn has_reserve(&self, die: usize) -> bool {
         (self.reserve > 1 && self.dies[die].free.len() >= self.reserve) || self.has_reserve_afterwards(die)
@@ -76,7 +76,7 @@ impl PageMap {
         // Copies that are not mapped yet have taken their room.
         let waiting = relocation.unmapped().filter(|copy| self.table.is_valid(copy.from)).count() as u32;
         let left = self.table.valid_pages(relocation.block) - waiting;
-        room >= left + self.most_notes() && (!relocation.frees_block() || room + pages >= left + whole)
+        room > left + self.most_notes() && (!relocation.frees_block() || room + pages >= left + whole)
     }
 
     /// Whether what is valid in `block` and the notes that come with it find room.
