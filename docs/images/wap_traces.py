@@ -1,4 +1,4 @@
-"""The tables of recorded traces in docs/reproduce.md, from a bundle of the paper about WAP-LRU.
+"""The tables of recorded traces in docs/papers/wap-lru.md, from a bundle of the paper about WAP-LRU.
 
 `nandlab reproduce wap-lru --traces DIR --seeds 1 --bundle wap.zip`, then
 `python docs/images/wap_traces.py wap.zip`.

@@ -37,7 +37,7 @@
 //! what is in a victim (`gather_from = 0`, the default) reads nothing but folds hardly anything where small writes are
 //! scattered. Folding from half a page on costs far more than it saves there: the other half is copied, and is soon
 //! written small again. With 512 B writes all over a board with 8 % of spare pages it takes 1.8 times the programs and
-//! leaves a tenth of the requests (docs/reproduce.md, sector-map); reads of 128 KB in a row take about a sixth of the
+//! leaves a tenth of the requests (docs/papers/sector-map.md); reads of 128 KB in a row take about a sixth of the
 //! time after it. It pays where long reads of what was written small are most of the work.
 //!
 //! ## References

@@ -49,7 +49,7 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     metavar="DIR",
     envvar="NANDLAB_TRACES",
     type=click.Path(exists=True, file_okay=False),
-    help="Play recorded traces in place of generators where DIR has them; docs/reproduce.md names the files.",
+    help="Play recorded traces in place of generators where DIR has them; docs/papers/wap-lru.md and sector-map.md name the files.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
 @json_option
