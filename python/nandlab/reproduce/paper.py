@@ -13,11 +13,13 @@ from typing import Any
 from nandlab._native import ConfigError, papers
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.claim import Claim, parse_claim
+from nandlab.reproduce.conclusion import Conclusion, parse_conclusions
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.figure import Figure, parse_figure
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.grid import Grid, parse_grid
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
+from nandlab.reproduce.published import check_cells, check_marks
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.traces import Recorded, parse_traces
 
@@ -70,6 +72,8 @@ class Paper:
 
     generators: dict[str, Tree] = field(default_factory=dict)
     """What those of them are without it that are in the file: runs that change the generator keep it."""
+
+    conclusions: tuple[Conclusion, ...] = ()
 
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
@@ -312,13 +316,18 @@ def parse(text: str, name: str, source: str) -> Paper:
     )
     tables = top.tables("claims")
     claims = tuple(parse_claim(table, paper) for table in tables)
+    conclusions = parse_conclusions(top, replace(paper, claims=claims))
     for table in (top, full):
         table.end()
     _refuse_twice(tables, claims)
     for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
         _check_figure(table, figure, paper)
+        check_marks(table, figure.published, figure.panels, claims)
     for table, grid in zip(top.tables("tables"), paper.grids, strict=True):
         _check_grid(table, grid, paper)
+        check_cells(table, grid.published, claims)
+    for table, line in zip(top.tables("timelines"), paper.timelines, strict=True):
+        check_marks(table, line.published, tuple(line.lines if line.compares else line.runs), claims)
     pictures = [*top.tables("timelines"), *top.tables("block_maps")]
     for table, picture in zip(pictures, paper.pictures, strict=True):
         _check_picture(table, picture, paper)
@@ -326,7 +335,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         table.read("run", drawn.run, paper.tree)
         for name in drawn.caption.names:
             table.read("caption", name, paper.split)
-    return Paper(**{**vars(paper), "claims": claims})
+    return replace(paper, claims=claims, conclusions=conclusions)
 
 
 def _full_parts(table: Table, parts: Table) -> dict[str, Tree]:
