@@ -6,12 +6,13 @@ import json
 
 import pytest
 from conftest import write
+from test_stopping import interrupted
 
 from nandlab import ConfigError
 from nandlab.reproduce import load, parse, reproduce, search
 from nandlab.reproduce.search_file import csv_text, parse_csv, point_of
 from nandlab.reproduce.search_points import fingerprint, points_of, takes_all
-from nandlab.reproduce.search_words import exclusions, flips, gains, met_by, nearest, unmarked
+from nandlab.reproduce.search_words import exclusions, flips, gains, met_by, nearest, unflipped, unmarked
 
 # Every request writes one page of an empty device, so that programs are requests: 500 in the file.
 PAPER = """\
@@ -143,7 +144,9 @@ def test_flips_gains_and_what_excludes_what(paper, found):
         ("most", "requests", "1000"),
     ]
     assert [(gain.claim, gain.value) for gain in gains(paper, found)] == [("many", "1000")]
-    assert unmarked(paper, found) == []
+    assert unmarked(paper, found) == unflipped(paper, found) == []
+    over = parse(PAPER.replace('kind = "order"', 'kind = "order"\nfitted = true'), "mine", "mine.toml")
+    assert unflipped(over, found) == ["written"]
     assert [met_by(found, name) for name in ("few", "many", "written", "most")] == [2, 2, 6, 4]
     assert exclusions(paper, found) == [("few", "many"), ("many", "most")]
     # 500 is 5 half-widths of 100 from 1000, and 1000 is 480 / 52 half-widths from 520.
@@ -309,3 +312,16 @@ def test_a_paper_that_leaves_nothing_open_has_no_search(nandlab_command, tmp_pat
     done = nandlab_command("reproduce", write(tmp_path / "mine.toml", text), "--search")
     assert done.status == 2 and "there is no [[open]] value" in done.err
     assert nandlab_command("reproduce", "--search").status == 2
+
+
+def test_ctrl_c_prints_the_points_that_were_measured(tmp_path):
+    text = PAPER.replace("values = [250, 500, 1000]", "values = [500, 2_000_000_000]")
+    kept = tmp_path / "mine.csv"
+    path = write(tmp_path / "mine.toml", text)
+    status, out, err, _ = interrupted("reproduce", path, "--search", "--json", "--write", kept, after_s=3)
+    assert status == 1 and not kept.exists()
+    document = json.loads(out)
+    assert document["stopped"] and {
+        row["values"]["requests"] for row in document["rows"] if row["values"]["spare"] != "none"
+    } == {"500"}
+    assert f"points of which a run is missing were not judged; {kept} was not written" in err
