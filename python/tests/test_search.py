@@ -119,6 +119,29 @@ def test_draws_follow_from_the_seed_and_stay_in_the_range():
     assert joint != [dict(point.values) for point in points_of(other) if point.kind == "joint"]
 
 
+def test_joint_points_may_keep_some_of_the_chosen_values():
+    """Twenty open values with two choices each: with a share drawn for each point, all shares come about."""
+    names = [f"o{at}" for at in range(20)]
+    entries = "".join(
+        f'[[open]]\nname = "{name}"\nwhat = "w"\nkeys = ["parts.{name}.seed"]\nvalues = [1, 2]\n'
+        for name in names
+    )
+    parts = "".join(f"[parts.{name}]\nseed = 1\n" for name in names)
+    head, claims = PAPER[: PAPER.index("[search]")], PAPER[PAPER.index("[[claims]]") :]
+    text = head + parts + "[search]\npoints = 200\n" + entries + claims
+
+    def changes(text):
+        points = points_of(parse(text, "mine", "mine.toml"))
+        return [
+            sum(value == 2 for value in point.values.values()) for point in points if point.kind == "joint"
+        ]
+
+    # Ten of twenty with a deviation of sqrt(5), against none to ten alike likely.
+    assert min(changes(text)) >= 2 and sum(changes(text)) / 200 == pytest.approx(10, abs=1)
+    near = changes(text.replace("points = 200", "points = 200\nkeeps_chosen = true"))
+    assert min(near) == 0 and sum(near) / 200 == pytest.approx(5, abs=1)
+
+
 def test_every_claim_at_every_point(paper, found):
     """Programs are requests; a device without spare blocks is refused, and no claim is met there."""
     for row in found.rows:
