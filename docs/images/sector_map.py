@@ -1,7 +1,7 @@
 """Draws docs/images/sector-map-banks.png, -footprint.png, -maps.png and -fig4-depth.png.
 
-`python docs/images/sector_map.py` runs the experiments of papers/sector-map.toml that they are drawn from. With names
-such as `fig4-depth` it draws only these figures.
+`python docs/images/sector_map.py` runs the experiments of papers/sector-map.toml that they are drawn from.
+With names such as `fig4-depth` it draws only these figures.
 """
 
 from __future__ import annotations
