@@ -104,7 +104,12 @@ def _readings(found: Reproduction) -> str:
 
 
 def _claims(found: Reproduction) -> str:
-    titles = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict", "what it says")
+    titles = (
+        "claim", "published", "measured", "off", "tolerance", "verdict", "true units", "verdict there",
+        "what it says",
+    )  # fmt: skip
+    # Where every claim is in true units, there is nothing beside them.
+    kept = [at for at, title in enumerate(titles) if found.paper.readings or title not in titles[6:8]]
     lines: list[list[str | html.Wide]] = []
     for each in found.claims:
         claim = each.claim
@@ -115,12 +120,14 @@ def _claims(found: Reproduction) -> str:
                 _measured(each.measured, each.held),
                 each.off,
                 claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
-                _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
                 (each.verdict or "no verdict").replace("_", " "),
+                _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
+                (each.true_verdict or "no verdict").replace("_", " ") if claim.reading != TRUE_UNITS else "",
                 html.Wide(f"{claim.statement} ({claim.where})", 1),
             ]
         )
-    return html.table(titles, lines, right=(1, 2, 3, 5))
+    right = [kept.index(at) for at in (1, 2, 3, 6) if at in kept]
+    return html.table([titles[at] for at in kept], [[line[at] for at in kept] for line in lines], right=right)
 
 
 def _same(judged: Judged) -> str:
