@@ -15,6 +15,7 @@ from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.search import Searches, search_options
 
 if TYPE_CHECKING:
     from nandlab.batch import State
@@ -49,9 +50,14 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     metavar="DIR",
     envvar="NANDLAB_TRACES",
     type=click.Path(exists=True, file_okay=False),
-    help="Play recorded traces in place of generators where DIR has them; docs/papers/wap-lru.md and sector-map.md name the files.",
+    help="Play recorded traces in place of generators where DIR has them; docs/papers/wap-lru.md and "
+    "sector-map.md name the files.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@click.option(
+    "--all", "take_all", is_flag=True, help="Every paper that comes with nandlab; so does no PAPER."
+)
+@search_options
 @json_option
 def command(  # noqa: C901, PLR0913 - one for each option
     paper: str | None,
@@ -61,6 +67,8 @@ def command(  # noqa: C901, PLR0913 - one for each option
     bundle: str | None,
     traces: str | None,
     jobs: int | None,
+    take_all: bool,
+    searches: Searches | None,
     as_json: bool,
 ) -> int:
     """Measure every claim of PAPER, or of all papers, and set it beside what was published.
@@ -71,8 +79,23 @@ def command(  # noqa: C901, PLR0913 - one for each option
     Where the file names a number that no record has, or a formula has no value, the other claims are
     printed, and the exit status is 2.
 
+    With --search, what the paper leaves open is searched instead: which other value flips which claim, and
+    which claims come out together.
+
     Ctrl-C stops and prints the claims that were measured by then, with exit status 1.
     """
+    if take_all and paper is not None:
+        raise click.UsageError(
+            f"--all takes every paper, and {paper} is one of them: expected one or the other"
+        )
+    if searches is not None:
+        if paper is None:
+            raise click.UsageError("--search takes one paper: name it")
+        given = {"--full": full, "--report": report, "--bundle": bundle}
+        for option, value in given.items():
+            if value:
+                raise click.UsageError(f"{option} does not go with --search")
+        return searches.run(paper, seeds, jobs, as_json)
     from nandlab.report import write_reproduction
     from nandlab.reproduce import bundled, load, write_bundle
 

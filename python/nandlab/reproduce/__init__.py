@@ -14,6 +14,7 @@ from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.judge import Judged, counted
 from nandlab.reproduce.measure import Reproduction, reproduce
 from nandlab.reproduce.paper import Paper, bundled, load, parse
+from nandlab.reproduce.searching import search
 
 __all__ = [
     "Claim",
@@ -25,5 +26,6 @@ __all__ = [
     "load",
     "parse",
     "reproduce",
+    "search",
     "write_bundle",
 ]

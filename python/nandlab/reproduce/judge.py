@@ -10,6 +10,7 @@ from nandlab._native import ConfigError
 from nandlab.reproduce.claim import TRUE_UNITS, Claim
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.records import Missing, Records
+from nandlab.reproduce.search_words import together
 from nandlab.reproduce.verdict import (
     SEEDS_FOR_DIRECTION,
     VERDICTS,
@@ -24,8 +25,8 @@ from nandlab.reproduce.verdict import (
     off,
 )
 
-FITTED = "What the paper leaves open was chosen so that this comes out: a fit, and no confirmation"
-"""Stands with a number that is `fitted`."""
+FITTED = "It rests on a value that the paper leaves open and this file chose: a fit, and no confirmation"
+"""Stands with a claim that is `fitted`."""
 
 T = TypeVar("T")
 Judge = Callable[[Condition, Sequence[tuple[float, float]]], Held]
@@ -54,7 +55,8 @@ class Judged:
     @property
     def is_explained(self) -> bool:
         """Whether there is more to say than that the number is reproduced."""
-        return self.verdict != "reproduced" or bool(self.claim.note.text or self.claim.also)
+        claim = self.claim
+        return self.verdict != "reproduced" or bool(claim.note.text or claim.also or claim.together)
 
     @property
     def off(self) -> str:
@@ -137,18 +139,18 @@ def _judge(claim: Claim, records: Records) -> Judged:
         verdict = "not_exercised"
         parts = [f"{_said(idle)}: it takes {claim.to_exercise}", records.filled(claim.note)]
     else:
-        verdict = _verdict(claim, measured, held, records.seeds)
+        seeds = SEEDS_FOR_DIRECTION if _has_one_course(claim, records) else records.seeds
+        verdict = _verdict(claim, measured, held, seeds)
         if not all(each.holds for each in also):
             verdict = "differs"
         has_reason = verdict in ("differs", "loose") or (verdict == "direction" and claim.kind == "value")
         parts = [
             _distance(claim, measured),
             FITTED if verdict == "fitted" else "",
-            "; ".join(
-                each for each in (_order(claim, held, records.seeds), _also(also), _true(true_held)) if each
-            ),
+            "; ".join(each for each in (_order(claim, held, records), _also(also), _true(true_held)) if each),
             _words(claim, records, has_reason),
             NO_REASON if verdict == "differs" and not claim.why.text else "",
+            together(records.paper, claim),
         ]
     true_verdict = _true_verdict(claim, verdict, true_units, true_held, records.seeds)
     why = _sentences(parts)
@@ -179,23 +181,36 @@ def _verdict(claim: Claim, measured: float | None, held: Sequence[Held], seeds: 
         return of_value(
             measured, Printed(claim.published, claim.limits, claim.loose, claim.fitted), held, seeds
         )
-    return of_order(held, seeds)
+    return of_order(held, seeds, claim.fitted)
 
 
 def _distance(claim: Claim, measured: float | None) -> str:
     return "" if measured is None or claim.published is None else distance(measured, claim.published)
 
 
-def _order(claim: Claim, held: Sequence[Held], seeds: int) -> str:
+def _has_one_course(claim: Claim, records: Records) -> bool:
+    """Whether no seed changes the runs that the verdict on an order rests on."""
+    names = [name for each in claim.holds for name in each.names]
+    return bool(names) and all(records.paper.has_one_course(name.rpartition(".")[0]) for name in names)
+
+
+def _order(claim: Claim, held: Sequence[Held], records: Records) -> str:
     """Whether the conditions of an order hold, and which do not."""
     if claim.kind not in ("order", "sign"):
         return ""
-    if seeds < SEEDS_FOR_DIRECTION:
+    seeds, has_one_course = records.seeds, _has_one_course(claim, records)
+    if seeds < SEEDS_FOR_DIRECTION and not has_one_course:
         given = "is 1" if seeds == 1 else f"are {seeds}"
         least = SEEDS_FOR_DIRECTION
         return f"an order takes {least} seeds, and there {given}: take --seeds {least}"
     failing = [each for each in held if not each.holds]
-    return f"does not hold: {_said(failing)}" if failing else f"holds over {seeds} seeds"
+    if failing:
+        return f"does not hold: {_said(failing)}"
+    return (
+        "holds in one deterministic run, which no seed changes"
+        if has_one_course
+        else f"holds over {seeds} seeds"
+    )
 
 
 def _also(held: Sequence[Held]) -> str:

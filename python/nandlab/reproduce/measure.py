@@ -11,8 +11,9 @@ from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.op_figures import measured
-from nandlab.reproduce.paper import Paper, Tree
+from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points, seeds_of
+from nandlab.reproduce.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def reproduce(
         ConfigError: An experiment cannot be run as it is written.
 
     """
-    paper = _there(paper.in_full() if full else paper)
+    paper = there(paper.in_full() if full else paper)
     records = Records(paper, seeds or (paper.full_seeds if full else paper.seeds), full)
     if seeds is None:
         records.order_seeds = paper.order_seeds
@@ -65,10 +66,10 @@ def reproduce(
     for key, (_, run) in wanted:
         records.names.setdefault(key, run)
     unique = {key: tree for key, (tree, _) in wanted}
-    experiments = [_checked(records, key, tree) for key, tree in unique.items()]
+    experiments = [checked(records, key, tree) for key, tree in unique.items()]
     for op_figure in paper.op_figures:
         tree = paper.tree(op_figure.run)
-        _checked(records, key_of(tree, 1), tree, op_figure.run)
+        checked(records, key_of(tree, 1), tree, op_figure.run)
     outcomes, records.stopped = run_all(experiments, jobs, progress)
     for key, outcome in zip(unique, outcomes, strict=True):
         name = f"{records.names[key]} with seed {key[1]}"
@@ -89,7 +90,7 @@ def _take_logs(records: Records) -> None:
             return
         key = key_of(records.paper.tree(figure.run), 1)
         records.names.setdefault(key, figure.run)
-        experiment = _checked(records, key, records.paper.tree(figure.run))
+        experiment = checked(records, key, records.paper.tree(figure.run))
         cells, result, error, records.stopped = measured(figure, experiment)
         records.drawn[figure.name] = cells
         if error is not None:
@@ -98,7 +99,7 @@ def _take_logs(records: Records) -> None:
             records.found[key] = result.to_dict()
 
 
-def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) -> Experiment:
+def checked(records: Records, key: Key, tree: Tree, name: str | None = None) -> Experiment:
     """An experiment that can run, as far as one can tell before.
 
     Raises:
@@ -121,7 +122,7 @@ def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) ->
     return experiment
 
 
-def _there(paper: Paper) -> Paper:
+def there(paper: Paper) -> Paper:
     """The paper without what plays a trace that there is not.
 
     That is rows of tables, empty tables, and arguments of `min` and `max` in claims.

@@ -14,8 +14,9 @@ from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.heading import Headed
-from nandlab.reproduce.paper import Paper, Tree
+from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.timeline import Timeline
+from nandlab.reproduce.tree import Tree, put
 from nandlab.reproduce.verdict import short
 from nandlab.reproduce.words import Why
 
@@ -138,14 +139,7 @@ def points(paper: Paper, figure: Figure, full: bool) -> Iterable[tuple[str, Any,
         if figure.x_measures:
             yield run, None, tree
         for x in figure.points(full):
-            yield run, x, _with(tree, figure.x_key.split("."), x)
-
-
-def _with(tree: Mapping[str, Any], path: list[str], value: Any) -> Tree:  # noqa: ANN401 - a TOML value
-    """A tree with another value at a path."""
-    first, rest = path[0], path[1:]
-    below = tree.get(first)
-    return {**tree, first: _with(below if isinstance(below, dict) else {}, rest, value) if rest else value}
+            yield run, x, put(tree, figure.x_key.split("."), x)
 
 
 def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
