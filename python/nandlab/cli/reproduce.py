@@ -183,7 +183,7 @@ def _print(found: Reproduction) -> None:
         click.echo()
     rows = [_row(claim) for claim in found.claims]
     # Where every claim is in true units, there is nothing beside them.
-    width = len(TITLES) if any(paper.readings) else len(TITLES) - 2
+    width = len(TITLES) if paper.readings else len(TITLES) - 2
     print_table([row[:width] for row in rows], TITLES[:width], right=(1, 2, 3, 6))
     for claim in found.claims:
         if claim.is_explained:
@@ -203,8 +203,6 @@ def _wrapped(text: str) -> str:
 
 
 def _row(judged: Judged) -> list[str]:
-    from nandlab.reproduce.claim import TRUE_UNITS
-
     claim = judged.claim
     return [
         claim.id,
@@ -214,7 +212,7 @@ def _row(judged: Judged) -> list[str]:
         claim.tolerance,
         judged.verdict or "no verdict",
         _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
-        (judged.true_verdict or "no verdict") if claim.reading != TRUE_UNITS else "",
+        judged.true_verdict or "no verdict",
     ]
 
 

@@ -122,7 +122,7 @@ def _claims(found: Reproduction) -> str:
                 claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
                 (each.verdict or "no verdict").replace("_", " "),
                 _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
-                (each.true_verdict or "no verdict").replace("_", " ") if claim.reading != TRUE_UNITS else "",
+                (each.true_verdict or "no verdict").replace("_", " "),
                 html.Wide(f"{claim.statement} ({claim.where})", 1),
             ]
         )

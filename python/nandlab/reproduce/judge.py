@@ -167,7 +167,7 @@ def _true_verdict(
         return verdict
     if measured is not None and claim.limits is not None and claim.published is not None:
         return of_value(measured, Printed(claim.published, claim.limits, claim.loose, claim.fitted), [], seeds)
-    return of_order(held, seeds) if held else None
+    return of_order(held, seeds, claim.fitted) if held else None
 
 
 def _sentences(parts: Sequence[str]) -> str:
