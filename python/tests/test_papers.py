@@ -241,7 +241,9 @@ def test_verdicts_in_true_units_stand_beside_those_in_the_units_of_the_paper():
 
     def verdicts(text=None):
         found = PAPER.claims(ids, text, seeds=5)
-        return {name: (one.to_dict()["verdict"], one.to_dict()["true_verdict"]) for name, one in found.items()}
+        return {
+            name: (one.to_dict()["verdict"], one.to_dict()["true_verdict"]) for name, one in found.items()
+        }
 
     assert verdicts() == {
         "sec4.fast_switch": ("differs", "fitted"),

@@ -16,7 +16,16 @@ from nandlab.reproduce.judge import counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.op_figures import OpFigure
 from nandlab.reproduce.paper import Paper
-from nandlab.reproduce.records import caption, cells, drawn_rows, from_where_lowest, front_in_words, lines, lowest, rows
+from nandlab.reproduce.records import (
+    caption,
+    cells,
+    drawn_rows,
+    from_where_lowest,
+    front_in_words,
+    lines,
+    lowest,
+    rows,
+)
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import short
 from nandlab.toml_text import toml_text

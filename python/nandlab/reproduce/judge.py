@@ -165,7 +165,15 @@ def _judge(claim: Claim, records: Records) -> Judged:
     there = _true_verdict(claim, verdict, true_units, true_held, records.seeds)
     why, reason = _sentences([*own, *parts]), _sentences(parts)
     return Judged(
-        claim, measured, [*held, *also], true_units, true_held, verdict, why, true_verdict=there, reason=reason
+        claim,
+        measured,
+        [*held, *also],
+        true_units,
+        true_held,
+        verdict,
+        why,
+        true_verdict=there,
+        reason=reason,
     )
 
 
@@ -176,7 +184,9 @@ def _true_verdict(
     if claim.reading == TRUE_UNITS:
         return verdict
     if measured is not None and claim.limits is not None and claim.published is not None:
-        return of_value(measured, Printed(claim.published, claim.limits, claim.loose, claim.fitted), [], seeds)
+        return of_value(
+            measured, Printed(claim.published, claim.limits, claim.loose, claim.fitted), [], seeds
+        )
     return of_order(held, seeds, claim.fitted) if held else None
 
 
