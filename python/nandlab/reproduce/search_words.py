@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -86,9 +86,8 @@ def met_by(found: Found, claim: str) -> int:
 
 
 def best(found: Found, count: int) -> list[Row]:
-    """The points that meet the most claims, the chosen one aside; of equal ones the earlier first."""
-    rows = [row for row in found.rows if row.kind != "chosen"]
-    return sorted(rows, key=lambda row: -meets(row))[:count]
+    """The joint points that meet the most claims; of equal ones the earlier first."""
+    return sorted(found.of_kind("joint"), key=lambda row: -meets(row))[:count]
 
 
 def meets(row: Row) -> int:
@@ -131,9 +130,13 @@ def nearest(paper: Paper, found: Found, claims: Sequence[str]) -> tuple[Row, flo
     return min(rows, key=lambda each: each[1], default=None)
 
 
-def values_in_words(row: Row, names: Iterable[str]) -> str:
-    """Values of a point, `name = value`."""
-    return ", ".join(f"{name} = {row.values[name]}" for name in names)
+def values_in_words(paper: Paper, row: Row) -> str:
+    """What a point has other than chosen, `name = value`."""
+    names = changed(paper, row)
+    if not names:
+        return "the chosen values"
+    others = ", the rest as chosen" if len(names) < len(paper.opens) else ""
+    return ", ".join(f"{name} = {row.values[name]}" for name in names) + others
 
 
 def figures_in_words(paper: Paper, row: Row, claims: Sequence[str]) -> str:
@@ -177,8 +180,7 @@ def together(paper: Paper, claim: Claim) -> str:
     near = nearest(paper, found, names)
     assert near is not None
     row, gap = near
-    names_of = [each.name for each in paper.opens] if row.kind == "joint" else changed(paper, row)
-    where = values_in_words(row, names_of) or "the chosen values"
+    where = values_in_words(paper, row)
     figures = figures_in_words(paper, row, names)
     meet = "none meets" if count == 0 else "1 meets" if count == 1 else f"{count:,} meet"
     far = "" if count else f", {gap:.2f} half-widths of the tolerance off"
@@ -192,8 +194,7 @@ def excluded_in_words(paper: Paper, found: Found, names: Sequence[str]) -> str:
     if near is None:
         return ", ".join(names)
     row, gap = near
-    names_of = [each.name for each in paper.opens] if row.kind == "joint" else changed(paper, row)
-    where = values_in_words(row, names_of) or "the chosen values"
+    where = values_in_words(paper, row)
     return f"{' | '.join(names)}: {gap:.2f} off with {where}: {figures_in_words(paper, row, names)}"
 
 
