@@ -19,6 +19,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
 pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "btree",
     "minv",
+    "sector-map",
 };
 
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.
