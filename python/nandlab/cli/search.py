@@ -224,7 +224,7 @@ def _print_best(paper: Paper, found: Found) -> None:
     click.echo(
         f"\nThe chosen values meet {meets(found.chosen)} of {count} claims. Joint points that meet the most:"
     )
-    for row in best(found, BEST):
+    for row in best(paper, found, BEST):
         lacking = [name for name, one in row.seen.items() if not one.is_met]
         without = f"; without {', '.join(lacking)}" if lacking else ""
         click.echo(_wrapped(f"{meets(row)} of {count}: {values_in_words(paper, row)}{without}"))

@@ -85,9 +85,10 @@ def met_by(found: Found, claim: str) -> int:
     return sum(row.seen[claim].is_met for row in found.of_kind("joint"))
 
 
-def best(found: Found, count: int) -> list[Row]:
-    """The joint points that meet the most claims; of equal ones the earlier first."""
-    return sorted(found.of_kind("joint"), key=lambda row: -meets(row))[:count]
+def best(paper: Paper, found: Found, count: int) -> list[Row]:
+    """The joint points that meet the most claims, but the chosen one; of equal ones the earlier first."""
+    rows = [row for row in found.of_kind("joint") if changed(paper, row)]
+    return sorted(rows, key=lambda row: -meets(row))[:count]
 
 
 def meets(row: Row) -> int:
@@ -240,7 +241,7 @@ def search_document(paper: Paper, found: Found) -> dict[str, Any]:
         ],
         "unmarked": unmarked(paper, found),
         "unflipped": unflipped(paper, found),
-        "best": [row_document(row) for row in best(found, 5)],
+        "best": [row_document(row) for row in best(paper, found, 5)],
         "excluded": [excluded(names) for names in exclusions(paper, found)],
         "failed": list(found.failed),
         "stopped": found.stopped,
