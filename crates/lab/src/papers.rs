@@ -43,6 +43,11 @@ mod tests {
     }
 
     #[test]
+    fn every_search_is_on_the_list() {
+        crate::bundled::assert_complete(SEARCHES, "papers/search", ".csv");
+    }
+
+    #[test]
     fn keys_know_their_lines() {
         let json = toml_to_json("a = 1\n[[b]]\nc = 2\n[[b]]\nc = 3\n", "t.toml").unwrap();
         let document: serde_json::Value = serde_json::from_str(&json).unwrap();
