@@ -31,6 +31,7 @@ from typing import Any
 
 from nandlab._native import ConfigError
 from nandlab.experiment import Experiment
+from nandlab.reproduce import Paper, load
 
 RULES = ("merge", "cost", "limit", "macro", "adaptive")
 """The rules that are compared, as `recycling` of `[ftl.migration]`."""
@@ -103,6 +104,9 @@ def optimum(tenure: Tenure, pages_per_block: int, prices: Prices) -> float:
     """
     size, total = pages_per_block, len(tenure.places)
     ends_with = _costs_of_the_end(tenure, size, prices)
+    if total <= size:
+        pages = len(set(tenure.places))
+        return ends_with[pages == total][pages]
     # By write modulo the ring: what the rest costs where the log block is full there with so many pages.
     ring: list[list[float]] = [[]] * (2 * size)
     moves = [prices.migration(held) for held in range(size)]
@@ -260,3 +264,51 @@ def regret(experiment: Experiment, rules: Sequence[str] = RULES) -> Regret:
     common = before[rules[0]] * prices.switch(evicted=True)
     least = sum(optimum(tenure, size, prices) for tenure in found) - common
     return Regret(least, {rule: cost_of(lists[rule], prices) for rule in rules}, len(pages))
+
+
+WORKLOADS = {
+    "some_small": "PostMark, small files",
+    "some_large": "PostMark, large files",
+    "some_phone": "cell phone",
+    "some_recorder": "event recorder",
+    "some_fax": "fax",
+    "postmark": "PostMark as it is",
+    "camera": "camera",
+}
+"""The seven workloads of docs/migration.md: parts of papers/migration.toml with their names."""
+
+
+def seven_workloads(paper: Paper) -> dict[str, Experiment]:
+    """The runs of the paper's file, with recyclings of all logical blocks kept."""
+    found = {}
+    for part, name in WORKLOADS.items():
+        tree = paper.tree(f"{part}.macro")
+        del tree["ftl"]["migration"]["log_recyclings_of"]
+        found[name] = Experiment(**{**tree, "seed": 1})
+    return found
+
+
+def row(name: str, found: Regret) -> str:
+    """A row of the table."""
+    rules = ("merge", "cost", "limit", "macro", "adaptive")
+    better = min(found.costs[rule] for rule in ("merge", "limit", "macro"))
+    beside = 100 * (found.costs["adaptive"] / better - 1)
+    above = " | ".join(f"{found.above(rule):+.1f} %" for rule in rules)
+    return f"| {name} | {found.writes:,} | {found.optimum / 1e3:,.2f} | {above} | {beside:+.1f} % |"
+
+
+HEADING = """\
+| workload | pages written | optimum (s) | merge | cost | LIMIT | macro | adaptive | adaptive beside the best of merge, LIMIT and macro |
+|---|---|---|---|---|---|---|---|---|"""  # noqa: E501 - a row of a table
+
+
+def main(files: Sequence[str]) -> None:
+    """Prints the table of experiment files, or of the seven workloads."""
+    experiments = {name: Experiment.from_toml(name) for name in files} or seven_workloads(load("migration"))
+    print(HEADING)
+    for name, experiment in experiments.items():
+        print(row(name, regret(experiment)), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
