@@ -1,19 +1,21 @@
-"""The least that merges and migrations of `[ftl.migration]` can cost, found in hindsight over the whole device.
+"""The least that merges and migrations can cost, found in hindsight over the whole device.
 
-`python -m nandlab.recycling_optimum FILE.toml ...` prints, for each experiment file, the optimum and what every rule
-costs above it. Without a file it takes the seven workloads of docs/migration.md.
+`python -m nandlab.recycling_optimum FILE.toml ...` prints, for each experiment file, the optimum and what
+every rule costs above it. Without a file it takes the seven workloads of docs/migration.md.
 
-What counts: copies, erases and pages of the block map that follow from recycling log blocks. Writes of the host, reads
-before writes and the first block of each log are the same under all rules and left out.
+What counts: copies, erases and pages of the block map that follow from recycling log blocks. Writes of the
+host, reads before writes and the first block of each log are the same under all rules and left out.
 
-A schedule decides at each full log block, when a further write comes to it, whether its valid pages are moved or
-everything is merged. All else is as in the FTL: a log block that holds all pages in order is switched, and where all log
-blocks are in use the least recently written one is merged for another logical block.
+A schedule decides at each full log block, when a further write comes to it, whether its valid pages are
+moved or everything is merged. All else is as in the FTL: a log block that holds all pages in order is
+switched, and where all log blocks are in use the least recently written one is merged for another logical
+block.
 
-Why the optimum of the device is the sum of the optima of its logical blocks: after either decision the logical block
-has a log block again at once, since a write waits for it. So the logical blocks with a log block are at any time the
-`log_blocks` ones that were written last, whatever was decided, and no decision changes when another log block is full
-or taken away. `evictions` of the model are compared with those of each run.
+Why the optimum of the device is the sum of the optima of its logical blocks: after either decision the
+logical block has a log block again at once, since a write waits for it. So the logical blocks with a log
+block are at any time the `log_blocks` ones that were written last, whatever was decided, and no decision
+changes when another log block is full or taken away. The number of log blocks that are taken away is
+compared with that of each run.
 """
 
 from __future__ import annotations
@@ -35,6 +37,9 @@ from nandlab.reproduce import Paper, load
 
 RULES = ("merge", "cost", "limit", "macro", "adaptive")
 """The rules that are compared, as `recycling` of `[ftl.migration]`."""
+
+KNOWN = {"victim": "lru", "first_write": "log", "partial_merge": False, "map_update": "page"}
+"""Options of `[ftl.migration]` that the optimum knows."""
 
 KEPT = 10_000_000
 """Recyclings that a run keeps: more than any run here has."""
@@ -76,7 +81,7 @@ class Tenure:
 
 
 def tenures(pages: Iterable[int], pages_per_block: int, log_blocks: int) -> list[Tenure]:
-    """The tenures of all logical blocks, in the order in which they begin, from the logical pages as written."""
+    """The tenures of all logical blocks, in the order of their beginnings, from the pages as written."""
     bound: OrderedDict[int, Tenure] = OrderedDict()
     written: dict[int, set[int]] = {}
     found: list[Tenure] = []
@@ -99,8 +104,8 @@ def tenures(pages: Iterable[int], pages_per_block: int, log_blocks: int) -> list
 def optimum(tenure: Tenure, pages_per_block: int, prices: Prices) -> float:
     """The least that the recyclings of a tenure cost, in ms.
 
-    A dynamic program from the end. A log block that is full at a write and holds `p` pages holds the `p` pages that
-    were written last before it, so the write and `p` are all that the rest depends on.
+    A dynamic program from the end. A log block that is full at a write and holds `p` pages holds the `p`
+    pages that were written last before it, so the write and `p` are all that the rest depends on.
     """
     size, total = pages_per_block, len(tenure.places)
     ends_with = _costs_of_the_end(tenure, size, prices)
@@ -121,7 +126,7 @@ def optimum(tenure: Tenure, pages_per_block: int, prices: Prices) -> float:
                 rests.append(ends_with[new == total - at][held + new])
         new_log = rests[0]
         merged = prices.merge(tenure.mapped[at - 1], evicted=False) + new_log
-        values = [min(move + rest, merged) for move, rest in zip(moves, rests)]
+        values = [min(move + rest, merged) for move, rest in zip(moves, rests, strict=False)]
         if len(recent) == size:
             in_order = _lies_in_order([tenure.places[each] for each in recent])
             values.append(prices.switch(evicted=False) + new_log if in_order else merged)
@@ -130,8 +135,11 @@ def optimum(tenure: Tenure, pages_per_block: int, prices: Prices) -> float:
 
 
 def _backwards(places: Sequence[int], size: int) -> Iterator[tuple[int, list[int], list[int]]]:
-    """For each write, the last one first: the last writes of all pages before it, the oldest first, and for the writes
-    of a log block from it on the last write of the same page before, -1 without one."""
+    """What the program needs at each write, the last one first.
+
+    The last writes of all pages before it, the oldest first; and for the writes of a log block from it on
+    the write of the same page before, -1 without one.
+    """
     previous: list[int] = []
     last: dict[int, int] = {}
     for at, place in enumerate(places):
@@ -146,9 +154,9 @@ def _backwards(places: Sequence[int], size: int) -> Iterator[tuple[int, list[int
 
 
 def _new_pages(recent: list[int], window: list[int], at: int, size: int) -> list[int]:
-    """How many pages that it does not hold a log block takes until it is full, by the number of those that it holds."""
+    """How many further pages a log block takes until it is full, by the number of pages that it holds."""
     most = min(len(recent), size - 1)
-    # A page counts where the log block has room for it, and holds no more than the pages written after its last write.
+    # A page counts where there is room and the log block holds no more than what was written after it.
     counts = [0] * (most + 1)
     for offset, before in enumerate(window):
         if before < at:
@@ -163,7 +171,7 @@ def _lies_in_order(places: Sequence[int]) -> bool:
 
 
 def _costs_of_the_end(tenure: Tenure, size: int, prices: Prices) -> tuple[list[float], list[float]]:
-    """What the last log block costs by its valid pages, where some page in it is invalid and where none is."""
+    """What the last log block costs by its valid pages: with some page in it invalid, and with none."""
     if not tenure.evicted:
         return [0.0] * (size + 1), [0.0] * (size + 1)
     mapped = tenure.mapped[-1]
@@ -187,7 +195,7 @@ def cost_of(recyclings: Iterable[dict[str, Any]], prices: Prices) -> float:
         elif entry["kind"] == "switch":
             cost += prices.switch(entry["evicted"])
         else:
-            raise ConfigError(f"a log block was recycled as `{entry['kind']}`, which the optimum does not know")
+            raise ConfigError(f"the optimum does not know the recycling `{entry['kind']}`")
     return cost
 
 
@@ -224,7 +232,7 @@ def _refuse_an_overwritten_device(tree: dict[str, Any]) -> None:
     """What is recycled before the run is then other than switches, which no list tells."""
     before = tree.get("precondition") or {}
     if before.get("fill") not in (None, "none", "sequential") or before.get("overwrites"):
-        raise ConfigError('precondition cannot work: the optimum knows fill = "none" and fill = "sequential" alone')
+        raise ConfigError('precondition cannot work: the optimum knows fill = "none" and "sequential" alone')
 
 
 def regret(experiment: Experiment, rules: Sequence[str] = RULES) -> Regret:
@@ -232,14 +240,16 @@ def regret(experiment: Experiment, rules: Sequence[str] = RULES) -> Regret:
 
     Raises:
         ConfigError: the device or the FTL works in a way that the optimum does not know.
+
     """
     tree = experiment.resolve()
     options = tree["ftl"].get("migration")
     if options is None:
         raise ConfigError("the optimum is of the FTL `migration`; the experiment has another one")
-    for key, only in (("victim", "lru"), ("first_write", "log"), ("partial_merge", False), ("map_update", "page")):
+    for key, only in KNOWN.items():
         if options[key] != only:
-            raise ConfigError(f"ftl.migration.{key} = {options[key]!r} cannot work: the optimum knows {only!r} alone")
+            given = f"ftl.migration.{key} = {options[key]!r}"
+            raise ConfigError(f"{given} cannot work: the optimum knows {only!r} alone")
     _refuse_an_overwritten_device(tree)
     timing = tree["device"]["timing"]
     size = tree["device"]["shape"]["pages_per_block"]
@@ -259,7 +269,7 @@ def regret(experiment: Experiment, rules: Sequence[str] = RULES) -> Regret:
     evicted = sum(tenure.evicted for tenure in found)
     for rule, entries in lists.items():
         if before[rule] + sum(entry["evicted"] for entry in entries) != evicted:
-            raise ConfigError(f"`{rule}` takes other log blocks away than the optimum expects: their number differs")
+            raise ConfigError(f"`{rule}` takes another number of log blocks away than the optimum expects")
     # What was switched before the run is the same under all rules.
     common = before[rules[0]] * prices.switch(evicted=True)
     least = sum(optimum(tenure, size, prices) for tenure in found) - common

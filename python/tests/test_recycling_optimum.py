@@ -15,7 +15,7 @@ PRICES = Prices(copy=1.128, erase=1.5, map=1.0)
 
 
 class Device:
-    """Block recycling written anew and plainly: contents of log blocks as lists, decisions asked of `moves`."""
+    """Block recycling written anew and plainly: log blocks are lists, decisions are asked of `moves`."""
 
     def __init__(self, size: int, log_blocks: int, moves: Callable[[int, int], bool]) -> None:
         self.size, self.log_blocks, self.moves = size, log_blocks, moves
@@ -139,7 +139,8 @@ def test_the_plain_device_recycles_as_the_ftl_does(rule: str, moves: Callable[[i
     list_of_run = run.run().to_dict()["recyclings"]["list"]
     found = played(written_pages(run), 128, 8, moves).recyclings[list_of_run[0]["number"] :]
     keys = ("kind", "copies", "evicted")
-    assert [[each[key] for key in keys] for each in found] == [[each[key] for key in keys] for each in list_of_run]
+    expected = [[each[key] for key in keys] for each in list_of_run]
+    assert [[each[key] for key in keys] for each in found] == expected
 
 
 def test_no_rule_costs_less_than_the_optimum() -> None:
