@@ -18,6 +18,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
 /// Their searches, by the same names: what `nandlab reproduce PAPER --search` has measured.
 pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "btree",
+    "migration",
     "minv",
     "sector-map",
 };
