@@ -6,12 +6,13 @@ import json
 
 import pytest
 from conftest import write
+from test_stopping import interrupted
 
 from nandlab import ConfigError
 from nandlab.reproduce import load, parse, reproduce, search
 from nandlab.reproduce.search_file import csv_text, parse_csv, point_of
 from nandlab.reproduce.search_points import fingerprint, points_of, takes_all
-from nandlab.reproduce.search_words import exclusions, flips, gains, met_by, nearest, unmarked
+from nandlab.reproduce.search_words import exclusions, flips, gains, met_by, nearest, unflipped, unmarked
 
 # Every request writes one page of an empty device, so that programs are requests: 500 in the file.
 PAPER = """\
@@ -118,6 +119,29 @@ def test_draws_follow_from_the_seed_and_stay_in_the_range():
     assert joint != [dict(point.values) for point in points_of(other) if point.kind == "joint"]
 
 
+def test_joint_points_may_keep_some_of_the_chosen_values():
+    """Twenty open values with two choices each: with a share drawn for each point, all shares come about."""
+    names = [f"o{at}" for at in range(20)]
+    entries = "".join(
+        f'[[open]]\nname = "{name}"\nwhat = "w"\nkeys = ["parts.{name}.seed"]\nvalues = [1, 2]\n'
+        for name in names
+    )
+    parts = "".join(f"[parts.{name}]\nseed = 1\n" for name in names)
+    head, claims = PAPER[: PAPER.index("[search]")], PAPER[PAPER.index("[[claims]]") :]
+    text = head + parts + "[search]\npoints = 200\n" + entries + claims
+
+    def changes(text):
+        points = points_of(parse(text, "mine", "mine.toml"))
+        return [
+            sum(value == 2 for value in point.values.values()) for point in points if point.kind == "joint"
+        ]
+
+    # Ten of twenty with a deviation of sqrt(5), against none to ten alike likely.
+    assert min(changes(text)) >= 2 and sum(changes(text)) / 200 == pytest.approx(10, abs=1)
+    near = changes(text.replace("points = 200", "points = 200\nkeeps_chosen = true"))
+    assert min(near) == 0 and sum(near) / 200 == pytest.approx(5, abs=1)
+
+
 def test_every_claim_at_every_point(paper, found):
     """Programs are requests; a device without spare blocks is refused, and no claim is met there."""
     for row in found.rows:
@@ -143,7 +167,9 @@ def test_flips_gains_and_what_excludes_what(paper, found):
         ("most", "requests", "1000"),
     ]
     assert [(gain.claim, gain.value) for gain in gains(paper, found)] == [("many", "1000")]
-    assert unmarked(paper, found) == []
+    assert unmarked(paper, found) == unflipped(paper, found) == []
+    over = parse(PAPER.replace('kind = "order"', 'kind = "order"\nfitted = true'), "mine", "mine.toml")
+    assert unflipped(over, found) == ["written"]
     assert [met_by(found, name) for name in ("few", "many", "written", "most")] == [2, 2, 6, 4]
     assert exclusions(paper, found) == [("few", "many"), ("many", "most")]
     # 500 is 5 half-widths of 100 from 1000, and 1000 is 480 / 52 half-widths from 520.
@@ -309,3 +335,16 @@ def test_a_paper_that_leaves_nothing_open_has_no_search(nandlab_command, tmp_pat
     done = nandlab_command("reproduce", write(tmp_path / "mine.toml", text), "--search")
     assert done.status == 2 and "there is no [[open]] value" in done.err
     assert nandlab_command("reproduce", "--search").status == 2
+
+
+def test_ctrl_c_prints_the_points_that_were_measured(tmp_path):
+    text = PAPER.replace("values = [250, 500, 1000]", "values = [500, 2_000_000_000]")
+    kept = tmp_path / "mine.csv"
+    path = write(tmp_path / "mine.toml", text)
+    status, out, err, _ = interrupted("reproduce", path, "--search", "--json", "--write", kept, after_s=3)
+    assert status == 1 and not kept.exists()
+    document = json.loads(out)
+    assert document["stopped"] and {
+        row["values"]["requests"] for row in document["rows"] if row["values"]["spare"] != "none"
+    } == {"500"}
+    assert f"points of which a run is missing were not judged; {kept} was not written" in err

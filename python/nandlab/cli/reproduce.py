@@ -172,27 +172,39 @@ TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "v
 
 
 def _print(found: Reproduction) -> None:
-    from nandlab.reproduce import counted
-    from nandlab.reproduce.records import caption, texts
+    from nandlab.reproduce import counted, folded
+    from nandlab.reproduce.records import caption, lines
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
+    click.echo(f"{counted(found.claims)}.")
+    for each in found.conclusions:
+        click.echo(f"  {each.label + ':':<12}{each.text}")
+    click.echo()
     for line in paper.workloads_in_words():
         click.echo(_wrapped(line))
     if paper.traces:
         click.echo()
     print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
-    for claim in found.claims:
-        if claim.is_explained:
-            click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
-            click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
     for grid in paper.grids:
         click.echo(f"\n{grid.title}\n{_wrapped(caption(found.records, grid))}\n")
-        lines = zip(grid.rows, texts(found.records, grid), strict=True)
-        shown = [[grid.labels.get(row, row), *line] for row, line in lines]
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
-        print_table(shown, titles, right=range(1, len(titles)))
-    click.echo(f"\n{counted(found.claims)}")
+        print_table(lines(found.records, grid), titles, right=range(1, len(titles)))
+    for group in folded(found.claims):
+        _print_reason(group)
+
+
+def _print_reason(group: list[Judged]) -> None:
+    """What the verdict of some claims rests on, which have the same reason."""
+    names = ", ".join(each.claim.id for each in group)
+    click.echo(f"\n{names}: {(group[0].verdict or 'no verdict').replace('_', ' ')}")
+    if len(group) == 1:
+        click.echo(_wrapped(f"{group[0].claim.statement}: {group[0].why}."))
+        return
+    if group[0].reason:
+        click.echo(_wrapped(f"{group[0].reason}."))
+    for each in group:
+        click.echo(_wrapped(f"{each.claim.id}, {each.claim.statement}: {each.found}."))
 
 
 def _wrapped(text: str) -> str:

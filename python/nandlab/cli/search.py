@@ -181,7 +181,7 @@ def _print_claims(paper: Paper, found: Found) -> None:
 
 
 def _print_flips(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_words import flips, gains, unmarked
+    from nandlab.reproduce.search_words import flips, gains, unflipped, unmarked
     from nandlab.reproduce.verdict import short
 
     published = {claim.id: claim.published for claim in paper.claims}
@@ -199,11 +199,12 @@ def _print_flips(paper: Paper, found: Found) -> None:
             figure = short(one.measured) if is_number and one.measured is not None else ""
             lines.append([f"{one.name} = {one.value}", one.claim, figure])
         print_table(lines, ("value", "claim", "measured"), right=(2,))
-    names = unmarked(paper, found)
-    if names:
-        click.echo(
-            _wrapped(f"Not fitted in the file, though a value changed alone flips it: {', '.join(names)}.")
-        )
+    for words, names in (
+        ("Not fitted in the file, though a value changed alone flips them", unmarked(paper, found)),
+        ("Fitted in the file, though no listed value alone flips them", unflipped(paper, found)),
+    ):
+        if names:
+            click.echo("\n" + textwrap.fill(f"{words}: {', '.join(names)}.", 100, break_long_words=False))
 
 
 def _print_best(paper: Paper, found: Found) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from nandlab.reproduce.bundle import write_bundle
 from nandlab.reproduce.claim import Claim
-from nandlab.reproduce.judge import Judged, counted
+from nandlab.reproduce.judge import Judged, counted, folded
 from nandlab.reproduce.measure import Reproduction, reproduce
 from nandlab.reproduce.paper import Paper, bundled, load, parse
 from nandlab.reproduce.searching import search
@@ -23,6 +23,7 @@ __all__ = [
     "Reproduction",
     "bundled",
     "counted",
+    "folded",
     "load",
     "parse",
     "reproduce",

@@ -49,6 +49,13 @@ class Judged:
     why: str
     mistake: ConfigError | None = None
     """What is wrong with its formulas, with file, line and key: a key that no record has, or no value."""
+    reason: str = ""
+    """The end of `why`, which other claims may share."""
+
+    @property
+    def found(self) -> str:
+        """The start of `why`: how far off this claim is, and what holds."""
+        return self.why.removesuffix(self.reason).rstrip(". ")
 
     @property
     def is_explained(self) -> bool:
@@ -130,6 +137,7 @@ def _judge(claim: Claim, records: Records) -> Judged:
     held, true_held = held_by("holds", claim.holds), held_by("true_units", claim.true_holds)
     also = held_by("also", claim.also, check_every)
     verdict: Word | None
+    own: list[str] = []
     if claim.kind == "not_reproducible":
         verdict, parts = "not_reproducible", [_words(claim, records, True)]
     elif idle:
@@ -141,15 +149,18 @@ def _judge(claim: Claim, records: Records) -> Judged:
         if not all(each.holds for each in also):
             verdict = "differs"
         has_reason = verdict in ("differs", "loose") or (verdict == "direction" and claim.kind == "value")
-        parts = [
+        own = [
             _distance(claim, measured),
-            FITTED if verdict == "fitted" else "",
             "; ".join(each for each in (_order(claim, held, records), _also(also), _true(true_held)) if each),
+        ]
+        parts = [
+            FITTED if verdict == "fitted" else "",
             _words(claim, records, has_reason),
             NO_REASON if verdict == "differs" and not claim.why.text else "",
             together(records.paper, claim),
         ]
-    return Judged(claim, measured, [*held, *also], true_units, true_held, verdict, _sentences(parts))
+    why, reason = _sentences([*own, *parts]), _sentences(parts)
+    return Judged(claim, measured, [*held, *also], true_units, true_held, verdict, why, reason=reason)
 
 
 def _sentences(parts: Sequence[str]) -> str:
@@ -220,6 +231,18 @@ def _words(claim: Claim, records: Records, with_reason: bool) -> str:
         if text.text
     ]
     return _sentences(filled)
+
+
+def folded(claims: Sequence[Judged]) -> list[list[Judged]]:
+    """Claims of which there is something to say, those of the same verdict and reason together.
+
+    Each group comes at the place of the first of its claims.
+    """
+    groups: dict[tuple[Word | None, str], list[Judged]] = {}
+    for claim in claims:
+        if claim.is_explained:
+            groups.setdefault((claim.verdict, claim.reason), []).append(claim)
+    return list(groups.values())
 
 
 def counted(claims: Sequence[Judged]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from nandlab._native import ConfigError
 from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
+from nandlab.reproduce.conclusion import Concluded, conclude
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.op_figures import measured
 from nandlab.reproduce.paper import Paper
@@ -25,8 +26,17 @@ class Reproduction:
     claims: list[Judged]
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document: the paper's name, and its claims."""
-        return {"paper": self.paper.name, "claims": [claim.to_dict() for claim in self.claims]}
+        """The JSON document: the paper's name, its conclusions and its claims."""
+        return {
+            "paper": self.paper.name,
+            "conclusions": [each.to_dict() for each in self.conclusions],
+            "claims": [claim.to_dict() for claim in self.claims],
+        }
+
+    @property
+    def conclusions(self) -> list[Concluded]:
+        """The conclusions of the paper's file, as the verdicts have them."""
+        return conclude(self.paper.conclusions, self.claims, self.records)
 
     @property
     def complete(self) -> bool:
@@ -132,7 +142,9 @@ def there(paper: Paper) -> Paper:
         for grid in paper.grids
     ]
     claims = tuple(claim.without(paper.lacks) for claim in paper.claims)
-    return replace(paper, grids=tuple(grid for grid in grids if grid.rows), claims=claims)
+    conclusions = tuple(each.without(paper.lacks) for each in paper.conclusions)
+    grids = [grid for grid in grids if grid.rows]
+    return replace(paper, grids=tuple(grids), claims=claims, conclusions=conclusions)
 
 
 def _named(error: ConfigError, place: str) -> ConfigError:
@@ -149,6 +161,7 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
     named = [
         *(each for each in of_grids if len(each[1]) == 1),
         *((name, records.of_claim(claim).all_seeds()) for claim in paper.claims for name in claim.names),
+        *((name, records.all_seeds()) for each in paper.conclusions for name in each.names),
         *((name, seeds_of(records, each)) for each in headed for name in each.caption.names),
         *of_grids,
     ]

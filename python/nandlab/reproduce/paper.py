@@ -13,12 +13,14 @@ from nandlab import _native
 from nandlab._native import ConfigError, papers
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.claim import Claim, parse_claim
+from nandlab.reproduce.conclusion import Conclusion, parse_conclusions
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.figure import Figure, parse_figure
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.grid import Grid, parse_grid
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
 from nandlab.reproduce.open_values import Open, parse_opens
+from nandlab.reproduce.published import check_cells, check_marks
 from nandlab.reproduce.search_file import Found, beside, parse_csv
 from nandlab.reproduce.search_points import Search, check_search, fingerprint, parse_search
 from nandlab.reproduce.timeline import Timeline, parse_timeline
@@ -77,6 +79,8 @@ class Paper:
 
     generators: dict[str, Tree] = field(default_factory=dict)
     """What those of them are without it that are in the file: runs that change the generator keep it."""
+
+    conclusions: tuple[Conclusion, ...] = ()
 
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
@@ -323,14 +327,19 @@ def parse(text: str, name: str, source: str) -> Paper:
     )
     tables = top.tables("claims")
     claims = tuple(parse_claim(table, paper) for table in tables)
+    conclusions = parse_conclusions(top, replace(paper, claims=claims))
     top.tables("open")
     for table in (top, full):
         table.end()
     _refuse_twice(tables, claims)
     for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
         _check_figure(table, figure, paper)
+        check_marks(table, figure.published, figure.panels, claims)
     for table, grid in zip(top.tables("tables"), paper.grids, strict=True):
         _check_grid(table, grid, paper)
+        check_cells(table, grid.published, claims)
+    for table, line in zip(top.tables("timelines"), paper.timelines, strict=True):
+        check_marks(table, line.published, tuple(line.lines if line.compares else line.runs), claims)
     pictures = [*top.tables("timelines"), *top.tables("block_maps")]
     for table, picture in zip(pictures, paper.pictures, strict=True):
         _check_picture(table, picture, paper)
@@ -340,7 +349,7 @@ def parse(text: str, name: str, source: str) -> Paper:
             table.read("caption", name, paper.split)
     texts = {key: formula.text for key, formula in paper.measures.items()}
     file = {"template": paper.template, "parts": paper.parts, "measures": texts}
-    paper = replace(paper, claims=claims, opens=parse_opens(top, file))
+    paper = replace(paper, claims=claims, conclusions=conclusions, opens=parse_opens(top, file))
     check_search(top, paper)
     return paper
 

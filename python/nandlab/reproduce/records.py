@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nandlab.reproduce import published
 from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.figure import Figure
@@ -22,6 +23,10 @@ from nandlab.reproduce.words import Why
 
 Key = tuple[str, int]
 """An experiment as JSON, and its seed."""
+
+
+PUBLISHED = "– published"
+"""The name of a line with the published numbers of the one above it."""
 
 
 class Missing(Exception):
@@ -227,6 +232,21 @@ def cells(records: Records, grid: Grid) -> list[list[float | None]]:
     """The figures of a table, row by row, each the mean over seeds; `None` where there is none."""
     seeds = seeds_of(records, grid)
     return [[_cell(records, grid.cell(row, column), seeds) for column in grid.columns] for row in grid.rows]
+
+
+def lines(records: Records, grid: Grid) -> list[list[str]]:
+    """The lines of a table for people, each with its name first.
+
+    Below a row of which something is published there is one with these numbers.
+    """
+    printed = published.cells(grid, records.paper.claims)
+    found = []
+    for row, shown in zip(grid.rows, texts(records, grid), strict=True):
+        found.append([grid.labels.get(row, row), *shown])
+        numbers = [printed.get((row, column)) for column in grid.columns]
+        if any(number is not None for number in numbers):
+            found.append([PUBLISHED, *("" if number is None else short(number) for number in numbers)])
+    return found
 
 
 def texts(records: Records, grid: Grid) -> list[list[str]]:

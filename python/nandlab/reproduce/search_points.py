@@ -17,6 +17,7 @@ from nandlab.reproduce.words import Why
 
 if TYPE_CHECKING:
     from nandlab.reproduce.claim import Claim
+    from nandlab.reproduce.open_values import Open
     from nandlab.reproduce.paper import Paper
 
 PointKind = Literal["chosen", "alone", "joint"]
@@ -35,6 +36,8 @@ class Search:
     """Of the draws."""
     seeds: int = 1
     """Seeds of the runs of each point."""
+    keeps_chosen: bool = False
+    """Whether joint points leave some values as they were chosen, another share of them at each point."""
     claims: tuple[str, ...] = ()
     """Claims that are judged; all that are measured where there is none."""
     parts: dict[str, Tree] = field(default_factory=dict)
@@ -67,6 +70,7 @@ def parse_search(top: Table, parts: Iterable[str]) -> Search:
         points=table.whole("points", POINTS),
         seed=table.whole("seed", 1),
         seeds=table.whole("seeds", 1),
+        keeps_chosen=table.truth("keeps_chosen", False),
         claims=tuple(table.texts("claims")),
         parts={key: over.plain(key) for key in over.keys()},  # noqa: SIM118
     )
@@ -131,8 +135,10 @@ def points_of(paper: Paper) -> list[Point]:
     """The points of a search: the chosen values, each value alone, and all of them at random.
 
     The draws are those of Python's `random.Random(seed)`: one number from 0 to 1 for each open value of each
-    point, in the order of the file. No joint point comes twice. Where there are no more combinations than
-    points, every one of them is a point.
+    point, in the order of the file. With `keeps_chosen` a number before these says which part of the values
+    stays as it was chosen: so some points are near the file, and others far from it.
+
+    No joint point comes twice. Where there are no more combinations than points, each of them is a point.
     """
     chosen = {each.name: each.chosen for each in paper.opens}
     alone = [Point("alone", {**chosen, each.name: value}) for each in paper.opens for value in each.alone]
@@ -159,10 +165,16 @@ def _joint(paper: Paper) -> list[Point]:
     draws, seen = random.Random(paper.search.seed), dict[str, Point]()  # noqa: S311 - not for secrets
     tries = 0
     while len(seen) < count and tries < 1000 * count:
-        values = {each.name: each.at(draws.random()) for each in opens}
+        kept = draws.random() if paper.search.keeps_chosen else 0.0
+        values = {each.name: _drawn(each, draws.random(), kept) for each in opens}
         seen.setdefault(json.dumps(values, sort_keys=True), Point("joint", values))
         tries += 1
     return list(seen.values())
+
+
+def _drawn(each: Open, share: float, kept: float) -> Any:  # noqa: ANN401 - a TOML value
+    """The chosen value for draws below `kept`, and all values for those above it."""
+    return each.chosen if share < kept else each.at((share - kept) / (1 - kept))
 
 
 def fingerprint(paper: Paper) -> str:
@@ -187,6 +199,7 @@ def fingerprint(paper: Paper) -> str:
         ],
         "runs": runs,
         "open": [each.meaning() for each in paper.opens],
-        "search": [search.points, search.seed, search.seeds, search.parts],
+        "search": [search.points, search.seed, search.seeds, search.parts]
+        + ["keeps_chosen"] * search.keeps_chosen,
     }  # fmt: skip
     return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]

@@ -70,6 +70,16 @@ def unmarked(paper: Paper, found: Found) -> list[str]:
     return list(dict.fromkeys(flip.claim for flip in flips(paper, found) if flip.claim not in fitted))
 
 
+def unflipped(paper: Paper, found: Found) -> list[str]:
+    """Claims that are `fitted` and met with the chosen values, and that no listed value alone flips."""
+    flipped, chosen = {flip.claim for flip in flips(paper, found)}, found.chosen
+    return [
+        claim.id
+        for claim in searched_claims(paper)
+        if claim.fitted and claim.id not in flipped and chosen is not None and chosen.seen[claim.id].is_met
+    ]
+
+
 def met_by(found: Found, claim: str) -> int:
     """How many joint points meet a claim."""
     return sum(row.seen[claim].is_met for row in found.of_kind("joint"))
@@ -228,6 +238,7 @@ def search_document(paper: Paper, found: Found) -> dict[str, Any]:
             for claim in searched_claims(paper)
         ],
         "unmarked": unmarked(paper, found),
+        "unflipped": unflipped(paper, found),
         "best": [row_document(row) for row in best(found, 5)],
         "excluded": [excluded(names) for names in exclusions(paper, found)],
         "failed": list(found.failed),
