@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nandlab.report import html
 from nandlab.reproduce.claim import TRUE_UNITS
-from nandlab.reproduce.judge import Judged, counted, folded
+from nandlab.reproduce.judge import Judged, folded
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.verdict import VERDICTS, short
 
@@ -45,13 +45,12 @@ def mark(verdict: str | None, word: str | None = None) -> html.Mark:
 
 
 def conclusions(found: Reproduction) -> str:
-    """The conclusions of a paper, the verdicts counted above them."""
+    """The conclusions of a paper; nothing where its file has none."""
     lines: list[list[html.Cell]] = [
         [mark(KINDS[each.kind] if each.stands else None, each.label), html.Wide(each.text, 1)]
         for each in found.conclusions
     ]
-    counts = html.paragraph(f"{counted(found.claims)}.")
-    return html.section("Conclusions", counts, html.table((), lines, kind="conclusions") if lines else "")
+    return html.section("Conclusions", html.table((), lines, kind="conclusions") if lines else "")
 
 
 def tiles(found: Reproduction) -> str:

@@ -44,8 +44,8 @@ class Figure(Headed):
 
     @property
     def x_is_size(self) -> bool:
-        """Whether the x axis is in bytes."""
-        return self.x_key.endswith("_bytes")
+        """Whether the x axis is in bytes, of which there are a KiB and more."""
+        return self.x_key.endswith("_bytes") and all(value >= 1024 for value in self.x_values)
 
     @property
     def x_name(self) -> str:
