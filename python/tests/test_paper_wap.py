@@ -104,7 +104,7 @@ def test_recorded_traces_take_the_place_of_generators(tmp_path):
     )
     parts = {**there.parts, "block": {"ftl": {"block": {}}, "device": {"capacity": "1 GiB"}}}
     claims = tuple(claim for claim in there.claims if claim.id == "model.static")
-    there = dataclasses.replace(there, parts=parts, claims=claims, grids=(grid,))
+    there = dataclasses.replace(there, parts=parts, claims=claims, grids=(grid,), conclusions=())
     found = reproduce(there, seeds=1)
     assert [each.rows for each in found.paper.grids] == [("messaging",)], "the others are not there"
     assert cells(found.records, found.paper.grids[0])[0][0] > 0
@@ -143,7 +143,7 @@ def test_every_run_can_be_made_with_every_trace(tmp_path):
 
 
 def test_what_a_warm_buffer_gains_does_not_depend_on_the_length_of_the_run():
-    """Fig. 3 and 4 on the mean, after 50,000 requests and after 100,000; and what a buffer gains that is filling."""
+    """Fig. 3 and 4 on the mean, after 50,000 and 100,000 requests; and what a buffer gains that is filling."""
     paper = load("wap-lru")
     (warm,) = (grid for grid in paper.grids if grid.name == "warm")
     grid = dataclasses.replace(warm, rows=("cold", "after50", "after100"), columns=warm.columns[:2])
