@@ -143,7 +143,7 @@ def test_every_run_can_be_made_with_every_trace(tmp_path):
 
 
 def test_what_a_warm_buffer_gains_does_not_depend_on_the_length_of_the_run():
-    """Fig. 3 and 4 on the mean, after 50,000 and 100,000 requests; and what a buffer gains that is filling."""
+    """Fig. 3 and 4 on the mean, after 50,000 and 100,000 requests; and what a filling buffer gains."""
     paper = load("wap-lru")
     (warm,) = (grid for grid in paper.grids if grid.name == "warm")
     grid = dataclasses.replace(warm, rows=("cold", "after50", "after100"), columns=warm.columns[:2])
