@@ -17,6 +17,20 @@ Pair = tuple[str, str]
 """A key of an experiment and the text of its value."""
 
 
+_TYPED: dict[str, str] = {}
+"""The files of overrides as the engine names them, and as they were typed."""
+
+
+def as_typed(text: str) -> str:
+    """A message with the files of overrides named as they were typed on the command line."""
+    for named in sorted(_TYPED, key=len, reverse=True):
+        # Not inside a longer path.
+        text = re.sub(
+            rf"(?<![\w./-]){re.escape(named)}(?![\w/-])", lambda _, named=named: _TYPED[named], text
+        )
+    return text
+
+
 def override(pair: Pair, file: str) -> str:
     """An override of a key in `file`, as the compiled module takes it.
 
@@ -33,8 +47,14 @@ def override(pair: Pair, file: str) -> str:
     if key in TAGGED and value != "none" and re.fullmatch(r"\w+", value):
         value = f"{{ {value} = {{}} }}"
     is_path = key.endswith((".path", ".from_state")) or value.endswith(".toml")
-    if value and is_path and Path(value).is_file():
-        value = os.path.relpath(value, Path(file).parent)
+    if value and is_path:
+        typed, folder = value, Path(file).parent
+        if Path(value).is_file():
+            value = os.path.relpath(value, folder)
+        # The engine names a file by the folder of the experiment, which is absolute during a run.
+        # `..` stays what it is.
+        starts = (folder, os.path.abspath(folder))  # noqa: PTH100
+        _TYPED.update({os.path.join(start, value): typed for start in starts})  # noqa: PTH118
     if value and key == "fs.posix.directory" and Path(value).is_dir():
         # As a path from the folder of the file it would be another one than was typed, wherever it is shown.
         value = os.path.abspath(value)  # noqa: PTH100 - links stay as they are
