@@ -99,8 +99,9 @@ fn text_lines(sample: &[u8], is_whole: bool) -> Vec<(u64, &[u8])> {
 /// What a format of lines makes of them: without a header at least half have to be of its form, so that one bad line
 /// hides nothing.
 fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&'a [u8]]) -> Option<Fit<'a>> {
-    let lines = &lines[lines.iter().take_while(|line| reader.is_comment(line)).count()..];
-    let first = lines.first()?;
+    // What says nothing speaks for no format.
+    let lines: Vec<&[u8]> = lines.iter().copied().filter(|line| !reader.is_comment(line)).collect();
+    let first = *lines.first()?;
     let has_header = reader.header(first).ok()?;
     // Names above the columns say what the columns are: what they do not fit is of another format.
     let has_names = !has_header && lines.len() > 1 && reader.record(first).is_err() && names(first).is_some();

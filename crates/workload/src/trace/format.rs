@@ -228,12 +228,6 @@ formats! {
     Pixel(pixel::Pixel), "pixel.rs";
     /// CloudPhysics, binary.
     Vscsi(vscsi::Vscsi), "vscsi.rs";
-    /// The second version of `vscsi`, binary.
-    Vscsi2(vscsi2::Vscsi2), "vscsi2.rs";
-    /// Block events of ftrace, trace-cmd and perf.
-    Ftrace(ftrace::Ftrace), "ftrace.rs";
-    /// The log of the block back ends of QEMU.
-    Qemu(qemu::Qemu), "qemu.rs";
     /// Alibaba block storage.
     Alibaba(alibaba::Alibaba), "alibaba.rs";
     /// Tencent block storage.
@@ -242,4 +236,10 @@ formats! {
     Wiscsee(wiscsee::Wiscsee), "wiscsee.rs";
     /// Any text in columns, which `workload.trace.columns` names.
     Columns(columns::Columns), "columns.rs";
+    /// The second version of `vscsi`, binary.
+    Vscsi2(vscsi2::Vscsi2), "vscsi2.rs";
+    /// Block events of ftrace, trace-cmd and perf.
+    Ftrace(ftrace::Ftrace), "ftrace.rs";
+    /// The log of the block back ends of QEMU.
+    Qemu(qemu::Qemu), "qemu.rs";
 }

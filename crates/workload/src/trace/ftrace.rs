@@ -52,6 +52,10 @@ impl Format for Ftrace {
 
     #[inline]
     fn record<'a>(&'a mut self, line: &'a [u8]) -> Result<Line<'a>, Malformed> {
+        // Files that were put together have more of them.
+        if self.is_comment(line) {
+            return Ok(Line::Other);
+        }
         let mut fields = Fields::new(line);
         // The name of a task may have blanks and digits: the time is the first number that a colon follows.
         let time = loop {
