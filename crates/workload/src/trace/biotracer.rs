@@ -9,6 +9,7 @@
 //!
 //! Source: Zhou et al., "An Empirical Study of File-System I/O on Smartphones", IISWC 2015.
 
+use super::clock::LONGEST_PAUSE;
 use super::fields::{in_sectors, Columns, Fields, TimeUnit, PAGE_SECTORS};
 use super::format::{Format, Line, Malformed, ReaderOptions, Took};
 use nandlab_block::Op;
@@ -53,7 +54,8 @@ impl Format for Biotracer {
         fields.end()?;
         let [_, issued, completed] = after;
         // Where the clock was set in between, nothing is known.
-        self.took = completed.checked_sub(time).map(|latency| Took { latency, service: completed.checked_sub(issued) });
+        let latency = completed.checked_sub(time).filter(|&latency| latency <= LONGEST_PAUSE as u64);
+        self.took = latency.map(|latency| Took { latency, service: completed.checked_sub(issued) });
         let op = if flags & 1 == 1 { Op::Write } else { Op::Read };
         if op == Op::Write && sectors % PAGE_SECTORS == 1 && sectors > 1 {
             sectors -= 1;

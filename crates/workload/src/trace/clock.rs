@@ -8,7 +8,7 @@
 use nandlab_nand::Time;
 
 /// No trace pauses longer: 100 days.
-const LONGEST_PAUSE: i64 = 100 * 86_400 * 1_000_000_000;
+pub(super) const LONGEST_PAUSE: i64 = 100 * 86_400 * 1_000_000_000;
 
 /// A record that is further behind is no late one: 1 s, where the queues of real systems were late by 0.6 s at most.
 const LATEST: i64 = 1_000_000_000;
