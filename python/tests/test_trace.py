@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import nandlab
 from nandlab import trace_file
 
 SAMPLES = Path(__file__).parents[2] / "crates" / "workload" / "tests" / "samples"
@@ -256,9 +257,10 @@ def test_recorded_latencies_are_told_and_stand_beside_the_predicted(nandlab_comm
                 assert one["max"] == pytest.approx(max(each), abs=1)
                 assert one["mean"] == pytest.approx(sum(each) / len(each), abs=1)
                 assert one["p50"] == pytest.approx(sorted(each)[(len(each) - 1) // 2], rel=2e-3)
-    shown = nandlab_command("run", path, "--plots", tmp_path / "plots").out
+    shown = nandlab_command("run", path).out
     assert "write, recorded" in shown and "read, recorded, device alone" in shown
-    assert "recorded" in (tmp_path / "plots" / "latency-tail.svg").read_text(encoding="utf-8")
+    drawn = nandlab.Experiment.from_toml(path).run().pictures()["latency-tail"].themed().to_json()
+    assert '"write, recorded"' in drawn and '"write"' in drawn
     assert "recorded latency of a" in nandlab_command("trace", "info", SAMPLES / "biotracer").out
     closed = nandlab_command("run", path, "--set", "host.arrival=closed", "--json").document
     assert closed["recorded_latency_us"] is None, "another load"
