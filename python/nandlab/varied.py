@@ -23,11 +23,10 @@ _TYPED: dict[str, str] = {}
 
 def as_typed(text: str) -> str:
     """A message with the files of overrides named as they were typed on the command line."""
-    for named in sorted(_TYPED, key=len, reverse=True):
+    for named, typed in sorted(_TYPED.items(), key=lambda pair: len(pair[0]), reverse=True):
         # Not inside a longer path.
-        text = re.sub(
-            rf"(?<![\w./-]){re.escape(named)}(?![\w/-])", lambda _, named=named: _TYPED[named], text
-        )
+        whole = rf"(?<![\w./-]){re.escape(named)}(?![\w/-])"
+        text = re.sub(whole, typed.replace("\\", r"\\"), text)
     return text
 
 

@@ -175,7 +175,7 @@ def _measured(papers: list[Paper], seeds: int | None, full: bool, jobs: int | No
     return found
 
 
-TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict")
+TITLES = ("claim", "published", "measured", "off", "tolerance", "verdict", "true units", "verdict there")
 
 
 def _print(found: Reproduction) -> None:
@@ -192,7 +192,10 @@ def _print(found: Reproduction) -> None:
         click.echo(_wrapped(line))
     if paper.traces:
         click.echo()
-    print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
+    rows = [_row(claim) for claim in found.claims]
+    # Where every claim is in true units, there is nothing beside them.
+    width = len(TITLES) if paper.readings else len(TITLES) - 2
+    print_table([row[:width] for row in rows], TITLES[:width], right=(1, 2, 3, 6))
     for grid in paper.grids:
         click.echo(f"\n{grid.title}\n{_wrapped(caption(found.records, grid))}\n")
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
@@ -226,8 +229,9 @@ def _row(judged: Judged) -> list[str]:
         _figure(judged.measured) if judged.measured is not None else _held(judged.held),
         judged.off,
         claim.tolerance,
-        _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
         judged.verdict or "no verdict",
+        _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
+        judged.true_verdict or "no verdict",
     ]
 
 

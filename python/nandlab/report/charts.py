@@ -113,10 +113,12 @@ def curves(
         mark = {"type": "line", "point": {"size": 44 if is_measured else 22}}
         layers = [{"mark": mark, "encoding": encoding}]
     ends = [end(row["x"] for row in rows) for end in (min, max)]
+    if any(row.get("front") for row in rows):
+        layers.append(_front(encoding))
     if marks:
         # Of the rows that a panel has, some are points of lines and some are marks.
         for layer in layers:
-            layer["transform"] = [{"filter": "!isValid(datum.mark)"}]
+            layer["transform"] = [*layer.get("transform", []), {"filter": "!isValid(datum.mark)"}]
         layers += _marks(encoding, sum(mark.y is None for mark in marks))
     size: Spec = {"width": 250, "height": 200}
     spec: Spec = {**size, **layers[0]} if len(layers) == 1 else {**size, "layer": layers}
@@ -179,6 +181,14 @@ def _ticks(rows: Rows, is_measured: bool, is_log: bool) -> Spec:
     base = 10 if ticks[-1] >= 100 * ticks[0] else 2
     first = math.ceil(math.log(ticks[0], base) - 1e-9)
     return {"values": [base**at for at in range(first, 64) if base**at <= ticks[-1]]}
+
+
+def _front(encoding: Spec) -> Spec:
+    """A dashed line through the points that are marked as `front`."""
+    line = {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1, "color": "var(--ink)"}
+    along = {axis: encoding[axis] for axis in ("x", "y")}
+    order = {"field": "x", "type": "quantitative"}
+    return {"transform": [{"filter": "datum.front"}], "mark": line, "encoding": {**along, "order": order}}
 
 
 def _drawn(marks: Sequence[Mark], panels: Sequence[str], middle: float) -> Rows:

@@ -34,6 +34,12 @@ SYMBOLS = {
 }
 """Letters that tell verdicts apart without a colour. The style has one for each, in steps of lightness."""
 
+TITLES = ("claim", "published", "measured", "off", "tolerance", "verdict")
+"""Columns of the table of claims."""
+
+IN_TRUE_UNITS = ("true units", "verdict there")
+"""Columns of a paper that has claims in other units."""
+
 KINDS = {"holds": "reproduced", "fit": "fitted", "wrong": "differs", "differs": "differs"}
 """The verdict whose colour a conclusion has."""
 
@@ -63,20 +69,25 @@ def tiles(found: Reproduction) -> str:
 
 def claims(found: Reproduction) -> str:
     """Every claim in a line."""
-    titles = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict", "what it says")
-    return html.table(titles, [_claim(each) for each in found.claims], right=(1, 2, 3, 5))
+    titles = (*TITLES, *(IN_TRUE_UNITS if found.paper.readings else ()), "what it says")
+    lines = [_claim(each, bool(found.paper.readings)) for each in found.claims]
+    return html.table(titles, lines, right=(1, 2, 3, 6) if found.paper.readings else (1, 2, 3))
 
 
-def _claim(each: Judged) -> list[html.Cell]:
+def _claim(each: Judged, has_readings: bool) -> list[html.Cell]:
     claim = each.claim
+    in_true_units: list[html.Cell] = [
+        _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
+        mark(each.true_verdict),
+    ]
     return [
         claim.id,
         "" if claim.published is None else short(claim.published),
         _measured(each.measured, each.held),
         each.off,
         claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
-        _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
         mark(each.verdict),
+        *(in_true_units if has_readings else []),
         html.Wide(f"{claim.statement} ({claim.where})", 1),
     ]
 
