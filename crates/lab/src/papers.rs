@@ -17,6 +17,9 @@ pub const LIST: &[Bundled] = bundled! { "papers":
 
 /// Their searches, by the same names: what `nandlab reproduce PAPER --search` has measured.
 pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
+    "btree",
+    "minv",
+    "sector-map",
 };
 
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.
