@@ -146,7 +146,7 @@ def _recorded(latencies: Latencies | None, kind: str) -> Latency | None:
 def latency_table(result: Result) -> list[tuple[str, ...]]:
     """Latencies by kind of request, a row under `LATENCY_TITLES` for each kind that there was.
 
-    Below what was simulated stands what the trace recorded, where it did.
+    Below what was simulated stands what the trace recorded, where it did. Records of older versions have no such keys.
     """
     rows = []
     kinds = ("read", "write", "trim", "flush")
@@ -154,8 +154,11 @@ def latency_table(result: Result) -> list[tuple[str, ...]]:
     for kind in kinds:
         found += [
             (kind, latency_of(result, kind)),
-            (f"{kind}, recorded", _recorded(result.recorded_latency_us, kind)),
-            (f"{kind}, recorded, device alone", _recorded(result.recorded_service_us, kind)),
+            (f"{kind}, recorded", _recorded(getattr(result, "recorded_latency_us", None), kind)),
+            (
+                f"{kind}, recorded, device alone",
+                _recorded(getattr(result, "recorded_service_us", None), kind),
+            ),
         ]
     if result.index is not None and result.index.latency_us is not None:
         operations = result.index.latency_us

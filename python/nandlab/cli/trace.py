@@ -202,7 +202,7 @@ def _print_recorded(found: dict[str, Any]) -> None:
     rows = [
         [f"{kind}{words}", f"{one['count']:,}", *(units.time_us(one[key]) for key in LATENCIES)]
         for key, words in (("recorded_latency_us", ""), ("recorded_service_us", ", device alone"))
-        for kind, one in (found[key] or {}).items()
+        for kind, one in (found.get(key) or {}).items()
         if one is not None
     ]
     if rows:

@@ -219,7 +219,7 @@ def tail(result: Result) -> Picture | None:
     What a trace recorded is drawn beside what was simulated.
     """
     rows = []
-    recorded = result.recorded_latency_histogram or {}
+    recorded = getattr(result, "recorded_latency_histogram", None) or {}
     curves = [*(result.latency_histogram or {}).items()]
     curves += [(f"{kind}, recorded", histogram) for kind, histogram in recorded.items()]
     for kind, histogram in curves:
