@@ -146,7 +146,7 @@ def _recorded(latencies: Latencies | None, kind: str) -> Latency | None:
 def latency_table(result: Result) -> list[tuple[str, ...]]:
     """Latencies by kind of request, a row under `LATENCY_TITLES` for each kind that there was.
 
-    Below what was simulated stands what the trace recorded, where it did. Records of older versions have no such keys.
+    Below what was simulated stands what the trace recorded. Records of older versions have no such keys.
     """
     rows = []
     kinds = ("read", "write", "trim", "flush")
