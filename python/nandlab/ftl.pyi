@@ -236,7 +236,7 @@ def fast(
         sequential_block: Whether one log block more takes sequential writes. Default true.
         sw_rule: Which first page of a logical block starts a sequential log block. Default "always".
         sequential_merge: What completes a sequential log block that another one replaces. Default
-            "newest".
+            data_block, as in the paper.
         first_write: Where a page goes that is not mapped. Default data, as in the paper.
         skip_stale: Whether a victim's logical blocks are left alone where newer log pages have
             superseded all their pages in it. Default true.

@@ -22,11 +22,11 @@
 //!
 //! **The sequential log block ends** in a partial merge: pages that it lacks are copied to their places in it, in
 //! ascending order, it becomes the data block, and the old data block is erased if there is one. It is a switch where
-//! nothing is copied. What is copied with `sequential_merge = "data_block"` is every mapped page of which the data
-//! block holds a copy, also one that a random log block supersedes; that newer page stays in the log, and counts.
-//! With `"newest"` it is the newest copy of every mapped page, wherever it lies. A full merge gathers the newest copy
-//! of every mapped page in a block that is taken, and erases the data block and, if its logical block is the owner,
-//! the sequential log block.
+//! nothing is copied. With `sequential_merge = "data_block"`, the default, every mapped page is copied of which the
+//! data block holds a copy, also one that a random log block supersedes; that newer page stays in the log, and counts.
+//! With `"newest"` the newest copy of every mapped page is copied, wherever it lies. A full merge gathers the newest
+//! copy of every mapped page in a block that is taken, and erases the data block and, if its logical block is the
+//! owner, the sequential log block.
 //!
 //! **Random log blocks.** When the youngest one is full, another is taken if fewer than `log_blocks` are in use and
 //! there is room; else the oldest is the victim, until one can be taken. The pages of the victim are looked at in the
@@ -58,11 +58,11 @@
 //! ## Differences
 //! The algorithm of the paper lets a page at offset 0 "merge the SW log block with its corresponding data block"
 //! (quoted after the comments of fast_ftl.cpp in FlashSim by M. Bjorling, which carry it). It names no random log
-//! block, and a read looks in the log first: to the letter that is `sequential_merge = "data_block"`. The simulator
-//! of Gupta et al. (DFTL) copies the newest pages and empties their places in the log, which is `"newest"`, the
-//! default. It makes up to 12 % fewer programs of random writes (docs/validation.md). A comment of the algorithm has
-//! both blocks erased after this merge, as after one into a new block. It is a partial merge with one erase here, as
-//! in the simulator of Gupta et al.
+//! block, and a read looks in the log first, so `sequential_merge = "data_block"` is the default. The simulator of
+//! Gupta et al. (DFTL) copies the newest pages and empties their places in the log, which is `"newest"`. That makes
+//! up to 12 % fewer programs of random writes (docs/validation.md). A comment of the algorithm has both blocks erased
+//! after this merge, as after one into a new block. It is a partial merge with one erase here, as in the simulator of
+//! Gupta et al.
 //!
 //! The paper merges every logical block that the victim has ever taken a page of; with `skip_stale` only those with
 //! pages that no newer log page superseded, without which no published count can be reached. Migration is that of the
@@ -103,7 +103,7 @@ pub struct Config {
     pub sequential_block: bool,
     /// Which first page of a logical block starts a sequential log block. Default always.
     pub sw_rule: SwRule,
-    /// What completes a sequential log block that another one replaces. Default newest.
+    /// What completes a sequential log block that another one replaces. Default data_block, as in the paper.
     pub sequential_merge: SequentialMerge,
     /// Where a page goes that is not mapped. Default data, as in the paper.
     pub first_write: FirstWrite,
@@ -128,7 +128,7 @@ impl Default for Config {
             log_blocks: 8,
             sequential_block: true,
             sw_rule: SwRule::Always,
-            sequential_merge: SequentialMerge::Newest,
+            sequential_merge: SequentialMerge::DataBlock,
             first_write: FirstWrite::Data,
             skip_stale: true,
             migrate: false,
@@ -296,16 +296,8 @@ impl block_mapped::Scheme for Scheme {
             Variant::safe("no_sequential", Config { sequential_block: false, log_blocks: 2, ..usual() }),
             Variant::safe("if_not_in_log", Config { sw_rule: SwRule::IfNotInLog, log_blocks: 2, ..usual() }),
             Variant::safe("never", Config { sw_rule: SwRule::Never, ..usual() }),
-            Variant::safe("data_block", Config { sequential_merge: SequentialMerge::DataBlock, ..usual() }),
-            Variant::safe(
-                "log_first",
-                Config {
-                    first_write: FirstWrite::Log,
-                    sequential_merge: SequentialMerge::DataBlock,
-                    log_blocks: 2,
-                    ..usual()
-                },
-            ),
+            Variant::safe("newest", Config { sequential_merge: SequentialMerge::Newest, ..usual() }),
+            Variant::safe("log_first", Config { first_write: FirstWrite::Log, log_blocks: 2, ..usual() }),
             Variant::safe("merge_stale", Config { skip_stale: false, log_blocks: 2, ..usual() }),
             Variant::safe("migrate", Config { migrate: true, log_blocks: 2, ..usual() }),
             Variant::safe("on_alloc", Config { erase_when: EraseWhen::OnAlloc, ..usual() }),

@@ -11,7 +11,7 @@ class Fast:
     log_blocks: int = 8
     sequential_block: bool = True
     sw_rule: str = "always"
-    sequential_merge: str = "newest"
+    sequential_merge: str = "data_block"
     first_write: str = "data"
     skip_stale: bool = True
     reserve_blocks: int = 2

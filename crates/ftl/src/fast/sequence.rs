@@ -11,9 +11,9 @@ use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand};
 pub enum SequentialMerge {
     /// The pages of the data block, those included that a newer page in a random log block supersedes; that one stays
     /// there.
+    #[default]
     DataBlock,
     /// The newest pages, from the data block or from random log blocks.
-    #[default]
     Newest,
 }
 
