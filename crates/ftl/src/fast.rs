@@ -17,8 +17,9 @@
 //! else                                -> the next page of the youngest random log block
 //! ```
 //! A place is spent if it is programmed, or lies below the last programmed page on a chip that programs in ascending
-//! order. With `first_write = "log"` the first line never fits: only merges make data blocks, and a place that they
-//! leave erased is never used. A page that the host writes in part is read first, merged and written whole.
+//! order, or is not the next one on a chip without gaps. With `first_write = "log"` the first line never fits: only
+//! merges make data blocks, and a place that they leave erased is never used. A page that the host writes in part is
+//! read first, merged and written whole.
 //!
 //! **The sequential log block ends** in a partial merge: pages that it lacks are copied to their places in it, in
 //! ascending order, it becomes the data block, and the old data block is erased if there is one. It is a switch where

@@ -54,16 +54,37 @@ fn pages_that_were_never_written_are_in_no_ones_way() {
         // The last page of the logical block comes after copies: no switch.
         (&[0, 1, 2, 3, 4, 5, 6, 7], &[0, 1, 7], 0, 5, (0, 1, 0)),
     ] {
-        for order in ORDERS {
-            let mut lab: Lab = erased(order, 15, 24, &Config::default());
+        for (order, sequential_merge) in ORDERS.into_iter().flat_map(|order| {
+            [SequentialMerge::DataBlock, SequentialMerge::Newest].map(|sequential_merge| (order, sequential_merge))
+        }) {
+            let dense = order == ProgramOrder::AscendingDense;
+            if dense && sequential_merge == SequentialMerge::DataBlock {
+                // Pages behind a gap are in the log: the next test.
+                continue;
+            }
+            let mut lab: Lab = erased(order, 15, 24, &Config { sequential_merge, ..Config::default() });
             write(&mut lab, mapped.iter().copied().chain([8]));
-            let padding = if order == ProgramOrder::AscendingDense { gaps } else { 0 };
-            let programs = pages.len() as u64 + padding;
+            let programs = pages.len() as u64 + if dense { gaps } else { 0 };
             let cost = cost_of(&mut lab, pages.iter().copied());
-            assert_eq!(cost, (programs, copies, 1), "{order:?} {mapped:?} {pages:?}");
-            assert_eq!(merges(&lab), expected, "{order:?} {mapped:?} {pages:?}");
+            assert_eq!(cost, (programs, copies, 1), "{order:?} {sequential_merge:?} {mapped:?} {pages:?}");
+            assert_eq!(merges(&lab), expected, "{order:?} {sequential_merge:?} {mapped:?} {pages:?}");
         }
     }
+}
+
+#[test]
+fn pages_that_only_the_log_holds_stay_there() {
+    // On a chip without gaps the data block takes 0 and 1, and the log 4 to 7. The sequential log block takes 0, 1 and
+    // 5, with padding at 2, 3 and 4. There is nothing to copy: a switch.
+    let mut lab: Lab = erased(ProgramOrder::AscendingDense, 15, 24, &Config { log_blocks: 1, ..Config::default() });
+    write(&mut lab, [0, 1, 4, 5, 6, 7, 8]);
+    assert_eq!(cost_of(&mut lab, [0, 1, 5]), (3 + 3, 0, 1));
+    assert_eq!(merges(&lab), (1, 0, 0));
+    // The log block is full after 9 has gone there four times. The victim still holds the newest 4, 6 and 7: six copies with
+    // padding at 2 and 3, two copies of the other logical block, and the erases of two data blocks and its own.
+    write(&mut lab, [9, 9, 9, 9, 9]);
+    assert_eq!(cost_of(&mut lab, [9]), (1 + 2, 6 + 2, 3));
+    assert_eq!(merges(&lab), (1, 0, 2));
 }
 
 #[test]
