@@ -35,7 +35,7 @@ use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
 /// `drop` is the power cut, [`Ftl::mount`] is recovery. After [`Ftl::flush`] everything acknowledged
 /// survives; before it, a write may be lost with the power, but a page is never torn: each sector is what
 /// it was at the last flush or what one of the writes since then made it.
-pub trait Ftl: Sized {
+pub trait Ftl: Sized + Send + 'static {
     /// The options of a `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug;
 

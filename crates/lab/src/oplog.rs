@@ -5,18 +5,17 @@ use crate::error::LabError;
 use flate2::write::GzEncoder;
 use flate2::Compression;
 use nandlab_nand::traced::{OpRecord, OpSink};
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A log being written; shared between the device, which reports, and the run, which closes it.
 ///
 /// The lines go to a file beside the target, which takes its name at the end; a log that is dropped before
 /// leaves nothing behind.
 #[derive(Clone)]
-pub(crate) struct OpLog(Rc<RefCell<State>>);
+pub(crate) struct OpLog(Arc<Mutex<State>>);
 
 struct State {
     target: PathBuf,
@@ -28,7 +27,7 @@ struct State {
 }
 
 /// A writer with an end.
-trait Finish: Write {
+trait Finish: Write + Send {
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -70,7 +69,12 @@ impl OpLog {
         };
         let failed = writeln!(writer, "phase,{}", OpRecord::CSV_HEADER).err();
         let state = State { target: target.to_owned(), part, writer: Some(writer), phase: Phase::Opening, failed };
-        Ok(Self(Rc::new(RefCell::new(state))))
+        Ok(Self(Arc::new(Mutex::new(state))))
+    }
+
+    /// A panic of somebody who holds the log ends the run; what it had written until then stands.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A sink for a device.
@@ -80,19 +84,19 @@ impl OpLog {
 
     /// The lines that follow belong to `phase`; those before the first call, to the mount.
     pub(crate) fn enter(&self, phase: Phase) {
-        self.0.borrow_mut().phase = phase;
+        self.lock().phase = phase;
     }
 
     /// Whether lines could be written so far.
     pub(crate) fn state(&self) -> Result<(), LabError> {
-        let state = self.0.borrow();
+        let state = self.lock();
         state.failed.as_ref().map_or(Ok(()), |error| Err(cannot_write(&state.target, error)))
     }
 
     /// Ends the log and gives it its name.
     pub(crate) fn close(&self) -> Result<(), LabError> {
         self.state()?;
-        let mut state = self.0.borrow_mut();
+        let mut state = self.lock();
         let Some(writer) = state.writer.take() else { return Ok(()) };
         let ended = writer.finish().and_then(|()| std::fs::rename(&state.part, &state.target));
         ended.map_err(|error| {
@@ -104,7 +108,7 @@ impl OpLog {
 
 impl OpSink for OpLog {
     fn record(&mut self, record: &OpRecord) {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.lock();
         if state.failed.is_some() {
             return;
         }
@@ -245,7 +249,7 @@ mod tests {
         // Full in the middle, and full when the last bytes leave the buffer.
         for room in [500, 1_000_000] {
             let log = OpLog::create(&folder.path().join("ops.csv")).unwrap();
-            log.0.borrow_mut().writer = Some(Box::new(Small(room)));
+            log.lock().writer = Some(Box::new(Small(room)));
             let mut sink = log.sink();
             (0..100).for_each(|_| sink.record(&record()));
             assert_eq!(log.state().is_err(), room == 500);

@@ -172,7 +172,7 @@ fn entries_per_map_page(geometry: &Geometry) -> u32 {
 }
 
 /// What one FTL over a cached map of sectors does otherwise than another.
-pub trait Scheme: Sized + std::fmt::Debug {
+pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// The options of the `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug;
     /// The name of the table.

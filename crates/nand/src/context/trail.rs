@@ -9,7 +9,7 @@
 //!
 //! Only the way of the longest request is followed, and only when what it needs is about to be forgotten or asked for.
 
-use crate::context::{Cause, Ctx, Time};
+use super::{Cause, Ctx, Time};
 
 /// How the time of a request divides.
 #[derive(Clone, Debug, PartialEq, Eq)]
