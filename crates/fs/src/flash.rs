@@ -32,13 +32,13 @@ pub trait FlashOptions {
     ///
     /// # Errors
     /// [`FsError::Option`] and [`FsError::Damaged`]; what the devices fail with.
-    fn mount<N: Nand + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError>;
+    fn mount<N: Nand + Send + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError>;
 }
 
 /// A mounted file system on bare flash, generic over the device.
 ///
 /// It waits for each operation of the flash, so the time it takes is that of the flash and that of the NVRAM together.
-pub trait FlashFs<N: Nand>: FileSystem {
+pub trait FlashFs<N: Nand>: FileSystem + Send {
     /// The file system.
     fn files(&mut self) -> &mut dyn FileSystem;
     /// The flash.

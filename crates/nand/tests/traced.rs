@@ -16,8 +16,8 @@ use nandlab_nand::traced::{OpRecord, Traced};
 use nandlab_nand::{
     BlockId, Cause, Content, Counting, Geometry, Nand, NandError, Oob, Origin, Ppa, ProgramOrder, ERASE_SHARE,
 };
-use std::sync::Mutex;
 use std::sync::Arc;
+use std::sync::Mutex;
 use support::{apply, geometry, oob, page, program, read, rules, Script, Step};
 
 type Log = Arc<Mutex<Vec<OpRecord>>>;

@@ -20,12 +20,12 @@ impl FlashOptions for Config {
         Nvram::new(self.nvram_bytes(geometry), self.nvram.cost())
     }
 
-    fn mount<N: Nand + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
+    fn mount<N: Nand + Send + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
         Ok(Box::new(Minv::mount(nand, nvram, self)?))
     }
 }
 
-impl<N: Nand> FlashFs<N> for Minv<N, Nvram> {
+impl<N: Nand + Send> FlashFs<N> for Minv<N, Nvram> {
     fn files(&mut self) -> &mut dyn FileSystem {
         self
     }

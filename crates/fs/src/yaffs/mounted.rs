@@ -25,12 +25,12 @@ impl FlashOptions for Config {
         no_nvram()
     }
 
-    fn mount<N: Nand + 'static>(&self, nand: N, _: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
+    fn mount<N: Nand + Send + 'static>(&self, nand: N, _: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
         Ok(Box::new(Yaffs::mount(nand, self)?))
     }
 }
 
-impl<N: Nand> FlashFs<N> for Yaffs<N> {
+impl<N: Nand + Send> FlashFs<N> for Yaffs<N> {
     fn files(&mut self) -> &mut dyn FileSystem {
         self
     }

@@ -8,7 +8,7 @@ use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Rules, SectorMas
 /// What one FTL that maps blocks does otherwise than another: which block takes a page, and what is merged when.
 pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// The options of the `[ftl.<name>]` table.
-    type Config: Clone + std::fmt::Debug;
+    type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
     /// The name of the table.
     const NAME: &'static str;
 

@@ -1,16 +1,17 @@
 //! What a run measured, as a record.
 
-use super::{Mark, Run};
-use crate::latency::LatencyMeter;
-use crate::meter::{Meter, Pace};
-use crate::notices::{
+use super::mark::Mark;
+use super::session::Run;
+use crate::record::{
+    busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
+    FlashCounts, HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers,
+    PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
+};
+use crate::run::latency::LatencyMeter;
+use crate::run::meter::{Meter, Pace};
+use crate::run::notices::{
     degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
     reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_of_few_erases,
-};
-use crate::record::{
-    busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
-    HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord,
-    RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
 };
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
@@ -163,10 +164,6 @@ impl Run<'_> {
     }
 }
 
-pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {
-    (written_sectors > 0).then(|| programs as f64 * f64::from(sectors_per_page) / written_sectors as f64)
-}
-
 fn throughput(host: &HostCounts, time: Time) -> Throughput {
     let seconds = time as f64 / 1e9;
     let megabytes = |sectors: u64| sectors as f64 * f64::from(SECTOR_BYTES) / 1e6;
@@ -175,17 +172,4 @@ fn throughput(host: &HostCounts, time: Time) -> Throughput {
         read_mb_per_s: rate(megabytes(host.read_sectors), seconds),
         written_mb_per_s: rate(megabytes(host.written_sectors), seconds),
     }
-}
-
-/// `amount` a second; 0 in no time.
-pub(super) fn rate(amount: f64, seconds: f64) -> f64 {
-    if seconds > 0.0 {
-        amount / seconds
-    } else {
-        0.0
-    }
-}
-
-pub(crate) fn us(time: Time) -> f64 {
-    time as f64 / 1000.0
 }

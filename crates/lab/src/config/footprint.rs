@@ -1,6 +1,6 @@
 //! Whether the machine has the memory that a simulation needs: a sentence before, instead of an end without one.
 
-use crate::config::{Device, Experiment, Model, Sizing};
+use super::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
 use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsConfig, Over};

@@ -3,15 +3,16 @@
 mod player;
 
 use crate::config::Experiment;
-use crate::contents::Contents;
 use crate::control::{Control, Phase};
-use crate::engine::Engine;
 use crate::error::LabError;
-use crate::meter::Meter;
-use crate::oplog::OpLog;
 use crate::record::{FsFirst, FsRecord, SpeedPhases, Stopped, VolumeRecord};
-use crate::run::{Mark, Run, BATCH};
-use crate::series::sample;
+use crate::run::contents::Contents;
+use crate::run::mark::sample;
+use crate::run::mark::Mark;
+use crate::run::meter::Meter;
+use crate::run::session::{Run, BATCH};
+use crate::stack::Engine;
+use crate::stack::OpLog;
 use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Payload, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Over};
 use nandlab_nand::Time;

@@ -1,9 +1,9 @@
 //! A file system on bare flash as an engine.
 
-use crate::engine::{BlockState, BufferCounts, Chip, Door, Engine, Files, NvramState};
+use super::{BufferCounts, Chip, Door, Engine, Files, NvramState};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FlashFs, FsConfig, FsError};
-use nandlab_ftl::{Events, RamUse, Recycling};
+use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{Matrix, Nand, Time};
 
@@ -15,7 +15,7 @@ pub(crate) struct OnFlash<N: Nand> {
     unreadable: u64,
 }
 
-impl<N: Nand + 'static> OnFlash<N> {
+impl<N: Nand + Send + 'static> OnFlash<N> {
     /// Mounts the file system on an erased device.
     pub(crate) fn mount(config: &FsConfig, nand: N) -> Result<Self, FsError> {
         let nvram = config.nvram(nand.geometry());
@@ -33,7 +33,7 @@ impl<N: Nand> OnFlash<N> {
     }
 }
 
-impl<N: Nand + Chip + 'static> Files for OnFlash<N> {
+impl<N: Nand + Chip + Send + 'static> Files for OnFlash<N> {
     fn files(&mut self) -> &mut dyn FileSystem {
         self.fs_mut().files()
     }
@@ -53,7 +53,7 @@ impl<N: Nand + Chip + 'static> Files for OnFlash<N> {
     }
 }
 
-impl<N: Nand + Chip + 'static> Engine for OnFlash<N> {
+impl<N: Nand + Chip + Send + 'static> Engine for OnFlash<N> {
     fn door(&mut self) -> Door<'_> {
         Door::Files(self)
     }

@@ -1,11 +1,11 @@
 //! What an experiment comes down to before it is run.
 
-use crate::build::unmountable;
 use crate::config::Experiment;
 use crate::error::{ConfigError, LabError};
 use crate::record::{device_record, DeviceRecord};
-use crate::source::count;
-use crate::state;
+use crate::run::source::count;
+use crate::run::state;
+use crate::stack::unmountable;
 use nandlab_fs::Over;
 use nandlab_workload::trace::Summary;
 use nandlab_workload::{Kind, Setting, WorkloadConfig};

@@ -3,7 +3,7 @@
 use crate::config::{Experiment, Sizing};
 use crate::control::Control;
 use crate::error::LabError;
-use crate::run::BATCH;
+use crate::run::session::BATCH;
 use nandlab_block::Request;
 use nandlab_workload::files::{FileSetting, FileWorkload};
 use nandlab_workload::keys::{KeyOptions, KeySetting, KeyWorkload};

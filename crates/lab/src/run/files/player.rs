@@ -2,16 +2,17 @@
 
 use super::{Below, Device, Place, Played};
 use crate::config::key_and_message;
-use crate::contents::Contents;
-use crate::engine::Door;
 use crate::error::{ConfigError, LabError};
-use crate::latency::LatencyMeter;
+use crate::record::us;
 use crate::record::{
     busy_us, FlashCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, HostCounts, Merges,
     SpeedPhases, StopReason, Stopped,
 };
-use crate::run::{us, Mark};
-use crate::series::sample;
+use crate::run::contents::Contents;
+use crate::run::latency::LatencyMeter;
+use crate::run::mark::sample;
+use crate::run::mark::Mark;
+use crate::stack::Door;
 use nandlab_block::{Completion, Error, Op, RamUse, Request};
 use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
 use nandlab_nand::profile::Profile;

@@ -2,11 +2,13 @@
 //! stayed behind in a directory.
 
 use crate::control::Phase;
-use crate::engine::{Engine, NvramState};
+use crate::record::us;
 use crate::record::{
     FsCollections, FsNvramRecord, Gc, MountRecord, MountShare, NvramRecord, Record, ReliabilityRecord,
 };
-use crate::run::{us, Mark, Run};
+use crate::run::mark::Mark;
+use crate::run::session::Run;
+use crate::stack::{Engine, NvramState};
 use nandlab_block::{Blank, BlockDevice, Completion, Error, Mirror, Payload, Request};
 use nandlab_fs::{FsConfig, Over};
 use std::cell::RefCell;

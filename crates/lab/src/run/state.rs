@@ -6,12 +6,13 @@
 
 mod difference;
 
-use crate::build::{with_engine, Start};
+use super::begun::Begun;
 use crate::config::{Experiment, Model, Precondition, Sizing, SteadyWrites};
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
 use crate::record::{PreconditionRecord, StopReason};
-use crate::run::Run;
+use crate::run::session::Run;
+use crate::stack::{self, Start};
 use difference::difference;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
@@ -104,19 +105,6 @@ pub(crate) struct State {
     device: Counting,
 }
 
-/// What was done to a device before a run began with it; nothing to an erased one.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Begun {
-    /// What the preconditioning cost.
-    pub(crate) cost: Option<PreconditionRecord>,
-    pub(crate) erases: u64,
-    pub(crate) programmed_pages: u64,
-    /// Sectors that the preconditioning wrote.
-    pub(crate) written_sectors: u64,
-    /// Whether static wear levelling moved data, or may have.
-    pub(crate) is_levelled: bool,
-}
-
 fn refused(message: String) -> LabError {
     ConfigError { message, key: Some(KEY.into()), ..Default::default() }.into()
 }
@@ -146,45 +134,44 @@ impl State {
         let played = Played::of(asked)?;
         let mut only = experiment.clone();
         only.precondition = writes(&experiment.precondition);
-        with_engine(&only, sizing, None, Start::Kept, |engine| {
-            control.plan(sectors);
-            let mut run = Run::new(&only, sizing, control, engine);
-            let done = run.precondition(None)?;
-            match done.stopped {
-                Some(stopped) if stopped.why == StopReason::Cancelled => return Ok(None),
-                Some(stopped) => return Err(LabError::DeviceFull(format!("no state was saved: {}", stopped.message))),
-                None => {}
-            }
-            let Some(cost) = done.record else {
-                let message = "there is nothing to save (--save-state): [precondition] writes nothing; set its fill, \
+        let mut engine = stack::open(&only, sizing, None, Start::Kept)?;
+        control.plan(sectors);
+        let mut run = Run::new(&only, sizing, control, &mut *engine);
+        let done = run.precondition(None)?;
+        match done.stopped {
+            Some(stopped) if stopped.why == StopReason::Cancelled => return Ok(None),
+            Some(stopped) => return Err(LabError::DeviceFull(format!("no state was saved: {}", stopped.message))),
+            None => {}
+        }
+        let Some(cost) = done.record else {
+            let message = "there is nothing to save (--save-state): [precondition] writes nothing; set its fill, \
                                overwrites or steady";
-                return Err(ConfigError { message: message.into(), ..Default::default() }.into());
-            };
-            let flush = Request::new(Op::Flush, 0, 0);
-            let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
-            flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
-            let wear_moves = Some(engine.events().wear_moves);
-            // By way of the file's bytes, so that this run begins with what others read, without a trace of its counters.
-            let mut bytes = Vec::new();
-            let kept = engine.chip().full().expect("the engine was asked for one that can be kept");
-            let copied = kept.save(&mut bytes);
-            let copied = copied.and_then(|()| Counting::load(sizing.geometry, *kept.rules(), &mut &bytes[..]));
-            let device = copied.expect("memory takes every byte and gives it back");
-            let made = Made {
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                seed: only.seed,
-                precondition: only.precondition.clone(),
-                ftl: ftl_of(&only),
-                shape: *sizing.geometry.shape(),
-                rules: only.device.profile.rules,
-                logical_pages: sizing.logical_pages,
-                cost,
-                written_sectors: Some(done.written_sectors).filter(|_| played.is_some()),
-                wear_moves,
-                played,
-            };
-            Ok(Some(Self { made, device }))
-        })
+            return Err(ConfigError { message: message.into(), ..Default::default() }.into());
+        };
+        let flush = Request::new(Op::Flush, 0, 0);
+        let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
+        flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
+        let wear_moves = Some(engine.events().wear_moves);
+        // By way of the file's bytes, so that this run begins with what others read, without a trace of its counters.
+        let mut bytes = Vec::new();
+        let kept = engine.chip().full().expect("the engine was asked for one that can be kept");
+        let copied = kept.save(&mut bytes);
+        let copied = copied.and_then(|()| Counting::load(sizing.geometry, *kept.rules(), &mut &bytes[..]));
+        let device = copied.expect("memory takes every byte and gives it back");
+        let made = Made {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: only.seed,
+            precondition: only.precondition.clone(),
+            ftl: ftl_of(&only),
+            shape: *sizing.geometry.shape(),
+            rules: only.device.profile.rules,
+            logical_pages: sizing.logical_pages,
+            cost,
+            written_sectors: Some(done.written_sectors).filter(|_| played.is_some()),
+            wear_moves,
+            played,
+        };
+        Ok(Some(Self { made, device }))
     }
 
     /// What a run with it finds.

@@ -4,8 +4,8 @@
 use crate::config::{Experiment, SteadyWrites};
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
-use crate::precondition::{Before, Preconditioning};
-use crate::run::{Run, BATCH};
+use crate::run::precondition::{Before, Preconditioning};
+use crate::run::session::{Run, BATCH};
 use nandlab_block::ByteCount;
 use nandlab_ftl::BlockState;
 use nandlab_nand::random::Random;
@@ -212,7 +212,7 @@ fn opened(experiment: &Experiment, sectors: u64, seed: u64, control: &Control) -
     };
     let watch = |_| !control.is_cancelled();
     match options.open(&Setting { sectors, seed, base: &experiment.base, watch: &watch }) {
-        Err(WorkloadError::Stopped) => Ok(Box::new(crate::source::Nothing)),
+        Err(WorkloadError::Stopped) => Ok(Box::new(crate::run::source::Nothing)),
         opened => opened.map_err(|error| experiment.explain(error)),
     }
 }

@@ -1,12 +1,23 @@
-//! From an experiment to an FTL on a device.
+//! From a checked description to a running stack: device, wrappers, FTL and buffer, or a file system on bare flash.
+//!
+//! [`open`] gives an [`Engine`] that owns everything below it and can go to another thread.
+
+mod chip;
+mod disk;
+mod engine;
+mod on_directory;
+mod on_flash;
+mod oplog;
+mod verify;
+
+pub use chip::Chip;
+pub use engine::{BufferCounts, Door, Engine, Files, NvramState, Requests};
+pub use oplog::OpLog;
 
 use crate::config::{key_and_message, Device, Experiment, Memory, Model, Sizing};
-use crate::engine::{self, Bare, Engine, Mounted, Stack};
 use crate::error::{ConfigError, LabError};
-use crate::on_directory::OnDirectory;
-use crate::on_flash::OnFlash;
-use crate::oplog::OpLog;
-use crate::verify::Oracle;
+use disk::{Bare, Stack};
+use engine::Mounted;
 use nandlab_block::Error;
 use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_fs::{FsConfig, FsError, Over};
@@ -22,8 +33,12 @@ use nandlab_nand::timed::Timed;
 use nandlab_nand::traced::Traced;
 use nandlab_nand::{scoped, Cause, Counting, Nand, NandError};
 
+use on_directory::OnDirectory;
+use on_flash::OnFlash;
+use verify::Oracle;
+
 /// What a device begins as.
-pub(crate) enum Start {
+pub enum Start {
     /// Erased.
     Erased,
     /// Erased, and one that keeps whole spare areas: what it holds in the end is to be taken out.
@@ -41,52 +56,53 @@ impl Start {
     }
 }
 
-/// Assembles what `experiment` asks for and hands it to `work`.
+/// Assembles what `experiment` asks for.
 ///
-/// A real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults, operation logs,
-/// cells that age, erases that are suspended and planes that program together. A buffer is called once a request, so it
-/// multiplies none of them.
-pub(crate) fn with_engine<R>(
+/// It is a real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults,
+/// operation logs, cells that age, erases that are suspended and planes that program together. A buffer is called once a
+/// request, so it multiplies none of them.
+///
+/// # Errors
+/// Options that the device refuses; a device that is worn out or damaged.
+pub fn open(
     experiment: &Experiment,
     sizing: &Sizing,
     log: Option<&OpLog>,
     start: Start,
-    work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
-) -> Result<R, LabError> {
+) -> Result<Box<dyn Engine>, LabError> {
     let Experiment { device, buffer, memory, seed, .. } = experiment;
     let Some(ftl) = &experiment.ftl else {
         let fs = experiment.fs.as_ref().expect("an experiment without an FTL was checked to have a file system");
         if fs.over() == Over::Directory {
             let taken = fs.take(&experiment.base).map_err(|error| unmountable(fs, error))?;
-            return work(&mut OnDirectory::new(taken));
+            return Ok(Box::new(OnDirectory::new(taken)));
         }
-        return on_flash(fs, device, *seed, sizing, log, work);
+        return open_on_flash(fs, device, *seed, sizing, log);
     };
     let buffer =
         buffer.as_ref().map(|buffer| mount_buffer(buffer, memory.as_ref(), device.model, sizing)).transpose()?;
     let mounts_again = experiment.fs.is_some();
-    ftl.dispatch(Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log, work })
+    ftl.dispatch(Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log })
 }
 
 /// A file system on the bare device. The one that counts keeps whole spare areas, from which it is mounted at the end.
-fn on_flash<R>(
+fn open_on_flash(
     fs: &FsConfig,
     device: &Device,
     seed: u64,
     sizing: &Sizing,
     log: Option<&OpLog>,
-    work: impl FnOnce(&mut dyn Engine) -> Result<R, LabError>,
-) -> Result<R, LabError> {
+) -> Result<Box<dyn Engine>, LabError> {
     let refuse = |error| unmountable(fs, error);
     if is_boxed(device, log, false) {
         let nand = boxed_device::<Full>(device, seed, sizing, (log, false), None)?;
-        return work(&mut OnFlash::mount(fs, nand).map_err(refuse)?);
+        return Ok(Box::new(OnFlash::mount(fs, nand).map_err(refuse)?));
     }
     let counting = Counting::<Full>::new(sizing.geometry, device.profile.rules);
     if device.model == Model::Counting {
-        return work(&mut OnFlash::mount(fs, counting).map_err(refuse)?);
+        return Ok(Box::new(OnFlash::mount(fs, counting).map_err(refuse)?));
     }
-    work(&mut OnFlash::mount(fs, Timed::new(counting, &device.profile.timing)).map_err(refuse)?)
+    Ok(Box::new(OnFlash::mount(fs, Timed::new(counting, &device.profile.timing)).map_err(refuse)?))
 }
 
 /// Why a file system cannot be made.
@@ -135,7 +151,7 @@ fn mount_buffer(
     Ok(Mounted { buffer, nvram })
 }
 
-struct Assembly<'a, W> {
+struct Assembly<'a> {
     device: &'a Device,
     buffer: Option<Mounted>,
     /// A file system asks what a mount costs, so whole spare areas are kept.
@@ -144,14 +160,13 @@ struct Assembly<'a, W> {
     seed: u64,
     sizing: &'a Sizing,
     log: Option<&'a OpLog>,
-    work: W,
 }
 
-impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<'_, W> {
-    type Out = Result<R, LabError>;
+impl Visitor for Assembly<'_> {
+    type Out = Result<Box<dyn Engine>, LabError>;
 
     fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
-        let Self { device, buffer, mounts_again, start, seed, sizing, log, work } = self;
+        let Self { device, buffer, mounts_again, start, seed, sizing, log } = self;
         let mut config = config.clone();
         F::set_seed(&mut config, seed);
         let config = &config;
@@ -168,28 +183,28 @@ impl<R, W: FnOnce(&mut dyn Engine) -> Result<R, LabError>> Visitor for Assembly<
             if device.model == Model::Bytes {
                 let has_bit_errors = device.faults.as_ref().is_some_and(|faults| faults.bit_errors.is_some());
                 let oracle = Oracle::new(sizing.sectors(), has_bit_errors || device.reliability.is_some());
-                return work(&mut Stack::new(disk, buffer, oracle).mounting(again));
+                return Ok(Box::new(Stack::new(disk, buffer, oracle).mounting(again)));
             }
-            return work(&mut Stack::new(disk, buffer, Bare).mounting(again));
+            return Ok(Box::new(Stack::new(disk, buffer, Bare).mounting(again)));
         }
         if let Some(mut kept) = start.device() {
             // The lean form cannot be mounted, but goes on where the full one was.
             if device.model == Model::Counting {
                 let ftl = mounted::<F, _>(&mut kept, pages, config)?;
-                return work(&mut Stack::new(Disk::assemble(ftl, kept.into_lean()), buffer, Bare));
+                return Ok(Box::new(Stack::new(Disk::assemble(ftl, kept.into_lean()), buffer, Bare)));
             }
             let mut timed = Timed::new(kept, &device.profile.timing);
             let ftl = mounted::<F, _>(&mut timed, pages, config)?;
-            return work(&mut Stack::new(Disk::assemble(ftl, timed.map(Counting::into_lean)), buffer, Bare));
+            return Ok(Box::new(Stack::new(Disk::assemble(ftl, timed.map(Counting::into_lean)), buffer, Bare)));
         }
         let counting = Counting::<Lean>::new(geometry, rules);
         if device.model == Model::Counting {
             let disk = Disk::<F, _>::mount(counting, pages, config).map_err(mount_error)?;
-            return work(&mut Stack::new(disk, buffer, Bare));
+            return Ok(Box::new(Stack::new(disk, buffer, Bare)));
         }
         let timed = Timed::new(counting, &device.profile.timing);
         let disk = Disk::<F, _>::mount(timed, pages, config).map_err(mount_error)?;
-        work(&mut Stack::new(disk, buffer, Bare))
+        Ok(Box::new(Stack::new(disk, buffer, Bare)))
     }
 }
 
@@ -207,12 +222,12 @@ fn boxed_device<S: SpareStore + 'static>(
     sizing: &Sizing,
     (log, slc): (Option<&OpLog>, bool),
     start: Option<Counting<S>>,
-) -> Result<Box<dyn engine::Device>, LabError> {
+) -> Result<Box<dyn chip::Device>, LabError> {
     let (geometry, rules) = (sizing.geometry, device.profile.rules);
     let timing = &device.profile.timing;
     let has_extras = slc || timing.has_extras();
     let counting = || start.unwrap_or_else(|| Counting::new(geometry, rules));
-    let mut nand: Box<dyn engine::Device> = match device.model {
+    let mut nand: Box<dyn chip::Device> = match device.model {
         Model::Bytes if has_extras => Box::new(Timed::with_extras(Backed::ram(geometry, rules), timing)),
         Model::Bytes => Box::new(Timed::new(Backed::ram(geometry, rules), timing)),
         Model::Timed if has_extras => Box::new(Timed::with_extras(WithContent::new(counting()), timing)),

@@ -12,7 +12,7 @@ use nandlab_nand::{Content, Counting, Nand, Time};
 use std::any::Any;
 
 /// What is known of a device beside its operations.
-pub(crate) trait Chip {
+pub trait Chip {
     /// P/E cycles of each block.
     fn pe_cycles(&self) -> &[u32];
     /// Pages that are programmed, those of retired blocks included.
@@ -97,9 +97,9 @@ impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
 }
 
 /// A device of the boxed stack: with bytes, faults or an operation log.
-pub(crate) trait Device: Nand<Buf = Content> + Chip {}
+pub(crate) trait Device: Nand<Buf = Content> + Chip + Send {}
 
-impl<N: Nand<Buf = Content> + Chip> Device for N {}
+impl<N: Nand<Buf = Content> + Chip + Send> Device for N {}
 
 impl Chip for Box<dyn Device> {
     fn full(&self) -> Option<&Counting> {

@@ -5,22 +5,29 @@
 //! what is asked. Every error names its place in the text.
 
 mod advice;
+mod asks;
 mod device;
+pub(crate) mod endurance;
+mod find;
+mod fits;
+pub(crate) mod footprint;
 mod fs;
 mod host;
 mod index;
 mod memory;
 mod precondition;
 mod reliability;
+mod sizing;
 mod slc;
 pub(crate) mod tree;
 mod typed;
 
-pub use device::{Device, Model, Sizing};
+pub use device::{Device, Model};
 pub(crate) use fs::key_and_message;
 pub use host::{Arrival, Host};
 pub use memory::{Memory, OneMemory, Powered};
 pub use precondition::{Fill, Precondition, SteadyWrites};
+pub use sizing::Sizing;
 pub use tree::Format;
 
 use crate::error::{ConfigError, LabError};

@@ -1,9 +1,9 @@
 //! A real directory as an engine: there is no device below, so nothing is counted and no time is simulated.
 
-use crate::engine::{BlockState, BufferCounts, Chip, Door, Engine, Files};
+use super::{BufferCounts, Chip, Door, Engine, Files};
 use nandlab_fs::posix::Posix;
 use nandlab_fs::FileSystem;
-use nandlab_ftl::{Events, RamUse, Recycling};
+use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
 use nandlab_nand::{Matrix, Time};
 
 /// A directory for the time of a run.

@@ -1,14 +1,15 @@
 //! Plays a key workload: an index over the engine, operation by operation.
 
 use crate::control::Control;
-use crate::engine::Engine;
 use crate::error::{ConfigError, LabError};
-use crate::latency::LatencyMeter;
-use crate::meter::Meter;
-use crate::oplog::OpLog;
 use crate::record::{IndexRecord, OperationCounts, PageKinds, PoolRecord, StopReason, Stopped};
-use crate::run::{Mark, Run, BATCH};
-use crate::series::sample;
+use crate::run::latency::LatencyMeter;
+use crate::run::mark::sample;
+use crate::run::mark::Mark;
+use crate::run::meter::Meter;
+use crate::run::session::{Run, BATCH};
+use crate::stack::Engine;
+use crate::stack::OpLog;
 use nandlab_block::{BlockDevice, Completion, Error, Mirror, Op, Payload, Request, Switch};
 use nandlab_index::pool::PagesByKind;
 use nandlab_index::{IndexConfig, IndexError, Options, Tree};

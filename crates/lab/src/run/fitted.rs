@@ -3,8 +3,8 @@
 use crate::config::{Experiment, Sizing};
 use crate::control::{Control, Phase};
 use crate::error::LabError;
-use crate::run::BATCH;
-use crate::source::Source;
+use crate::run::session::BATCH;
+use crate::run::source::Source;
 use nandlab_buffer::wap_lru::profile::Thresholds;
 use std::path::Path;
 

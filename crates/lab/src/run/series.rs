@@ -1,10 +1,7 @@
 //! The course of a run: at most 200 samples, whatever its length.
 
-use crate::engine::Engine;
-use crate::meter::Meter;
-use crate::record::{HostCounts, Sample};
-use crate::run::{waf, Mark};
-use nandlab_nand::{Time, ERASE_SHARE};
+use crate::record::{waf, HostCounts, Sample};
+use nandlab_nand::Time;
 
 /// Samples of a run.
 #[derive(Debug)]
@@ -19,11 +16,11 @@ pub(crate) struct Series {
 
 /// What the device did until a sample.
 #[derive(Clone, Copy)]
-struct Below {
-    programs: u64,
-    erases: u64,
-    free_blocks: u64,
-    time: Time,
+pub(crate) struct Below {
+    pub(crate) programs: u64,
+    pub(crate) erases: u64,
+    pub(crate) free_blocks: u64,
+    pub(crate) time: Time,
 }
 
 const MAX_SAMPLES: usize = 200;
@@ -50,11 +47,11 @@ impl Series {
     }
 
     /// Whether no request came since the last sample.
-    fn has(&self, requests: u64) -> bool {
+    pub(crate) fn has(&self, requests: u64) -> bool {
         requests == self.samples.last().map_or(0, |sample| sample.requests)
     }
 
-    fn add(&mut self, host: &HostCounts, below: Below) {
+    pub(crate) fn add(&mut self, host: &HostCounts, below: Below) {
         if self.has(host.requests) {
             return;
         }
@@ -93,22 +90,6 @@ impl Series {
         }
         self.samples
     }
-}
-
-/// Adds a sample of the run to its series.
-pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
-    // A directory has no course of its own.
-    if engine.sectors() == 0 || meter.series.has(meter.host.requests) {
-        return;
-    }
-    let (counted, before) = (engine.matrix().total(), start.matrix.total());
-    let below = Below {
-        programs: counted.programs() - before.programs(),
-        erases: (counted.erase_shares - before.erase_shares) / ERASE_SHARE,
-        free_blocks: engine.blocks().iter().filter(|block| block.is_free).count() as u64,
-        time: engine.now() - start.time,
-    };
-    meter.series.add(&meter.host, below);
 }
 
 #[cfg(test)]

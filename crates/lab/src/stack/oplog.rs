@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The lines go to a file beside the target, which takes its name at the end; a log that is dropped before
 /// leaves nothing behind.
 #[derive(Clone)]
-pub(crate) struct OpLog(Arc<Mutex<State>>);
+pub struct OpLog(Arc<Mutex<State>>);
 
 struct State {
     target: PathBuf,
@@ -45,7 +45,10 @@ impl Finish for BufWriter<GzEncoder<File>> {
 
 impl OpLog {
     /// Starts a log that will be `target`; compressed where that ends in `.gz`.
-    pub(crate) fn create(target: &Path) -> Result<Self, LabError> {
+    ///
+    /// # Errors
+    /// [`LabError::Io`]: the name is no `.csv` or `.csv.gz`, or the file cannot be made.
+    pub fn create(target: &Path) -> Result<Self, LabError> {
         // The finished log takes the place of what is there, which must not be a device or a pipe.
         if target.exists() && !target.is_dir() && !target.is_file() {
             return Err(LabError::Io(format!("{}: this is not a regular file", target.display())));

@@ -3,8 +3,9 @@
 use crate::config::{Experiment, Fill, Precondition, Sizing, SteadyWrites};
 use crate::control::Phase;
 use crate::error::LabError;
+use crate::record::{us, waf};
 use crate::record::{FlashCounts, PreconditionRecord, StopReason, Stopped};
-use crate::run::{piece_length, us, waf, Run, BATCH};
+use crate::run::session::{piece_length, Run, BATCH};
 use nandlab_block::{HostClock, Op, Request};
 use nandlab_nand::random::Random;
 use nandlab_nand::Time;

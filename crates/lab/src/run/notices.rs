@@ -1,15 +1,16 @@
 //! What a reader of a result should know, in sentences.
 
+use crate::config::endurance::{counts_endurance, WEAR_COUNTS};
 use crate::config::{Experiment, Fill, Model, SteadyWrites};
-use crate::meter::Pace;
 use crate::record::{
     BufferRecord, FlashCounts, HostCounts, LifetimeRecord, PreconditionRecord, Record, CYCLES_THAT_TELL,
 };
+use crate::run::meter::Pace;
 use nandlab_block::ByteCount;
 use nandlab_ftl::page::Placement;
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::profile::PlaneOverlap;
-use nandlab_nand::{faulty, Time, SECTOR_BYTES};
+use nandlab_nand::{Time, SECTOR_BYTES};
 use nandlab_workload::{Footprint, Kind, WorkloadConfig};
 
 /// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
@@ -209,17 +210,6 @@ pub(crate) fn years_of_few_erases(experiment: &Experiment, life: Option<&Lifetim
          of {:.0} times as many requests has enough",
         (CYCLES_THAT_TELL as f64 / mean).ceil(),
     ))
-}
-
-/// What makes operations depend on the endurance.
-pub(crate) const WEAR_COUNTS: &str =
-    "device.faults makes wear count, with a failure rate and failure_growth, or with bit_errors";
-
-/// Whether anything that fails depends on the P/E cycles.
-pub(crate) fn counts_endurance(faults: &faulty::Config) -> bool {
-    let failures = faults.program_failure_rate > 0.0 || faults.erase_failure_rate > 0.0;
-    let bits = faults.bit_errors.as_ref().is_some_and(|errors| errors.rber > 0.0 && errors.growth > 0);
-    failures && faults.failure_growth > 0 || bits
 }
 
 /// Pools by address keep nothing apart where a generator spreads what it asks most over all addresses.

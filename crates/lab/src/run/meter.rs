@@ -1,8 +1,8 @@
 //! What is measured while requests run.
 
-use crate::latency::LatencyMeter;
-use crate::record::HostCounts;
-use crate::series::Series;
+use crate::record::{HostCounts, Longest};
+use crate::run::latency::LatencyMeter;
+use crate::run::series::Series;
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::Time;
 
@@ -21,27 +21,12 @@ pub(crate) struct Meter {
     pub(crate) longest: Option<Longest>,
 }
 
-/// The request that took longest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Longest {
-    /// Its number, from 1.
-    pub(crate) number: u64,
-    pub(crate) request: Request,
-    pub(crate) completion: Completion,
-}
-
 /// When requests came, and when the last of them was done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pace {
     pub(crate) first: Time,
     pub(crate) last: Time,
     pub(crate) done: Time,
-}
-
-impl Longest {
-    fn latency(&self) -> Time {
-        self.completion.done - self.completion.arrival
-    }
 }
 
 impl Meter {
