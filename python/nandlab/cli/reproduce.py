@@ -15,6 +15,7 @@ from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.search import Searches, refuse_with_search, search_options
 
 if TYPE_CHECKING:
     from nandlab.batch import State
@@ -49,9 +50,14 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     metavar="DIR",
     envvar="NANDLAB_TRACES",
     type=click.Path(exists=True, file_okay=False),
-    help="Play recorded traces in place of generators where DIR has them; docs/papers/wap-lru.md and sector-map.md name the files.",
+    help="Play recorded traces in place of generators where DIR has them; docs/papers/wap-lru.md and "
+    "sector-map.md name the files.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@click.option(
+    "--all", "take_all", is_flag=True, help="Every paper that comes with nandlab; so does no PAPER."
+)
+@search_options
 @json_option
 def command(  # noqa: C901, PLR0913 - one for each option
     paper: str | None,
@@ -61,6 +67,8 @@ def command(  # noqa: C901, PLR0913 - one for each option
     bundle: str | None,
     traces: str | None,
     jobs: int | None,
+    take_all: bool,
+    searches: Searches | None,
     as_json: bool,
 ) -> int:
     """Measure every claim of PAPER, or of all papers, and set it beside what was published.
@@ -71,8 +79,20 @@ def command(  # noqa: C901, PLR0913 - one for each option
     Where the file names a number that no record has, or a formula has no value, the other claims are
     printed, and the exit status is 2.
 
+    With --search, what the paper leaves open is searched instead: which other value flips which claim, and
+    which claims come out together.
+
     Ctrl-C stops and prints the claims that were measured by then, with exit status 1.
     """
+    if take_all and paper is not None:
+        raise click.UsageError(
+            f"--all takes every paper, and {paper} is one of them: expected one or the other"
+        )
+    if searches is not None:
+        refuse_with_search(
+            {"--full": full, "--report": report, "--bundle": bundle, "--traces": _asked(traces)}
+        )
+        return searches.run(paper, seeds, jobs, as_json)
     from nandlab.report import write_reproduction
     from nandlab.reproduce import bundled, load, write_bundle
 
@@ -95,6 +115,17 @@ def command(  # noqa: C901, PLR0913 - one for each option
     if bundle is not None:
         write_bundle(found, bundle, remade)
         click.echo(f"bundle: {bundle}", err=as_json)
+    return _ended(found) if len(found) == len(papers) else max(_ended(found), FAILED)
+
+
+def _asked(traces: str | None) -> str | None:
+    """The folder of `--traces`, unless it is the environment that names one."""
+    named = click.get_current_context().get_parameter_source("traces")
+    return traces if named is ParameterSource.COMMANDLINE else None
+
+
+def _ended(found: list[Reproduction]) -> int:
+    """Says what is wrong with a file, and which runs failed; the exit status."""
     mistakes = [claim.mistake for one in found for claim in one.claims if claim.mistake is not None]
     for mistake in mistakes:
         say(str(mistake))
@@ -105,7 +136,7 @@ def command(  # noqa: C901, PLR0913 - one for each option
         say("stopped; claims without a verdict were not measured")
     if mistakes:
         return WRONG_INPUT
-    return DONE if len(found) == len(papers) and all(one.complete for one in found) else FAILED
+    return DONE if all(one.complete for one in found) else FAILED
 
 
 def _with_traces(paper: Paper, folder: Path) -> Paper:
@@ -114,13 +145,12 @@ def _with_traces(paper: Paper, folder: Path) -> Paper:
     One that plays none stays as it is, and so does each where it is the environment that names the folder,
     and that has none of them.
     """
-    named = click.get_current_context().get_parameter_source("traces")
     if not paper.traces:
         return paper
     try:
         return paper.with_traces(folder)
     except NandlabError:
-        if named is ParameterSource.COMMANDLINE:
+        if _asked(str(folder)) is not None:
             raise
         return paper
 
@@ -145,31 +175,46 @@ def _measured(papers: list[Paper], seeds: int | None, full: bool, jobs: int | No
     return found
 
 
-TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict")
+TITLES = ("claim", "published", "measured", "off", "tolerance", "verdict", "true units", "verdict there")
 
 
 def _print(found: Reproduction) -> None:
-    from nandlab.reproduce import counted
-    from nandlab.reproduce.records import caption, texts
+    from nandlab.reproduce import counted, folded
+    from nandlab.reproduce.records import caption, lines
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
+    click.echo(f"{counted(found.claims)}.")
+    for each in found.conclusions:
+        click.echo(f"  {each.label + ':':<12}{each.text}")
+    click.echo()
     for line in paper.workloads_in_words():
         click.echo(_wrapped(line))
     if paper.traces:
         click.echo()
-    print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
-    for claim in found.claims:
-        if claim.is_explained:
-            click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
-            click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
+    rows = [_row(claim) for claim in found.claims]
+    # Where every claim is in true units, there is nothing beside them.
+    width = len(TITLES) if paper.readings else len(TITLES) - 2
+    print_table([row[:width] for row in rows], TITLES[:width], right=(1, 2, 3, 6))
     for grid in paper.grids:
         click.echo(f"\n{grid.title}\n{_wrapped(caption(found.records, grid))}\n")
-        lines = zip(grid.rows, texts(found.records, grid), strict=True)
-        shown = [[grid.labels.get(row, row), *line] for row, line in lines]
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
-        print_table(shown, titles, right=range(1, len(titles)))
-    click.echo(f"\n{counted(found.claims)}")
+        print_table(lines(found.records, grid), titles, right=range(1, len(titles)))
+    for group in folded(found.claims):
+        _print_reason(group)
+
+
+def _print_reason(group: list[Judged]) -> None:
+    """What the verdict of some claims rests on, which have the same reason."""
+    names = ", ".join(each.claim.id for each in group)
+    click.echo(f"\n{names}: {(group[0].verdict or 'no verdict').replace('_', ' ')}")
+    if len(group) == 1:
+        click.echo(_wrapped(f"{group[0].claim.statement}: {group[0].why}."))
+        return
+    if group[0].reason:
+        click.echo(_wrapped(f"{group[0].reason}."))
+    for each in group:
+        click.echo(_wrapped(f"{each.claim.id}, {each.claim.statement}: {each.found}."))
 
 
 def _wrapped(text: str) -> str:
@@ -184,8 +229,9 @@ def _row(judged: Judged) -> list[str]:
         _figure(judged.measured) if judged.measured is not None else _held(judged.held),
         judged.off,
         claim.tolerance,
-        _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
         judged.verdict or "no verdict",
+        _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
+        judged.true_verdict or "no verdict",
     ]
 
 
