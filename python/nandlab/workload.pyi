@@ -144,12 +144,13 @@ def fio(
 def trace(
     *,
     path: str,
-    format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns'] | None = None,
+    format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns', 'vscsi2', 'ftrace', 'qemu'] | None = None,
     action: Literal['Q', 'G', 'I', 'D', 'C'] | None = None,
     time_unit: Literal['s', 'ms', 'us', 'ns', 'date_time'] | None = None,
     columns: Mapping[str, Any] | None = None,
     on_error: Literal['stop', 'skip'] | None = None,
     unsorted: Literal['reject', 'raise'] | None = None,
+    clock_jumps: Literal['mend', 'keep'] | None = None,
     device: str | None = None,
     member: str | None = None,
     side_by_side: bool | None = None,
@@ -166,12 +167,15 @@ def trace(
             rollback` and `bundled:sqlite-wal` are the traces of workloads/sqlite, which come with the
             program.
         format: How the file is written. Default "auto".
-        action: Which action of a block trace (`blkparse`, `wiscsee`) is the request.
+        action: Which action of a block trace (`blkparse`, `ftrace`, `wiscsee`) is the request.
         time_unit: The unit of times, where it is not that of the format.
         columns: The columns of the format `columns`.
         on_error: What is done with malformed records: `stop` or `skip`. Default "stop".
         unsorted: What is done with times that go back: `reject` or `raise`; as is usual for the format
             unless it is set.
+        clock_jumps: What is done where the clock was set: `mend` or `keep`; logs of real systems are
+            mended unless this or `unsorted` is set, inputs of simulators and the project's own formats
+            are kept.
         device: The device whose requests are played, by its name in the file; a number needs no quotes.
         member: The file of a tar archive of several that is the trace, by its name in the archive.
         side_by_side: Lays the devices of the trace one behind the other, in the order in which they
@@ -413,4 +417,31 @@ def event_recorder(
         parameters: Records of the configuration file. Default 30.
         shortest_parameter: Bytes of the shortest configuration record. Default 4.
         longest_parameter: Bytes of the longest configuration record. Default 32.
+    """
+
+def camera(
+    *,
+    transactions: int | None = None,
+    shots: int | None = None,
+    shortest_photo: int | str | None = None,
+    longest_photo: int | str | None = None,
+    write_bytes: int | str | None = None,
+    review: bool | None = None,
+    deleted_share: float | None = None,
+    sessions_to_copy: int | None = None,
+) -> Choice:
+    """Photographs are taken, reviewed, in part deleted, and copied off the card.
+
+    Args:
+        transactions: Sessions. Default 20.
+        shots: Photographs of a session. Default 30.
+        shortest_photo: Bytes of the smallest photograph. Default "600 KiB".
+        longest_photo: Bytes of the largest photograph. Default "1200 KiB".
+        write_bytes: Bytes of a write or a read; the last one of a photograph may have fewer. Default
+            "32 KiB".
+        review: The photographs of a session are read at its end. Default true.
+        deleted_share: Probability that a photograph is deleted at the end of its session, 0 to 1.
+            Default 0.2.
+        sessions_to_copy: Sessions after which all photographs are copied off the card and deleted.
+            Default 2.
     """

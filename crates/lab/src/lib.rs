@@ -5,7 +5,7 @@
 //! * [`bundled`], [`profiles`], [`memories`]: files that come with the program.
 //! * [`config`]: the text of an experiment as a checked description.
 //! * [`stack`]: the description as a running stack: device, FTL, buffer, or a file system on bare flash.
-//! * [`record`]: the result of a run.
+//! * [`record`]: the result of a run; `latency`: how long requests took, as histograms.
 //! * [`run`](run()): precondition, play, measure.
 //!
 //! Beside them: [`papers`], [`lists`] of everything that has a name, [`traces`] looked at without a run, and [`bench`].
@@ -15,6 +15,7 @@ pub mod bundled;
 pub mod config;
 mod control;
 mod error;
+mod latency;
 pub mod lists;
 pub mod memories;
 pub mod papers;

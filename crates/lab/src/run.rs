@@ -6,7 +6,6 @@ mod files;
 mod fitted;
 mod inspect;
 mod keys;
-mod latency;
 mod mark;
 mod meter;
 mod mounts;
@@ -21,20 +20,24 @@ mod state;
 mod steady;
 
 use crate::config::footprint::refuse_too_large;
-use crate::config::{Experiment, Sizing};
+use crate::config::{Arrival, Experiment, Sizing};
 use crate::control::{Control, Phase};
 use crate::error::{ConfigError, LabError};
+use crate::latency::RecordedMeter;
 use crate::record::{rate, Record, Speed, StopReason, Stopped};
 use crate::stack::{self, OpLog, Start};
 use begun::{assert_conservation, Begun};
 use fitted::fitted;
 pub use inspect::inspect;
 use mark::sample;
+use nandlab_block::Op;
 use nandlab_nand::Time;
+use nandlab_workload::trace::Took;
 use precondition::{Preconditioned, Preconditioning};
 use session::Run;
 use source::Source;
 use state::State;
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Instant;
 
@@ -75,7 +78,12 @@ fn carry_out(
     }
     // Who stops a run before it began removes its files without waiting for it.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
-    let mut source = Source::open(experiment, &sizing, base, control)?;
+    let recorded = RefCell::new(RecordedMeter::default());
+    let took = |op, took| recorded.borrow_mut().add(op, took);
+    // Without the recorded arrivals the two would not be of the same load.
+    let is_recorded = experiment.host.arrival == Arrival::Recorded;
+    let told: Option<&dyn Fn(Op, Took)> = if is_recorded { Some(&took) } else { None };
+    let mut source = Source::open(experiment, &sizing, base, control, told)?;
     experiment.refuse_endless_warm_up(source.total()).map_err(ConfigError::of_key)?;
     let fitted = fitted(experiment, &sizing, base, control)?;
     let on_engine = fitted.as_ref().unwrap_or(experiment);
@@ -97,7 +105,13 @@ fn carry_out(
     let run = Run { log: log.as_ref(), begun, ..Run::new(experiment, &sizing, control, &mut *engine) };
     let record = run.measure(&mut source);
     control.enter(Phase::Done, 0, 0);
-    record
+    let recorded = recorded.borrow();
+    record.map(|record| Record {
+        recorded_latency_us: recorded.latencies(),
+        recorded_service_us: recorded.services(),
+        recorded_latency_histogram: recorded.histograms(),
+        ..record
+    })
 }
 
 /// Sectors of a request, or what takes as long.

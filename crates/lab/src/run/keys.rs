@@ -2,8 +2,8 @@
 
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
+use crate::latency::LatencyMeter;
 use crate::record::{IndexRecord, OperationCounts, PageKinds, PoolRecord, StopReason, Stopped};
-use crate::run::latency::LatencyMeter;
 use crate::run::mark::sample;
 use crate::run::mark::Mark;
 use crate::run::meter::Meter;

@@ -1,7 +1,7 @@
 //! What is measured while requests run.
 
+use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest};
-use crate::run::latency::LatencyMeter;
 use crate::run::series::Series;
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::Time;

@@ -2,12 +2,12 @@
 
 use super::mark::Mark;
 use super::session::Run;
+use crate::latency::LatencyMeter;
 use crate::record::{
     busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
     FlashCounts, HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers,
     PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
 };
-use crate::run::latency::LatencyMeter;
 use crate::run::meter::{Meter, Pace};
 use crate::run::notices::{
     degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
@@ -69,6 +69,9 @@ impl Run<'_> {
             latency_us: meter.latency.as_ref().map(LatencyMeter::summary),
             latency_by_origin: meter.latency.as_ref().and_then(LatencyMeter::by_origin),
             latency_histogram: meter.latency.as_ref().map(LatencyMeter::histograms),
+            recorded_latency_us: None,
+            recorded_service_us: None,
+            recorded_latency_histogram: None,
             longest_request: self.longest(&meter, start),
             throughput: time.map(|time| throughput(&host, time)),
             energy_j,

@@ -3,13 +3,13 @@
 use super::{Below, Device, Place, Played};
 use crate::config::key_and_message;
 use crate::error::{ConfigError, LabError};
+use crate::latency::LatencyMeter;
 use crate::record::us;
 use crate::record::{
     busy_us, FlashCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, HostCounts, Merges,
     SpeedPhases, StopReason, Stopped,
 };
 use crate::run::contents::Contents;
-use crate::run::latency::LatencyMeter;
 use crate::run::mark::sample;
 use crate::run::mark::Mark;
 use crate::stack::Door;
