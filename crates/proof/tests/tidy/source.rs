@@ -234,7 +234,7 @@ fn open(before: String, tree: &str, paths: &mut Vec<String>) {
 #[test]
 fn imports_are_opened() {
     let code = "use crate::{a::B, c::{self, D as E}};\nuse std::io;\nfn f() -> super::g::H { crate::i() }";
-    let expected = ["crate::a::B", "crate::c::self", "crate::c::D", "std::io", "crate::", "super::g::H", "crate::i"];
+    let expected = ["crate::a::B", "crate::c::self", "crate::c::D", "std::io", "crate", "super::g::H", "crate::i"];
     assert_eq!(imports(code), expected);
 }
 
