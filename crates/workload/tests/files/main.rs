@@ -2,129 +2,18 @@
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
+mod plain;
+
 use nandlab_nand::random::Random;
 use nandlab_workload::files::{camera, directories, event_recorder, fax, large_files, phone, postmark};
 use nandlab_workload::files::{FileOp, FileSetting, Slot};
 use nandlab_workload::{Asks, ByteCount, FileOptions, LIST};
+use plain::Plain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 fn stream(options: &dyn FileOptions, seed: u64) -> Vec<FileOp> {
     options.open(&FileSetting { seed, base: Path::new(".") }).unwrap().collect::<Result<_, _>>().unwrap()
-}
-
-/// A file system that keeps names and sizes, and refuses what a real one would.
-#[derive(Default)]
-struct Plain {
-    directories: BTreeSet<String>,
-    /// Bytes of a file.
-    files: BTreeMap<String, u64>,
-    open: BTreeMap<Slot, String>,
-    transactions: u64,
-    /// The most files at a time.
-    most_files: usize,
-    cleaning: bool,
-    counts: BTreeMap<&'static str, u64>,
-    /// Bytes written, without and with the set-up.
-    written: [u64; 2],
-}
-
-impl Plain {
-    fn of(ops: &[FileOp]) -> Self {
-        let mut plain = Self::default();
-        ops.iter().for_each(|op| plain.carry_out(op));
-        assert!(plain.open.is_empty(), "left open: {:?}", plain.open);
-        plain
-    }
-
-    fn parent_exists(&self, path: &str) {
-        if let Some((parent, _)) = path.rsplit_once('/') {
-            assert!(self.directories.contains(parent), "{path} has no parent");
-        }
-        assert!(!path.split('/').any(|name| name.is_empty() || name.contains(['.', '\\'])), "{path} is no path");
-    }
-
-    fn is_not_there(&self, path: &str) {
-        assert!(!self.files.contains_key(path) && !self.directories.contains(path), "{path} is there");
-    }
-
-    fn open(&mut self, file: Slot, path: &str) {
-        assert!(self.open.insert(file, path.to_owned()).is_none(), "slot {file} is in use");
-    }
-
-    fn size(&mut self, file: Slot) -> &mut u64 {
-        let path = self.open.get(&file).unwrap_or_else(|| panic!("slot {file} is not open"));
-        self.files.get_mut(path).unwrap()
-    }
-
-    fn carry_out(&mut self, op: &FileOp) {
-        let kind = match op {
-            FileOp::Transaction => {
-                assert!(!self.cleaning && self.open.is_empty());
-                self.transactions += 1;
-                return;
-            }
-            FileOp::CleanUp => {
-                assert!(!self.cleaning && self.open.is_empty());
-                self.cleaning = true;
-                return;
-            }
-            FileOp::Mkdir(path) => {
-                self.parent_exists(path);
-                self.is_not_there(path);
-                self.directories.insert(path.to_string());
-                "mkdir"
-            }
-            FileOp::Rmdir(path) => {
-                let inside = format!("{path}/");
-                assert!(!self.files.keys().chain(&self.directories).any(|other| other.starts_with(&inside)));
-                assert!(self.directories.remove(&**path), "{path} is no directory");
-                "rmdir"
-            }
-            FileOp::Create { file, path } => {
-                self.parent_exists(path);
-                self.is_not_there(path);
-                self.files.insert(path.to_string(), 0);
-                self.most_files = self.most_files.max(self.files.len());
-                self.open(*file, path);
-                "create"
-            }
-            FileOp::Open { file, path } => {
-                assert!(self.files.contains_key(&**path), "{path} is not there");
-                self.open(*file, path);
-                "open"
-            }
-            FileOp::Close(file) => {
-                self.open.remove(file).unwrap_or_else(|| panic!("slot {file} is not open"));
-                "close"
-            }
-            FileOp::Read { file, at, bytes } => {
-                assert!(*bytes > 0 && at + u64::from(*bytes) <= *self.size(*file), "{op:?} is behind the end");
-                "read"
-            }
-            FileOp::Write { file, at, bytes } => {
-                self.written[usize::from(self.transactions == 0)] += u64::from(*bytes);
-                let size = self.size(*file);
-                assert!(*bytes > 0 && *at <= *size, "{op:?} leaves a hole");
-                *size = (*size).max(at + u64::from(*bytes));
-                "write"
-            }
-            FileOp::Unlink(path) => {
-                assert!(!self.open.values().any(|open| **open == **path), "{path} is open");
-                assert!(self.files.remove(&**path).is_some(), "{path} is not there");
-                "unlink"
-            }
-            FileOp::Truncate { .. } | FileOp::Sync(_) | FileOp::Rename { .. } => panic!("no workload does {op:?}"),
-        };
-        if self.transactions > 0 {
-            *self.counts.entry(kind).or_default() += 1;
-        }
-    }
-
-    /// Operations of the transactions and of the clean-up.
-    fn count(&self, kind: &str) -> u64 {
-        self.counts.get(kind).copied().unwrap_or(0)
-    }
 }
 
 /// Options drawn at random.
