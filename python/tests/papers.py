@@ -26,7 +26,7 @@ class Paper:
         claims = tuple(claim for claim in paper.claims if claim.id in ids)
         assert len(claims) == len(ids)
         bare = tuple(dataclasses.replace(claim, note=Why("", ()), why=Why("", ())) for claim in claims)
-        none = {"figures": (), "grids": (), "timelines": (), "op_figures": (), "block_maps": ()}
+        none = dict.fromkeys(("figures", "grids", "timelines", "op_figures", "block_maps", "conclusions"), ())
         return reproduce(dataclasses.replace(paper, claims=bare, **{**none, **kept}), seeds)
 
     def claims(self, ids, text=None, seeds=1):

@@ -126,7 +126,7 @@ def test_claims_as_json(nandlab_command, paper):
     ended = nandlab_command("reproduce", paper, "--json")
     assert ended.status == 0
     document = ended.document
-    assert list(document) == ["paper", "claims"]
+    assert list(document) == ["paper", "conclusions", "claims"]
     assert document["paper"] == "mine"
     first = document["claims"][0]
     assert list(first)[:8] == ["id", "where", "published", "measured", "unit", "tolerance", "verdict", "why"]

@@ -15,6 +15,7 @@ from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.cli.search import Searches, search_options
 
 if TYPE_CHECKING:
     from nandlab.batch import State
@@ -49,9 +50,14 @@ def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
     metavar="DIR",
     envvar="NANDLAB_TRACES",
     type=click.Path(exists=True, file_okay=False),
-    help="Play recorded traces in place of generators where DIR has them; docs/papers/wap-lru.md and sector-map.md name the files.",
+    help="Play recorded traces in place of generators where DIR has them; docs/papers/wap-lru.md and "
+    "sector-map.md name the files.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Runs at once; one for each processor by default.")
+@click.option(
+    "--all", "take_all", is_flag=True, help="Every paper that comes with nandlab; so does no PAPER."
+)
+@search_options
 @json_option
 def command(  # noqa: C901, PLR0913 - one for each option
     paper: str | None,
@@ -61,6 +67,8 @@ def command(  # noqa: C901, PLR0913 - one for each option
     bundle: str | None,
     traces: str | None,
     jobs: int | None,
+    take_all: bool,
+    searches: Searches | None,
     as_json: bool,
 ) -> int:
     """Measure every claim of PAPER, or of all papers, and set it beside what was published.
@@ -71,8 +79,23 @@ def command(  # noqa: C901, PLR0913 - one for each option
     Where the file names a number that no record has, or a formula has no value, the other claims are
     printed, and the exit status is 2.
 
+    With --search, what the paper leaves open is searched instead: which other value flips which claim, and
+    which claims come out together.
+
     Ctrl-C stops and prints the claims that were measured by then, with exit status 1.
     """
+    if take_all and paper is not None:
+        raise click.UsageError(
+            f"--all takes every paper, and {paper} is one of them: expected one or the other"
+        )
+    if searches is not None:
+        if paper is None:
+            raise click.UsageError("--search takes one paper: name it")
+        given = {"--full": full, "--report": report, "--bundle": bundle}
+        for option, value in given.items():
+            if value:
+                raise click.UsageError(f"{option} does not go with --search")
+        return searches.run(paper, seeds, jobs, as_json)
     from nandlab.report import write_reproduction
     from nandlab.reproduce import bundled, load, write_bundle
 
@@ -149,27 +172,39 @@ TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "v
 
 
 def _print(found: Reproduction) -> None:
-    from nandlab.reproduce import counted
-    from nandlab.reproduce.records import caption, texts
+    from nandlab.reproduce import counted, folded
+    from nandlab.reproduce.records import caption, lines
 
     paper = found.paper
     click.echo(f"{paper.title}\n{paper.source}\n")
+    click.echo(f"{counted(found.claims)}.")
+    for each in found.conclusions:
+        click.echo(f"  {each.label + ':':<12}{each.text}")
+    click.echo()
     for line in paper.workloads_in_words():
         click.echo(_wrapped(line))
     if paper.traces:
         click.echo()
     print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
-    for claim in found.claims:
-        if claim.is_explained:
-            click.echo(f"\n{claim.claim.id}: {(claim.verdict or 'no verdict').replace('_', ' ')}")
-            click.echo(_wrapped(f"{claim.claim.statement}: {claim.why}."))
     for grid in paper.grids:
         click.echo(f"\n{grid.title}\n{_wrapped(caption(found.records, grid))}\n")
-        lines = zip(grid.rows, texts(found.records, grid), strict=True)
-        shown = [[grid.labels.get(row, row), *line] for row, line in lines]
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
-        print_table(shown, titles, right=range(1, len(titles)))
-    click.echo(f"\n{counted(found.claims)}")
+        print_table(lines(found.records, grid), titles, right=range(1, len(titles)))
+    for group in folded(found.claims):
+        _print_reason(group)
+
+
+def _print_reason(group: list[Judged]) -> None:
+    """What the verdict of some claims rests on, which have the same reason."""
+    names = ", ".join(each.claim.id for each in group)
+    click.echo(f"\n{names}: {(group[0].verdict or 'no verdict').replace('_', ' ')}")
+    if len(group) == 1:
+        click.echo(_wrapped(f"{group[0].claim.statement}: {group[0].why}."))
+        return
+    if group[0].reason:
+        click.echo(_wrapped(f"{group[0].reason}."))
+    for each in group:
+        click.echo(_wrapped(f"{each.claim.id}, {each.claim.statement}: {each.found}."))
 
 
 def _wrapped(text: str) -> str:

@@ -10,24 +10,34 @@ from nandlab.report import theme
 WIDTH = 560
 
 
+PALE = 0.22
+"""Fill of a published bar, whose outline has the colour of the measured one."""
+
+
 def grouped_bars(
-    rows: Sequence[dict[str, Any]], groups: Sequence[str], colours: Sequence[str], title: str
+    rows: Sequence[dict[str, Any]],
+    groups: Sequence[str],
+    colours: Sequence[str],
+    title: str,
+    marks: Sequence[tuple[str, float]] = (),
 ) -> str:
     """Bars in groups, as SVG.
 
     Args:
-        rows: `group`, `colour`, `value`.
+        rows: `group`, `colour`, `value`, and `is_published` for a bar that is pale.
         groups: From left to right.
-        colours: Those of a group, from left to right.
+        colours: Those of a group, from left to right; a published bar comes after the measured one.
         title: What a bar measures.
+        marks: Names and values of dashed lines over all groups.
 
     """
+    slots = [f"{colour}{end}" for colour in colours for end in ("", PUBLISHED)]
+    drawn = [_bar(row) for row in rows]
+    used = {row["slot"] for row in drawn}
     colour = {"field": "colour", "type": "nominal", "title": None, "sort": list(colours)}
-    chart: dict[str, Any] = {
-        "data": {"values": list(rows)},
-        "width": WIDTH,
-        "height": 240,
-        "mark": {"type": "bar"},
+    y: dict[str, Any] = {"type": "quantitative", "title": title}
+    bars: dict[str, Any] = {
+        "mark": {"type": "bar", "strokeWidth": 1.2},
         "encoding": {
             "x": {
                 "field": "group",
@@ -36,9 +46,44 @@ def grouped_bars(
                 "title": None,
                 "axis": {"labelAngle": 0},
             },
-            "xOffset": {"field": "colour", "type": "nominal", "sort": list(colours)},
-            "y": {"field": "value", "type": "quantitative", "title": title},
+            "xOffset": {
+                "field": "slot",
+                "type": "nominal",
+                "sort": [slot for slot in slots if slot in used],
+            },
+            "y": {**y, "field": "value"},
             "color": {**colour, "scale": {"domain": list(colours)}},
+            "stroke": {**colour, "scale": {"domain": list(colours)}, "legend": None},
+            "fillOpacity": {"field": "fill", "type": "quantitative", "scale": None, "legend": None},
         },
     }
+    chart: dict[str, Any] = {
+        "data": {"values": drawn},
+        "width": WIDTH,
+        "height": 240,
+        "layer": [bars, *(_lines(marks, y) if marks else [])],
+    }
     return theme.svg(chart, [*groups, *colours])
+
+
+PUBLISHED = ", published"
+
+
+def _bar(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with its place in the group and its fill."""
+    is_published = bool(row.get("is_published"))
+    slot = f"{row['colour']}{PUBLISHED if is_published else ''}"
+    kept = {key: value for key, value in row.items() if key != "is_published"}
+    return {**kept, "slot": slot, "fill": PALE if is_published else 1.0}
+
+
+def _lines(marks: Sequence[tuple[str, float]], y: dict[str, Any]) -> list[dict[str, Any]]:
+    data = {"values": [{"name": name, "at": value} for name, value in marks]}
+    at = {**y, "field": "at"}
+    rule = {"type": "rule", "strokeDash": [5, 4], "color": "var(--ink)"}
+    text = {"type": "text", "align": "right", "dx": -3, "dy": -6}
+    words = {"y": at, "x": {"value": "width"}, "text": {"field": "name"}}
+    return [
+        {"data": data, "mark": rule, "encoding": {"y": at}},
+        {"data": data, "mark": text, "encoding": words},
+    ]

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from nandlab.report.theme import COLOURS, DASHES, Spec, require_vl_convert, standalone, svg
 
-__all__ = ["COLOURS", "DASHES", "Axes", "Rows", "Spec", "curves", "require_vl_convert", "standalone", "svg"]
+__all__ = [
+    "COLOURS",
+    "DASHES",
+    "Axes",
+    "Mark",
+    "Rows",
+    "Spec",
+    "curves",
+    "require_vl_convert",
+    "standalone",
+    "svg",
+]
 
 Rows = Sequence[dict[str, Any]]
 
@@ -35,6 +46,17 @@ def _colour(field: str, title: str | None, order: Sequence[str]) -> Spec:
 
 
 @dataclass(frozen=True)
+class Mark:
+    """A value beside what was measured: a dashed line at y or at x, with both a point."""
+
+    name: str
+    x: float | None = None
+    y: float | None = None
+    panels: Sequence[str] = ()
+    """Titles of the panels that have it; empty for all."""
+
+
+@dataclass(frozen=True)
 class Axes:
     """Titles of two axes with units, whether they are logarithmic, and whether x is bytes, shown as KiB.
 
@@ -54,7 +76,7 @@ def curves(
     colours: Sequence[str],
     panels: Sequence[str],
     axes: Axes,
-    marked: Mapping[str, float] | None = None,
+    marks: Sequence[Mark] = (),
 ) -> str:
     """Lines with points, in panels side by side that share the vertical axis.
 
@@ -65,7 +87,7 @@ def curves(
         colours: The lines of a panel.
         panels: In order.
         axes: What is drawn over what.
-        marked: Values of y that a dashed line marks in every panel, by what they are called.
+        marks: Values beside those that were measured, such as published ones.
 
     """
     is_measured = any("order" in row for row in rows)
@@ -86,12 +108,17 @@ def curves(
     else:
         mark = {"type": "line", "point": {"size": 44 if is_measured else 22}}
         layers = [{"mark": mark, "encoding": encoding}]
-    layers += _marks(marked or {}, y_scale)
+    if marks:
+        # Of the rows that a panel has, some are points of lines and some are marks.
+        for layer in layers:
+            layer["transform"] = [{"filter": "!isValid(datum.mark)"}]
+        layers += _marks(encoding)
     size: Spec = {"width": 250, "height": 200}
     spec: Spec = {**size, **layers[0]} if len(layers) == 1 else {**size, "layer": layers}
     facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
     own: Spec = {"resolve": {"scale": {"y": "independent"}}} if axes.own else {}
-    return svg({**_data(rows), "facet": facet, "columns": 3, "spec": spec, "spacing": 16, **own}, colours)
+    drawn = [*rows, *(row for mark in marks for row in _rows_of(mark, panels))]
+    return svg({**_data(drawn), "facet": facet, "columns": 3, "spec": spec, "spacing": 16, **own}, colours)
 
 
 def coincide(rows: Rows, axes: Axes) -> bool:
@@ -149,13 +176,31 @@ def _ticks(rows: Rows, is_measured: bool, is_log: bool) -> Spec:
     return {"values": [base**at for at in range(first, 64) if base**at <= ticks[-1]]}
 
 
-def _marks(marked: Mapping[str, float], scale: Spec) -> list[Spec]:
-    """Dashed lines from side to side, each with its name above."""
-    data = _data([{"marked": value, "name": name} for name, value in marked.items()])
-    y = {"field": "marked", "type": "quantitative", "scale": scale}
-    rule = {"type": "rule", "strokeDash": [5, 4], "color": "var(--ink)", "strokeWidth": 1}
-    text = {"type": "text", "align": "right", "dx": -3, "dy": -6}
+def _rows_of(mark: Mark, panels: Sequence[str]) -> Rows:
+    """A mark in each of its panels."""
+    kind = "point" if None not in (mark.x, mark.y) else "across" if mark.x is None else "along"
+    place = {"at_x": mark.x, "at_y": mark.y, "mark": kind, "name": mark.name}
+    return [{**place, "panel": panel} for panel in panels if panel in (mark.panels or panels)]
+
+
+def _marks(encoding: Spec) -> list[Spec]:
+    """Dashed lines from side to side and from top to bottom, and points, each with its name."""
+    x, y = (
+        {"field": f"at_{axis}", "type": "quantitative", "scale": encoding[axis]["scale"]}
+        for axis in ("x", "y")
+    )
+    rule: Spec = {"type": "rule", "strokeDash": [5, 4], "color": "var(--ink)", "strokeWidth": 1}
+    point: Spec = {"type": "point", "shape": "diamond", "size": 90, "color": "var(--ink)", "opacity": 1}
+    words: Spec = {"type": "text", "align": "right", "dx": -3, "dy": -6}
+    above: Spec = {"type": "text", "align": "center", "dy": -11}
+    name = {"text": {"field": "name"}}
+    kinds: dict[str, list[tuple[Spec, Spec]]] = {
+        "across": [(rule, {"y": y}), (words, {"y": y, "x": {"value": "width"}, **name})],
+        "along": [(rule, {"x": x}), ({**words, "dy": 0}, {"x": x, "y": {"value": 6}, **name})],
+        "point": [(point, {"x": x, "y": y}), (above, {"x": x, "y": y, **name})],
+    }
     return [
-        {**data, "mark": rule, "encoding": {"y": y}},
-        {**data, "mark": text, "encoding": {"y": y, "x": {"value": "width"}, "text": {"field": "name"}}},
+        {"transform": [{"filter": f"datum.mark === '{kind}'"}], "mark": mark, "encoding": channels}
+        for kind, layers in kinds.items()
+        for mark, channels in layers
     ]

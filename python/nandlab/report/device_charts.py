@@ -134,7 +134,7 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = 
 
     Args:
         rows: `design`, `panel`, `value`, `text`, how the value is shown, and `shade`, under 1 for a bar that
-            stands back.
+            stands back; `published` where a stroke marks that value.
         designs: From top to bottom.
         panels: The quantities with their units, from left to right.
         log: Whether axes are logarithmic; values of 0 are not drawn then.
@@ -151,6 +151,7 @@ def bars(rows: Rows, designs: Sequence[str], panels: Sequence[str], log: bool = 
         "height": {"step": STEP},
         "layer": [
             *(_lines_to_points(x, y) if log else [_bar(x, y)]),
+            *(_strokes(x, y) if any("published" in row for row in rows) else []),
             {
                 "mark": {
                     "type": "text",
@@ -173,6 +174,13 @@ def _bar(x: Spec, y: Spec) -> Spec:
     shade = {"field": "shade", "type": "quantitative", "scale": None, "legend": None}
     mark = {"type": "bar", "height": {"band": 0.7}, "color": COLOURS[0]}
     return {"mark": mark, "encoding": {"y": y, "x": x, "opacity": shade}}
+
+
+def _strokes(x: Spec, y: Spec) -> list[Spec]:
+    """A stroke across the bar where the published value is."""
+    mark = {"type": "tick", "color": "var(--ink)", "thickness": 3, "size": STEP - 4}
+    there = [{"filter": "isValid(datum.published)"}]
+    return [{"transform": there, "mark": mark, "encoding": {"y": y, "x": {**x, "field": "published"}}}]
 
 
 def _lines_to_points(x: Spec, y: Spec) -> list[Spec]:

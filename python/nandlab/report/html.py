@@ -26,6 +26,22 @@ class Wide:
     columns: int
 
 
+@dataclass(frozen=True)
+class Mark:
+    """A word on a background that tells its kind."""
+
+    text: str
+    kind: str
+
+    def __str__(self) -> str:
+        """The element."""
+        return f'<span class="mark {self.kind}">{escape(self.text)}</span>'
+
+
+Cell = str | Wide | Mark
+"""What a cell of a table holds."""
+
+
 def page(title: str, subtitle: str, body: Iterable[str]) -> str:
     """A whole page."""
     style = resources.files("nandlab.report").joinpath("style.css").read_text(encoding="utf-8")
@@ -73,12 +89,13 @@ def code(text: str) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
-def tiles(figures: Iterable[tuple[str, str, str]]) -> str:
+def tiles(figures: Iterable[tuple[str | Mark, str, str]]) -> str:
     """Figures side by side, each large: name, value and explanation."""
     return (
         '<dl class="tiles">'
         + "\n".join(
-            f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd><dd>{escape(words)}</dd></div>"
+            f"<div><dt>{name if isinstance(name, Mark) else escape(name)}</dt>"
+            f"<dd>{escape(value)}</dd><dd>{escape(words)}</dd></div>"
             for name, value, words in figures
         )
         + "</dl>"
@@ -87,10 +104,11 @@ def tiles(figures: Iterable[tuple[str, str, str]]) -> str:
 
 def table(
     titles: Sequence[str],
-    rows: Iterable[Sequence[str | Wide]],
+    rows: Iterable[Sequence[Cell]],
     right: Iterable[int] = (),
     heat: Sequence[Sequence[float]] | None = None,
     groups: Iterable[int] = (),
+    kind: str = "",
 ) -> str:
     """A table.
 
@@ -100,6 +118,7 @@ def table(
         right: Columns of numbers.
         heat: A share from 0 to 1 for each cell, shown as its background.
         groups: Rows with a line above them.
+        kind: The class of the table, for the style.
 
     """
     numbers, starts = set(right), set(groups)
@@ -114,11 +133,12 @@ def table(
         )
         lines.append(f"<tr{_GROUP if line in starts else ''}>{''.join(cells)}</tr>")
     wraps = () if titles else range(2, 100)
-    return scrolled("<table>" + "\n".join(lines) + "</tbody></table>", titles, drawn, wraps)
+    start = f'<table class="{kind}">' if kind else "<table>"
+    return scrolled(start + "\n".join(lines) + "</tbody></table>", titles, drawn, wraps)
 
 
 def scrolled(
-    table: str, titles: Sequence[str], rows: Sequence[Sequence[str | Wide]], wraps: Iterable[int] = ()
+    table: str, titles: Sequence[str], rows: Sequence[Sequence[Cell]], wraps: Iterable[int] = ()
 ) -> str:
     """A table in a box that scrolls on a screen and says, for paper, how many letters stand side by side.
 
@@ -134,7 +154,7 @@ def scrolled(
     return f'<div class="{kind}" style="--letters:{wide}">{table}</div>'
 
 
-def letters(titles: Sequence[str], rows: Sequence[Sequence[str | Wide]], wraps: Iterable[int] = ()) -> int:
+def letters(titles: Sequence[str], rows: Sequence[Sequence[Cell]], wraps: Iterable[int] = ()) -> int:
     """How many letters the columns of a table take side by side, with the room between them.
 
     >>> letters(["write latency", "n"], [["12", "7"], ["page", "128"]])
@@ -147,14 +167,17 @@ def letters(titles: Sequence[str], rows: Sequence[Sequence[str | Wide]], wraps: 
     for row in rows:
         for at, cell in enumerate(row):
             if not isinstance(cell, Wide):
-                length = min(len(cell), WRAPPED) if at in short else len(cell)
+                wide = len(cell.text if isinstance(cell, Mark) else cell)
+                length = min(wide, WRAPPED) if at in short else wide
                 widths[at] = max(widths.get(at, 0), length)
     return sum(width + 2 for width in widths.values())
 
 
-def _cell(tag: str, at: int, text: str | Wide, numbers: set[int], share: float = 0.0) -> str:
+def _cell(tag: str, at: int, text: Cell, numbers: set[int], share: float = 0.0) -> str:
     if isinstance(text, Wide):
         return f'<{tag} class="wide" colspan="{text.columns}">{prose(text.text)}</{tag}>'
+    if isinstance(text, Mark):
+        return f"<{tag}>{text}</{tag}>"
     kind = ' class="number"' if at in numbers else ""
     style = f' style="--{MARK}:{share * 100:.0f}%"' if share > 0 else ""
     scope = ' scope="row"' if tag == "th" and at == 0 else ""

@@ -6,32 +6,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from nandlab import units
-from nandlab.report import charts, device_charts, html
+from nandlab.report import charts, device_charts, html, verdicts
 from nandlab.report.bars import grouped_bars
+from nandlab.reproduce import published
 from nandlab.reproduce.block_map import BlockMap
-from nandlab.reproduce.claim import TRUE_UNITS
 from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.grid import Grid
-from nandlab.reproduce.judge import Judged, counted
+from nandlab.reproduce.judge import counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.op_figures import OpFigure
 from nandlab.reproduce.paper import Paper
-from nandlab.reproduce.records import caption, cells, drawn_rows, from_where_lowest, lowest, rows, texts
+from nandlab.reproduce.records import caption, cells, drawn_rows, from_where_lowest, lines, lowest, rows
 from nandlab.reproduce.timeline import Timeline
-from nandlab.reproduce.verdict import VERDICTS, short
+from nandlab.reproduce.verdict import short
 from nandlab.toml_text import toml_text
-
-MEANINGS = {
-    "reproduced": "within the tolerance",
-    "fitted": "within the tolerance, which what the paper leaves open was chosen for",
-    "loose": "within a wider tolerance, which the table states",
-    "direction": "the order or the sign holds, beyond the 95 % interval over the seeds",
-    "differs": "it does not, for the reason given",
-    "not_exercised": "what the claim is about did not happen",
-    "not_printed": "the paper's text has no number: ours alone",
-    "not_reproducible": "it takes what nobody has",
-}
-
 
 # Experiments that are listed one below the other; more of them are folded into one line.
 UNFOLDED = 60
@@ -58,14 +46,11 @@ def _paper(found: Reproduction) -> list[str]:
         "there are too few seeds. What the verdicts rest on says which, and what to do."
     )
     return [
-        html.section(paper.title, html.paragraph(paper.source), *_played(paper), _tiles(found)),
+        html.section(paper.title, html.paragraph(paper.source), *_played(paper)),
         html.paragraph(words, "warning") if missing else "",
-        html.section("Claims", _claims(found), note=_readings(found)),
-        html.section(
-            "What the verdicts rest on",
-            _reasons(found),
-            note="Numbers that are reproduced are here where there is more to say.",
-        ),
+        verdicts.conclusions(found),
+        verdicts.tiles(found),
+        html.section("Claims", verdicts.claims(found), note=_readings(found)),
         *(_op_section(found, figure) for figure in paper.op_figures),
         *(_figure_section(found, at) for at in range(len(paper.figures))),
         *(_picture_section(found, picture) for picture in paper.pictures),
@@ -78,6 +63,12 @@ def _paper(found: Reproduction) -> list[str]:
             )
             for grid in paper.grids
         ),
+        html.section(
+            "What the verdicts rest on",
+            verdicts.reasons(found),
+            note="Numbers that are reproduced are here where there is more to say. "
+            "Claims with the same reason have one entry.",
+        ),
         html.section("The experiments", *_experiments(found), note="Each runs alone with `nandlab run`."),
     ]
 
@@ -87,71 +78,11 @@ def _played(paper: Paper) -> list[str]:
     return [html.paragraph(line) for line in paper.workloads_in_words()]
 
 
-def _tiles(found: Reproduction) -> str:
-    verdicts = [claim.verdict for claim in found.claims]
-    return html.tiles(
-        (word.replace("_", " "), str(verdicts.count(word)), MEANINGS[word])
-        for word in VERDICTS
-        if word in verdicts
-    )
-
-
 def _readings(found: Reproduction) -> str:
     seeds = found.records.seeds
     words = f"Measured: the mean over {seeds} seeds." if seeds > 1 else "Measured: one seed."
     said = [f"{name.replace('_', ' ')}: {text}" for name, text in found.paper.readings.items()]
     return " ".join([words, *said])
-
-
-def _claims(found: Reproduction) -> str:
-    titles = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict", "what it says")
-    lines: list[list[str | html.Wide]] = []
-    for each in found.claims:
-        claim = each.claim
-        lines.append(
-            [
-                claim.id,
-                "" if claim.published is None else short(claim.published),
-                _measured(each.measured, each.held),
-                each.off,
-                claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
-                _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
-                (each.verdict or "no verdict").replace("_", " "),
-                html.Wide(f"{claim.statement} ({claim.where})", 1),
-            ]
-        )
-    return html.table(titles, lines, right=(1, 2, 3, 5))
-
-
-def _same(judged: Judged) -> str:
-    """Of a number that is in true units; an order or a sign has no units."""
-    return "" if judged.measured is None else "the same"
-
-
-def _measured(value: float | None, held: Sequence[object]) -> str:
-    if value is not None:
-        return short(value)
-    return (
-        ""
-        if not held
-        else "holds"
-        if all(getattr(each, "holds", False) for each in held)
-        else "does not hold"
-    )
-
-
-def _reasons(found: Reproduction) -> str:
-    parts = [_reason(claim) for claim in found.claims if claim.is_explained]
-    return "\n".join(parts)
-
-
-def _reason(judged: Judged) -> str:
-    verdict = (judged.verdict or "no verdict").replace("_", " ")
-    parts = [html.paragraph(f"{judged.claim.statement}: {judged.why}.")]
-    if judged.held:
-        lines = [[each.text, "holds" if each.holds else "does not hold"] for each in judged.held]
-        parts.append(html.folded("The conditions, with figures", html.table((), lines)))
-    return html.titled(f"{judged.claim.id}: {verdict}", "".join(parts))
 
 
 def _figure_section(found: Reproduction, at: int) -> str:
@@ -178,7 +109,20 @@ def _draw(found: Reproduction, at: int) -> str:
         return ""
     axes = charts.Axes(figure.x_title, figure.y_title, figure.x_log, figure.y_log, figure.x_is_size)
     named = [[figure.labels.get(name, name) for name in names] for names in (figure.lines, figure.panels)]
-    return charts.curves(values, named[0], named[1], axes, figure.marked)
+    marked = [charts.Mark(name, y=value) for name, value in figure.marked.items()]
+    return charts.curves(values, named[0], named[1], axes, [*marked, *_published(found, figure)])
+
+
+def _published(found: Reproduction, chart: Figure | Timeline) -> list[charts.Mark]:
+    """The published values of a chart, each named with its number."""
+    claims = found.paper.claims
+    marks = []
+    for each in chart.published:
+        x, y = (None if formula is None else published.value(formula, claims) for formula in (each.x, each.y))
+        name = f"{each.label}: {short(x if y is None else y)}"  # type: ignore[arg-type] # one of them is there
+        panels = [chart.labels.get(panel, panel) for panel in each.panels]
+        marks.append(charts.Mark(name, x, y, panels))
+    return marks
 
 
 def _op_section(found: Reproduction, figure: OpFigure) -> str:
@@ -209,12 +153,19 @@ def _draw_picture(found: Reproduction, picture: Timeline | BlockMap) -> str:
     if isinstance(picture, BlockMap):
         return device_charts.block_map(values, picture.columns, picture.rows, picture.y_title)
     axes = charts.Axes(picture.x_title, picture.y_title, False, picture.y_log, False, picture.compares)
-    return charts.curves(values, picture.colours, picture.panels, axes)
+    return charts.curves(values, picture.colours, picture.panels, axes, _published(found, picture))
 
 
 def _bars(found: Reproduction, grid: Grid) -> str:
     drawn = _draw_bars(found, grid)
-    return html.figure(drawn) if drawn else ""
+    return html.figure(drawn, _how_published(found, grid)) if drawn else ""
+
+
+def _how_published(found: Reproduction, grid: Grid) -> str:
+    """How the bars of a table show published values; nothing where there are none."""
+    if not any(column in grid.bars for _, column in published.cells(grid, found.paper.claims)):
+        return ""
+    return "Pale bars: published." if grid.bars_title else "Black strokes: published."
 
 
 def _draw_bars(found: Reproduction, grid: Grid) -> str:
@@ -223,7 +174,7 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
         return ""
     named = {name: grid.labels.get(name, name) for name in (*grid.rows, *grid.columns)}
     values = [
-        (named[row], named[column], value)
+        (row, column, value)
         for row, line in zip(grid.rows, cells(found.records, grid), strict=True)
         for column, value in zip(grid.columns, line, strict=True)
         if column in grid.bars and value is not None
@@ -231,11 +182,30 @@ def _draw_bars(found: Reproduction, grid: Grid) -> str:
     if not values:
         return ""
     rows, columns = [named[row] for row in grid.rows], [named[column] for column in grid.bars]
+    claims = found.paper.claims
+    printed = published.cells(grid, claims)
     if grid.bars_title:
-        bars = [{"group": row, "colour": column, "value": value} for row, column, value in values]
-        return grouped_bars(bars, rows, columns, grid.bars_title)
+        bars: list[dict[str, Any]] = []
+        for row, column, value in values:
+            bar = {"group": named[row], "colour": named[column]}
+            bars.append({**bar, "value": value})
+            if (row, column) in printed:
+                bars.append({**bar, "value": printed[row, column], "is_published": True})
+        marks = [
+            (f"{each.label}: {short(each.number(claims))}", each.number(claims))
+            for each in grid.published
+            if not each.row
+        ]
+        return grouped_bars(bars, rows, columns, grid.bars_title, marks)
     panels = [
-        {"design": row, "panel": column, "value": value, "text": short(value), "shade": 1}
+        {
+            "design": named[row],
+            "panel": named[column],
+            "value": value,
+            "text": short(value),
+            "shade": 1,
+            **({"published": printed[row, column]} if (row, column) in printed else {}),
+        }
         for row, column, value in values
     ]
     return device_charts.bars(panels, rows, columns, grid.bars_log)
@@ -251,10 +221,8 @@ def figures(found: Reproduction) -> dict[str, str]:
 
 
 def _grid(found: Reproduction, grid: Grid) -> str:
-    values = texts(found.records, grid)
     titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
-    lines = [[grid.labels.get(row, row), *line] for row, line in zip(grid.rows, values, strict=True)]
-    return html.table(titles, lines, right=range(1, len(titles)))
+    return html.table(titles, lines(found.records, grid), right=range(1, len(titles)))
 
 
 def _experiments(found: Reproduction) -> list[str]:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from nandlab.reproduce.bundle import write_bundle
 from nandlab.reproduce.claim import Claim
-from nandlab.reproduce.judge import Judged, counted
+from nandlab.reproduce.judge import Judged, counted, folded
 from nandlab.reproduce.measure import Reproduction, reproduce
 from nandlab.reproduce.paper import Paper, bundled, load, parse
+from nandlab.reproduce.searching import search
 
 __all__ = [
     "Claim",
@@ -22,8 +23,10 @@ __all__ = [
     "Reproduction",
     "bundled",
     "counted",
+    "folded",
     "load",
     "parse",
     "reproduce",
+    "search",
     "write_bundle",
 ]

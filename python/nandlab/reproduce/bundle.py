@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Iterable, Sequence
 
 from nandlab.new_file import write_whole
+from nandlab.reproduce import published
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.records import cells, drawn_rows, rows
 from nandlab.result import Result
@@ -75,6 +76,11 @@ def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
     for grid in found.paper.grids:
         values = cells(found.records, grid)
         lines = [[name, *line] for name, line in zip(grid.rows, values, strict=True)]
+        printed = published.cells(grid, found.paper.claims)
+        lines += [
+            [f"{row}, published", *(printed.get((row, column)) for column in grid.columns)]
+            for row in dict.fromkeys(row for row, _ in printed)
+        ]
         yield f"tables/{grid.name}.csv", _csv([["run", *grid.columns], *lines])
 
 

@@ -36,7 +36,7 @@ class Claim:
     """The interval of `tolerance`."""
     loose: Tolerance | None
     fitted: bool
-    """Whether something that the paper leaves open was chosen so that its number comes out."""
+    """Whether it comes out with what the file chose, and not with all that the paper leaves open."""
     reading: str
     measured: Formula | None
     holds: tuple[Condition, ...]
@@ -55,6 +55,8 @@ class Claim:
     """Why it differs, if it does."""
     table: Table = field(repr=False, compare=False)
     """Where it stands in the file."""
+    together: tuple[str, ...] = ()
+    """Claims of which the search of the file tells whether they come out together with this one."""
 
     @property
     def read_from(self) -> str:
@@ -129,6 +131,7 @@ def parse_claim(table: Table, paper: Paper) -> Claim:
         note=table.read("note", table.text("note", ""), parse_why),
         why=table.read("why", table.text("why", ""), parse_why),
         table=table,
+        together=tuple(table.texts("together")),
     )
     table.end()
     _check_claim(table, claim, paper)
@@ -191,8 +194,8 @@ def _check_comparisons(table: Table, claim: Claim) -> None:
     has_order = claim.kind in ("order", "sign")
     if has_order and not claim.holds:
         raise table.error("holds", f"a claim of kind {claim.kind} holds or does not: expected a comparison")
-    if claim.fitted and claim.kind != "value":
-        raise table.error("fitted", f"a number is fitted; a claim of kind {claim.kind} has none to fit")
+    if claim.fitted and not (has_order or claim.kind == "value"):
+        raise table.error("fitted", f"a claim of kind {claim.kind} rests on nothing that could be fitted")
     if claim.also and claim.kind != "value":
         raise table.error(
             "also", f"it stands beside a number; a claim of kind {claim.kind} has its comparisons in holds"

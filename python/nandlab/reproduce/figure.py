@@ -8,6 +8,7 @@ from typing import Any
 
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.heading import Headed, parse_heading
+from nandlab.reproduce.published import Mark, parse_marks
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class Figure(Headed):
     joined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Lines, each with the colours that it goes through in this order; any other colour stands alone."""
     marked: Mapping[str, float] = field(default_factory=dict)
-    """Values of y that a horizontal line marks, by what it is called."""
+    """Values of y that a horizontal line marks, by what it is called; such as no paper prints."""
+    published: tuple[Mark, ...] = ()
 
     @property
     def x_is_size(self) -> bool:
@@ -103,6 +105,7 @@ def parse_figure(table: Table) -> Figure:
         x_measures={} if by_key else _measures(x.table("measures"), colours),
         joined=_joined(table, colours, by_key),
         marked=_marked(table.table("marked"), y_log),
+        published=parse_marks(table),
     )
     if figure.lowest_from and figure.lowest_from not in figure.colours:
         lines = ", ".join(figure.colours)

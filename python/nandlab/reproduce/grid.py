@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.heading import Headed, parse_heading
+from nandlab.reproduce.published import Cell, parse_cells
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,8 @@ class Grid(Headed):
     bars_title: str = ""
     bars_log: bool = False
     """Whether their axes are logarithmic."""
+    published: tuple[Cell, ...] = ()
+    """Published values beside those of claims that are read from the formula of a cell."""
 
     def names(self) -> list[str]:
         """The figures in its cells."""
@@ -50,15 +53,17 @@ def parse_grid(table: Table) -> Grid:
         ConfigError: With `file`, `line` and `key`.
 
     """
+    rows, columns = tuple(table.texts("rows")), tuple(table.texts("columns"))
     grid = Grid(
         **parse_heading(table),
-        rows=tuple(table.texts("rows")),
-        columns=tuple(table.texts("columns")),
+        rows=rows,
+        columns=columns,
         one_seed=table.truth("one_seed", False),
         spread=table.truth("spread", False),
         bars=tuple(table.texts("bars")),
         bars_title=table.text("bars_title", ""),
         bars_log=table.truth("bars_log", False),
+        published=parse_cells(table, rows, columns),
     )
     table.end()
     if grid.bars_log and (grid.bars_title or not grid.bars):

@@ -10,6 +10,7 @@ from nandlab._native import ConfigError
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.records import Missing, Records
+from nandlab.reproduce.search_words import together
 from nandlab.reproduce.verdict import (
     SEEDS_FOR_DIRECTION,
     VERDICTS,
@@ -24,8 +25,8 @@ from nandlab.reproduce.verdict import (
     off,
 )
 
-FITTED = "What the paper leaves open was chosen so that this comes out: a fit, and no confirmation"
-"""Stands with a number that is `fitted`."""
+FITTED = "It rests on a value that the paper leaves open and this file chose: a fit, and no confirmation"
+"""Stands with a claim that is `fitted`."""
 
 T = TypeVar("T")
 Judge = Callable[[Condition, Sequence[tuple[float, float]]], Held]
@@ -48,11 +49,19 @@ class Judged:
     why: str
     mistake: ConfigError | None = None
     """What is wrong with its formulas, with file, line and key: a key that no record has, or no value."""
+    reason: str = ""
+    """The end of `why`, which other claims may share."""
+
+    @property
+    def found(self) -> str:
+        """The start of `why`: how far off this claim is, and what holds."""
+        return self.why.removesuffix(self.reason).rstrip(". ")
 
     @property
     def is_explained(self) -> bool:
         """Whether there is more to say than that the number is reproduced."""
-        return self.verdict != "reproduced" or bool(self.claim.note.text or self.claim.also)
+        claim = self.claim
+        return self.verdict != "reproduced" or bool(claim.note.text or claim.also or claim.together)
 
     @property
     def off(self) -> str:
@@ -128,26 +137,30 @@ def _judge(claim: Claim, records: Records) -> Judged:
     held, true_held = held_by("holds", claim.holds), held_by("true_units", claim.true_holds)
     also = held_by("also", claim.also, check_every)
     verdict: Word | None
+    own: list[str] = []
     if claim.kind == "not_reproducible":
         verdict, parts = "not_reproducible", [_words(claim, records, True)]
     elif idle:
         verdict = "not_exercised"
         parts = [f"{_said(idle)}: it takes {claim.to_exercise}", records.filled(claim.note)]
     else:
-        verdict = _verdict(claim, measured, held, records.seeds)
+        seeds = SEEDS_FOR_DIRECTION if _has_one_course(claim, records) else records.seeds
+        verdict = _verdict(claim, measured, held, seeds)
         if not all(each.holds for each in also):
             verdict = "differs"
         has_reason = verdict in ("differs", "loose") or (verdict == "direction" and claim.kind == "value")
-        parts = [
+        own = [
             _distance(claim, measured),
+            "; ".join(each for each in (_order(claim, held, records), _also(also), _true(true_held)) if each),
+        ]
+        parts = [
             FITTED if verdict == "fitted" else "",
-            "; ".join(
-                each for each in (_order(claim, held, records.seeds), _also(also), _true(true_held)) if each
-            ),
             _words(claim, records, has_reason),
             NO_REASON if verdict == "differs" and not claim.why.text else "",
+            together(records.paper, claim),
         ]
-    return Judged(claim, measured, [*held, *also], true_units, true_held, verdict, _sentences(parts))
+    why, reason = _sentences([*own, *parts]), _sentences(parts)
+    return Judged(claim, measured, [*held, *also], true_units, true_held, verdict, why, reason=reason)
 
 
 def _sentences(parts: Sequence[str]) -> str:
@@ -161,23 +174,36 @@ def _verdict(claim: Claim, measured: float | None, held: Sequence[Held], seeds: 
         return of_value(
             measured, Printed(claim.published, claim.limits, claim.loose, claim.fitted), held, seeds
         )
-    return of_order(held, seeds)
+    return of_order(held, seeds, claim.fitted)
 
 
 def _distance(claim: Claim, measured: float | None) -> str:
     return "" if measured is None or claim.published is None else distance(measured, claim.published)
 
 
-def _order(claim: Claim, held: Sequence[Held], seeds: int) -> str:
+def _has_one_course(claim: Claim, records: Records) -> bool:
+    """Whether no seed changes the runs that the verdict on an order rests on."""
+    names = [name for each in claim.holds for name in each.names]
+    return bool(names) and all(records.paper.has_one_course(name.rpartition(".")[0]) for name in names)
+
+
+def _order(claim: Claim, held: Sequence[Held], records: Records) -> str:
     """Whether the conditions of an order hold, and which do not."""
     if claim.kind not in ("order", "sign"):
         return ""
-    if seeds < SEEDS_FOR_DIRECTION:
+    seeds, has_one_course = records.seeds, _has_one_course(claim, records)
+    if seeds < SEEDS_FOR_DIRECTION and not has_one_course:
         given = "is 1" if seeds == 1 else f"are {seeds}"
         least = SEEDS_FOR_DIRECTION
         return f"an order takes {least} seeds, and there {given}: take --seeds {least}"
     failing = [each for each in held if not each.holds]
-    return f"does not hold: {_said(failing)}" if failing else f"holds over {seeds} seeds"
+    if failing:
+        return f"does not hold: {_said(failing)}"
+    return (
+        "holds in one deterministic run, which no seed changes"
+        if has_one_course
+        else f"holds over {seeds} seeds"
+    )
 
 
 def _also(held: Sequence[Held]) -> str:
@@ -205,6 +231,18 @@ def _words(claim: Claim, records: Records, with_reason: bool) -> str:
         if text.text
     ]
     return _sentences(filled)
+
+
+def folded(claims: Sequence[Judged]) -> list[list[Judged]]:
+    """Claims of which there is something to say, those of the same verdict and reason together.
+
+    Each group comes at the place of the first of its claims.
+    """
+    groups: dict[tuple[Word | None, str], list[Judged]] = {}
+    for claim in claims:
+        if claim.is_explained:
+            groups.setdefault((claim.verdict, claim.reason), []).append(claim)
+    return list(groups.values())
 
 
 def counted(claims: Sequence[Judged]) -> str:

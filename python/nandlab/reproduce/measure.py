@@ -9,10 +9,12 @@ from typing import Any
 from nandlab._native import ConfigError
 from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
+from nandlab.reproduce.conclusion import Concluded, conclude
 from nandlab.reproduce.judge import Judged, judge
 from nandlab.reproduce.op_figures import measured
-from nandlab.reproduce.paper import Paper, Tree
+from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points, seeds_of
+from nandlab.reproduce.tree import Tree
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,17 @@ class Reproduction:
     claims: list[Judged]
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON document: the paper's name, and its claims."""
-        return {"paper": self.paper.name, "claims": [claim.to_dict() for claim in self.claims]}
+        """The JSON document: the paper's name, its conclusions and its claims."""
+        return {
+            "paper": self.paper.name,
+            "conclusions": [each.to_dict() for each in self.conclusions],
+            "claims": [claim.to_dict() for claim in self.claims],
+        }
+
+    @property
+    def conclusions(self) -> list[Concluded]:
+        """The conclusions of the paper's file, as the verdicts have them."""
+        return conclude(self.paper.conclusions, self.claims, self.records)
 
     @property
     def complete(self) -> bool:
@@ -57,7 +68,7 @@ def reproduce(
         ConfigError: An experiment cannot be run as it is written.
 
     """
-    paper = _there(paper.in_full() if full else paper)
+    paper = there(paper.in_full() if full else paper)
     records = Records(paper, seeds or (paper.full_seeds if full else paper.seeds), full)
     if seeds is None:
         records.order_seeds = paper.order_seeds
@@ -65,10 +76,10 @@ def reproduce(
     for key, (_, run) in wanted:
         records.names.setdefault(key, run)
     unique = {key: tree for key, (tree, _) in wanted}
-    experiments = [_checked(records, key, tree) for key, tree in unique.items()]
+    experiments = [checked(records, key, tree) for key, tree in unique.items()]
     for op_figure in paper.op_figures:
         tree = paper.tree(op_figure.run)
-        _checked(records, key_of(tree, 1), tree, op_figure.run)
+        checked(records, key_of(tree, 1), tree, op_figure.run)
     outcomes, records.stopped = run_all(experiments, jobs, progress)
     for key, outcome in zip(unique, outcomes, strict=True):
         name = f"{records.names[key]} with seed {key[1]}"
@@ -89,7 +100,7 @@ def _take_logs(records: Records) -> None:
             return
         key = key_of(records.paper.tree(figure.run), 1)
         records.names.setdefault(key, figure.run)
-        experiment = _checked(records, key, records.paper.tree(figure.run))
+        experiment = checked(records, key, records.paper.tree(figure.run))
         cells, result, error, records.stopped = measured(figure, experiment)
         records.drawn[figure.name] = cells
         if error is not None:
@@ -98,7 +109,7 @@ def _take_logs(records: Records) -> None:
             records.found[key] = result.to_dict()
 
 
-def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) -> Experiment:
+def checked(records: Records, key: Key, tree: Tree, name: str | None = None) -> Experiment:
     """An experiment that can run, as far as one can tell before.
 
     Raises:
@@ -121,7 +132,7 @@ def _checked(records: Records, key: Key, tree: Tree, name: str | None = None) ->
     return experiment
 
 
-def _there(paper: Paper) -> Paper:
+def there(paper: Paper) -> Paper:
     """The paper without what plays a trace that there is not.
 
     That is rows of tables, empty tables, and arguments of `min` and `max` in claims.
@@ -131,7 +142,9 @@ def _there(paper: Paper) -> Paper:
         for grid in paper.grids
     ]
     claims = tuple(claim.without(paper.lacks) for claim in paper.claims)
-    return replace(paper, grids=tuple(grid for grid in grids if grid.rows), claims=claims)
+    conclusions = tuple(each.without(paper.lacks) for each in paper.conclusions)
+    grids = [grid for grid in grids if grid.rows]
+    return replace(paper, grids=tuple(grids), claims=claims, conclusions=conclusions)
 
 
 def _named(error: ConfigError, place: str) -> ConfigError:
@@ -148,6 +161,7 @@ def _wanted(records: Records) -> Iterable[tuple[Key, tuple[Tree, str]]]:
     named = [
         *(each for each in of_grids if len(each[1]) == 1),
         *((name, records.of_claim(claim).all_seeds()) for claim in paper.claims for name in claim.names),
+        *((name, records.all_seeds()) for each in paper.conclusions for name in each.names),
         *((name, seeds_of(records, each)) for each in headed for name in each.caption.names),
         *of_grids,
     ]

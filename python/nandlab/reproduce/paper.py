@@ -8,20 +8,24 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
+from nandlab import _native
 from nandlab._native import ConfigError, papers
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.claim import Claim, parse_claim
+from nandlab.reproduce.conclusion import Conclusion, parse_conclusions
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.figure import Figure, parse_figure
 from nandlab.reproduce.formula import Formula, parse_formula
 from nandlab.reproduce.grid import Grid, parse_grid
 from nandlab.reproduce.op_figures import OpFigure, parse_op_figure
+from nandlab.reproduce.open_values import Open, parse_opens
+from nandlab.reproduce.published import check_cells, check_marks
+from nandlab.reproduce.search_file import Found, beside, parse_csv
+from nandlab.reproduce.search_points import Search, check_search, fingerprint, parse_search
 from nandlab.reproduce.timeline import Timeline, parse_timeline
 from nandlab.reproduce.traces import Recorded, parse_traces
-
-Tree = dict[str, Any]
+from nandlab.reproduce.tree import Tree, merged
 
 
 @dataclass(frozen=True)
@@ -50,9 +54,14 @@ class Paper:
 
     op_figures: tuple[OpFigure, ...] = ()
     same_for_all_seeds: tuple[str, ...] = ()
+    """Parts whose runs no seed changes: they run once."""
     order_seeds: int = 1
     """Seeds of the runs of orders and signs, where these are more."""
-    """Parts whose runs no seed changes: they run once."""
+    opens: tuple[Open, ...] = ()
+    """What the paper leaves open and its file chose."""
+    search: Search = field(default_factory=Search)
+    searched: Found | None = field(default=None, repr=False, compare=False)
+    """What the search of the file as it stands has measured, where it is there."""
     top: Table | None = field(default=None, repr=False, compare=False)
     """The file."""
 
@@ -70,6 +79,8 @@ class Paper:
 
     generators: dict[str, Tree] = field(default_factory=dict)
     """What those of them are without it that are in the file: runs that change the generator keep it."""
+
+    conclusions: tuple[Conclusion, ...] = ()
 
     @property
     def pictures(self) -> tuple[Timeline | BlockMap, ...]:
@@ -220,19 +231,6 @@ class Paper:
         return tree
 
 
-def merged(below: Tree, above: Tree) -> Tree:
-    """Two trees of tables as one; where both have a value that is no table, that of `above` stands.
-
-    >>> merged({"ftl": {"fast": {"log_blocks": 8}}}, {"ftl": {"fast": {"skip_stale": False}}})
-    {'ftl': {'fast': {'log_blocks': 8, 'skip_stale': False}}}
-    """
-    tree = dict(below)
-    for key, value in above.items():
-        old = tree.get(key)
-        tree[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return tree
-
-
 def bundled() -> list[str]:
     """The names of the papers that come with nandlab."""
     return [name for name, _ in papers()]
@@ -248,7 +246,7 @@ def load(paper: str) -> Paper:
     """
     texts = dict(papers())
     if paper in texts:
-        return parse(texts[paper], paper, f"papers/{paper}.toml")
+        return _with_search(parse(texts[paper], paper, f"papers/{paper}.toml"), _bundled_search(paper), paper)
     path = Path(paper)
     if path.suffix != ".toml":
         near = difflib.get_close_matches(paper, texts, 1)
@@ -259,9 +257,24 @@ def load(paper: str) -> Paper:
         )
         raise ConfigError(f"there is no paper {paper!r}; {hint}")
     try:
-        return parse(path.read_text(encoding="utf-8"), path.stem, paper)
+        found = parse(path.read_text(encoding="utf-8"), path.stem, paper)
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: byte {error.start} is not UTF-8 text") from None
+    kept = beside(path)
+    return _with_search(found, kept.read_text(encoding="utf-8") if kept.is_file() else None, str(kept))
+
+
+def _bundled_search(name: str) -> str | None:
+    """The text of the search that comes with a bundled paper."""
+    return dict(getattr(_native, "searches", list)()).get(name)
+
+
+def _with_search(paper: Paper, text: str | None, file: str) -> Paper:
+    """The paper with its search, where that was run for the paper's file as it stands."""
+    if text is None or not paper.opens:
+        return paper
+    found = parse_csv(text, file)
+    return replace(paper, searched=found) if found.fingerprint == fingerprint(paper) else paper
 
 
 def parse(text: str, name: str, source: str) -> Paper:
@@ -274,6 +287,7 @@ def parse(text: str, name: str, source: str) -> Paper:
     top = Table.parse(text, source)
     full, measures, readings = top.table("full"), top.table("measures"), top.table("readings")
     parts = top.table("parts")
+    named = dict.fromkeys([*parts.keys(), *top.table("traces").keys()])
     full_parts = _full_parts(full.table("parts"), parts)
     traces = parse_traces(top.table("traces"))
     alone = tuple(each.part for each in traces if not parts.has(each.part))
@@ -304,6 +318,7 @@ def parse(text: str, name: str, source: str) -> Paper:
         op_figures=tuple(parse_op_figure(table) for table in top.tables("op_figures")),
         same_for_all_seeds=tuple(top.texts("same_for_all_seeds")),
         order_seeds=top.whole("order_seeds", 1),
+        search=parse_search(top, named),
         full_parts=full_parts,
         top=top,
         traces=traces,
@@ -312,13 +327,19 @@ def parse(text: str, name: str, source: str) -> Paper:
     )
     tables = top.tables("claims")
     claims = tuple(parse_claim(table, paper) for table in tables)
+    conclusions = parse_conclusions(top, replace(paper, claims=claims))
+    top.tables("open")
     for table in (top, full):
         table.end()
     _refuse_twice(tables, claims)
     for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
         _check_figure(table, figure, paper)
+        check_marks(table, figure.published, figure.panels, claims)
     for table, grid in zip(top.tables("tables"), paper.grids, strict=True):
         _check_grid(table, grid, paper)
+        check_cells(table, grid.published, claims)
+    for table, line in zip(top.tables("timelines"), paper.timelines, strict=True):
+        check_marks(table, line.published, tuple(line.lines if line.compares else line.runs), claims)
     pictures = [*top.tables("timelines"), *top.tables("block_maps")]
     for table, picture in zip(pictures, paper.pictures, strict=True):
         _check_picture(table, picture, paper)
@@ -326,7 +347,11 @@ def parse(text: str, name: str, source: str) -> Paper:
         table.read("run", drawn.run, paper.tree)
         for name in drawn.caption.names:
             table.read("caption", name, paper.split)
-    return Paper(**{**vars(paper), "claims": claims})
+    texts = {key: formula.text for key, formula in paper.measures.items()}
+    file = {"template": paper.template, "parts": paper.parts, "measures": texts}
+    paper = replace(paper, claims=claims, conclusions=conclusions, opens=parse_opens(top, file))
+    check_search(top, paper)
+    return paper
 
 
 def _full_parts(table: Table, parts: Table) -> dict[str, Tree]:

@@ -8,19 +8,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from nandlab.reproduce import published
 from nandlab.reproduce.block_map import BlockMap
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.figure import Figure
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.grid import Grid
 from nandlab.reproduce.heading import Headed
-from nandlab.reproduce.paper import Paper, Tree
+from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.timeline import Timeline
+from nandlab.reproduce.tree import Tree, put
 from nandlab.reproduce.verdict import short
 from nandlab.reproduce.words import Why
 
 Key = tuple[str, int]
 """An experiment as JSON, and its seed."""
+
+
+PUBLISHED = "– published"
+"""The name of a line with the published numbers of the one above it."""
 
 
 class Missing(Exception):
@@ -138,14 +144,7 @@ def points(paper: Paper, figure: Figure, full: bool) -> Iterable[tuple[str, Any,
         if figure.x_measures:
             yield run, None, tree
         for x in figure.points(full):
-            yield run, x, _with(tree, figure.x_key.split("."), x)
-
-
-def _with(tree: Mapping[str, Any], path: list[str], value: Any) -> Tree:  # noqa: ANN401 - a TOML value
-    """A tree with another value at a path."""
-    first, rest = path[0], path[1:]
-    below = tree.get(first)
-    return {**tree, first: _with(below if isinstance(below, dict) else {}, rest, value) if rest else value}
+            yield run, x, put(tree, figure.x_key.split("."), x)
 
 
 def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
@@ -233,6 +232,21 @@ def cells(records: Records, grid: Grid) -> list[list[float | None]]:
     """The figures of a table, row by row, each the mean over seeds; `None` where there is none."""
     seeds = seeds_of(records, grid)
     return [[_cell(records, grid.cell(row, column), seeds) for column in grid.columns] for row in grid.rows]
+
+
+def lines(records: Records, grid: Grid) -> list[list[str]]:
+    """The lines of a table for people, each with its name first.
+
+    Below a row of which something is published there is one with these numbers.
+    """
+    printed = published.cells(grid, records.paper.claims)
+    found = []
+    for row, shown in zip(grid.rows, texts(records, grid), strict=True):
+        found.append([grid.labels.get(row, row), *shown])
+        numbers = [printed.get((row, column)) for column in grid.columns]
+        if any(number is not None for number in numbers):
+            found.append([PUBLISHED, *("" if number is None else short(number) for number in numbers)])
+    return found
 
 
 def texts(records: Records, grid: Grid) -> list[list[str]]:

@@ -9,6 +9,7 @@ from typing import Any
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.formula import Formula, FormulaError, parse_formula
 from nandlab.reproduce.heading import Headed, parse_heading
+from nandlab.reproduce.published import Mark, parse_marks
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Timeline(Headed):
     y_log: bool
     compares: bool
     """Whether each line of `lines` is a panel with a line for each run, and not the other way round."""
+    published: tuple[Mark, ...] = ()
 
     @property
     def panels(self) -> list[str]:
@@ -110,6 +112,7 @@ def parse_timeline(table: Table) -> Timeline:
         y_title=table.text("y_title"),
         y_log=table.truth("y_log", False),
         compares=table.truth("compares", False),
+        published=parse_marks(table),
     )
     for each in (x, table):
         each.end()

@@ -154,7 +154,7 @@ class Printed:
     tolerance: Tolerance
     loose: Tolerance | None = None
     fitted: bool = False
-    """Whether something that the paper leaves open was chosen so that this number comes out."""
+    """Whether this comes out with what the file chose, and not with all that the paper leaves open."""
 
 
 def of_value(measured: float, printed: Printed, held: Sequence[Held], seeds: int) -> Word:
@@ -167,14 +167,18 @@ def of_value(measured: float, printed: Printed, held: Sequence[Held], seeds: int
     if printed.loose is not None and printed.loose.holds(measured):
         return "fitted" if printed.fitted else "loose"
     has_sign = printed.published == 0 or measured * printed.published > 0
-    return "direction" if has_sign and _direction(held, seeds) else "differs"
+    if has_sign and _direction(held, seeds):
+        return "fitted" if printed.fitted else "direction"
+    return "differs"
 
 
-def of_order(held: Sequence[Held], seeds: int) -> Word | None:
+def of_order(held: Sequence[Held], seeds: int, fitted: bool = False) -> Word | None:
     """The verdict on an order or a sign; `None`: there are too few seeds for one."""
     if seeds < SEEDS_FOR_DIRECTION:
         return None
-    return "direction" if _direction(held, seeds) else "differs"
+    if not _direction(held, seeds):
+        return "differs"
+    return "fitted" if fitted else "direction"
 
 
 def _direction(held: Sequence[Held], seeds: int) -> bool:

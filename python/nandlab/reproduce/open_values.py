@@ -1,0 +1,266 @@
+"""What a paper leaves open and its file chose: `[[open]]`, with the values that it could have as well."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from nandlab.reproduce.document import Table
+from nandlab.reproduce.formula import parse_formula
+from nandlab.reproduce.tree import Tree, get, merged, put, without
+
+SECTIONS = ("template", "parts", "measures")
+"""Tables of a file in which something can be open."""
+
+Value = Any
+"""A TOML value, or the name of a choice."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Every number between two others, in equal steps or in equal ratios."""
+
+    low: float
+    high: float
+    is_log: bool
+    is_whole: bool
+
+    def at(self, share: float) -> float:
+        """The number at a share of the range, 0 to 1; six digits of it.
+
+        >>> Range(1.0, 1000.0, True, False).at(0.5), Range(8, 48, False, True).at(0.5)
+        (31.6228, 28)
+        """
+        if self.is_whole and not self.is_log:
+            return int(self.low) + min(int(share * (self.high - self.low + 1)), int(self.high - self.low))
+        low, high = (math.log(self.low), math.log(self.high)) if self.is_log else (self.low, self.high)
+        found = low + share * (high - low)
+        found = math.exp(found) if self.is_log else found
+        if self.is_whole:
+            return min(max(round(found), int(self.low)), int(self.high))
+        return min(max(float(f"{found:.6g}"), self.low), self.high)
+
+
+@dataclass(frozen=True)
+class Open:
+    """Something that a paper leaves open: what the file chose, and what it could have chosen."""
+
+    name: str
+    what: str
+    keys: tuple[str, ...]
+    """Paths in the file that take the value; none where there are named choices."""
+    chosen: Value
+    values: tuple[Value, ...]
+    """Every value, or the names of all choices; of a range those that are tried alone."""
+    range: Range | None = None
+    unit: str = ""
+    """Stands behind each number of a range, as in `"32 MiB"`."""
+    choices: dict[str, Tree] = field(default_factory=dict)
+    """Each a tree that is laid over the file."""
+    removed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Paths that a choice takes out of the file first."""
+
+    @property
+    def alone(self) -> tuple[Value, ...]:
+        """The values that are tried one at a time: all but the chosen one."""
+        return tuple(value for value in self.values if value != self.chosen)
+
+    def at(self, share: float) -> Value:
+        """The value at a share of all of them, 0 to 1."""
+        if self.range is not None:
+            return self._value(self.range.at(share))
+        return self.values[min(int(share * len(self.values)), len(self.values) - 1)]
+
+    def _value(self, number: float) -> Value:
+        return f"{number:g} {self.unit}" if self.unit else number
+
+    def text(self, value: Value) -> str:
+        """A value in one line."""
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+    def read(self, text: str) -> Value:
+        """The value that `text()` wrote.
+
+        Raises:
+            ValueError: With a sentence; it is none of the values.
+
+        """
+        known = {self.text(value): value for value in (self.chosen, *self.values)}
+        if text in known:
+            return known[text]
+        if self.range is None:
+            raise ValueError(f"{self.name} has no value {text!r}; there are {', '.join(known)}")
+        number = json.loads(text.removesuffix(f" {self.unit}") if self.unit else text)
+        return self._value(number) if self.unit else number
+
+    def put_into(self, file: Tree, value: Value) -> Tree:
+        """The tree of a file with this value."""
+        if self.choices:
+            for path in self.removed[value]:
+                file = without(file, path.split("."))
+            return merged(file, self.choices[value])
+        for path in self.keys:
+            file = put(file, path.split("."), value)
+        return file
+
+    def meaning(self) -> dict[str, Any]:
+        """All but the words."""
+        limits = None if self.range is None else vars(self.range)
+        return {"name": self.name, "keys": self.keys, "chosen": self.chosen, "values": self.values,
+                "range": limits, "unit": self.unit, "choices": self.choices,
+                "removed": self.removed}  # fmt: skip
+
+
+def parse_opens(top: Table, file: Tree) -> tuple[Open, ...]:
+    """The entries `[[open]]` of a paper, whose tables are `file`.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    found: list[Open] = []
+    for table in top.tables("open"):
+        one = _parse_open(table, file)
+        if one.name in [each.name for each in found]:
+            raise table.error("name", f"{one.name} stands twice")
+        table.end()
+        found.append(one)
+    return tuple(found)
+
+
+def _parse_open(table: Table, file: Tree) -> Open:
+    name, what = table.text("name"), table.text("what")
+    kinds = [key for key in ("values", "range", "choices") if table.has(key)]
+    if len(kinds) != 1:
+        given = " and ".join(kinds) or "none of them"
+        raise table.error("", f"expected one of values, range and [open.choices.<name>], given {given}")
+    if kinds == ["choices"]:
+        return _choices(table, name, what, file)
+    keys = tuple(table.texts("keys"))
+    chosen = _chosen(table, keys, file)
+    if kinds == ["range"]:
+        return _range(table, name, what, keys, chosen)
+    values = [chosen if value == chosen else value for value in table.values("values")]
+    if chosen not in values:
+        raise table.error("values", f"expected the chosen value {chosen!r} of {keys[0]} among them")
+    if len(values) < 2 or any(value in values[:at] for at, value in enumerate(values)):
+        raise table.error("values", "expected at least two values, each of them once")
+    if any(path.startswith("measures.") for path in keys):
+        for value in values:
+            table.read("values", str(value), parse_formula)
+    return Open(name, what, keys, chosen, tuple(values))
+
+
+def _chosen(table: Table, keys: tuple[str, ...], file: Tree) -> Value:
+    """What stands in the file under each of the keys."""
+    if not keys:
+        raise table.error("keys", "expected paths in this file, such as parts.bast.ftl.bast.log_blocks")
+    found = []
+    for path in keys:
+        if path.partition(".")[0] not in SECTIONS:
+            raise table.error("keys", f"{path}: expected a path that begins with {', '.join(SECTIONS)}")
+        value = get(file, path.split("."))
+        if value is None:
+            raise table.error(
+                "keys", f"{path}: there is no such key in this file: write the chosen value there"
+            )
+        found.append(value)
+    for path, value in zip(keys, found, strict=True):
+        if value != found[0]:
+            raise table.error(
+                "keys", f"{keys[0]} is {found[0]!r}, and {path} is {value!r}: expected one value"
+            )
+    return found[0]
+
+
+def _range(table: Table, name: str, what: str, keys: tuple[str, ...], chosen: Value) -> Open:
+    ends, scale, unit = (
+        table.values("range"),
+        table.chosen("scale", ("linear", "log"), "linear"),
+        table.text("unit", ""),
+    )
+    is_whole = table.truth("whole", False)
+    if len(ends) != 2 or not all(_is_number(end, is_whole) for end in ends) or not ends[0] < ends[1]:
+        kind = "whole numbers" if is_whole else "numbers"
+        raise table.error("range", f"expected two {kind}, the lower one first, given {json.dumps(ends)}")
+    if scale == "log" and ends[0] <= 0:
+        raise table.error(
+            "range", f"expected numbers above 0 on a logarithmic scale, given {json.dumps(ends)}"
+        )
+    limits = Range(ends[0], ends[1], scale == "log", is_whole)
+    number = _number_of(chosen, unit)
+    if number is None or not limits.low <= number <= limits.high:
+        raise table.error(
+            "range",
+            f"expected a range of {unit or 'numbers'} that holds the chosen value {chosen!r} of {keys[0]}",
+        )
+    alone = table.values("alone", [limits.at(share) for share in (0.0, 0.5, 1.0)])
+    for value in alone:
+        if not _is_number(value, is_whole) or not limits.low <= value <= limits.high:
+            raise table.error(
+                "alone", f"expected numbers from {ends[0]} to {ends[1]}, given {json.dumps(value)}"
+            )
+    values = tuple(f"{value:g} {unit}" if unit else value for value in alone)
+    return Open(name, what, keys, chosen, values, limits, unit)
+
+
+def _is_number(value: object, is_whole: bool) -> bool:
+    return isinstance(value, int if is_whole else int | float) and not isinstance(value, bool)
+
+
+def _number_of(value: Value, unit: str) -> float | None:
+    """The number in a value, such as 32 in `"32 MiB"`.
+
+    >>> _number_of("32 MiB", "MiB"), _number_of(3, ""), _number_of("32 KiB", "MiB")
+    (32.0, 3, None)
+    """
+    if not unit:
+        return value if _is_number(value, False) else None
+    if not isinstance(value, str) or not value.endswith(f" {unit}"):
+        return None
+    try:
+        return float(value.removesuffix(f" {unit}"))
+    except ValueError:
+        return None
+
+
+def _choices(table: Table, name: str, what: str, file: Tree) -> Open:
+    chosen, choices = table.text("chosen"), table.table("choices")
+    names = choices.keys()
+    if chosen not in names:
+        raise table.error("chosen", f"expected one of the choices {', '.join(names)}, given {chosen!r}")
+    if len(names) < 2:
+        raise table.error("choices", "expected at least two choices")
+    trees, removed = {}, {}
+    for each in names:
+        trees[each], removed[each] = _choice(choices.table(each), file)
+    found = Open(name, what, (), chosen, tuple(names), choices=trees, removed=removed)
+    if found.put_into(file, chosen) != file:
+        raise table.error(
+            "chosen", f"the file stands for the choice {chosen}, so that one cannot change anything in it"
+        )
+    return found
+
+
+def _choice(table: Table, file: Tree) -> tuple[Tree, tuple[str, ...]]:
+    removed = tuple(table.texts("without"))
+    tree = {section: table.plain(section) for section in SECTIONS if table.has(section)}
+    for section in SECTIONS:
+        table.plain(section)
+    table.end()
+    for section in ("parts", "measures"):
+        for key in tree.get(section, {}):
+            if key not in file[section]:
+                known = ", ".join(file[section])
+                raise table.table(section).error(
+                    key, f"there is no {section[:-1]} {key!r}; there are {known}"
+                )
+    for key, text in tree.get("measures", {}).items():
+        table.table("measures").read(key, table.table("measures").text(key), parse_formula)
+        del text
+    for path in removed:
+        if path.partition(".")[0] not in ("template", "parts") or get(file, path.split(".")) is None:
+            raise table.error("without", f"{path}: there is no such key in template or parts of this file")
+    return tree, removed

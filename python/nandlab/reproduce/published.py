@@ -1,0 +1,167 @@
+"""Published values in pictures: numbers of claims, by their ids, and where they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nandlab.reproduce.document import Table
+from nandlab.reproduce.formula import Formula, FormulaError, parse_formula
+
+if TYPE_CHECKING:
+    from nandlab.reproduce.claim import Claim
+    from nandlab.reproduce.grid import Grid
+
+LABEL = "published"
+"""What a published value is called where nothing else is said."""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A published value of a chart with lines.
+
+    With `y` alone it is a line from side to side, with `x` alone one from top to bottom, with both a point.
+    """
+
+    x: Formula | None
+    y: Formula | None
+    """Formulas over the published numbers of claims."""
+    panels: tuple[str, ...]
+    """In which panels; empty for all of them."""
+    label: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A published value of a table: of a row and a column, or of all rows."""
+
+    row: str
+    """Empty for a value of the whole column."""
+    column: str
+    value: Formula
+    label: str
+
+    def number(self, claims: Sequence[Claim]) -> float:
+        """The published number."""
+        return value(self.value, claims)
+
+
+def parse_marks(table: Table) -> tuple[Mark, ...]:
+    """Reads `[[published]]` of a figure or a timeline.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    return tuple(_mark(each) for each in table.tables("published"))
+
+
+def _mark(table: Table) -> Mark:
+    found = Mark(_number(table, "x"), _number(table, "y"), tuple(table.texts("panels")), _label(table))
+    table.end()
+    if not any(each.names for each in (found.x, found.y) if each):
+        raise table.error("y", "expected x, y or both, and the id of a claim in one of them")
+    return found
+
+
+def _number(table: Table, key: str) -> Formula | None:
+    return table.read(key, table.text(key), parse_formula) if table.has(key) else None
+
+
+def _label(table: Table) -> str:
+    return table.text("label", LABEL)
+
+
+def parse_cells(table: Table, rows: Sequence[str], columns: Sequence[str]) -> tuple[Cell, ...]:
+    """Reads `[[published]]` of a table with these rows and columns.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    found = []
+    for each in table.tables("published"):
+        cell = Cell(
+            row=each.text("row", ""),
+            column=each.text("column"),
+            value=each.read("value", each.text("value"), parse_formula),
+            label=_label(each),
+        )
+        each.end()
+        for key, name, known in (("row", cell.row, rows), ("column", cell.column, columns)):
+            if name not in known and (name or key == "column"):
+                raise each.error(key, f"expected a {key} of the table, given {name!r}")
+        if not cell.value.names:
+            raise each.error("value", "expected the id of a claim with a published number")
+        found.append(cell)
+    return tuple(found)
+
+
+def check_marks(table: Table, marks: Sequence[Mark], panels: Sequence[str], claims: Sequence[Claim]) -> None:
+    """Refuses published values of claims that print none, and of panels that there are not.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    for entry, mark in zip(table.tables("published"), marks, strict=True):
+        for key, formula in (("x", mark.x), ("y", mark.y)):
+            if formula is not None:
+                _check(entry, key, formula, claims)
+        for name in mark.panels:
+            if name not in panels:
+                raise entry.error("panels", f"expected some of {', '.join(panels)}; given {name!r}")
+
+
+def check_cells(table: Table, cells: Sequence[Cell], claims: Sequence[Claim]) -> None:
+    """The same of a table."""
+    for entry, cell in zip(table.tables("published"), cells, strict=True):
+        _check(entry, "value", cell.value, claims)
+
+
+def _check(entry: Table, key: str, formula: Formula, claims: Sequence[Claim]) -> None:
+    entry.read(key, formula.text, lambda _: value(formula, claims))
+
+
+def value(formula: Formula, claims: Iterable[Claim]) -> float:
+    """What a formula over published numbers comes to.
+
+    Raises:
+        FormulaError: There is no such claim, or it prints no number.
+
+    """
+    printed: Mapping[str, float | None] = {claim.id: claim.published for claim in claims}
+
+    def number(name: str) -> float:
+        found = printed.get(name)
+        if found is None:
+            what = "prints no number" if name in printed else "is no claim"
+            raise FormulaError(f"{name} {what}: a published value comes from a claim, by its id")
+        return found
+
+    return formula.value(number)
+
+
+def cells(grid: Grid, claims: Sequence[Claim]) -> dict[tuple[str, str], float]:
+    """The published numbers of a table, by row and column.
+
+    Beside those that the file names, a claim that is read from the formula of a cell has the cell's number.
+    """
+    read = {
+        _bare(claim.measured.text): claim.published
+        for claim in reversed(claims)
+        if claim.measured is not None and claim.published is not None
+    }
+    found = {}
+    for row in grid.rows:
+        for column in grid.columns:
+            printed = read.get(_bare(grid.cell(row, column).text))
+            if printed is not None:
+                found[row, column] = printed
+    named = {(each.row, each.column): each.number(claims) for each in grid.published if each.row}
+    return {**found, **named}
+
+
+def _bare(formula: str) -> str:
+    return "".join(formula.split())

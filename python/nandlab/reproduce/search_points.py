@@ -1,0 +1,205 @@
+"""`[search]` in a paper's file, and the points of a search: values of everything that is open."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from nandlab.reproduce.document import Table
+from nandlab.reproduce.formula import parse_formula
+from nandlab.reproduce.tree import Tree, merged
+from nandlab.reproduce.words import Why
+
+if TYPE_CHECKING:
+    from nandlab.reproduce.claim import Claim
+    from nandlab.reproduce.open_values import Open
+    from nandlab.reproduce.paper import Paper
+
+PointKind = Literal["chosen", "alone", "joint"]
+JUDGED = ("value", "order", "sign")
+"""Kinds of claims that a point can meet."""
+POINTS = 100
+
+
+@dataclass(frozen=True)
+class Search:
+    """How the open values of a paper are searched."""
+
+    points: int = POINTS
+    """Joint points: every open value drawn at random."""
+    seed: int = 1
+    """Of the draws."""
+    seeds: int = 1
+    """Seeds of the runs of each point."""
+    keeps_chosen: bool = False
+    """Whether joint points leave some values as they were chosen, another share of them at each point."""
+    claims: tuple[str, ...] = ()
+    """Claims that are judged; all that are measured where there is none."""
+    parts: dict[str, Tree] = field(default_factory=dict)
+    """What is laid over parts, to shorten their runs."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value for everything that is open."""
+
+    kind: PointKind
+    values: Mapping[str, Any]
+
+
+def parse_search(top: Table, parts: Iterable[str]) -> Search:
+    """The table `[search]`.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    table = top.table("search")
+    if top.has("search") and not top.has("open"):
+        raise top.error("search", "there is no [[open]] value that could be searched")
+    over = table.table("parts")
+    for key in over.keys():  # noqa: SIM118 - a Table is no dictionary
+        if key not in parts:
+            raise over.error(key, f"there is no part {key!r} that a search could change")
+    found = Search(
+        points=table.whole("points", POINTS),
+        seed=table.whole("seed", 1),
+        seeds=table.whole("seeds", 1),
+        keeps_chosen=table.truth("keeps_chosen", False),
+        claims=tuple(table.texts("claims")),
+        parts={key: over.plain(key) for key in over.keys()},  # noqa: SIM118
+    )
+    table.end()
+    return found
+
+
+def check_search(top: Table, paper: Paper) -> None:
+    """Refuses claims of a search, and claims together with others, that are not judged at its points.
+
+    Raises:
+        ConfigError: With `file`, `line` and `key`.
+
+    """
+    kinds = {claim.id: claim.kind for claim in paper.claims}
+    for name in paper.search.claims:
+        if name not in kinds:
+            raise top.table("search").error("claims", f"there is no claim {name!r}")
+        if kinds[name] not in JUDGED:
+            words = f"{name} is of kind {kinds[name]}: expected claims of kind {', '.join(JUDGED)}"
+            raise top.table("search").error("claims", words)
+    judged = {claim.id for claim in searched_claims(paper)}
+    for claim in paper.claims:
+        for name in claim.together:
+            if name not in kinds or name == claim.id:
+                raise claim.table.error("together", f"there is no other claim {name!r}")
+        for name in (claim.id, *claim.together) if claim.together else ():
+            if not paper.opens or name not in judged:
+                raise claim.table.error("together", f"no search judges {name}: see [search] and [[open]]")
+
+
+def searched_claims(paper: Paper) -> tuple[Claim, ...]:
+    """The claims that are judged at each point, with nothing but what their verdict takes."""
+    wanted = paper.search.claims or tuple(claim.id for claim in paper.claims if claim.kind in JUDGED)
+    bare = {"note": Why("", ()), "why": Why("", ()), "true_units": None, "true_holds": ()}
+    return tuple(replace(claim, **bare) for claim in paper.claims if claim.id in wanted)  # type: ignore[arg-type]
+
+
+def names_of(claims: Iterable[Claim]) -> list[str]:
+    """Every figure that claims are read from, once."""
+    return list(dict.fromkeys(name for claim in claims for name in claim.names))
+
+
+def paper_at(paper: Paper, values: Mapping[str, Any]) -> Paper:
+    """The paper with values for what is open, its runs as short as its search says."""
+    measures = {key: formula.text for key, formula in paper.measures.items()}
+    file: Tree = {
+        "template": paper.template,
+        "parts": merged(paper.parts, paper.search.parts),
+        "measures": measures,
+    }
+    for each in paper.opens:
+        file = each.put_into(file, values[each.name])
+    formulas = {
+        key: paper.measures[key] if text == measures[key] else parse_formula(str(text))
+        for key, text in file["measures"].items()
+    }
+    return replace(paper, template=file["template"], parts=file["parts"], measures=formulas)
+
+
+def points_of(paper: Paper) -> list[Point]:
+    """The points of a search: the chosen values, each value alone, and all of them at random.
+
+    The draws are those of Python's `random.Random(seed)`: one number from 0 to 1 for each open value of each
+    point, in the order of the file. With `keeps_chosen` a number before these says which part of the values
+    stays as it was chosen: so some points are near the file, and others far from it.
+
+    No joint point comes twice. Where there are no more combinations than points, each of them is a point.
+    """
+    chosen = {each.name: each.chosen for each in paper.opens}
+    alone = [Point("alone", {**chosen, each.name: value}) for each in paper.opens for value in each.alone]
+    return [Point("chosen", chosen), *alone, *_joint(paper)]
+
+
+def combinations(paper: Paper) -> float:
+    """How many combinations of values there are; infinite with a range."""
+    return math.prod(math.inf if each.range is not None else len(each.values) for each in paper.opens)
+
+
+def takes_all(paper: Paper) -> bool:
+    """Whether the joint points of a search are every combination there is."""
+    return combinations(paper) <= paper.search.points
+
+
+def _joint(paper: Paper) -> list[Point]:
+    opens, count = paper.opens, paper.search.points
+    if takes_all(paper):
+        found: list[dict[str, Any]] = [{}]
+        for each in opens:
+            found = [{**values, each.name: value} for values in found for value in each.values]
+        return [Point("joint", values) for values in found]
+    draws, seen = random.Random(paper.search.seed), dict[str, Point]()  # noqa: S311 - not for secrets
+    tries = 0
+    while len(seen) < count and tries < 1000 * count:
+        kept = draws.random() if paper.search.keeps_chosen else 0.0
+        values = {each.name: _drawn(each, draws.random(), kept) for each in opens}
+        seen.setdefault(json.dumps(values, sort_keys=True), Point("joint", values))
+        tries += 1
+    return list(seen.values())
+
+
+def _drawn(each: Open, share: float, kept: float) -> Any:  # noqa: ANN401 - a TOML value
+    """The chosen value for draws below `kept`, and all values for those above it."""
+    return each.chosen if share < kept else each.at((share - kept) / (1 - kept))
+
+
+def fingerprint(paper: Paper) -> str:
+    """What tells whether a search belongs to a paper's file as it stands: its meaning, and none of its words.
+
+    It is the SHA-256, 16 digits of it, over the judged claims, the experiments and measures that they are
+    read from, what is open, and how it is searched.
+    """
+    claims = searched_claims(paper)
+    at = paper_at(paper, {each.name: each.chosen for each in paper.opens})
+    runs = {}
+    for name in names_of(claims):
+        run, measure = at.split(name)
+        runs[name] = [at.tree(run), at.measures[measure].text, at.has_one_course(run)]
+    search = paper.search
+    document = {
+        "claims": [
+            [claim.id, claim.kind, claim.published, claim.tolerance, claim.loose and claim.loose.text,
+             claim.measured and claim.measured.text]
+            + [[each.text for each in part] for part in (claim.holds, claim.also, claim.exercised)]
+            for claim in claims
+        ],
+        "runs": runs,
+        "open": [each.meaning() for each in paper.opens],
+        "search": [search.points, search.seed, search.seeds, search.parts]
+        + ["keeps_chosen"] * search.keeps_chosen,
+    }  # fmt: skip
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,149 @@
+"""Runs the points of a search, and judges its claims at each."""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nandlab._native import NandlabError
+from nandlab.batch import Outcome, State, run_all
+from nandlab.experiment import Experiment
+from nandlab.reproduce.formula import Formula, FormulaError
+from nandlab.reproduce.measure import checked, there
+from nandlab.reproduce.paper import Paper
+from nandlab.reproduce.point import Figures, see
+from nandlab.reproduce.records import Key, number
+from nandlab.reproduce.search_file import Found, row_of
+from nandlab.reproduce.search_points import Point, fingerprint, names_of, paper_at, points_of, searched_claims
+from nandlab.reproduce.tree import Tree
+
+AT_ONCE = 64
+"""Runs of which records are kept at the same time."""
+
+
+@dataclass
+class Job:
+    """A run of the search, and the measures that are read from it."""
+
+    tree: Tree
+    name: str
+    formulas: dict[str, Formula]
+
+
+def search(
+    paper: Paper,
+    points: Sequence[Point] | None = None,
+    jobs: int | None = None,
+    progress: Callable[[State], object] | None = None,
+) -> Found:
+    """Measures the points of a search, those of the paper's file by default.
+
+    A run that is refused or fails leaves the claims that are read from it without a figure at its point.
+
+    Raises:
+        ConfigError: There is nothing open, or an experiment with the chosen values cannot be run.
+
+    """
+    if not paper.opens:
+        assert paper.top is not None
+        raise paper.top.error("open", "there is no [[open]] value that could be searched")
+    mark, paper = fingerprint(paper), there(paper)
+    claims = searched_claims(paper)
+    names = names_of(claims)
+    planned: dict[Key, Job] = {}
+    at_points = []
+    for point in points if points is not None else points_of(paper):
+        figures = Figures(paper_at(replace(paper, claims=claims), point.values), paper.search.seeds, False)
+        _plan(planned, figures, names)
+        if point.kind == "chosen":
+            _refuse_what_cannot_run(figures, names)
+        at_points.append((point, figures))
+    figures_of, failed, stopped = _run(planned, jobs, progress)
+    rows = []
+    for point, figures in at_points:
+        keys = _keys(figures, names)
+        if all(key in failed or (key, text) in figures_of for key, text in keys):
+            figures.figures, figures.failed = figures_of, failed
+            rows.append(row_of(paper, point, {claim.id: see(claim, figures) for claim in claims}))
+    counts = collections.Counter(failed.values())
+    reasons = tuple(f"{count} run{'' if count == 1 else 's'} {why}" for why, count in counts.items())
+    return Found(
+        mark, paper.search.points, paper.search.seed, paper.search.seeds, tuple(rows), reasons, stopped
+    )
+
+
+def _keys(figures: Figures, names: Sequence[str]) -> list[tuple[Key, str]]:
+    """Every run and measure that a point takes."""
+    found = []
+    for name in names:
+        run, _, measure = name.rpartition(".")
+        text = figures.paper.measures[measure].text
+        found += [(figures.key_of_run(run, seed), text) for seed in figures.all_seeds()]
+    return found
+
+
+def _plan(planned: dict[Key, Job], figures: Figures, names: Sequence[str]) -> None:
+    for name in names:
+        run, _, measure = name.rpartition(".")
+        formula = figures.paper.measures[measure]
+        for seed in figures.all_seeds():
+            key = figures.key_of_run(run, seed)
+            if key not in planned:
+                planned[key] = Job(figures.paper.tree(run), run, {})
+            planned[key].formulas[formula.text] = formula
+
+
+def _refuse_what_cannot_run(figures: Figures, names: Sequence[str]) -> None:
+    """Says with file, line and key what is wrong with an experiment of the file as it stands."""
+    for run in dict.fromkeys(name.rpartition(".")[0] for name in names):
+        checked(figures, figures.key_of_run(run, 1), figures.paper.tree(run), run)
+
+
+def _run(
+    planned: dict[Key, Job], jobs: int | None, progress: Callable[[State], object] | None
+) -> tuple[dict[tuple[Key, str], float | None], dict[Key, str], bool]:
+    """The figures of every run, why there are none of some, and whether somebody stopped."""
+    found: dict[tuple[Key, str], float | None] = {}
+    failed: dict[Key, str] = {}
+    ready: list[tuple[Key, Experiment]] = []
+    for key, job in planned.items():
+        try:
+            experiment = Experiment(**{"workload": {}, **job.tree, "seed": key[1]})
+            experiment.resolve()
+            ready.append((key, experiment))
+        except NandlabError as error:
+            failed[key] = f"refused: {error}"
+    for start in range(0, len(ready), AT_ONCE):
+        part = ready[start : start + AT_ONCE]
+
+        def show(state: State, start: int = start) -> None:
+            if progress is not None:
+                progress(State(start + state.finished, state.running, len(ready)))
+
+        outcomes, stopped = run_all([experiment for _, experiment in part], jobs, show)
+        for (key, _), outcome in zip(part, outcomes, strict=True):
+            _take(found, failed, key, planned[key], outcome)
+        if stopped:
+            return found, failed, True
+    return found, failed, False
+
+
+def _take(
+    found: dict[tuple[Key, str], float | None], failed: dict[Key, str], key: Key, job: Job, outcome: Outcome
+) -> None:
+    """Keeps the figures of a run, and not its record."""
+    if outcome.error is not None:
+        failed[key] = f"failed: {outcome.error}"
+    elif outcome.result is not None and not outcome.result.partial:
+        record = outcome.result.to_dict()
+        for text, formula in job.formulas.items():
+            found[key, text] = _figure(formula, record)
+
+
+def _figure(formula: Formula, record: dict[str, Any]) -> float | None:
+    try:
+        return formula.value(lambda path: number(record, path))
+    except FormulaError:
+        return None

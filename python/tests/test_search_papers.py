@@ -1,0 +1,107 @@
+"""The searches of the bundled papers, `papers/search/*.csv`: each belongs to its paper and agrees with it."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from nandlab.reproduce import load, reproduce, search
+from nandlab.reproduce.search_file import MET, beside, parse_csv, point_of
+from nandlab.reproduce.search_points import fingerprint, names_of, points_of, searched_claims
+from nandlab.reproduce.search_words import flips, unmarked
+
+PAPERS = Path(__file__).parents[2] / "papers"
+SEARCHED = []
+"""Papers that have a search; without one the tests here would say nothing of a paper."""
+
+RUNS = 6
+"""Runs of a point that is measured again: of the claims that take the fewest."""
+
+
+def papers():
+    """Every paper in which something is open."""
+    return [path.stem for path in sorted(PAPERS.glob("*.toml")) if load(str(path)).opens]
+
+
+def read(name):
+    """A paper, and its search as it was committed."""
+    path = PAPERS / f"{name}.toml"
+    kept = beside(path)
+    return load(str(path)), parse_csv(kept.read_text(encoding="utf-8"), str(kept))
+
+
+def again(paper, rows, claims, jobs=None):
+    """Some rows, measured again with some claims."""
+    narrow = dataclasses.replace(paper.search, claims=tuple(claim.id for claim in claims))
+    points = [point_of(paper, row) for row in rows]
+    return search(dataclasses.replace(paper, search=narrow), points, jobs).rows
+
+
+def cheapest(paper):
+    """The claims with the fewest runs, until they have as many as a test may take."""
+    found = []
+    for claim in sorted(searched_claims(paper), key=lambda claim: len(claim.names)):
+        runs = {name.rpartition(".")[0] for name in names_of([*found, claim])}
+        if not found or len(runs) <= RUNS:
+            found.append(claim)
+    return found
+
+
+def test_the_papers_with_choices_have_a_search():
+    assert set(SEARCHED) <= set(papers())
+
+
+@pytest.mark.parametrize("name", papers())
+def test_a_search_is_that_of_its_paper(name):
+    paper, found = read(name)
+    assert found.fingerprint == fingerprint(paper), (
+        f"run nandlab reproduce papers/{name}.toml --search --write"
+    )
+    assert paper.searched == found
+    kinds = [(point.kind, {key: paper_value(paper, key, value) for key, value in point.values.items()})
+             for point in points_of(paper)]  # fmt: skip
+    assert [(row.kind, dict(row.values)) for row in found.rows] == kinds
+    assert all(set(row.seen) == {claim.id for claim in searched_claims(paper)} for row in found.rows)
+
+
+def paper_value(paper, name, value):
+    """A value as the file of a search has it."""
+    return next(each for each in paper.opens if each.name == name).text(value)
+
+
+@pytest.mark.parametrize("name", papers())
+def test_no_value_alone_flips_a_claim_that_is_not_fitted(name):
+    paper, found = read(name)
+    named = [f"{flip.claim} by {flip.name} = {flip.value}" for flip in flips(paper, found)
+             if flip.claim in unmarked(paper, found)]  # fmt: skip
+    assert not named
+
+
+@pytest.mark.parametrize("name", papers())
+def test_a_value_alone_and_a_joint_point_measured_again_are_the_same(name):
+    paper, found = read(name)
+    claims = cheapest(paper)
+    rows = [found.of_kind("alone")[0], found.of_kind("joint")[-1]]
+    for old, new in zip(rows, again(paper, rows, claims, 2), strict=True):
+        assert dict(new.seen) == {claim.id: old.seen[claim.id] for claim in claims}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", papers())
+def test_every_value_alone_measured_again_is_the_same(name):
+    paper, found = read(name)
+    rows = [*found.of_kind("chosen"), *found.of_kind("alone")]
+    for old, new in zip(rows, again(paper, rows, searched_claims(paper)), strict=True):
+        assert dict(new.seen) == dict(old.seen)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", papers())
+def test_the_chosen_values_meet_what_the_paper_meets(name):
+    """With its shorter runs and fewer seeds a search tells of the same claims as a usual run."""
+    paper, found = read(name)
+    bare = dataclasses.replace(paper, figures=(), grids=(), timelines=(), op_figures=(), block_maps=())
+    usual = {each.claim.id: each for each in reproduce(bare).claims}
+    seen = found.chosen.seen
+    met = {name for name in seen if usual[name].verdict in (*MET, "fitted")}
+    assert {name for name in seen if seen[name].is_met} == met
