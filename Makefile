@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates profiles memories papers -name '*.rs' -o -name '*.toml')
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates profiles memories papers -name '*.rs' -o -name '*.toml' -o -name '*.csv')
 PYTHON_SOURCES := $(shell find python/nandlab -name '*.py' -o -name '*.css')
 # cargo builds for the interpreter of the virtual environment.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python

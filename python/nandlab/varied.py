@@ -17,6 +17,19 @@ Pair = tuple[str, str]
 """A key of an experiment and the text of its value."""
 
 
+_TYPED: dict[str, str] = {}
+"""The files of overrides as the engine names them, and as they were typed."""
+
+
+def as_typed(text: str) -> str:
+    """A message with the files of overrides named as they were typed on the command line."""
+    for named, typed in sorted(_TYPED.items(), key=lambda pair: len(pair[0]), reverse=True):
+        # Not inside a longer path.
+        whole = rf"(?<![\w./-]){re.escape(named)}(?![\w/-])"
+        text = re.sub(whole, typed.replace("\\", r"\\"), text)
+    return text
+
+
 def override(pair: Pair, file: str) -> str:
     """An override of a key in `file`, as the compiled module takes it.
 
@@ -33,8 +46,14 @@ def override(pair: Pair, file: str) -> str:
     if key in TAGGED and value != "none" and re.fullmatch(r"\w+", value):
         value = f"{{ {value} = {{}} }}"
     is_path = key.endswith((".path", ".from_state")) or value.endswith(".toml")
-    if value and is_path and Path(value).is_file():
-        value = os.path.relpath(value, Path(file).parent)
+    if value and is_path:
+        typed, folder = value, Path(file).parent
+        if Path(value).is_file():
+            value = os.path.relpath(value, folder)
+        # The engine names a file by the folder of the experiment, which is absolute during a run.
+        # `..` stays what it is.
+        starts = (folder, os.path.abspath(folder))  # noqa: PTH100
+        _TYPED.update({os.path.join(start, value): typed for start in starts})  # noqa: PTH118
     if value and key == "fs.posix.directory" and Path(value).is_dir():
         # As a path from the folder of the file it would be another one than was typed, wherever it is shown.
         value = os.path.abspath(value)  # noqa: PTH100 - links stay as they are

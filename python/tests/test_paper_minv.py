@@ -1,11 +1,13 @@
 """The paper about YAFFS and MiNV: the bar of its claims, and each of its assumptions matters."""
 
 import dataclasses
+import math
 from pathlib import Path
 
 import pytest
 from papers import Paper
 
+from nandlab import Experiment
 from nandlab.reproduce import load
 from nandlab.reproduce.records import cells, drawn_rows, key_of
 
@@ -14,13 +16,13 @@ TEXT = load("minv").text
 
 MUTATIONS = {
     "passive limit 3 -> 2": (
-        "fs.yaffs = {}",
-        "fs.yaffs.gc.passive_limit = 2",
-        {"fig2.yaffs_aggressive": "differs", "fig3.yaffs_aggressive": "reproduced"},
+        "[parts.yaffs.fs.yaffs.gc]\n",
+        "[parts.yaffs.fs.yaffs.gc]\npassive_limit = 2\n",
+        {"fig2.yaffs_aggressive": "differs", "fig3.yaffs_aggressive": "fitted"},
     ),
     "messages of 341 bytes": (
-        "workload.phone.transactions = 3000",
-        "workload.phone = { transactions = 3000, sms_bytes = 341 }",
+        "sms_bytes = 512\nshuffled",
+        "sms_bytes = 341\nshuffled",
         {
             "fig2.yaffs_aggressive": "differs",
             "fig3.yaffs_aggressive": "differs",
@@ -29,9 +31,9 @@ MUTATIONS = {
         },
     ),
     "fixed order": (
-        "workload.phone.transactions = 3000",
-        "workload.phone = { transactions = 3000, shuffled = false }",
-        {"fig2.yaffs_aggressive": "differs", "fig2.minv_aggressive": "reproduced"},
+        "shuffled = true\norganizer",
+        "shuffled = false\norganizer",
+        {"fig2.yaffs_aggressive": "differs", "fig2.minv_aggressive": "fitted"},
     ),
     "half the flash": (
         'profile = "k9f5608"',
@@ -101,6 +103,19 @@ def test_every_block_is_drawn_with_its_valid_pages():
     erases = [row["y"] for row in drawn if row["panel"] == "block erases" and row["colour"] == "YAFFS"]
     assert sum(erases) == of_yaffs[-1]["erases"]
     assert erases[0] == of_yaffs[0]["erases"]
+
+
+@pytest.mark.parametrize("size", [480, 510, 512])
+def test_messages_take_the_page_writes_of_their_closed_form(size):
+    """MiNV writes a page a call, and for a message each page that it touches.
+
+    Messages of n bytes begin at multiples of gcd(n, 512) in a page, each as often as any other.
+    """
+    phone = {"transactions": 1024, "sms_bytes": size}
+    record = Experiment(device={"profile": "k9f5608"}, fs={"minv": {}}, workload={"phone": phone}).run()
+    flash = record.to_dict()["fs"]["phases"]["transactions"]["flash"]
+    writes = 25 + 6 * (1 + (size - math.gcd(size, 512)) / 512)
+    assert (flash["programs"] - flash["copies"]) / 1024 == pytest.approx(writes, abs=0.01)
 
 
 def test_the_readme_counts_the_claims():

@@ -11,7 +11,7 @@ from nandlab import ConfigError, Experiment
 from nandlab.report import charts
 from nandlab.report.reproduction import figures
 from nandlab.reproduce import parse, reproduce, write_bundle
-from nandlab.reproduce.records import rows
+from nandlab.reproduce.records import front_in_words, rows
 
 PAPER = """\
 title = "Memory and merges"
@@ -247,3 +247,28 @@ def test_over_a_key_each_colour_is_a_line_already():
         parse(by_key, "mine", "mine.toml")
     plain = by_key.replace('[figures.joined]\nfast = ["few", "some", "many"]\n', "")
     assert parse(plain, "mine", "mine.toml").figures[0].lines == ("page", "some", "many", "few")
+
+
+def test_the_front_has_the_points_that_no_other_one_beats():
+    paper = parse(PAPER.replace('name = "maps"\n', 'name = "maps"\nfront = true\n'), "mine", "mine.toml")
+    found = reproduce(paper)
+    drawn = rows(found.records, paper.figures[0])
+    for one in drawn:
+        others = [row for row in drawn if row["panel"] == one["panel"] and row is not one]
+        worse = [row["x"] > one["x"] or row["y"] > one["y"] for row in others]
+        ties = [(row["x"], row["y"]) == (one["x"], one["y"]) for row in others]
+        assert one["front"] == all(is_worse or is_tie for is_worse, is_tie in zip(worse, ties, strict=True))
+    assert {row["front"] for row in drawn} == {True, False}
+    said = front_in_words(found.records, paper.figures[0])
+    assert said.startswith("On the front") and "small writes: FAST, 2 log blocks" in said
+    dashed = 'stroke-dasharray="5,4"'
+    marks = figures(reproduce(parse(PAPER, "mine", "mine.toml")))["maps"].count(dashed)
+    assert figures(found)["maps"].count(dashed) == marks + 2, "a line more in each panel"
+
+
+def test_a_front_takes_an_x_that_is_measured():
+    text = PAPER[: PAPER.index("[figures.joined]")].replace('name = "maps"', 'name = "maps"\nfront = true')
+    text += '[figures.x]\nkey = "ftl.fast.log_blocks"\ntitle = "x"\nvalues = [2]\n'
+    text += '[figures.y]\nmeasure = "programs"\ntitle = "y"\n'
+    with pytest.raises(ConfigError, match=r"figures\[0\].front: a front takes an x that is measured"):
+        parse(text, "mine", "mine.toml")

@@ -318,6 +318,7 @@ def test_the_command(nandlab_command, tmp_path):
     ("arguments", "words"),
     [
         (["--points", "3"], "--points goes with --search alone"),
+        (["--search", "--traces", "."], "--traces does not go with --search"),
         (["--search", "--full"], "--full does not go with --search"),
         (["--search", "--write", "x.txt"], "is a .csv file"),
         (["--all"], "--all takes every paper"),

@@ -204,3 +204,27 @@ def test_a_device_may_be_called_like_a_number(nandlab_command, tmp_path):
         assert nandlab_command("run", experiment, *chosen).document["host"]["requests"] == 2
     ended = nandlab_command("run", experiment, "--set", "workload.trace.device=true")
     assert ended.status == 2 and "a name in quotes, or a whole number" in ended.err
+
+
+def test_files_of_overrides_are_named_as_they_were_typed(nandlab_command, tmp_path, monkeypatch):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "traces").mkdir()
+    bad = tmp_path / "traces" / "bad.csv"
+    bad.write_text("time_us,op,sector,sectors\n0,W,x,8\n", encoding="utf-8")
+    (tmp_path / "deep" / "a.toml").write_text(
+        '[workload.trace]\npath = "a.csv"\n[ftl.page]\n', encoding="utf-8"
+    )
+    monkeypatch.chdir(tmp_path)
+    for typed, said in (
+        ("traces/bad.csv", "traces/bad.csv, line 2, column 5: "),
+        ("./traces/../traces/bad.csv", "./traces/../traces/bad.csv, line 2, column 5: "),
+        (str(bad), f"{bad}, line 2, column 5: "),
+        ("traces/none.csv", "traces/none.csv: there is no such file"),
+    ):
+        for command in ("run", "check"):
+            ended = nandlab_command(command, "deep/a.toml", "--set", f"workload.trace.path={typed}")
+            assert ended.status == 2 and ended.err.startswith(f"error: {said}"), ended.err
+        # Several runs, each in a process of its own.
+        for command in ("compare", "sweep"):
+            ended = nandlab_command(command, "deep/a.toml", "--vary", f"workload.trace.path={typed},{typed}x")
+            assert f": {said}" in ended.err and "deep/.." not in ended.err, ended.err

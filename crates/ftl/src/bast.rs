@@ -6,15 +6,41 @@
 //!
 //! ## Write path
 //! ```text
-//! page never written   -> its place in the data block
-//! page written before  -> next page of the log block of its logical block
-//! log block full       -> reclaim it:  all pages in order        switch   the log block is the data block
-//!                                      a prefix in order         partial  the rest is copied behind it
-//!                                      else                      full     everything is gathered in a new block
-//! no log block free    -> reclaim a victim, mostly empty, and take its place
+//! page that is not mapped -> its place in the data block (`first_write = "data"`), which is taken when it is missing
+//! every other page        -> next page of the log block of its logical block
+//! log block full          -> it is merged, and a new one is taken
 //! ```
-//! On chips that program in ascending order a page below the last programmed one of its data block goes to
-//! the log as well. A page that the host writes in part is read first, merged and written whole.
+//! A page is not mapped if it was never written or was trimmed since. With `first_write = "log"` these pages go to
+//! the log block as long as the logical block has no data block. A page goes to the log block, too, where its place
+//! in the data block is programmed, or lies below the last programmed page on a chip that programs in ascending
+//! order. A page that the host writes in part is read first, merged and written whole; the part of a page that is not
+//! mapped is written with zeros around it and read from nowhere.
+//!
+//! A new log block is taken in this order. While `log_blocks` log blocks are in use, the victim is merged. While no
+//! more blocks are free than `reserve_blocks` and those that notes of trims may still take, the victim is merged.
+//! Then a free block is taken. A missing data block is taken after the second step alone. The victim is the log block
+//! that `victim` names. A log block counts as written when it is taken and with every page of the host. No two have
+//! the same age, so there are no ties.
+//!
+//! A log block is merged only as a victim, or when it is full and its logical block is written again. What kind of
+//! merge it is follows from what it holds then. Its pages are *in order* if page i of it holds the newest copy of
+//! page i of the logical block, for all pages programmed.
+//! ```text
+//! in order, and all pages of the logical block             switch   no copy
+//! in order, and no other page of the logical block mapped  switch   no copy
+//! in order, other pages mapped, `partial_merge`            partial  the other mapped pages are copied to their places
+//!                                                                   in the log block, in ascending order
+//! else                                                     full     all mapped pages are copied to their places in a
+//!                                                                   block that is taken, in ascending order
+//! ```
+//! After a switch or a partial merge the log block is the data block. After each merge the old data block is erased,
+//! if there is one, and after a full merge the log block too. A logical block without a data block so costs one erase
+//! less: none for a switch or a partial merge, one for a full merge. Pages that are not mapped are skipped; on a chip
+//! that programs without gaps they are padded, one program each, up to the last page copied. The page of the host
+//! that led to the merge is programmed afterwards, to the new log block.
+//!
+//! A trim unmaps a page and programs nothing. When no page of a logical block is mapped its blocks are erased. Before
+//! the erase of a block with trimmed pages, and at a flush, a note of the trims is programmed (`durable_trim`).
 //!
 //! ## Recovery
 //! Mount reads every spare area; the newest copy of a page wins, a merge that was cut is dropped, and a logical

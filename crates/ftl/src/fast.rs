@@ -5,20 +5,42 @@
 //! so they are full before they are merged. One log block more takes sequential writes and becomes a data block.
 //!
 //! ## Write path
+//! The first line that fits a page decides. A page is not mapped if it was never written or was trimmed since; the
+//! owner is the logical block of the sequential log block.
 //! ```text
-//! page never written            -> its place in the data block
-//! first page of a logical block -> a new sequential log block; the one before is switched or completed (sw_rule)
-//! next page of the sequential log block's logical block
-//!                               -> that log block; a page further on completes it, one that it holds merges it
-//! else                          -> the next page of the last random log block
-//! all random log blocks full    -> the oldest one is the victim: each logical block with newest pages in it is merged,
-//!                                  gathering its pages from all log blocks; then it is erased
+//! not mapped                          -> its place in the data block, which is taken when it is missing and the logical
+//!                                        block is not the owner; if that place is spent, the lines below
+//! first page of a logical block       -> page 0 of a new sequential log block (`sw_rule`), after the one before has ended
+//! owner's page, the next one          -> the sequential log block, which ends when that was its last page
+//! owner's page, further on            -> the same, which is completed around it and ends
+//! owner's page, held already          -> a full merge of the owner with this page; the sequential log block is gone
+//! else                                -> the next page of the youngest random log block
 //! ```
-//! With `migrate` a victim that is less than half valid is renewed instead: its valid pages are copied to the head of a
-//! new log block, which takes the next pages, as often in a row as a log block has half its pages. Where a block is needed
-//! beside the log, victims are merged: a migration gives none back.
-//! On chips that program in ascending order a page below the last programmed one of its data block goes to the log as
-//! well. A page that the host writes in part is read first, merged and written whole.
+//! A place is spent if it is programmed, or lies below the last programmed page on a chip that programs in ascending
+//! order. A page that the host writes in part is read first, merged and written whole.
+//!
+//! **The sequential log block ends** in a partial merge: pages that it lacks are copied to their places in it, in
+//! ascending order, it becomes the data block, and the old data block is erased if there is one. It is a switch where
+//! nothing is copied. What is copied is the newest copy of every mapped page, wherever it lies. A full merge gathers
+//! the newest copy of every mapped page in a block that is taken, and erases the data block and, if its logical block
+//! is the owner, the sequential log block.
+//!
+//! **Random log blocks.** When the youngest one is full, another is taken if fewer than `log_blocks` are in use and
+//! there is room; else the oldest is the victim, until one can be taken. The pages of the victim are looked at in the
+//! order in which they were written. Where a page is the newest copy, its logical block is merged in full, which
+//! takes its pages from all log blocks. A page of the owner ends the sequential log block in place of that. With
+//! `skip_stale = false` a page that is not the newest copy does the same if the logical block has newest pages in any
+//! random log block. Then the victim is erased.
+//!
+//! **Room.** A block is taken for the host while more are free than `reserve_blocks`, those that notes of trims may
+//! still take, and one for each logical block with pages in random log blocks and no data block. Without room victims
+//! are merged, the oldest first, and when none is left the sequential log block ends with the newest pages. A new
+//! sequential log block is taken after the one before has ended. Merges take no notice of room.
+//!
+//! With `migrate` a victim that is less than half valid is renewed instead: its valid pages are copied to the head of
+//! a new log block, which takes the next pages, as often in a row as a log block has half its pages. Where a block is
+//! needed beside the log, victims are merged: a migration gives none back. On a chip without gaps, places that are
+//! skipped are padded, one program each.
 //!
 //! ## Recovery
 //! Mount reads every spare area; the newest copy of a page wins, and a merge that was cut is dropped. The oldest block
@@ -32,7 +54,8 @@
 //! ## Differences
 //! The paper merges every logical block that the victim has ever taken a page of; with `skip_stale` only those with
 //! pages that no newer log page superseded, without which no published count can be reached. Migration is that of the
-//! cost-based block recycling of Park et al., made for shared log blocks. Trims, recovery and failing blocks are ours.
+//! cost-based block recycling of Park et al., made for shared log blocks. Trims, recovery and failing blocks are
+//! ours.
 //!
 //! ## References
 //! S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park, H.-J. Song: A Log Buffer-Based Flash Translation Layer Using

@@ -5,27 +5,59 @@
 //! invalid. When erased blocks run short, one is chosen by the victim policy, emptied and erased.
 //!
 //! ## Write path
-//! Host writes fill blocks of the dies in turn, relocated pages others: each of these frontiers takes the pages
-//! that `placement` gives it. A page that the host writes in part is read first, merged and written whole. Once no more
-//! than `reserve_blocks` blocks of a die are free, a victim is chosen, and every host page to that die pays for
-//! `valid / (pages_per_block - valid)` relocations: as its page takes of what the victim gains, so that the room of the die
-//! stays as it is. It pays that once more for each block that the reserve lacks: the host may open one as long as another
-//! is free. So a write waits for a whole victim only where one gains next to nothing, or where the placement fills several
-//! blocks for the host and two of them get full one right after the other. With `idle_blocks` the same work is done in gaps between requests, and the host pays only
-//! where these do not suffice.
+//! Host writes fill blocks of the dies in turn, relocated pages others: each of these frontiers takes the pages that
+//! `placement` gives it. A page that the host writes in part is read first, merged and written whole. A write waits
+//! for a whole victim only where one gains next to nothing, or where the placement fills several blocks for the host
+//! and two of them get full one right after the other. With `idle_blocks` the same work is done in gaps between
+//! requests, and the host pays only where these do not suffice.
 //!
-//! A die that holds more than its share of valid pages takes no new host block. A weak one, which bad blocks have left too
-//! few for the reserve, those that are being filled and any data beside them, takes no page at all: what it holds can be read,
-//! the other dies take its part, and the device ends when their good blocks are too few for what is exported.
+//! A page of the host is written in this order, with b = `pages_per_block`, R = `reserve_blocks` and F the free
+//! blocks of its die:
+//! ```text
+//! 1  the die        the next in turn; see below where there are several. The first page goes to die 1, or 0 if alone
+//! 2  the frontier   where it has no block or a full one: that one is closed, from now on it may be a victim. While F <= 1,
+//!                   the victim (if there is none, one is chosen) is emptied to its end. If relocated pages that share
+//!                   the frontier left room in it by then, and the reserve is whole, that is used; else the block that has been free longest
+//! 3  the program    the page is mapped, the older copy is invalid
+//! 4  the pay        nothing, if F > R and no victim is being emptied. Else, if there is no victim, one is chosen now: after
+//!                   the page was mapped. Then credit += rate * (1 + max(0, R - F)), and the whole part of credit is relocated
+//! 5  the reserve    while it is not whole, the victim, or one that is chosen, is emptied to its end
+//! ```
+//! The rate of a victim is fixed when it is chosen, with v valid pages then, in parts of 65,536: `floor(65536 * v /
+//! g) + 1`, where the victim gains g = max(b - v, floor(b / 16), 1) pages. At that rate a page of the host takes as
+//! much room as the victim gives. Credit begins at 0 with each victim. What is left of the integer part when the
+//! victim is empty is lost; the rest below 1 is kept for the next page. Pages are relocated in ascending order, those
+//! that are still valid when their turn comes. A victim is erased, and free behind all other free blocks, in the same
+//! step in which its last valid page was relocated. A victim without valid pages is erased in the step that chose it.
 //!
-//! With `placement = "pools"` two parts of the address space have blocks of their own, each a part of those of the die, and the
-//! victim is of the pool that is beyond its part.
+//! Closed blocks can be chosen, those being filled cannot. Greedy takes the one with the fewest valid pages, the
+//! lowest number among equals; where all are full of valid pages, none is chosen. The frontier of relocated pages
+//! takes the block that has been free longest, down to the last one; like that of the host it is closed when the next
+//! page finds it full. At the start nothing is being filled, and blocks are free in ascending order.
 //!
-//! With `slc_cache` pages of the host go to blocks of one bit a cell while these have room, always the same ones of each
-//! die (`fixed`) or any that is free, as long as two more than the reserve are (`dynamic`); then past them, or they wait
-//! until the oldest such block was folded: its valid pages moved to a block that holds all its bits. Folds happen in gaps
-//! between requests, and with `dynamic` in place of collection wherever
-//! that needs a block.
+//! The reserve is whole if, with `room` pages left in all frontiers of the die and in its free blocks, one of these
+//! holds: R > 1 and F >= R; R > 1 and room >= R b; without a victim room >= R b; with one of v valid pages room > v
+//! and room + b >= v + R b. With trims, v is more by the notes that an erase may have to wait for.
+//!
+//! With several dies the next in turn takes the page if its frontier has room, or if it holds no more valid pages
+//! than its share. With D dies of N good blocks, f frontiers each and L logical pages, the most that a die holds is m
+//! = (N - R - f) b - 1 - b, and its share is min(m, max(p, floor(p / 2) + floor(m / 2))) with p = floor(L / D). With
+//! `placement = "one"` a die beyond its share when relocated pages opened its block takes no page of the host until
+//! it is within its share again. If no die takes the page, it goes to the one with the largest m less its valid
+//! pages, the last among equals.
+//!
+//! A die that holds more than its share of valid pages takes no new host block. A weak one, which bad blocks have
+//! left too few for the reserve, those that are being filled and any data beside them, takes no page at all: what it
+//! holds can be read, the other dies take its part, and the device ends when their good blocks are too few for what
+//! is exported.
+//!
+//! With `placement = "pools"` two parts of the address space have blocks of their own, each a part of those of the
+//! die, and the victim is of the pool that is beyond its part.
+//!
+//! With `slc_cache` pages of the host go to blocks of one bit a cell while these have room, always the same ones of
+//! each die (`fixed`) or any that is free, as long as two more than the reserve are (`dynamic`); then past them, or
+//! they wait until the oldest such block was folded: its valid pages moved to a block that holds all its bits. Folds
+//! happen in gaps between requests, and with `dynamic` in place of collection wherever that needs a block.
 //!
 //! ## Recovery
 //! Mount reads every spare area; of several copies of a page the one with the highest sequence number
@@ -43,13 +75,13 @@
 //! soon as the block at hand is erased: so relocation always finds room, whatever the victim, and for notes of trims, too.
 //!
 //! ## Differences
-//! Textbook page maps have a reverse map, in memory or from nowhere. Here relocation learns the logical page
-//! from the metadata that passes through the controller with the copy, and which pages are valid from a bitmap
-//! that counts as memory, or from reads of all spare areas of the victim, which are charged. Where the placement asks
-//! before the copy which page it is, the bitmap is joined by a reverse map. What `slc_cache` does no paper describes as a
-//! whole: manufacturers tell of fixed and of dynamic caches, and measurements show where they end. A block of the dynamic
-//! cache may become one of all bits and back at every erase; a write that comes while a fold has begun waits for the copy
-//! at hand.
+//! Textbook page maps have a reverse map, in memory or from nowhere. Here relocation learns the logical page from the
+//! metadata that passes through the controller with the copy, and which pages are valid from a bitmap that counts as
+//! memory, or from reads of all spare areas of the victim, which are charged. Where the placement asks before the
+//! copy which page it is, the bitmap is joined by a reverse map. What `slc_cache` does no paper describes as a whole:
+//! manufacturers tell of fixed and of dynamic caches, and measurements show where they end. A block of the dynamic
+//! cache may become one of all bits and back at every erase; a write that comes while a fold has begun waits for the
+//! copy at hand.
 //!
 //! ## References
 //! E. Gal, S. Toledo: Algorithms and Data Structures for Flash Memories. ACM Computing Surveys 37(2), 2005.

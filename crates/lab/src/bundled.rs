@@ -5,30 +5,31 @@
 pub struct Bundled {
     /// Its name without the ending, by which it is asked for.
     pub name: &'static str,
-    /// Its TOML.
+    /// What it holds.
     pub text: &'static str,
 }
 
-/// The [`Bundled`] files of a folder of the project, by name.
+/// The [`Bundled`] files of a folder of the project, by name; with another ending than `.toml` where one is given.
 macro_rules! bundled {
-    ($folder:literal: $($name:literal,)*) => {
+    ($folder:literal: $($name:literal,)*) => { $crate::bundled::bundled! { $folder, ".toml": $($name,)* } };
+    ($folder:literal, $ending:literal: $($name:literal,)*) => {
         &[$($crate::bundled::Bundled {
             name: $name,
-            text: include_str!(concat!("../../../", $folder, "/", $name, ".toml")),
+            text: include_str!(concat!("../../../", $folder, "/", $name, $ending)),
         },)*]
     };
 }
 
 pub(crate) use bundled;
 
-/// Fails unless `list` has every file of the folder, in the order of names.
+/// Fails unless `list` has every file of the folder with this ending, in the order of names.
 #[cfg(test)]
-pub(crate) fn assert_complete(list: &[Bundled], folder: &str) {
+pub(crate) fn assert_complete(list: &[Bundled], folder: &str, ending: &str) {
     let folder = format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"));
     let mut files: Vec<String> = std::fs::read_dir(folder)
         .expect("the folder of the sources is there")
         .map(|entry| entry.expect("its entries can be read").file_name().to_string_lossy().into_owned())
-        .filter_map(|name| name.strip_suffix(".toml").map(str::to_owned))
+        .filter_map(|name| name.strip_suffix(ending).map(str::to_owned))
         .collect();
     files.sort();
     assert_eq!(files, list.iter().map(|file| file.name).collect::<Vec<_>>());

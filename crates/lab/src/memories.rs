@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_file_is_on_the_list_and_a_memory() {
-        crate::bundled::assert_complete(LIST, "memories");
+        crate::bundled::assert_complete(LIST, "memories", ".toml");
         for file in LIST {
             let memory: MemoryProfile = toml::from_str(file.text).unwrap_or_else(|e| panic!("{}: {e}", file.name));
             assert_eq!(memory.name, file.name);

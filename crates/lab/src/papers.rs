@@ -15,6 +15,13 @@ pub const LIST: &[Bundled] = bundled! { "papers":
     "wap-lru",
 };
 
+/// Their searches, by the same names: what `nandlab reproduce PAPER --search` has measured.
+pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
+    "btree",
+    "minv",
+    "sector-map",
+};
+
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.
 ///
 /// `source` names the text in errors. Keys are written `claims[3].published`.
@@ -32,7 +39,7 @@ mod tests {
 
     #[test]
     fn every_file_is_on_the_list() {
-        crate::bundled::assert_complete(LIST, "papers");
+        crate::bundled::assert_complete(LIST, "papers", ".toml");
     }
 
     #[test]

@@ -20,6 +20,6 @@ pub const LIST: &[Bundled] = bundled! { "profiles":
 mod tests {
     #[test]
     fn every_file_is_on_the_list() {
-        crate::bundled::assert_complete(super::LIST, "profiles");
+        crate::bundled::assert_complete(super::LIST, "profiles", ".toml");
     }
 }

@@ -75,6 +75,12 @@ fn papers() -> Vec<(&'static str, &'static str)> {
     nandlab_lab::papers::LIST.iter().map(|paper| (paper.name, paper.text)).collect()
 }
 
+/// The searches of these papers: the name and the CSV text of each that has one.
+#[pyfunction]
+fn searches() -> Vec<(&'static str, &'static str)> {
+    nandlab_lab::papers::SEARCHES.iter().map(|search| (search.name, search.text)).collect()
+}
+
 /// A TOML text as JSON, with the lines of its keys; `source` names it in errors.
 #[pyfunction]
 fn toml_to_json(py: Python<'_>, text: &str, source: &str) -> PyResult<String> {
@@ -88,6 +94,7 @@ fn _native(py: Python<'_>, module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(lists, module)?)?;
     module.add_function(wrap_pyfunction!(papers, module)?)?;
+    module.add_function(wrap_pyfunction!(searches, module)?)?;
     module.add_function(wrap_pyfunction!(toml_to_json, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_info, module)?)?;

@@ -161,7 +161,9 @@ def _failed(error: BaseException) -> int:
         )
         return FAILED
     if isinstance(error, NandlabError):
-        click.echo(f"error: {error}", err=True)
+        from nandlab.varied import as_typed
+
+        click.echo(f"error: {as_typed(str(error))}", err=True)
         return status_of(error)
     if isinstance(error, OSError):
         # Sentences of our own have no errno, and what else has no name is the output.

@@ -25,6 +25,7 @@ from nandlab.cli.options import (
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
+from nandlab.varied import as_typed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -215,7 +216,7 @@ def _print(
 
 def _why(outcome: Outcome) -> str:
     """Why there is no result, or none to the end."""
-    return str(outcome.error or "stopped before there was a result")
+    return as_typed(str(outcome.error or "stopped before there was a result"))
 
 
 def _state(outcome: Outcome) -> str:

@@ -15,7 +15,7 @@ from nandlab._native import NandlabError
 from nandlab.cli import DONE, FAILED, WRONG_INPUT
 from nandlab.cli.options import json_option, refuse_overwriting, report_option, writable
 from nandlab.cli.output import print_json, print_table, say, say_path
-from nandlab.cli.search import Searches, search_options
+from nandlab.cli.search import Searches, refuse_with_search, search_options
 
 if TYPE_CHECKING:
     from nandlab.batch import State
@@ -89,12 +89,9 @@ def command(  # noqa: C901, PLR0913 - one for each option
             f"--all takes every paper, and {paper} is one of them: expected one or the other"
         )
     if searches is not None:
-        if paper is None:
-            raise click.UsageError("--search takes one paper: name it")
-        given = {"--full": full, "--report": report, "--bundle": bundle}
-        for option, value in given.items():
-            if value:
-                raise click.UsageError(f"{option} does not go with --search")
+        refuse_with_search(
+            {"--full": full, "--report": report, "--bundle": bundle, "--traces": _asked(traces)}
+        )
         return searches.run(paper, seeds, jobs, as_json)
     from nandlab.report import write_reproduction
     from nandlab.reproduce import bundled, load, write_bundle
@@ -118,6 +115,17 @@ def command(  # noqa: C901, PLR0913 - one for each option
     if bundle is not None:
         write_bundle(found, bundle, remade)
         click.echo(f"bundle: {bundle}", err=as_json)
+    return _ended(found) if len(found) == len(papers) else max(_ended(found), FAILED)
+
+
+def _asked(traces: str | None) -> str | None:
+    """The folder of `--traces`, unless it is the environment that names one."""
+    named = click.get_current_context().get_parameter_source("traces")
+    return traces if named is ParameterSource.COMMANDLINE else None
+
+
+def _ended(found: list[Reproduction]) -> int:
+    """Says what is wrong with a file, and which runs failed; the exit status."""
     mistakes = [claim.mistake for one in found for claim in one.claims if claim.mistake is not None]
     for mistake in mistakes:
         say(str(mistake))
@@ -128,7 +136,7 @@ def command(  # noqa: C901, PLR0913 - one for each option
         say("stopped; claims without a verdict were not measured")
     if mistakes:
         return WRONG_INPUT
-    return DONE if len(found) == len(papers) and all(one.complete for one in found) else FAILED
+    return DONE if all(one.complete for one in found) else FAILED
 
 
 def _with_traces(paper: Paper, folder: Path) -> Paper:
@@ -137,13 +145,12 @@ def _with_traces(paper: Paper, folder: Path) -> Paper:
     One that plays none stays as it is, and so does each where it is the environment that names the folder,
     and that has none of them.
     """
-    named = click.get_current_context().get_parameter_source("traces")
     if not paper.traces:
         return paper
     try:
         return paper.with_traces(folder)
     except NandlabError:
-        if named is ParameterSource.COMMANDLINE:
+        if _asked(str(folder)) is not None:
             raise
         return paper
 
@@ -168,7 +175,7 @@ def _measured(papers: list[Paper], seeds: int | None, full: bool, jobs: int | No
     return found
 
 
-TITLES = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict")
+TITLES = ("claim", "published", "measured", "off", "tolerance", "verdict", "true units", "verdict there")
 
 
 def _print(found: Reproduction) -> None:
@@ -185,7 +192,10 @@ def _print(found: Reproduction) -> None:
         click.echo(_wrapped(line))
     if paper.traces:
         click.echo()
-    print_table([_row(claim) for claim in found.claims], TITLES, right=(1, 2, 3, 5))
+    rows = [_row(claim) for claim in found.claims]
+    # Where every claim is in true units, there is nothing beside them.
+    width = len(TITLES) if paper.readings else len(TITLES) - 2
+    print_table([row[:width] for row in rows], TITLES[:width], right=(1, 2, 3, 6))
     for grid in paper.grids:
         click.echo(f"\n{grid.title}\n{_wrapped(caption(found.records, grid))}\n")
         titles = ["", *(grid.labels.get(column, column) for column in grid.columns)]
@@ -219,8 +229,9 @@ def _row(judged: Judged) -> list[str]:
         _figure(judged.measured) if judged.measured is not None else _held(judged.held),
         judged.off,
         claim.tolerance,
-        _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
         judged.verdict or "no verdict",
+        _figure(judged.true_units) if judged.true_units is not None else _held(judged.true_held),
+        judged.true_verdict or "no verdict",
     ]
 
 

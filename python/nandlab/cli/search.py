@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -35,13 +35,15 @@ class Searches:
     seed: int | None
     write: str | None
 
-    def run(self, name: str, seeds: int | None, jobs: int | None, as_json: bool) -> int:
+    def run(self, name: str | None, seeds: int | None, jobs: int | None, as_json: bool) -> int:
         """Runs the search, and prints what it found."""
         from nandlab.cli.progress import Waiting
         from nandlab.new_file import write_whole
         from nandlab.reproduce import load, search
         from nandlab.reproduce.search_file import csv_text
 
+        if name is None:
+            raise click.UsageError("--search takes one paper: name it")
         refuse_overwriting({"--write": self.write}, [Path(name)] if name.endswith(".toml") else [])
         paper = self._asked(load(name), seeds)
         with Waiting() as waiting:
@@ -80,6 +82,13 @@ def _written(_ctx: click.Context, _parameter: click.Parameter, path: str | None)
             raise click.BadParameter(f"{path}: a search is a .csv file")
         writable(path)
     return path
+
+
+def refuse_with_search(options: Mapping[str, object]) -> None:
+    """Refuses options that are given and say nothing of a search."""
+    for option, value in options.items():
+        if value:
+            raise click.UsageError(f"{option} does not go with --search")
 
 
 def search_options(command: Callable[..., T]) -> Callable[..., T]:

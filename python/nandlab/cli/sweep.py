@@ -23,6 +23,7 @@ from nandlab.cli.options import (
     writable,
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
+from nandlab.varied import as_typed
 
 if TYPE_CHECKING:
     from nandlab.sweeping import Plan, Point, Sweep
@@ -277,7 +278,7 @@ def _draw(found: Sweep, report: str | None, plots: str | None, as_json: bool) ->
 def _say_end(found: Sweep, output: str | None) -> None:
     for point in found.points:
         if point.error is not None:
-            say(f"error: {_name(point)}: {point.error}")
+            say(f"error: {_name(point)}: {as_typed(str(point.error))}")
         elif point.result is not None and point.result.stopped is not None:
             say(f"error: {_name(point)}: {point.result.stopped.message}")
     if found.reused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,9 @@ Rows = Sequence[dict[str, Any]]
 
 SHAPES = ("circle", "square", "triangle-up", "cross", "diamond", "triangle-down", "triangle-right")
 """Points of lines that lie on one another; no divisor in common with the dashes."""
+
+LANE = 13
+"""Pixels between names of lines from top to bottom."""
 
 MOST_SHAPES = 24
 """Points of a line that can be told apart by their shapes."""
@@ -92,7 +96,7 @@ def curves(
     """
     is_measured = any("order" in row for row in rows)
     scale = {"type": "log", "nice": False} if axes.x_log else {"zero": False}
-    x_axis: Spec = {"format": ",~r", "labelOverlap": "greedy", **_ticks(rows, is_measured, axes.x_log)}
+    x_axis: Spec = {"format": ",~f", "labelOverlap": "greedy", **_ticks(rows, is_measured, axes.x_log)}
     if axes.x_is_size:
         x_axis["labelExpr"] = "format(datum.value / 1024, ',.0f')"
     y_scale = {"type": "log"} if axes.y_log else {"zero": True}
@@ -108,16 +112,19 @@ def curves(
     else:
         mark = {"type": "line", "point": {"size": 44 if is_measured else 22}}
         layers = [{"mark": mark, "encoding": encoding}]
+    ends = [end(row["x"] for row in rows) for end in (min, max)]
+    if any(row.get("front") for row in rows):
+        layers.append(_front(encoding))
     if marks:
         # Of the rows that a panel has, some are points of lines and some are marks.
         for layer in layers:
-            layer["transform"] = [{"filter": "!isValid(datum.mark)"}]
-        layers += _marks(encoding)
+            layer["transform"] = [*layer.get("transform", []), {"filter": "!isValid(datum.mark)"}]
+        layers += _marks(encoding, sum(mark.y is None for mark in marks))
     size: Spec = {"width": 250, "height": 200}
     spec: Spec = {**size, **layers[0]} if len(layers) == 1 else {**size, "layer": layers}
     facet = {"field": "panel", "type": "nominal", "sort": list(panels), "title": None}
     own: Spec = {"resolve": {"scale": {"y": "independent"}}} if axes.own else {}
-    drawn = [*rows, *(row for mark in marks for row in _rows_of(mark, panels))]
+    drawn = [*rows, *_drawn(marks, panels, statistics.fmean(ends))]
     return svg({**_data(drawn), "facet": facet, "columns": 3, "spec": spec, "spacing": 16, **own}, colours)
 
 
@@ -176,14 +183,32 @@ def _ticks(rows: Rows, is_measured: bool, is_log: bool) -> Spec:
     return {"values": [base**at for at in range(first, 64) if base**at <= ticks[-1]]}
 
 
-def _rows_of(mark: Mark, panels: Sequence[str]) -> Rows:
-    """A mark in each of its panels."""
-    kind = "point" if None not in (mark.x, mark.y) else "across" if mark.x is None else "along"
-    place = {"at_x": mark.x, "at_y": mark.y, "mark": kind, "name": mark.name}
-    return [{**place, "panel": panel} for panel in panels if panel in (mark.panels or panels)]
+def _front(encoding: Spec) -> Spec:
+    """A dashed line through the points that are marked as `front`."""
+    line = {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1, "color": "var(--ink)"}
+    along = {axis: encoding[axis] for axis in ("x", "y")}
+    order = {"field": "x", "type": "quantitative"}
+    return {"transform": [{"filter": "datum.front"}], "mark": line, "encoding": {**along, "order": order}}
 
 
-def _marks(encoding: Spec) -> list[Spec]:
+def _drawn(marks: Sequence[Mark], panels: Sequence[str], middle: float) -> Rows:
+    """Each mark in each of its panels.
+
+    Names of lines from top to bottom are in lanes below one another, each on the side of the `middle` of x.
+    """
+    rows: list[dict[str, Any]] = []
+    for mark in marks:
+        kind = "point" if None not in (mark.x, mark.y) else "across" if mark.x is None else "along"
+        place = {"at_x": mark.x, "at_y": mark.y, "mark": kind, "name": mark.name}
+        for panel in panels:
+            if panel in (mark.panels or panels):
+                before = [row for row in rows if (row["panel"], row["mark"]) == (panel, kind)]
+                side = "left" if mark.x is not None and mark.x < middle else "right"
+                rows.append({**place, "panel": panel, "lane": len(before), "side": side})
+    return rows
+
+
+def _marks(encoding: Spec, lanes: int) -> list[Spec]:
     """Dashed lines from side to side and from top to bottom, and points, each with its name."""
     x, y = (
         {"field": f"at_{axis}", "type": "quantitative", "scale": encoding[axis]["scale"]}
@@ -195,12 +220,17 @@ def _marks(encoding: Spec) -> list[Spec]:
     above: Spec = {"type": "text", "align": "center", "dy": -11}
     name = {"text": {"field": "name"}}
     kinds: dict[str, list[tuple[Spec, Spec]]] = {
-        "across": [(rule, {"y": y}), (words, {"y": y, "x": {"value": "width"}, **name})],
-        "along": [(rule, {"x": x}), ({**words, "dy": 0}, {"x": x, "y": {"value": 6}, **name})],
-        "point": [(point, {"x": x, "y": y}), (above, {"x": x, "y": y, **name})],
+        "datum.mark === 'across'": [(rule, {"y": y}), (words, {"y": y, "x": {"value": "width"}, **name})],
+        "datum.mark === 'along'": [(rule, {"x": x})],
+        "datum.mark === 'point'": [(point, {"x": x, "y": y}), (above, {"x": x, "y": y, **name})],
     }
+    for lane in range(lanes):
+        for side, dx in (("left", 3), ("right", -3)):
+            which = f"datum.mark === 'along' && datum.lane === {lane} && datum.side === '{side}'"
+            below = {**words, "align": side, "dx": dx, "dy": LANE * lane}
+            kinds[which] = [(below, {"x": x, "y": {"value": 6}, **name})]
     return [
-        {"transform": [{"filter": f"datum.mark === '{kind}'"}], "mark": mark, "encoding": channels}
-        for kind, layers in kinds.items()
+        {"transform": [{"filter": which}], "mark": mark, "encoding": channels}
+        for which, layers in kinds.items()
         for mark, channels in layers
     ]

@@ -16,7 +16,16 @@ from nandlab.reproduce.judge import counted
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.op_figures import OpFigure
 from nandlab.reproduce.paper import Paper
-from nandlab.reproduce.records import caption, cells, drawn_rows, from_where_lowest, lines, lowest, rows
+from nandlab.reproduce.records import (
+    caption,
+    cells,
+    drawn_rows,
+    from_where_lowest,
+    front_in_words,
+    lines,
+    lowest,
+    rows,
+)
 from nandlab.reproduce.timeline import Timeline
 from nandlab.reproduce.verdict import short
 from nandlab.toml_text import toml_text
@@ -90,7 +99,8 @@ def _figure_section(found: Reproduction, at: int) -> str:
     drawn = _draw(found, at)
     if not drawn:
         return ""
-    said = [caption(found.records, figure), from_where_lowest(found.records, figure)]
+    records = found.records
+    said = [caption(records, figure), from_where_lowest(records, figure), front_in_words(records, figure)]
     parts = [html.figure(drawn, " ".join(f"{text.rstrip('.')}." for text in said if text))]
     if figure.lowest:
         titles = (f"lowest at {figure.x_title}", *(_x(figure, x) for x in figure.points(found.records.full)))

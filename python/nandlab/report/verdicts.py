@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nandlab.report import html
 from nandlab.reproduce.claim import TRUE_UNITS
-from nandlab.reproduce.judge import Judged, counted, folded
+from nandlab.reproduce.judge import Judged, folded
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.verdict import VERDICTS, short
 
@@ -34,6 +34,12 @@ SYMBOLS = {
 }
 """Letters that tell verdicts apart without a colour. The style has one for each, in steps of lightness."""
 
+TITLES = ("claim", "published", "measured", "off", "tolerance", "verdict")
+"""Columns of the table of claims."""
+
+IN_TRUE_UNITS = ("true units", "verdict there")
+"""Columns of a paper that has claims in other units."""
+
 KINDS = {"holds": "reproduced", "fit": "fitted", "wrong": "differs", "differs": "differs"}
 """The verdict whose colour a conclusion has."""
 
@@ -45,13 +51,12 @@ def mark(verdict: str | None, word: str | None = None) -> html.Mark:
 
 
 def conclusions(found: Reproduction) -> str:
-    """The conclusions of a paper, the verdicts counted above them."""
+    """The conclusions of a paper; nothing where its file has none."""
     lines: list[list[html.Cell]] = [
         [mark(KINDS[each.kind] if each.stands else None, each.label), html.Wide(each.text, 1)]
         for each in found.conclusions
     ]
-    counts = html.paragraph(f"{counted(found.claims)}.")
-    return html.section("Conclusions", counts, html.table((), lines, kind="conclusions") if lines else "")
+    return html.section("Conclusions", html.table((), lines, kind="conclusions") if lines else "")
 
 
 def tiles(found: Reproduction) -> str:
@@ -64,20 +69,25 @@ def tiles(found: Reproduction) -> str:
 
 def claims(found: Reproduction) -> str:
     """Every claim in a line."""
-    titles = ("claim", "published", "measured", "off", "tolerance", "true units", "verdict", "what it says")
-    return html.table(titles, [_claim(each) for each in found.claims], right=(1, 2, 3, 5))
+    titles = (*TITLES, *(IN_TRUE_UNITS if found.paper.readings else ()), "what it says")
+    lines = [_claim(each, bool(found.paper.readings)) for each in found.claims]
+    return html.table(titles, lines, right=(1, 2, 3, 6) if found.paper.readings else (1, 2, 3))
 
 
-def _claim(each: Judged) -> list[html.Cell]:
+def _claim(each: Judged, has_readings: bool) -> list[html.Cell]:
     claim = each.claim
+    in_true_units: list[html.Cell] = [
+        _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
+        mark(each.true_verdict),
+    ]
     return [
         claim.id,
         "" if claim.published is None else short(claim.published),
         _measured(each.measured, each.held),
         each.off,
         claim.tolerance + (f", loose: {claim.loose.text}" if claim.loose else ""),
-        _measured(each.true_units, each.true_held) if claim.reading != TRUE_UNITS else _same(each),
         mark(each.verdict),
+        *(in_true_units if has_readings else []),
         html.Wide(f"{claim.statement} ({claim.where})", 1),
     ]
 

@@ -62,7 +62,8 @@ def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
     for figure in found.paper.figures:
         lines = [list(row.values()) for row in rows(found.records, figure)]
         more = ["order", "point"] if figure.x_measures else []
-        heads = ["panel", "line", figure.x_name, figure.measure, *more]
+        front = ["front"] if figure.front else []
+        heads = ["panel", "line", figure.x_name, figure.measure, *more, *front]
         yield f"figures/{figure.name}.csv", _csv([heads, *lines])
     for timeline in found.paper.timelines:
         lines = [list(row.values()) for row in drawn_rows(found.records, timeline)]

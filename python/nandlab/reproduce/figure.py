@@ -41,11 +41,13 @@ class Figure(Headed):
     marked: Mapping[str, float] = field(default_factory=dict)
     """Values of y that a horizontal line marks, by what it is called; such as no paper prints."""
     published: tuple[Mark, ...] = ()
+    front: bool = False
+    """Whether a line joins the points of a panel that no other one beats in x and y, where less is better."""
 
     @property
     def x_is_size(self) -> bool:
-        """Whether the x axis is in bytes."""
-        return self.x_key.endswith("_bytes")
+        """Whether the x axis is in bytes, of which there are a KiB and more."""
+        return self.x_key.endswith("_bytes") and all(value >= 1024 for value in self.x_values)
 
     @property
     def x_name(self) -> str:
@@ -106,6 +108,7 @@ def parse_figure(table: Table) -> Figure:
         joined=_joined(table, colours, by_key),
         marked=_marked(table.table("marked"), y_log),
         published=parse_marks(table),
+        front=table.truth("front", False),
     )
     if figure.lowest_from and figure.lowest_from not in figure.colours:
         lines = ", ".join(figure.colours)
@@ -113,6 +116,8 @@ def parse_figure(table: Table) -> Figure:
     if not by_key and (figure.lowest or figure.lowest_from):
         key = "lowest" if figure.lowest else "lowest_from"
         raise y.error(key, "no line is lowest at a point where x is a measure: each run has an x of its own")
+    if by_key and figure.front:
+        raise table.error("front", "a front takes an x that is measured: expected [figures.x.measures]")
     for each in (x, y, table):
         each.end()
     return figure

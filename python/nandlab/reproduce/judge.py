@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from nandlab._native import ConfigError
-from nandlab.reproduce.claim import Claim
+from nandlab.reproduce.claim import TRUE_UNITS, Claim
 from nandlab.reproduce.formula import Condition, Formula, FormulaError
 from nandlab.reproduce.records import Missing, Records
 from nandlab.reproduce.search_words import together
@@ -49,6 +49,8 @@ class Judged:
     why: str
     mistake: ConfigError | None = None
     """What is wrong with its formulas, with file, line and key: a key that no record has, or no value."""
+    true_verdict: Word | None = None
+    """The verdict in true units; that of the claim where it is read in them anyway."""
     reason: str = ""
     """The end of `why`, which other claims may share."""
 
@@ -84,6 +86,7 @@ class Judged:
             "why": self.why,
             "statement": claim.statement,
             "true_units": self.true_units if self.true_units is not None else _said(self.true_held),
+            "true_verdict": self.true_verdict,
             "read_from": claim.read_from,
         }
 
@@ -159,8 +162,32 @@ def _judge(claim: Claim, records: Records) -> Judged:
             NO_REASON if verdict == "differs" and not claim.why.text else "",
             together(records.paper, claim),
         ]
+    there = _true_verdict(claim, verdict, true_units, true_held, records.seeds)
     why, reason = _sentences([*own, *parts]), _sentences(parts)
-    return Judged(claim, measured, [*held, *also], true_units, true_held, verdict, why, reason=reason)
+    return Judged(
+        claim,
+        measured,
+        [*held, *also],
+        true_units,
+        true_held,
+        verdict,
+        why,
+        true_verdict=there,
+        reason=reason,
+    )
+
+
+def _true_verdict(
+    claim: Claim, verdict: Word | None, measured: float | None, held: Sequence[Held], seeds: int
+) -> Word | None:
+    """The verdict in true units, by the same rules."""
+    if claim.reading == TRUE_UNITS:
+        return verdict
+    if measured is not None and claim.limits is not None and claim.published is not None:
+        return of_value(
+            measured, Printed(claim.published, claim.limits, claim.loose, claim.fitted), [], seeds
+        )
+    return of_order(held, seeds, claim.fitted) if held else None
 
 
 def _sentences(parts: Sequence[str]) -> str:

@@ -170,7 +170,37 @@ def rows(records: Records, figure: Figure) -> list[dict[str, Any]]:
             continue
         called = {"order": len(found), "point": figure.labels.get(colour, colour)}
         found.append({**point, **called} if figure.x_measures else point)
-    return found
+    return with_front(found) if figure.front else found
+
+
+def with_front(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Points with `front`: whether no other point of the panel is at most as large in x and y.
+
+    >>> points = [{"panel": "a", "x": x, "y": y} for x, y in ((1, 9), (2, 5), (3, 5), (4, 1))]
+    >>> [point["x"] for point in with_front(points) if point["front"]]
+    [1, 2, 4]
+    """
+    return [
+        {**one, "front": not any(_beats(other, one) for other in points if other["panel"] == one["panel"])}
+        for one in points
+    ]
+
+
+def _beats(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    there, here = (one["x"], one["y"]), (other["x"], other["y"])
+    return there != here and there[0] <= here[0] and there[1] <= here[1]
+
+
+def front_in_words(records: Records, figure: Figure) -> str:
+    """Which points are on the front of each panel, from the least x on; empty for a figure without."""
+    if not figure.front:
+        return ""
+    found = sorted(rows(records, figure), key=lambda row: (row["panel"], row["x"]))
+    parts = [
+        f"{panel}: {_all([row['point'] for row in found if row['panel'] == panel and row['front']])}"
+        for panel in dict.fromkeys(figure.labels.get(panel, panel) for panel in figure.panels)
+    ]
+    return f"On the front, where no other point is better in both: {'; '.join(parts)}"
 
 
 def drawn_rows(records: Records, drawn: Timeline | BlockMap) -> list[dict[str, Any]]:
