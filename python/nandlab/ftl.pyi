@@ -201,7 +201,7 @@ def bast(
         log_blocks: Most log blocks in use at once, at least 1; as many as the free blocks allow where
             that is less. Default 8, a convention: the paper shows what 4 to 64 bring.
         victim: Which log block is reclaimed when all are in use. Default "lru".
-        first_write: Where a page goes that was never written. Default "data".
+        first_write: Where a page goes that is not mapped. Default "data".
         partial_merge: Whether a log block that holds a prefix in order is completed by copies of the
             other pages; else it is merged in full. Where no other page is mapped it becomes the data
             block as it is, either way. Default true.
@@ -218,6 +218,8 @@ def fast(
     log_blocks: int | None = None,
     sequential_block: bool | None = None,
     sw_rule: Literal['always', 'if_not_in_log', 'never'] | None = None,
+    sequential_merge: Literal['data_block', 'newest'] | None = None,
+    first_write: Literal['data', 'log'] | None = None,
     skip_stale: bool | None = None,
     migrate: bool | None = None,
     erase_when: Literal['on_free', 'on_alloc'] | None = None,
@@ -233,6 +235,9 @@ def fast(
             that is less. Default 8, a convention.
         sequential_block: Whether one log block more takes sequential writes. Default true.
         sw_rule: Which first page of a logical block starts a sequential log block. Default "always".
+        sequential_merge: What completes a sequential log block that another one replaces. Default
+            "newest".
+        first_write: Where a page goes that is not mapped. Default data, as in the paper.
         skip_stale: Whether a victim's logical blocks are left alone where newer log pages have
             superseded all their pages in it. Default true.
         migrate: Whether a victim that is less than half valid is renewed instead of merged. Default
@@ -285,7 +290,7 @@ def migration(
             1.33, of the paper's MLC chip.
         map_update: Whether a recycling programs a page of the block map. Default page, as in the paper.
         victim: Which log block is merged when all are in use. Default "lru".
-        first_write: Where a page goes that was never written. Default log, as in the paper.
+        first_write: Where a page goes that is not mapped. Default log, as in the paper.
         partial_merge: Whether a log block that holds a prefix in order is completed; else it is merged
             in full. Default false.
         erase_when: When a block that holds nothing any more is erased. Default `on_alloc`, as in the

@@ -414,3 +414,30 @@ def event_recorder(
         shortest_parameter: Bytes of the shortest configuration record. Default 4.
         longest_parameter: Bytes of the longest configuration record. Default 32.
     """
+
+def camera(
+    *,
+    transactions: int | None = None,
+    shots: int | None = None,
+    shortest_photo: int | str | None = None,
+    longest_photo: int | str | None = None,
+    write_bytes: int | str | None = None,
+    review: bool | None = None,
+    deleted_share: float | None = None,
+    sessions_to_copy: int | None = None,
+) -> Choice:
+    """Photographs are taken, reviewed, in part deleted, and copied off the card.
+
+    Args:
+        transactions: Sessions. Default 20.
+        shots: Photographs of a session. Default 30.
+        shortest_photo: Bytes of the smallest photograph. Default "600 KiB".
+        longest_photo: Bytes of the largest photograph. Default "1200 KiB".
+        write_bytes: Bytes of a write or a read; the last one of a photograph may have fewer. Default
+            "32 KiB".
+        review: The photographs of a session are read at its end. Default true.
+        deleted_share: Probability that a photograph is deleted at the end of its session, 0 to 1.
+            Default 0.2.
+        sessions_to_copy: Sessions after which all photographs are copied off the card and deleted.
+            Default 2.
+    """

@@ -307,6 +307,7 @@ def test_a_published_bar_is_beside_the_measured_one(found, tmp_path):
         ("page.writes, published", "294", "0.22"),
     }
     assert text.count(">limit: 100<") == 1
+    assert text.count(">page.writes<") == 1, "the legend"
     write_bundle([found], tmp_path / "b.zip", None)
     with zipfile.ZipFile(tmp_path / "b.zip") as bundle:
         lines = list(csv.reader(io.StringIO(bundle.read("mine/tables/bars.csv").decode())))

@@ -111,6 +111,7 @@ def test_lists_have_indexes_and_say_what_workloads_ask(nandlab_command):
         "phone",
         "fax",
         "event_recorder",
+        "camera",
     }
 
 

@@ -11,10 +11,11 @@
 //! log block full          -> it is merged, and a new one is taken
 //! ```
 //! A page is not mapped if it was never written or was trimmed since. With `first_write = "log"` these pages go to
-//! the log block as long as the logical block has no data block. A page goes to the log block, too, where its place
-//! in the data block is programmed, or lies below the last programmed page on a chip that programs in ascending
-//! order. A page that the host writes in part is read first, merged and written whole; the part of a page that is not
-//! mapped is written with zeros around it and read from nowhere.
+//! the log block as well, always: only merges make data blocks, and a place that a merge leaves erased is never used.
+//! With `"data"` a page goes to the log block, too, where its place in the data block is programmed, or lies below
+//! the last programmed page on a chip that programs in ascending order. A page that the host writes in part is read
+//! first, merged and written whole; the part of a page that is not mapped is written with zeros around it and read
+//! from nowhere.
 //!
 //! A new log block is taken in this order. While `log_blocks` log blocks are in use, the victim is merged. While no
 //! more blocks are free than `reserve_blocks` and those that notes of trims may still take, the victim is merged.
@@ -80,7 +81,7 @@ pub struct Config {
     pub log_blocks: u32,
     /// Which log block is reclaimed when all are in use. Default lru.
     pub victim: Victim,
-    /// Where a page goes that was never written. Default data.
+    /// Where a page goes that is not mapped. Default data.
     pub first_write: FirstWrite,
     /// Whether a log block that holds a prefix in order is completed by copies of the other pages; else it is merged in
     /// full. Where no other page is mapped it becomes the data block as it is, either way. Default true.
@@ -218,12 +219,13 @@ impl block_mapped::Scheme for Scheme {
         let (group, place) = store.split(at);
         loop {
             let data = self.logs.data(group);
-            if data.is_some() && store.takes(data, place) && !store.lookup(at).is_some() {
+            let in_place = self.first_write == FirstWrite::Data;
+            if in_place && !data.is_some() {
+                self.open_data(store, nand, group)?;
+            } else if in_place && store.takes(data, place) && !store.lookup(at).is_some() {
                 if store.put(nand, at, (data, place), page)? {
                     return Ok(());
                 }
-            } else if !data.is_some() && self.first_write == FirstWrite::Data {
-                self.open_data(store, nand, group)?;
             } else {
                 match self.logs.log(group) {
                     None => self.bind(store, nand, group)?,

@@ -52,7 +52,7 @@
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, Options, Store};
+use crate::parts::store::{EraseWhen, Found, Options, Source, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
@@ -176,7 +176,7 @@ impl Scheme {
         let Entry { data, replacement } = self.map[group as usize];
         if store.mapped_to(data) == 0 {
             Merge::Switch
-        } else if store.takes_rest(group, replacement, None) {
+        } else if store.takes_rest(Source::Newest, (group, replacement), None) {
             Merge::Partial
         } else {
             Merge::Full

@@ -32,7 +32,7 @@
 mod tests;
 
 use crate::parts::block_mapped::{self, BlockMapped};
-use crate::parts::store::{EraseWhen, Found, Store};
+use crate::parts::store::{EraseWhen, Found, Source, Store};
 use crate::{FtlError, RamUse, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 
@@ -106,7 +106,7 @@ impl Scheme {
         pending: Option<(Lpn, &N::Buf)>,
     ) -> Result<bool, FtlError> {
         let last = *self.chains[group as usize].last().expect("a chain that is folded has blocks");
-        if !store.takes_rest(group, last, pending.map(|(at, _)| at)) {
+        if !store.takes_rest(Source::Newest, (group, last), pending.map(|(at, _)| at)) {
             store.events.full_merges += 1;
             self.renew(store, nand, Cause::FullMerge, group, pending)?;
             return Ok(pending.is_some());

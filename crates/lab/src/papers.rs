@@ -18,6 +18,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
 /// Their searches, by the same names: what `nandlab reproduce PAPER --search` has measured.
 pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "btree",
+    "migration",
     "minv",
     "sector-map",
 };
@@ -40,6 +41,11 @@ mod tests {
     #[test]
     fn every_file_is_on_the_list() {
         crate::bundled::assert_complete(LIST, "papers", ".toml");
+    }
+
+    #[test]
+    fn every_search_is_on_the_list() {
+        crate::bundled::assert_complete(SEARCHES, "papers/search", ".csv");
     }
 
     #[test]

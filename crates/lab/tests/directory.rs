@@ -64,6 +64,7 @@ fn every_workload_of_files_does_the_same_in_a_directory_as_on_fat_and_leaves_it_
     for name in LIST.iter().filter(|entry| entry.asks == Asks::Files).map(|entry| entry.name) {
         let workload = match name {
             "postmark" => "workload={ postmark={ number=20, transactions=40 } }".to_owned(),
+            "camera" => "workload={ camera={ transactions=5, shots=3, longest_photo=\"800 KiB\" } }".to_owned(),
             _ => format!("workload={{ {name}={{ transactions=6 }} }}"),
         };
         let real = record(&folder, &[&workload]).unwrap();

@@ -99,6 +99,7 @@ fn every_model_counts_the_same_and_every_run_too() {
 fn least(name: &str) -> Vec<String> {
     let options: &[&str] = match name {
         "postmark" => &["number=20", "transactions=40"],
+        "camera" => &["transactions=4", "shots=3", "shortest_photo=\"20 KiB\"", "longest_photo=\"60 KiB\""],
         _ => &["transactions=6"],
     };
     let table = format!("workload={{ {name} = {{ {} }} }}", options.join(", "));

@@ -243,4 +243,6 @@ workloads! {
     Files Fax(files::fax), "fax", "files/fax.rs";
     /// Events are logged, and now and then a setting is changed.
     Files EventRecorder(files::event_recorder), "event_recorder", "files/event_recorder.rs";
+    /// Photographs are taken, reviewed, in part deleted, and copied off the card.
+    Files Camera(files::camera), "camera", "files/camera.rs";
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
 use nandlab_nand::random::Random;
-use nandlab_workload::files::{directories, event_recorder, fax, large_files, phone, postmark};
+use nandlab_workload::files::{camera, directories, event_recorder, fax, large_files, phone, postmark};
 use nandlab_workload::files::{FileOp, FileSetting, Slot};
 use nandlab_workload::{Asks, ByteCount, FileOptions, LIST};
 use std::collections::{BTreeMap, BTreeSet};
@@ -245,6 +245,20 @@ impl Draw {
         }
     }
 
+    fn camera(&mut self) -> camera::Config {
+        let shortest_photo = self.bytes(20_000);
+        camera::Config {
+            transactions: self.up_to(10),
+            shots: self.up_to(20),
+            shortest_photo,
+            longest_photo: ByteCount(shortest_photo.0 + u64::from(self.up_to(20_000))),
+            write_bytes: self.bytes(5_000),
+            review: self.is(),
+            deleted_share: f64::from(self.up_to(4)) / 4.0,
+            sessions_to_copy: self.at_least_1(5),
+        }
+    }
+
     fn options(&mut self) -> Vec<Box<dyn FileOptions>> {
         vec![
             Box::new(self.postmark()),
@@ -253,6 +267,7 @@ impl Draw {
             Box::new(self.phone()),
             Box::new(self.fax()),
             Box::new(self.event_recorder()),
+            Box::new(self.camera()),
         ]
     }
 }
@@ -266,7 +281,8 @@ fn every_stream_is_well_formed() {
             let ops = stream(&*options, round);
             let plain = Plain::of(&ops);
             assert_eq!(Some(plain.transactions), options.transactions());
-            assert!(plain.directories.is_empty(), "directories are left");
+            // A camera leaves its folders.
+            assert!(plain.directories.iter().all(|path| path.starts_with("DCIM")), "directories are left");
             if plain.cleaning {
                 assert!(plain.files.is_empty(), "files are left after the clean-up");
             }
@@ -280,11 +296,12 @@ fn every_stream_is_well_formed() {
 #[test]
 fn the_seed_of_the_experiment_is_used() {
     let organizer = phone::Config { organizer: true, shuffled: false, ..Default::default() };
-    let all: [Box<dyn FileOptions>; 4] = [
+    let all: [Box<dyn FileOptions>; 5] = [
         Box::new(phone::Config::default()),
         Box::new(organizer),
         Box::new(fax::Config::default()),
         Box::new(event_recorder::Config::default()),
+        Box::new(camera::Config { transactions: 1, ..Default::default() }),
     ];
     for options in all {
         assert_ne!(stream(&*options, 1), stream(&*options, 2));
@@ -425,6 +442,45 @@ fn events_are_logged_and_go_round() {
 }
 
 #[test]
+fn a_camera_fills_its_card_and_is_copied() {
+    let options = camera::Config { transactions: 5, ..Default::default() };
+    let ops = stream(&options, 1);
+    let plain = Plain::of(&ops);
+    // Sessions 2 and 4 end in a copy: what is left are photographs of session 5.
+    assert_eq!(plain.count("create"), 150);
+    assert_eq!(plain.count("unlink") + plain.files.len() as u64, 150);
+    assert!(plain.files.keys().all(|path| ("DCIM/100CAM/DSCN0121"..="DCIM/100CAM/DSCN0150").contains(&path.as_str())));
+    // Each of 30 stays with probability 0.8: 24, standard deviation 2.2.
+    assert!((13..=30).contains(&plain.files.len()), "{}", plain.files.len());
+    // Each photograph is read once in its session, and those of the first four that stayed once more.
+    let reads = plain.count("open");
+    assert!((150 + 70..=150 + 120).contains(&reads), "{reads}");
+    // The mean of 600 to 1,200 KiB is 900; of 150, with a standard deviation of 14.
+    let mean = plain.written[0] as f64 / 150.0 / 1024.0;
+    assert!((mean - 900.0).abs() < 70.0, "{mean}");
+    assert_eq!(plain.directories.iter().collect::<Vec<_>>(), ["DCIM", "DCIM/100CAM"]);
+}
+
+#[test]
+fn a_camera_begins_a_folder_after_9999_photographs_and_drops_old_ones() {
+    let small = ByteCount(1);
+    let options = camera::Config {
+        transactions: 2,
+        shots: 10_001,
+        shortest_photo: small,
+        longest_photo: small,
+        review: false,
+        deleted_share: 0.0,
+        sessions_to_copy: 2,
+        ..Default::default()
+    };
+    let plain = Plain::of(&stream(&options, 1));
+    assert_eq!((plain.count("mkdir"), plain.count("rmdir"), plain.most_files), (3, 2, 20_002));
+    assert_eq!(plain.directories.iter().collect::<Vec<_>>(), ["DCIM", "DCIM/102CAM"]);
+    assert!(plain.files.is_empty());
+}
+
+#[test]
 fn options_out_of_range_are_refused_with_their_key() {
     let bytes = ByteCount;
     let refused: Vec<(Box<dyn FileOptions>, &str)> = vec![
@@ -440,6 +496,9 @@ fn options_out_of_range_are_refused_with_their_key() {
         (Box::new(fax::Config { history: 0, ..Default::default() }), "history = 0"),
         (Box::new(fax::Config { longest_parameter: 0, ..Default::default() }), "longest_parameter = 0"),
         (Box::new(event_recorder::Config { parameters: 0, ..Default::default() }), "parameters = 0"),
+        (Box::new(camera::Config { shortest_photo: bytes(2 << 20), ..Default::default() }), "shortest_photo = "),
+        (Box::new(camera::Config { deleted_share: 1.5, ..Default::default() }), "deleted_share = 1.5"),
+        (Box::new(camera::Config { sessions_to_copy: 0, ..Default::default() }), "sessions_to_copy = 0"),
         (Box::new(event_recorder::Config { second_every: 0, ..Default::default() }), "second_every = 0"),
     ];
     for (options, says) in refused {

@@ -217,18 +217,17 @@ def _print_flips(paper: Paper, found: Found) -> None:
 
 
 def _print_best(paper: Paper, found: Found) -> None:
-    from nandlab.reproduce.search_words import best, changed, meets, values_in_words
+    from nandlab.reproduce.search_words import best, meets, values_in_words
 
     assert found.chosen is not None
     count = len(found.chosen.seen)
     click.echo(
-        f"\nThe chosen values meet {meets(found.chosen)} of {count} claims. Points that meet the most:"
+        f"\nThe chosen values meet {meets(found.chosen)} of {count} claims. Joint points that meet the most:"
     )
-    for row in best(found, BEST):
-        names = [each.name for each in paper.opens] if row.kind == "joint" else changed(paper, row)
+    for row in best(paper, found, BEST):
         lacking = [name for name, one in row.seen.items() if not one.is_met]
         without = f"; without {', '.join(lacking)}" if lacking else ""
-        click.echo(_wrapped(f"{meets(row)} of {count}: {values_in_words(row, names)} ({row.kind}){without}"))
+        click.echo(_wrapped(f"{meets(row)} of {count}: {values_in_words(paper, row)}{without}"))
 
 
 def _print_exclusions(paper: Paper, found: Found) -> None:

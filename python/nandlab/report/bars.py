@@ -53,7 +53,7 @@ def grouped_bars(
             },
             "y": {**y, "field": "value"},
             "color": {**colour, "scale": {"domain": list(colours)}},
-            "stroke": {**colour, "scale": {"domain": list(colours)}, "legend": None},
+            "stroke": {**colour, "scale": {"domain": list(colours)}},
             "fillOpacity": {"field": "fill", "type": "quantitative", "scale": None, "legend": None},
         },
     }

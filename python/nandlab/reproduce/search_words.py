@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -85,9 +85,9 @@ def met_by(found: Found, claim: str) -> int:
     return sum(row.seen[claim].is_met for row in found.of_kind("joint"))
 
 
-def best(found: Found, count: int) -> list[Row]:
-    """The points that meet the most claims, the chosen one aside; of equal ones the earlier first."""
-    rows = [row for row in found.rows if row.kind != "chosen"]
+def best(paper: Paper, found: Found, count: int) -> list[Row]:
+    """The joint points that meet the most claims, but the chosen one; of equal ones the earlier first."""
+    rows = [row for row in found.of_kind("joint") if changed(paper, row)]
     return sorted(rows, key=lambda row: -meets(row))[:count]
 
 
@@ -131,9 +131,13 @@ def nearest(paper: Paper, found: Found, claims: Sequence[str]) -> tuple[Row, flo
     return min(rows, key=lambda each: each[1], default=None)
 
 
-def values_in_words(row: Row, names: Iterable[str]) -> str:
-    """Values of a point, `name = value`."""
-    return ", ".join(f"{name} = {row.values[name]}" for name in names)
+def values_in_words(paper: Paper, row: Row) -> str:
+    """What a point has other than chosen, `name = value`."""
+    names = changed(paper, row)
+    if not names:
+        return "the chosen values"
+    others = ", the rest as chosen" if len(names) < len(paper.opens) else ""
+    return ", ".join(f"{name} = {row.values[name]}" for name in names) + others
 
 
 def figures_in_words(paper: Paper, row: Row, claims: Sequence[str]) -> str:
@@ -177,8 +181,7 @@ def together(paper: Paper, claim: Claim) -> str:
     near = nearest(paper, found, names)
     assert near is not None
     row, gap = near
-    names_of = [each.name for each in paper.opens] if row.kind == "joint" else changed(paper, row)
-    where = values_in_words(row, names_of) or "the chosen values"
+    where = values_in_words(paper, row)
     figures = figures_in_words(paper, row, names)
     meet = "none meets" if count == 0 else "1 meets" if count == 1 else f"{count:,} meet"
     far = "" if count else f", {gap:.2f} half-widths of the tolerance off"
@@ -192,8 +195,7 @@ def excluded_in_words(paper: Paper, found: Found, names: Sequence[str]) -> str:
     if near is None:
         return ", ".join(names)
     row, gap = near
-    names_of = [each.name for each in paper.opens] if row.kind == "joint" else changed(paper, row)
-    where = values_in_words(row, names_of) or "the chosen values"
+    where = values_in_words(paper, row)
     return f"{' | '.join(names)}: {gap:.2f} off with {where}: {figures_in_words(paper, row, names)}"
 
 
@@ -239,7 +241,7 @@ def search_document(paper: Paper, found: Found) -> dict[str, Any]:
         ],
         "unmarked": unmarked(paper, found),
         "unflipped": unflipped(paper, found),
-        "best": [row_document(row) for row in best(found, 5)],
+        "best": [row_document(row) for row in best(paper, found, 5)],
         "excluded": [excluded(names) for names in exclusions(paper, found)],
         "failed": list(found.failed),
         "stopped": found.stopped,

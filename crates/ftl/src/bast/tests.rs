@@ -136,3 +136,21 @@ fn a_log_without_blocks_is_refused() {
     let error = Bast::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
     assert!(error.starts_with("ftl.bast.log_blocks = 0 cannot work"), "{error}");
 }
+
+#[test]
+fn every_first_write_goes_to_the_log_where_the_option_says_so() {
+    for order in ORDERS {
+        let config = Config { first_write: FirstWrite::Log, ..one_log() };
+        let mut lab: Lab = erased(order, 14, 24, &config);
+        // Three pages in order, and no data block: a switch for nothing.
+        assert_eq!(cost_of(&mut lab, [0, 1, 2, 8]), (4, 0, 0), "{order:?}");
+        assert_eq!(merges(&lab), (1, 0, 0), "{order:?}");
+        // The place of page 5 in the data block is erased, and stays so.
+        assert_eq!(cost_of(&mut lab, [5]), (1, 0, 0), "{order:?}");
+        assert_eq!(merges(&lab), (2, 0, 0), "{order:?}");
+        // Its log block is not in order: four pages are gathered, with padding for two on a chip without gaps.
+        let padding = if order == ProgramOrder::AscendingDense { 2 } else { 0 };
+        assert_eq!(cost_of(&mut lab, [9]), (1 + padding, 4, 2), "{order:?}");
+        assert_eq!(merges(&lab), (2, 0, 1), "{order:?}");
+    }
+}

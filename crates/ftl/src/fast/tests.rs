@@ -3,7 +3,7 @@
 //! a victim with newest pages of m logical blocks costs m times b copies and 1 erase, and 1 erase of its own; a
 //! migration of v valid pages v copies and 1 erase.
 
-use super::{Config, Fast, SwRule};
+use super::{Config, Fast, FirstWrite, SequentialMerge, SwRule};
 use crate::tests::{cost_of, erased, filled, merges, submit, write, ORDERS, PAGES};
 use crate::{Disk, Ftl};
 use nandlab_block::Op;
@@ -182,4 +182,34 @@ fn a_log_without_blocks_is_refused() {
     let config = Config { log_blocks: 0, ..Config::default() };
     let error = Fast::max_logical_pages(&geometry, &Rules::default(), &config).unwrap_err().to_string();
     assert!(error.starts_with("ftl.fast.log_blocks = 0 cannot work"), "{error}");
+}
+
+#[test]
+fn the_option_says_whether_newer_pages_stay_in_the_log_when_a_sequence_ends() {
+    // The log block: page 3 of the second logical block and seven pages of the first. Then the second one's first two
+    // pages, and the end of that sequence: the other six are copied either way.
+    for (sequential_merge, merged) in [(SequentialMerge::Newest, 1), (SequentialMerge::DataBlock, 2)] {
+        for order in ORDERS {
+            let mut lab: Lab = filled(order, 4, &Config { log_blocks: 1, sequential_merge, ..Config::default() });
+            assert_eq!(cost_of(&mut lab, [11].into_iter().chain(1..8)), (8, 0, 0), "{order:?}");
+            assert_eq!(cost_of(&mut lab, [8, 9, 16]), (3, 6, 1), "{order:?} {sequential_merge:?}");
+            assert_eq!(merges(&lab), (0, 1, 0), "{order:?}");
+            // The victim: the logical blocks of which it still holds newest pages.
+            assert_eq!(cost_of(&mut lab, [25]), (1, merged * PAGES, merged + 1), "{order:?} {sequential_merge:?}");
+            assert_eq!(merges(&lab), (0, 1, merged), "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn every_first_write_goes_to_the_log_where_the_option_says_so() {
+    for order in ORDERS {
+        let config = Config { first_write: FirstWrite::Log, ..random(1) };
+        let mut lab: Lab = erased(order, 15, 24, &config);
+        assert_eq!(cost_of(&mut lab, [1, 9, 17, 2, 10, 18, 3, 11]), (8, 0, 0), "{order:?}");
+        // Three logical blocks without data blocks are gathered; page 0 of each is padded on a chip without gaps.
+        let padding = if order == ProgramOrder::AscendingDense { 3 } else { 0 };
+        assert_eq!(cost_of(&mut lab, [4]), (1 + padding, 8, 1), "{order:?}");
+        assert_eq!(merges(&lab), (0, 0, 3), "{order:?}");
+    }
 }

@@ -33,7 +33,7 @@ pub struct Config {
     pub map_update: MapUpdate,
     /// Which log block is merged when all are in use. Default lru.
     pub victim: Victim,
-    /// Where a page goes that was never written. Default log, as in the paper.
+    /// Where a page goes that is not mapped. Default log, as in the paper.
     pub first_write: FirstWrite,
     /// Whether a log block that holds a prefix in order is completed; else it is merged in full. Default false.
     pub partial_merge: bool,

@@ -30,15 +30,14 @@ impl Victim {
     ];
 }
 
-/// Where a page goes that was never written.
+/// Where a page goes that is not mapped: it was never written, or it was trimmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstWrite {
-    /// To its place in the data block.
+    /// To its place in the data block, if that place is still erased and the chip's program order allows it.
     #[default]
     Data,
-    /// To the log block, where the logical block has no data block; merges alone make data blocks. In one that a merge
-    /// has made, a page that is still free takes its place.
+    /// To the log, like every other page. Only merges make data blocks, and a place that they leave erased stays erased.
     Log,
 }
 

@@ -28,6 +28,7 @@ use crate::{error, Events, FtlError, RamUse};
 use fill::Fill;
 use free_blocks::FreeBlocks;
 use map_pages::MapPages;
+pub(crate) use moves::Source;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Done, Geometry, Lpn, Nand, NandError, Oob, Ppa, ProgramOrder, SectorMask, Seq, Time,
@@ -258,23 +259,6 @@ impl Store {
     #[inline]
     pub(crate) fn reaches(&self, block: BlockId, place: u32) -> bool {
         self.fill.takes(block, place)
-    }
-
-    /// Whether `block` takes, in their places, every page of a logical block that it lacks, and the `pending` one.
-    pub(crate) fn takes_rest(&self, group: u32, block: BlockId, pending: Option<Lpn>) -> bool {
-        self.pages_of(group).map(Lpn).all(|at| {
-            let lacks = pending == Some(at) || (self.lookup(at).is_some() && !self.is_in(at, block));
-            !lacks || self.reaches(block, self.split(at).1)
-        })
-    }
-
-    /// Whether the newest copy of a page of a logical block, one of those at `places`, lies in another block.
-    pub(crate) fn lacks(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
-        let pages = self.pages_of(group);
-        let (first, end) = (pages.start + places.start, (pages.start + places.end).min(pages.end));
-        let start = self.geometry.page(block, 0).0;
-        let here = start..start + self.geometry.pages_per_block();
-        self.map[first as usize..end as usize].iter().any(|page| page.is_some() && !here.contains(&page.0))
     }
 
     /// Whether the chip programs without gaps.

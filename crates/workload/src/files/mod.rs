@@ -4,6 +4,7 @@
 //! have a slot, a small number that the workload chooses. A new file workload is one file here and one line of the list
 //! in `lib.rs`.
 
+pub mod camera;
 pub mod directories;
 pub mod event_recorder;
 pub mod fax;

@@ -6,8 +6,25 @@ use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time};
 use std::ops::Range;
 
+/// Which copies of the pages that a block lacks complete it.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// The newest ones, wherever they lie.
+    Newest,
+    /// Those of the data block, where `held` says, by logical page, that it has one; what is newer elsewhere stays there.
+    DataBlock { data: BlockId, held: &'a [bool] },
+}
+
+/// What a place of a block that is completed takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Copied {
+    Newest,
+    Stale(Ppa),
+    Nothing,
+}
+
 impl Store {
-    /// Moves the newest copies of the pages at `places` that lie in another block to their own places in `block`, which
+    /// Copies the pages at `places` that lie in another block to their own places in `block`, which
     /// takes them; false where the block failed.
     pub(crate) fn complete<N: Nand>(
         &mut self,
@@ -16,14 +33,21 @@ impl Store {
         block: BlockId,
         places: Range<u32>,
     ) -> Result<bool, FtlError> {
-        let first = self.pages_of(group).start;
+        self.complete_from(nand, Source::Newest, (group, block), places)
+    }
+
+    /// As [`Self::complete`], from where `source` says.
+    pub(crate) fn complete_from<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        source: Source<'_>,
+        (group, block): (u32, BlockId),
+        places: Range<u32>,
+    ) -> Result<bool, FtlError> {
         let end = places.end.min(self.pages_of(group).len() as u32);
         let start = if self.dense { places.start.max(self.high_water(block)) } else { places.start };
-        let last = (start..end).rev().find(|&place| {
-            let from = self.map[(first + place) as usize];
-            from.is_some() && self.geometry.block_of(from) != block
-        });
-        let done = self.advance(nand, group, block, start..last.map_or(start, |last| last + 1))?;
+        let last = (start..end).rev().find(|&place| self.copied(source, (group, block), place) != Copied::Nothing);
+        let done = self.advance_from(nand, source, (group, block), start..last.map_or(start, |last| last + 1))?;
         if done {
             self.settle_later(nand);
             self.wait(nand);
@@ -40,25 +64,84 @@ impl Store {
         block: BlockId,
         places: Range<u32>,
     ) -> Result<bool, FtlError> {
+        self.advance_from(nand, Source::Newest, (group, block), places)
+    }
+
+    fn advance_from<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        source: Source<'_>,
+        (group, block): (u32, BlockId),
+        places: Range<u32>,
+    ) -> Result<bool, FtlError> {
         let first = self.pages_of(group).start;
         for place in places {
             let (at, to) = (Lpn(first + place), self.geometry.page(block, place));
-            let from = self.map[at.index()];
-            let moves = from.is_some() && self.geometry.block_of(from) != block;
-            if !moves && !self.dense {
-                continue;
-            }
-            let done = if moves { self.copy(nand, at, to, 0)? } else { self.pad(nand, at, to)? };
+            let copied = self.copied(source, (group, block), place);
+            let done = match copied {
+                Copied::Newest => self.copy(nand, at, to, 0)?,
+                Copied::Stale(from) => self.copy_stale(nand, at, from, to)?,
+                Copied::Nothing if self.dense => self.pad(nand, at, to)?,
+                Copied::Nothing => continue,
+            };
             if !done {
                 self.fail(block);
                 return Ok(false);
             }
-            if moves {
+            if copied == Copied::Newest {
                 let end = nand.ctx().last();
                 self.remap(at, to, end);
             }
         }
         Ok(true)
+    }
+
+    /// What the place of a page takes in `block`.
+    #[inline]
+    fn copied(&self, source: Source<'_>, (group, block): (u32, BlockId), place: u32) -> Copied {
+        let at = self.pages_of(group).start + place;
+        let from = self.map[at as usize];
+        if !from.is_some() || self.geometry.block_of(from) == block {
+            return Copied::Nothing;
+        }
+        match source {
+            Source::DataBlock { data, .. } if self.geometry.block_of(from) == data => Copied::Newest,
+            Source::DataBlock { data, held } if held[at as usize] && self.reaches(block, place) => {
+                Copied::Stale(self.geometry.page(data, place))
+            }
+            Source::DataBlock { .. } => Copied::Nothing,
+            Source::Newest => Copied::Newest,
+        }
+    }
+
+    /// Copies an old copy of `at`, which a newer one elsewhere supersedes. To a mount it is padding.
+    fn copy_stale<N: Nand>(&mut self, nand: &mut N, at: Lpn, from: Ppa, to: Ppa) -> Result<bool, FtlError> {
+        let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
+        let aux = self.fill.program(block, place);
+        let oob = Oob { lpn: at, aux, kind: Kind::Deleted, origin: Origin::FTL, seq: self.next_seq() };
+        match nand.copy(from, to, oob) {
+            Ok(_) => Ok(true),
+            Err(NandError::ProgramFailed(_)) => Ok(false),
+            // Nobody misses it.
+            Err(NandError::Uncorrectable(page)) if page == from => self.program_blank(nand, to, aux, at, Kind::Deleted),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether `block` takes, in their places, every page that `source` completes it with, and the `pending` one.
+    pub(crate) fn takes_rest(&self, source: Source<'_>, (group, block): (u32, BlockId), pending: Option<Lpn>) -> bool {
+        let first = self.pages_of(group).start;
+        (0..self.pages_of(group).len() as u32).all(|place| {
+            let lacks =
+                pending == Some(Lpn(first + place)) || self.copied(source, (group, block), place) != Copied::Nothing;
+            !lacks || self.reaches(block, place)
+        })
+    }
+
+    /// Whether `source` has a page that `block` lacks at one of `places`.
+    pub(crate) fn lacks(&self, source: Source<'_>, (group, block): (u32, BlockId), places: Range<u32>) -> bool {
+        let end = places.end.min(self.pages_of(group).len() as u32);
+        (places.start..end).any(|place| self.copied(source, (group, block), place) != Copied::Nothing)
     }
 
     /// Moves the newest copy of `at` to `place` of `block`; false where the program failed and the block is failing.
