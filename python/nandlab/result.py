@@ -332,6 +332,10 @@ class Result(View):
         latency_by_origin: Latencies by the part of the host that asked; None where one part asked.
         longest_request: The request that took longest, and what it waited for; None without time.
         latency_histogram: By kind of request, pairs of an upper bound in microseconds and a count.
+        recorded_latency_us: From the time of a request to its end when the trace was recorded; None without
+            `host.arrival = "recorded"`, and where the trace has no such times.
+        recorded_service_us: What of it the recorded device took; None where the trace does not say that.
+        recorded_latency_histogram: `recorded_latency_us` as `latency_histogram`.
         series: Up to 200 samples over the run.
         notices: What was rounded or left out, in sentences.
 
@@ -366,6 +370,9 @@ class Result(View):
     latency_us: Latencies | None
     latency_by_origin: list[OriginLatency] | None
     latency_histogram: dict[str, list[list[float]]] | None
+    recorded_latency_us: Latencies | None
+    recorded_service_us: Latencies | None
+    recorded_latency_histogram: dict[str, list[list[float]]] | None
     longest_request: LongestRequest | None
     throughput: Throughput | None
     energy_j: Energy | None

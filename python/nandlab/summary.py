@@ -10,7 +10,7 @@ from nandlab import fs_figures, index_figures, recycling_figures, units
 from nandlab.block_figures import Life
 from nandlab.buffer_counts import BufferCounts
 from nandlab.cell_counts import Reliability, SlcCounts
-from nandlab.latencies import Latency, longest_words
+from nandlab.latencies import Latencies, Latency, longest_words
 from nandlab.result import Controller, Faults, Preconditioning, Result
 
 
@@ -139,11 +139,27 @@ def _years(result: Result) -> list[tuple[str, str, str]]:
 LATENCY_TITLES = ("latency of a", "requests", "mean", "p50", "p90", "p99", "p99.9", "longest")
 
 
+def _recorded(latencies: Latencies | None, kind: str) -> Latency | None:
+    return None if latencies is None else getattr(latencies, kind)
+
+
 def latency_table(result: Result) -> list[tuple[str, ...]]:
-    """Latencies by kind of request, a row under `LATENCY_TITLES` for each kind that there was."""
+    """Latencies by kind of request, a row under `LATENCY_TITLES` for each kind that there was.
+
+    Below what was simulated stands what the trace recorded. Records of older versions have no such keys.
+    """
     rows = []
     kinds = ("read", "write", "trim", "flush")
-    found = [(kind, latency_of(result, kind)) for kind in kinds]
+    found = []
+    for kind in kinds:
+        found += [
+            (kind, latency_of(result, kind)),
+            (f"{kind}, recorded", _recorded(getattr(result, "recorded_latency_us", None), kind)),
+            (
+                f"{kind}, recorded, device alone",
+                _recorded(getattr(result, "recorded_service_us", None), kind),
+            ),
+        ]
     if result.index is not None and result.index.latency_us is not None:
         operations = result.index.latency_us
         found += [(f"index {kind}", getattr(operations, kind)) for kind in kinds]

@@ -144,12 +144,13 @@ def fio(
 def trace(
     *,
     path: str,
-    format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns'] | None = None,
+    format: Literal['auto', 'native', 'csv', 'spc', 'msr', 'fiu', 'blkparse', 'fio', 'mqsim', 'ssdsim', 'disksim', 'flashsim', 'biotracer', 'pixel', 'vscsi', 'alibaba', 'tencent', 'wiscsee', 'columns', 'vscsi2', 'ftrace', 'qemu'] | None = None,
     action: Literal['Q', 'G', 'I', 'D', 'C'] | None = None,
     time_unit: Literal['s', 'ms', 'us', 'ns', 'date_time'] | None = None,
     columns: Mapping[str, Any] | None = None,
     on_error: Literal['stop', 'skip'] | None = None,
     unsorted: Literal['reject', 'raise'] | None = None,
+    clock_jumps: Literal['mend', 'keep'] | None = None,
     device: str | None = None,
     member: str | None = None,
     side_by_side: bool | None = None,
@@ -166,12 +167,15 @@ def trace(
             rollback` and `bundled:sqlite-wal` are the traces of workloads/sqlite, which come with the
             program.
         format: How the file is written. Default "auto".
-        action: Which action of a block trace (`blkparse`, `wiscsee`) is the request.
+        action: Which action of a block trace (`blkparse`, `ftrace`, `wiscsee`) is the request.
         time_unit: The unit of times, where it is not that of the format.
         columns: The columns of the format `columns`.
         on_error: What is done with malformed records: `stop` or `skip`. Default "stop".
         unsorted: What is done with times that go back: `reject` or `raise`; as is usual for the format
             unless it is set.
+        clock_jumps: What is done where the clock was set: `mend` or `keep`; logs of real systems are
+            mended unless this or `unsorted` is set, inputs of simulators and the project's own formats
+            are kept.
         device: The device whose requests are played, by its name in the file; a number needs no quotes.
         member: The file of a tar archive of several that is the trace, by its name in the archive.
         side_by_side: Lays the devices of the trace one behind the other, in the order in which they

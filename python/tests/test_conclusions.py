@@ -4,6 +4,7 @@ import csv
 import io
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
 from conftest import write
@@ -12,7 +13,8 @@ from nandlab import ConfigError
 from nandlab.report import write_reproduction
 from nandlab.report.reproduction import figures
 from nandlab.report.verdicts import SYMBOLS
-from nandlab.reproduce import folded, parse, reproduce, write_bundle
+from nandlab.reproduce import folded, load, parse, reproduce, write_bundle
+from nandlab.reproduce.published import cells
 from nandlab.reproduce.verdict import VERDICTS
 
 PAPER = """\
@@ -345,3 +347,12 @@ def test_verdicts_read_in_grey(theme):
     for back, front in zip(lights, letters, strict=True):
         assert (max(back, front) + 0.05) / (min(back, front) + 0.05) >= 4.49
     assert len({SYMBOLS[verdict] for verdict in VERDICTS}) == len(VERDICTS), "a symbol for each"
+
+
+@pytest.mark.parametrize("name", ["btree", "migration", "minv", "sector-map", "wap-lru"])
+def test_each_paper_says_first_what_became_of_it(name):
+    """Conclusions with computed figures, and published values in a picture."""
+    paper = load(str(Path(__file__).parents[2] / "papers" / f"{name}.toml"))
+    assert any(each.names for each in paper.conclusions)
+    drawn = [each for chart in (*paper.figures, *paper.timelines) for each in chart.published]
+    assert drawn or any(cells(grid, paper.claims) or grid.published for grid in paper.grids)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import nandlab
 from nandlab import trace_file
 
 SAMPLES = Path(__file__).parents[2] / "crates" / "workload" / "tests" / "samples"
@@ -228,3 +229,52 @@ def test_files_of_overrides_are_named_as_they_were_typed(nandlab_command, tmp_pa
         for command in ("compare", "sweep"):
             ended = nandlab_command(command, "deep/a.toml", "--vary", f"workload.trace.path={typed},{typed}x")
             assert f": {said}" in ended.err and "deep/.." not in ended.err, ended.err
+
+
+def test_recorded_latencies_are_told_and_stand_beside_the_predicted(nandlab_command, tmp_path):
+    """Times of the lines of the sample, subtracted here."""
+    lines = [line.split() for line in (SAMPLES / "biotracer").read_text(encoding="utf-8").splitlines()]
+    took: dict[str, list[float]] = {"write": [], "read": []}
+    alone: dict[str, list[float]] = {"write": [], "read": []}
+    for _, _, _, flags, created, _, issued, completed in lines:
+        kind = "write" if int(flags) & 1 else "read"
+        took[kind].append((float(completed) - float(created)) * 1e6)
+        alone[kind].append((float(completed) - float(issued)) * 1e6)
+    info = nandlab_command("trace", "info", SAMPLES / "biotracer", "--json").document
+    path = tmp_path / "a.toml"
+    path.write_text(
+        f'[workload.trace]\npath = "{SAMPLES / "biotracer"}"\naddresses = "compact"\n[ftl.page]\n'
+        '[device]\nmodel = "timed"\n[host]\narrival = "recorded"\n',
+        encoding="utf-8",
+    )
+    record = nandlab_command("run", path, "--json").document
+    for found in (info, record):
+        for key, times in (("recorded_latency_us", took), ("recorded_service_us", alone)):
+            for kind, each in times.items():
+                one = found[key][kind]
+                assert one["count"] == len(each)
+                # The difference of two such floats is exact to a microsecond.
+                assert one["max"] == pytest.approx(max(each), abs=1)
+                assert one["mean"] == pytest.approx(sum(each) / len(each), abs=1)
+                assert one["p50"] == pytest.approx(sorted(each)[(len(each) - 1) // 2], rel=2e-3)
+    shown = nandlab_command("run", path).out
+    assert "write, recorded" in shown and "read, recorded, device alone" in shown
+    drawn = nandlab.Experiment.from_toml(path).run().pictures()["latency-tail"].themed().to_json()
+    assert '"write, recorded"' in drawn and '"write"' in drawn
+    assert "recorded latency of a" in nandlab_command("trace", "info", SAMPLES / "biotracer").out
+    closed = nandlab_command("run", path, "--set", "host.arrival=closed", "--json").document
+    assert closed["recorded_latency_us"] is None, "another load"
+
+
+def test_a_clock_that_is_set_back_is_told_and_mended(nandlab_command, tmp_path):
+    path = tmp_path / "a.spc"
+    times = (100, 101, 103, 5, 6, 8)
+    text = "".join(f"0,{8 * at},4096,w,{time}.0\n" for at, time in enumerate(times))
+    path.write_text(text, encoding="utf-8")
+    mended = nandlab_command("trace", "info", path, "--json").document
+    # For the jump a gap of 2 s is taken, of those of 1 s and 2 s; 1 s and 2 s follow.
+    assert mended["span_s"] == 8.0 and mended["tally"]["clock_jumps"] == 1
+    said = "jumps 1 time, first at line 4 by -98 s, for which 2000000 us were taken"
+    assert any(said in notice for notice in mended["notices"]), mended["notices"]
+    kept = nandlab_command("trace", "info", path, "--set", "clock_jumps=keep", "--json").document
+    assert kept["span_s"] == 3.0 and kept["tally"]["raised"] == 3

@@ -167,7 +167,10 @@ mod tests {
         assert_eq!([0, 0, 5, 100].map(|arrival| clock.begin(arrival, uncounted)), [10, 20, 30, 110]);
         assert_eq!(HostClock::open_loop().begin(7, uncounted), 7);
         let mut clock = HostClock::open_loop().with_firmware(10, 2);
-        assert_eq!([(0, 1), (0, 64), (500, 0)].map(|(arrival, entries)| clock.begin(arrival, || entries)), [12, 150, 510]);
+        assert_eq!(
+            [(0, 1), (0, 64), (500, 0)].map(|(arrival, entries)| clock.begin(arrival, || entries)),
+            [12, 150, 510]
+        );
         assert_eq!(HostClock::open_loop().with_firmware(0, 3).begin(7, || 2), 13);
     }
 

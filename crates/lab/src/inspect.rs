@@ -41,7 +41,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
         };
         // Opening checks what only the device can tell: whether the addresses fit.
         let watch = |_| true;
-        let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
+        let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch, took: None };
         match experiment.workload.kind() {
             Kind::Requests(options) => {
                 let opened = options.open(&setting)?;

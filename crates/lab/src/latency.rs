@@ -4,6 +4,7 @@ use crate::record::{Latencies, LatencyHistograms, LatencySummary, OriginLatency}
 use hdrhistogram::Histogram;
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::Origin;
+use nandlab_workload::trace::Took;
 
 /// Latencies by origin and operation, to three significant digits.
 #[derive(Debug, Default)]
@@ -140,6 +141,36 @@ impl LatencyMeter {
     }
 }
 
+/// How long the requests of a trace took when they were recorded, to three significant digits.
+#[derive(Debug, Default)]
+pub(crate) struct RecordedMeter {
+    latency: ByOp,
+    service: ByOp,
+}
+
+impl RecordedMeter {
+    pub(crate) fn add(&mut self, op: Op, took: Took) {
+        self.latency[op as usize].get_or_insert_with(OpMeter::new).add(took.latency);
+        if let Some(service) = took.service {
+            self.service[op as usize].get_or_insert_with(OpMeter::new).add(service);
+        }
+    }
+
+    /// From the time of a request to its end; `None` where nothing was recorded.
+    pub(crate) fn latencies(&self) -> Option<Latencies> {
+        self.latency.iter().any(Option::is_some).then(|| summaries(&self.latency))
+    }
+
+    /// In the device alone; `None` where nothing was recorded.
+    pub(crate) fn services(&self) -> Option<Latencies> {
+        self.service.iter().any(Option::is_some).then(|| summaries(&self.service))
+    }
+
+    pub(crate) fn histograms(&self) -> Option<LatencyHistograms> {
+        self.latency.iter().any(Option::is_some).then(|| histograms(&self.latency))
+    }
+}
+
 fn summaries(ops: &ByOp) -> Latencies {
     let of = |op: Op| ops[op as usize].as_ref().map(OpMeter::summary);
     Latencies { read: of(Op::Read), write: of(Op::Write), trim: of(Op::Trim), flush: of(Op::Flush) }
@@ -173,6 +204,18 @@ mod tests {
         assert!(buckets.windows(2).all(|pair| pair[0].0 < pair[1].0));
         assert!((35..50).contains(&buckets.len()), "ten octaves: {buckets:?}");
         assert_eq!(meter.by_origin(), None, "one origin asked");
+    }
+
+    #[test]
+    fn what_was_recorded_is_kept_by_operation() {
+        let mut meter = RecordedMeter::default();
+        assert_eq!((meter.latencies(), meter.services(), meter.histograms()), (None, None, None));
+        meter.add(Op::Write, Took { latency: 5_000, service: None });
+        assert_eq!(meter.services(), None, "the trace does not say what the device alone took");
+        meter.add(Op::Read, Took { latency: 9_000, service: Some(2_000) });
+        let (latencies, services) = (meter.latencies().unwrap(), meter.services().unwrap());
+        assert_eq!((latencies.read.unwrap().max, latencies.write.unwrap().max), (9.0, 5.0));
+        assert_eq!((services.read.unwrap().max, services.write), (2.0, None));
     }
 
     #[test]

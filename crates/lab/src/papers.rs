@@ -21,6 +21,7 @@ pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "migration",
     "minv",
     "sector-map",
+    "wap-lru",
 };
 
 /// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.

@@ -106,6 +106,13 @@ pub struct Record {
     pub latency_by_origin: Option<Vec<OriginLatency>>,
     /// Latencies as histograms; null without time.
     pub latency_histogram: Option<LatencyHistograms>,
+    /// From the time of a request to its end when the trace was recorded, us, of all requests of the trace; null without
+    /// `host.arrival = "recorded"`, and where the trace has no such times.
+    pub recorded_latency_us: Option<Latencies>,
+    /// What of it the recorded device took, us; null where the trace does not say that.
+    pub recorded_service_us: Option<Latencies>,
+    /// `recorded_latency_us` as histograms.
+    pub recorded_latency_histogram: Option<LatencyHistograms>,
     /// The request that took longest, and why if that is asked for; null without time, and where no request took any.
     pub longest_request: Option<LongestRequest>,
     /// Simulated throughput; null without time.

@@ -10,6 +10,7 @@ use crate::error::{ConfigError, LabError};
 use crate::files;
 use crate::fitted::fitted;
 use crate::keys;
+use crate::latency::RecordedMeter;
 use crate::memory::refuse_too_large;
 use crate::meter::Meter;
 use crate::oplog::OpLog;
@@ -18,13 +19,15 @@ use crate::record::{Record, Speed, StopReason, Stopped};
 use crate::series::sample;
 use crate::source::Source;
 use crate::state::{Begun, State};
-use nandlab_block::{Completion, Error, HostClock, Request};
+use nandlab_block::{Completion, Error, HostClock, Op, Request};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_ftl::Events;
 use nandlab_nand::aging::AgingCounts;
 use nandlab_nand::{Matrix, Time};
+use nandlab_workload::trace::Took;
 use nandlab_workload::Workload;
 use outcome::rate;
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Instant;
 
@@ -78,7 +81,12 @@ fn carry_out(
     }
     // Who stops a run before it began removes its files without waiting for it.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
-    let mut source = Source::open(experiment, &sizing, base, control)?;
+    let recorded = RefCell::new(RecordedMeter::default());
+    let took = |op, took| recorded.borrow_mut().add(op, took);
+    // Without the recorded arrivals the two would not be of the same load.
+    let is_recorded = experiment.host.arrival == Arrival::Recorded;
+    let told: Option<&dyn Fn(Op, Took)> = if is_recorded { Some(&took) } else { None };
+    let mut source = Source::open(experiment, &sizing, base, control, told)?;
     experiment.refuse_endless_warm_up(source.total()).map_err(ConfigError::of_key)?;
     let fitted = fitted(experiment, &sizing, base, control)?;
     let on_engine = fitted.as_ref().unwrap_or(experiment);
@@ -100,7 +108,13 @@ fn carry_out(
         Run { log: log.as_ref(), begun, ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
     });
     control.enter(Phase::Done, 0, 0);
-    record
+    let recorded = recorded.borrow();
+    record.map(|record| Record {
+        recorded_latency_us: recorded.latencies(),
+        recorded_service_us: recorded.services(),
+        recorded_latency_histogram: recorded.histograms(),
+        ..record
+    })
 }
 
 /// Sectors of a request, or what takes as long.

@@ -4,9 +4,10 @@ use crate::config::{Experiment, Sizing};
 use crate::control::Control;
 use crate::error::LabError;
 use crate::run::BATCH;
-use nandlab_block::Request;
+use nandlab_block::{Op, Request};
 use nandlab_workload::files::{FileSetting, FileWorkload};
 use nandlab_workload::keys::{KeyOptions, KeySetting, KeyWorkload};
+use nandlab_workload::trace::Took;
 use nandlab_workload::{Kind, Setting, Workload, WorkloadError};
 use std::path::Path;
 
@@ -20,12 +21,13 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Opens the workload; a stop while a trace is looked through leaves one without requests.
+    /// Opens the workload, and tells how long the requests of a trace took when they were recorded; a stop while a trace is looked through leaves one without requests.
     pub(crate) fn open(
         experiment: &Experiment,
         sizing: &Sizing,
         base: &Path,
         control: &Control,
+        took: Option<&dyn Fn(Op, Took)>,
     ) -> Result<Self, LabError> {
         let watch = |records| {
             control.set_done(records);
@@ -34,7 +36,7 @@ impl Source {
         let explain = |error| experiment.explain(error);
         match experiment.workload.kind() {
             Kind::Requests(options) => {
-                let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch };
+                let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch, took };
                 match options.open(&setting) {
                     Err(WorkloadError::Stopped) => Ok(Self::Requests(Box::new(Nothing))),
                     opened => Ok(Self::Requests(opened.map_err(explain)?)),

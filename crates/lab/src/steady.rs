@@ -211,7 +211,7 @@ fn opened(experiment: &Experiment, sectors: u64, seed: u64, control: &Control) -
         unreachable!("only a workload of requests was let pass");
     };
     let watch = |_| !control.is_cancelled();
-    match options.open(&Setting { sectors, seed, base: &experiment.base, watch: &watch }) {
+    match options.open(&Setting { sectors, seed, base: &experiment.base, watch: &watch, took: None }) {
         Err(WorkloadError::Stopped) => Ok(Box::new(crate::source::Nothing)),
         opened => opened.map_err(|error| experiment.explain(error)),
     }

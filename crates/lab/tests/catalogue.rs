@@ -7,6 +7,7 @@
 
 use nandlab_block::{Op, Request};
 use nandlab_lab::config::{Experiment, Format};
+use nandlab_lab::traces::{info, InfoOptions};
 use nandlab_lab::{run, Control, Outputs};
 use nandlab_workload::trace::{Action, Config, FormatName};
 use std::path::{Path, PathBuf};
@@ -113,6 +114,42 @@ fn every_trace_of_the_smartphones_is_whole() {
         files += 1;
     }
     assert_eq!(files, BIOTRACER);
+}
+
+#[test]
+fn recorded_latencies_are_those_of_the_columns() {
+    let Some(folder) = folder() else { return };
+    let text = std::fs::read_to_string(folder.join("biotracer/log106_Messaging.txt")).unwrap();
+    // From the fifth column to the eighth, and from the seventh, in microseconds; without the reader.
+    let mut counted = [[0.0_f64; 4]; 2];
+    for line in text.lines() {
+        let all: Vec<f64> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        let (whole, alone) = ((all[7] - all[4]) * 1e6, (all[7] - all[6]) * 1e6);
+        let kind = &mut counted[usize::from(all[3] as u64 % 2 == 1)];
+        *kind = [kind[0] + 1.0, kind[1] + whole, kind[2].max(whole), kind[3].max(alone)];
+    }
+    let options = InfoOptions { page_bytes: 4096, pictures: false };
+    let told = info(&Config::new("biotracer/log106_Messaging.txt"), &folder, options, &|_| true).unwrap();
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    for (kind, [count, sum, most, alone]) in ["read", "write"].into_iter().zip(counted) {
+        let found = |table: &str, key: &str| told[table][kind][key].as_f64().unwrap();
+        assert_eq!(found("recorded_latency_us", "count"), count);
+        // Floats of such seconds are exact to a quarter of a microsecond.
+        assert!((found("recorded_latency_us", "mean") - sum / count).abs() < 0.5);
+        assert!((found("recorded_latency_us", "max") - most).abs() < 1.0);
+        assert!((found("recorded_service_us", "max") - alone).abs() < 1.0);
+    }
+}
+
+#[test]
+fn clocks_that_were_set_while_a_phone_booted_are_mended() {
+    let Some(folder) = folder() else { return };
+    // Its times go from 4 s to 10,363,866 s in the first lines, and to 1,398,396,748 s in line 543.
+    let summary = Config::new("biotracer/log176_Booting.txt").summary(&folder, &|_| true).unwrap();
+    assert_eq!(summary.tally.clock_jumps, 2, "{:?}", summary.notices);
+    let span_s = (summary.last_ns - summary.first_ns) as f64 / 1e9;
+    // From the last jump to the end are 112 s.
+    assert!((112.0..130.0).contains(&span_s), "{span_s}");
 }
 
 fn requests(folder: &Path, file: &str, format: FormatName) -> Vec<(Request, String)> {

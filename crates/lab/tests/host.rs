@@ -319,7 +319,8 @@ fn firmware_takes_its_time_for_a_request_and_for_each_entry() {
         ("sector_log", small, 9),
         ("sector_log", read, 1),
     ] {
-        let text = "[workload.uniform]\n[precondition]\nfill = \"sequential\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n\
+        let text =
+            "[workload.uniform]\n[precondition]\nfill = \"sequential\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n\
                     over_provisioning = 1.0";
         let time = |sets: &[&str]| {
             let ftl = format!("ftl={ftl}");

@@ -14,7 +14,7 @@ fn main() -> Result<(), WorkloadError> {
     for file in std::env::args().skip(1) {
         let before = cpu_s();
         let mut records = Config::new(&file).records(Path::new(""))?;
-        let summary = Summary::of(&mut records, &|_| true, |_, _| {})?;
+        let summary = Summary::of(&mut records, &|_| true, |_, _, _| {})?;
         let seconds = cpu_s() - before;
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();

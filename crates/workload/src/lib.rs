@@ -28,10 +28,11 @@ pub use nandlab_block::{nearest, ByteCount};
 pub use permutation::Permutation;
 pub use size::{Size, SizeRange, WeightedSize};
 
-use nandlab_block::{Completion, Request};
+use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::Origin;
 
 use std::path::Path;
+use trace::Took;
 
 /// A stream of requests, a batch at a time.
 ///
@@ -75,6 +76,8 @@ pub struct Setting<'a> {
     pub base: &'a Path,
     /// Told of the records read so far while a trace is looked through; `false` stops that.
     pub watch: &'a (dyn Fn(u64) -> bool + Sync),
+    /// Told how long each request of a trace took when it was recorded, where the trace has that.
+    pub took: Option<&'a dyn Fn(Op, Took)>,
 }
 
 impl std::fmt::Debug for Setting<'_> {

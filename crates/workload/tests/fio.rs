@@ -23,7 +23,7 @@ fn folder() -> PathBuf {
 }
 
 fn open_on(config: &Config, bytes: u64, seed: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-    config.open(&Setting { sectors: bytes / 512, seed, base: &folder(), watch: &|_| true })
+    config.open(&Setting { sectors: bytes / 512, seed, base: &folder(), watch: &|_| true, took: None })
 }
 
 fn text(text: &str) -> Config {

@@ -12,7 +12,7 @@ use std::path::Path;
 const SECTORS: u64 = 1 << 16;
 
 fn open(options: &dyn Options, seed: u64) -> Result<Vec<Request>, WorkloadError> {
-    let setting = Setting { sectors: SECTORS, seed, base: Path::new("."), watch: &|_| true };
+    let setting = Setting { sectors: SECTORS, seed, base: Path::new("."), watch: &|_| true, took: None };
     let mut workload = options.open(&setting)?;
     let mut all = Vec::new();
     // Odd batches: where a batch ends must not matter.

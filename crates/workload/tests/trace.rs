@@ -13,7 +13,7 @@ use support::{gzip, Folder};
 const HEADER: &str = "time_us,op,sector,sectors,origin\n";
 
 fn open(folder: &Folder, config: &Config, sectors: u64) -> Result<Box<dyn Workload>, WorkloadError> {
-    config.open(&Setting { sectors, seed: 1, base: &folder.path, watch: &|_| true })
+    config.open(&Setting { sectors, seed: 1, base: &folder.path, watch: &|_| true, took: None })
 }
 
 fn play(folder: &Folder, config: &Config, sectors: u64) -> Result<Vec<Request>, WorkloadError> {
@@ -160,6 +160,7 @@ fn summary_counts() {
 fn looking_through_a_trace_can_be_stopped() {
     let folder = Folder::new("stop");
     let config = folder.write("long.csv", many(200_000).as_bytes());
-    let setting = Setting { sectors: 100_000, seed: 1, base: Path::new(&folder.path), watch: &|seen| seen < 100_000 };
+    let setting =
+        Setting { sectors: 100_000, seed: 1, base: Path::new(&folder.path), watch: &|seen| seen < 100_000, took: None };
     assert_eq!(config.open(&setting).map(|_| ()).unwrap_err(), WorkloadError::Stopped);
 }

@@ -108,6 +108,7 @@ def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: 
         return
     print_table(_facts(found))
     _print_sizes(found)
+    _print_recorded(found)
     for notice in found["notices"]:
         click.echo(f"note: {notice}")
     for path in drawn:
@@ -194,6 +195,23 @@ def _print_sizes(found: dict[str, Any]) -> None:
         print_table(rows, ["", *QUANTILES], right=range(1, len(QUANTILES) + 1))
 
 
+def _print_recorded(found: dict[str, Any]) -> None:
+    """How long the requests took when they were recorded, where the trace has that."""
+    from nandlab import units
+
+    rows = [
+        [f"{kind}{words}", f"{one['count']:,}", *(units.time_us(one[key]) for key in LATENCIES)]
+        for key, words in (("recorded_latency_us", ""), ("recorded_service_us", ", device alone"))
+        for kind, one in (found.get(key) or {}).items()
+        if one is not None
+    ]
+    if rows:
+        click.echo()
+        titles = ["recorded latency of a", "requests", *LATENCIES.values()]
+        print_table(rows, titles, right=range(1, len(titles)))
+
+
+LATENCIES = {"mean": "mean", "p50": "p50", "p90": "p90", "p99": "p99", "p999": "p99.9", "max": "longest"}
 QUANTILES = ("mean", "min", "p10", "p50", "p90", "p99", "max")
 
 

@@ -214,9 +214,15 @@ def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float
 
 
 def tail(result: Result) -> Picture | None:
-    """Which share of the requests took longer than a latency; both axes logarithmic."""
+    """Which share of the requests took longer than a latency; both axes logarithmic.
+
+    What a trace recorded is drawn beside what was simulated.
+    """
     rows = []
-    for kind, histogram in (result.latency_histogram or {}).items():
+    recorded = getattr(result, "recorded_latency_histogram", None) or {}
+    curves = [*(result.latency_histogram or {}).items()]
+    curves += [(f"{kind}, recorded", histogram) for kind, histogram in recorded.items()]
+    for kind, histogram in curves:
         points = longer_than(histogram)
         # Where all took equally long there is no line to draw.
         rows += [(kind, us, share) for us, share in points if us > 0] if len(points) > 1 else []
@@ -224,12 +230,12 @@ def tail(result: Result) -> Picture | None:
         return None
     frame = pl.DataFrame(rows, schema={"request": str, "latency_us": float, "percent": float}, orient="row")
     kinds = frame["request"].unique(maintain_order=True).to_list()
-    dashes = alt.Scale(domain=kinds, range=[theme.DASHES[at] for at in range(len(kinds))])
+    dashes = alt.Scale(domain=kinds, range=[theme.DASHES[at % len(theme.DASHES)] for at in range(len(kinds))])
     chart = (
         alt.Chart(frame, width=WIDTH + 100, height=240)
         .mark_line(interpolate="step-after")
         .encode(
-            x=alt.X("latency_us:Q", **log_time("latency (simulated time)")),
+            x=alt.X("latency_us:Q", **log_time("latency" if recorded else "latency (simulated time)")),
             y=alt.Y(
                 "percent:Q",
                 title="share of requests that took longer (%)",
@@ -240,7 +246,10 @@ def tail(result: Result) -> Picture | None:
             strokeDash=alt.StrokeDash("request:N", sort=kinds, scale=dashes, title="request"),
         )
     )
-    return Picture(chart, "How much of the requests took longer than a given time.")
+    words = "How much of the requests took longer than a given time."
+    if recorded:
+        words += " Recorded: in the trace, all of its requests; the others: in this simulation."
+    return Picture(chart, words)
 
 
 def longer_than(histogram: Sequence[Sequence[float]]) -> list[tuple[float, float]]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from nandlab.sweeping import Sweep
 
-LEFT_OUT = ("experiment", "latency_histogram", "seed", "version")
+LEFT_OUT = ("experiment", "latency_histogram", "recorded_latency_histogram", "seed", "version")
 """Tables of the record that are no figures, and what every point of a sweep has in common or as a value."""
 
 _TYPES = {bool: "Boolean", int: "Int64", float: "Float64", str: "String"}

@@ -91,7 +91,7 @@ impl Loop<'_> {
             run.precondition(None)?;
             let mut values = Vec::new();
             for seed in 0..repetitions(quick) as u64 {
-                let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true };
+                let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true, took: None };
                 let Kind::Requests(options) = experiment.workload.kind() else { unreachable!("the text above") };
                 let opened = options.open(&setting);
                 let mut workload = opened.map_err(|error| LabError::from_workload(error, "uniform"))?;

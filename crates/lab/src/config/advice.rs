@@ -195,7 +195,7 @@ impl<'a> Advice<'a> {
 /// Whether the workload fits a device of `sectors`.
 fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
     let watch = |_| true;
-    let setting = Setting { sectors, seed: experiment.seed, base: &experiment.base, watch: &watch };
+    let setting = Setting { sectors, seed: experiment.seed, base: &experiment.base, watch: &watch, took: None };
     match experiment.workload.kind() {
         Kind::Requests(options) => options.open(&setting).map(drop),
         // How much room an index or files need shows when it is full.

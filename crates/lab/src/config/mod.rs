@@ -259,7 +259,8 @@ impl Experiment {
             Kind::Files(_) => return fs::check_fit(self, sizing),
         };
         let watch = |_| true;
-        let setting = Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch };
+        let setting =
+            Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch, took: None };
         let opened = options.open(&setting).map_err(|error| workload_key_and_message(error, workload))?;
         self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))
     }

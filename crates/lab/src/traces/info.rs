@@ -3,9 +3,11 @@
 use super::heat::Heat;
 use super::{explained, Watch};
 use crate::error::{ConfigError, LabError};
+use crate::latency::RecordedMeter;
+use crate::record::Latencies;
 use hdrhistogram::Histogram;
 use nandlab_block::{Op, Request};
-use nandlab_workload::trace::{Config, Summary};
+use nandlab_workload::trace::{Config, Summary, Took};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -45,6 +47,9 @@ struct Info {
     alignment: BTreeMap<&'static str, f64>,
     size_bytes: BTreeMap<&'static str, Distribution>,
     inter_arrival_us: Option<Distribution>,
+    /// How long the requests took when they were recorded: from their time to their end, and in the device alone.
+    recorded_latency_us: Option<Latencies>,
+    recorded_service_us: Option<Latencies>,
     /// Share of the writes that go to the most written share of the written pages.
     skew: Vec<(f64, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,6 +112,7 @@ struct Look {
     aligned_size: u64,
     aligned: u64,
     page_writes: u64,
+    recorded: RecordedMeter,
 }
 
 fn histogram(most: u64) -> Histogram<u64> {
@@ -128,10 +134,14 @@ impl Look {
             aligned_size: 0,
             aligned: 0,
             page_writes: 0,
+            recorded: RecordedMeter::default(),
         }
     }
 
-    fn add(&mut self, request: &Request, device: u32) {
+    fn add(&mut self, request: &Request, device: u32, took: Option<Took>) {
+        if let Some(took) = took {
+            self.recorded.add(request.op, took);
+        }
         if let Some(last) = self.last_ns.replace(request.time) {
             self.gaps.saturating_record((request.time - last).max(1));
         }
@@ -220,7 +230,8 @@ pub fn info(config: &Config, base: &Path, options: InfoOptions, watch: Watch<'_>
     }
     let mut look = Look::new(page / SECTOR);
     let mut records = config.records(base).map_err(explained)?;
-    let summary = Summary::of(&mut records, watch, |request, device| look.add(request, device)).map_err(explained)?;
+    let summary =
+        Summary::of(&mut records, watch, |request, device, took| look.add(request, device, took)).map_err(explained)?;
     // The same as a run would say.
     config.check_requests(base, &summary).map_err(explained)?;
     let pictures = options.pictures.then(|| pictures(config, base, &summary, &look, watch)).transpose()?;
@@ -264,6 +275,8 @@ fn described(config: &Config, base: &Path, summary: Summary, look: &Look, pictur
         ]),
         size_bytes: sizes.collect(),
         inter_arrival_us: distribution(&look.gaps, 1e-3),
+        recorded_latency_us: look.recorded.latencies(),
+        recorded_service_us: look.recorded.services(),
         skew: skew(&look.heat),
         summary,
         pictures,

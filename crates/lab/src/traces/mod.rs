@@ -191,7 +191,7 @@ pub fn convert(
     let stopped = || explained(WorkloadError::Stopped);
     // The devices stand at the head of some formats.
     let mut records = config.records(base).map_err(explained)?;
-    let summary = Summary::of(&mut records, watch, |_, _| {}).map_err(explained)?;
+    let summary = Summary::of(&mut records, watch, |_, _, _| {}).map_err(explained)?;
     let names: Vec<Vec<u8>> =
         (0..summary.devices.len() as u32).map(|number| records.device_name(number).to_vec()).collect();
     config.check_requests(base, &summary).map_err(explained)?;

@@ -224,7 +224,7 @@ impl Drop for Scratch {
 
 /// Plays a trace: refused with a sentence, or every request inside the device and in order.
 fn play_file(folder: &Path, config: &Config, sectors: u64) {
-    let setting = Setting { sectors, seed: 1, base: folder, watch: &|_| true };
+    let setting = Setting { sectors, seed: 1, base: folder, watch: &|_| true, took: None };
     let mut workload = match config.open(&setting) {
         Ok(workload) => workload,
         Err(error) => return refused(&error),

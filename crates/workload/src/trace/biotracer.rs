@@ -2,27 +2,31 @@
 //!
 //! `sector sectors bytes flags created fetched issued completed`, tabs between: first 512-byte sector, number of
 //! sectors, the same in bytes, bit 0 of the flags 1 for a write; then seconds: when the request was made, taken by the
-//! driver, given to the device, and completed. The first of them is the time of the request. A packed write of eMMC has
+//! driver, given to the device, and completed. The first of them is the time of the request;
+//! from there to the last is the recorded latency, and the device alone took from the third to the last. A packed write of eMMC has
 //! one sector of header, which is no data: a write of 8 n + 1 sectors counts 8 n. Requests that waited were recorded
 //! later than they were made, so times may go back.
 //!
 //! Source: Zhou et al., "An Empirical Study of File-System I/O on Smartphones", IISWC 2015.
 
-use super::fields::{in_sectors, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::clock::LONGEST_PAUSE;
+use super::fields::{in_sectors, Columns, Fields, TimeUnit, PAGE_SECTORS};
+use super::format::{Format, Line, Malformed, ReaderOptions, Took};
 use nandlab_block::Op;
 
 /// The reader of one line.
 #[derive(Debug)]
-pub struct Biotracer(TimeUnit);
+pub struct Biotracer {
+    unit: TimeUnit,
+    /// Of the last line.
+    took: Option<Took>,
+}
 
 impl Biotracer {
     pub(crate) fn new(options: &ReaderOptions) -> Self {
-        Self(options.time_unit(TimeUnit::S))
+        Self { unit: options.time_unit(TimeUnit::S), took: None }
     }
 }
-
-const PAGE_SECTORS: u64 = 8;
 
 impl Format for Biotracer {
     #[inline]
@@ -41,16 +45,25 @@ impl Format for Biotracer {
         fields.blank("flags")?;
         let flags = fields.number("flags, a whole number", u64::from(u32::MAX))?;
         fields.blank("the time when the request was made")?;
-        let time = fields.time("the time when the request was made", self.0)?;
-        for name in ["fetched", "issued", "completed"] {
+        let time = fields.time("the time when the request was made", self.unit)?;
+        let mut after = [0; 3];
+        for (at, name) in ["fetched", "issued", "completed"].into_iter().enumerate() {
             fields.blank(name)?;
-            fields.time(name, self.0)?;
+            after[at] = fields.time(name, self.unit)?;
         }
         fields.end()?;
+        let [_, issued, completed] = after;
+        // Where the clock was set in between, nothing is known.
+        let latency = completed.checked_sub(time).filter(|&latency| latency <= LONGEST_PAUSE as u64);
+        self.took = latency.map(|latency| Took { latency, service: completed.checked_sub(issued) });
         let op = if flags & 1 == 1 { Op::Write } else { Op::Read };
         if op == Op::Write && sectors % PAGE_SECTORS == 1 && sectors > 1 {
             sectors -= 1;
         }
         in_sectors((time, op), (sector, sectors), b"", Columns { address: 0, size })
+    }
+
+    fn took(&self) -> Option<Took> {
+        self.took
     }
 }

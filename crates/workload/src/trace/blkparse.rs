@@ -143,15 +143,8 @@ impl Blkparse {
             fields.at = at;
             return Err(fields.unexpected("rwbs, letters such as R, W, WS or FN"));
         }
-        let has = |letter| flags.contains(&letter);
-        // A flush that carries data is a write: FWS, WFS.
-        let op = match () {
-            () if has(b'D') => Op::Trim,
-            () if has(b'R') => Op::Read,
-            () if has(b'W') => Op::Write,
-            () if has(b'F') => Op::Flush,
-            () => return Ok(Line::Other),
-        };
+        let Some(op) = op_of(flags) else { return Ok(Line::Other) };
+        let is_flush = flags.contains(&b'F');
         fields.blanks();
         let address = fields.at;
         let has_sector = fields.peek().is_some_and(|byte| byte.is_ascii_digit());
@@ -159,7 +152,7 @@ impl Blkparse {
         fields.blanks();
         if fields.peek() != Some(b'+') {
             // Without a length nothing is moved: a flush, or the mark of one.
-            return Ok(if has(b'F') { flush(time, device) } else { Line::Other });
+            return Ok(if is_flush { flush(time, device) } else { Line::Other });
         }
         fields.at += 1;
         fields.blank("sectors")?;
@@ -168,10 +161,22 @@ impl Blkparse {
         if !matches!(fields.peek(), None | Some(b' ' | b'\t')) {
             return Err(fields.unexpected("a space and then the process"));
         }
-        if sectors == 0 && has(b'F') {
+        if sectors == 0 && is_flush {
             return Ok(flush(time, device));
         }
         in_sectors((time, op), (sector, sectors), device, Columns { address, size })
+    }
+}
+
+/// What the letters of `rwbs` ask for; a flush that carries data is a write: FWS, WFS.
+pub(super) fn op_of(flags: &[u8]) -> Option<Op> {
+    let has = |letter| flags.contains(&letter);
+    match () {
+        () if has(b'D') => Some(Op::Trim),
+        () if has(b'R') => Some(Op::Read),
+        () if has(b'W') => Some(Op::Write),
+        () if has(b'F') => Some(Op::Flush),
+        () => None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tells the format of a trace from its contents.
 
+use super::continued::Continued;
 use super::fields::shown;
 use super::foreign;
 use super::format::{FormatName, Frame, Line, ReaderOptions, FORMATS};
@@ -8,7 +9,7 @@ use super::lines::{Lines, BYTE_ORDER_MARK};
 use super::native;
 use std::io;
 
-/// Bytes of the contents that are looked at.
+/// Bytes of the contents that are looked at; more are read where two formats differ in the unit of sizes alone.
 const SAMPLE_BYTES: usize = 64 * 1024;
 
 /// Records of the sample that are read.
@@ -48,11 +49,13 @@ impl From<String> for Untold {
 
 /// Tells the format; the bytes stay unread. `Err` inside is why it cannot be told.
 pub(crate) fn detect(lines: &mut Lines, options: &ReaderOptions) -> io::Result<Result<Detected, Untold>> {
-    let sample = lines.peek(SAMPLE_BYTES)?;
-    Ok(tell(sample, sample.len() < SAMPLE_BYTES, options))
+    let all = lines.peek(usize::MAX)?;
+    let is_whole = all.len() < SAMPLE_BYTES;
+    Ok(tell(&all[..all.len().min(SAMPLE_BYTES)], all, is_whole, options))
 }
 
-fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detected, Untold> {
+/// Tells the format from `sample`, the start of `all` that is known.
+fn tell(sample: &[u8], all: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detected, Untold> {
     if sample.starts_with(&native::MAGIC) {
         return Ok(Detected { format: FormatName::Native, notice: None });
     }
@@ -79,7 +82,7 @@ fn tell(sample: &[u8], is_whole: bool, options: &ReaderOptions) -> Result<Detect
         };
         fits.extend(fit);
     }
-    choose(fits, &lines)
+    choose(fits, &lines, all)
 }
 
 /// The whole lines of a sample that are not blank, with their numbers.
@@ -96,7 +99,9 @@ fn text_lines(sample: &[u8], is_whole: bool) -> Vec<(u64, &[u8])> {
 /// What a format of lines makes of them: without a header at least half have to be of its form, so that one bad line
 /// hides nothing.
 fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&'a [u8]]) -> Option<Fit<'a>> {
-    let first = lines.first()?;
+    // What says nothing speaks for no format.
+    let lines: Vec<&[u8]> = lines.iter().copied().filter(|line| !reader.is_comment(line)).collect();
+    let first = *lines.first()?;
     let has_header = reader.header(first).ok()?;
     // Names above the columns say what the columns are: what they do not fit is of another format.
     let has_names = !has_header && lines.len() > 1 && reader.record(first).is_err() && names(first).is_some();
@@ -109,6 +114,10 @@ fn fits_lines<'a>(format: FormatName, reader: &mut dyn super::Format, lines: &[&
     for line in records {
         let Ok(record) = reader.record(line) else { continue };
         good += 1;
+        if record == Line::End {
+            // A short trace, and then what the program says of all of it.
+            return (good > 1).then_some(Fit { format, requests, is_typical: true, has_header });
+        }
         if let Line::Request(found) = record {
             // The name of the device lives as long as the reader, and is not compared.
             requests.push(Line::Request(super::Found { device: b"", ..found }));
@@ -154,25 +163,50 @@ fn fits_pieces<'a>(
     (good > 0 && 2 * good >= all).then_some(Fit { format, requests: Vec::new(), is_typical: true, has_header: true })
 }
 
-fn choose(mut fits: Vec<Fit<'_>>, text: &[(u64, &[u8])]) -> Result<Detected, Untold> {
+/// Leaves one of DiskSim and FlashSim where the requests of `all` tell them apart; what was counted, where both fit.
+fn tell_unit(fits: &mut Vec<Fit<'_>>, all: &[u8]) -> Option<Continued> {
+    let is_either = |format| matches!(format, FormatName::Disksim | FormatName::Flashsim);
+    if fits.iter().filter(|fit| is_either(fit.format)).count() < 2 {
+        return None;
+    }
+    let end = all.iter().rposition(|&byte| byte == b'\n').map_or(all.len(), |end| end + 1);
+    let lines = all[..end].split(|&byte| byte == b'\n');
+    let continued = Continued::of(lines.map(|line| line.strip_suffix(b"\r").unwrap_or(line)));
+    if let Some(told) = continued.format() {
+        fits.retain(|fit| !is_either(fit.format) || fit.format == told);
+    }
+    Some(continued)
+}
+
+fn choose(mut fits: Vec<Fit<'_>>, text: &[(u64, &[u8])], contents: &[u8]) -> Result<Detected, Untold> {
     if fits.iter().any(|fit| fit.has_header) {
         fits.retain(|fit| fit.has_header);
     }
+    let continued = tell_unit(&mut fits, contents);
     let all: Vec<&str> = fits.iter().map(|fit| fit.format.name()).collect();
     if fits.iter().any(|fit| fit.is_typical) {
         fits.retain(|fit| fit.is_typical);
     }
-    let Some(first) = fits.first() else { return Err(unknown(text)) };
+    let Some(first) = fits.first() else {
+        return Err(foreign::objects(contents).map_or_else(|| unknown(text), |what| what.to_owned().into()));
+    };
     let format = first.format;
     let name = format.name();
     if fits.iter().any(|fit| fit.requests != first.requests) {
         let names: Vec<String> = fits.iter().map(|fit| format!("\"{}\"", fit.format.name())).collect();
+        let why = continued.map_or(String::new(), |continued| format!(". Of its start, {}", continued.sentence()));
         return Err(format!(
             "the contents fit the formats {}, which read them differently: set workload.trace.format to one of them \
-             (`nandlab list traces` tells what each means)",
+             (`nandlab list traces` tells what each means){why}",
             names.join(" and ")
         )
         .into());
+    }
+    let unit = continued.filter(|continued| continued.format() == Some(format));
+    if let Some(continued) = unit {
+        let why = continued.sentence();
+        let notice = format!("the trace was read as \"{name}\", told from its contents: of its start, {why}");
+        return Ok(Detected { format, notice: Some(notice) });
     }
     let others: Vec<&str> = all.into_iter().filter(|&other| other != name).collect();
     let notice = match (format, others.as_slice()) {
@@ -228,7 +262,7 @@ mod tests {
 
     fn told(text: &str) -> Result<(FormatName, String), String> {
         let said = |untold: Untold| untold.message + &untold.guess.map_or(String::new(), |guess| guess.block());
-        tell(text.as_bytes(), true, &ReaderOptions::default())
+        tell(text.as_bytes(), text.as_bytes(), true, &ReaderOptions::default())
             .map(|found| (found.format, found.notice.unwrap_or_default()))
             .map_err(said)
     }
@@ -244,7 +278,6 @@ mod tests {
             ("fio version 2 iolog\n/dev/sda add\n", FormatName::Fio),
             ("fio version 3 iolog\n0 /dev/sda add\n", FormatName::Fio),
             ("5265.313 0 6357144 8 0\n", FormatName::Disksim),
-            ("640.875000\t0\t522424\t16\t1\n", FormatName::Flashsim),
             ("8\t\t8\t\t4096\t\t5\t\t1.5\t\t1.6\t\t1.7\t\t1.8\n", FormatName::Biotracer),
             (
                 "proces,device,rw_flag,sector,size,timestamp\r\nk,8388608,R,29880920,16,159273.751646\r\n",
@@ -267,13 +300,44 @@ mod tests {
 
     #[test]
     fn two_that_differ_are_refused_with_both_names() {
-        for text in ["640.875000 0 522424 16 1\n", "640.875\t0\t522424\t16\t1\n"] {
+        for text in [
+            "640.875000 0 522424 16 1\n",
+            "640.875\t0\t522424\t16\t1\n",
+            "640.875000\t0\t522424\t16\t1\n640.875000\t0\t522440\t16\t1\n",
+        ] {
             let error = told(text).unwrap_err();
             assert!(
                 error.contains("\"disksim\" and \"flashsim\"") && error.contains("workload.trace.format"),
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn requests_that_continue_one_another_tell_sectors_from_pages() {
+        let runs = |separator: &str, step: u64| {
+            let line = |n: u64| ["640.875000", "0", &(100 + step * 3 * n).to_string(), "3", "1"].join(separator) + "\n";
+            (0..5).map(line).collect::<String>()
+        };
+        for (text, format, counts) in [
+            (runs("\t", 1), FormatName::Disksim, "(\"disksim\") let 4 requests"),
+            (runs("\t", 8), FormatName::Flashsim, "(\"flashsim\") 4"),
+            (runs(" ", 1), FormatName::Disksim, "(\"disksim\") let 4 requests"),
+            (runs(" ", 8), FormatName::Flashsim, "(\"flashsim\") 4"),
+        ] {
+            let (told, notice) = told(&text).unwrap();
+            assert_eq!(told, format, "{text}");
+            assert!(notice.contains(counts) && notice.contains("told from its contents"), "{notice}");
+        }
+    }
+
+    #[test]
+    fn a_short_output_of_blkparse_is_told_although_its_summary_is_longer() {
+        let text = "  8,16   3        4     0.000011950  3645  C   R 4938888 + 256 [java]\nCPU3 (8,16):\n \
+                    Reads Queued: 0, 0KiB\n Read Dispatches: 1, 4KiB\n\nTotal (8,16):\n Reads Queued: 0, 0KiB\n";
+        assert_eq!(told(text).map(|(format, _)| format), Ok(FormatName::Blkparse));
+        // The summary alone is no trace.
+        assert!(told(&text[text.find("CPU3").unwrap()..]).is_err());
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub(crate) const MAX_TIME: Time = u64::MAX / 2;
 /// 2^49 sectors are 256 PiB; so many addresses of every device fit 64 bits.
 pub(crate) const MAX_SECTOR: u64 = 1 << SECTOR_BITS;
 pub(crate) const SECTOR_BITS: u32 = 49;
+/// Sectors of a page of 4 KiB.
+pub(crate) const PAGE_SECTORS: u64 = 8;
 /// A trim of 1 TiB.
 const MAX_TRIM: u64 = 1 << 31;
 /// A read or write of 1 GiB.
@@ -269,6 +271,10 @@ fn too_late(column: usize, name: &str) -> Malformed {
     Malformed::new(column, format!("{name} is beyond the 292 years that a trace can span"))
 }
 
+/// A request that moves nothing, as some logs hold; it is no reason to give up the rest.
+const SIZE_ZERO: &str = "expected a size of at least 1, found 0; on_error = \"skip\" of workload.trace (`--on-error \
+                         skip` of `nandlab trace`) passes such records over and counts them";
+
 /// Where the fields of a request start, for messages about them.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns {
@@ -291,7 +297,7 @@ pub(crate) fn in_sectors<'a>(
         return Err(too_large(at.address, "an address in 512-byte sectors", MAX_SECTOR));
     }
     if sectors == 0 {
-        return Err(Malformed::new(at.size, "expected a size of at least 1, found 0".to_owned()));
+        return Err(Malformed::new(at.size, SIZE_ZERO.to_owned()));
     }
     if sectors > most_sectors(op) {
         return Err(too_large(at.size, "a size in 512-byte sectors", most_sectors(op)));

@@ -2,9 +2,11 @@
 
 use super::guess::Numbered;
 
+pub(super) use super::objects::binary as objects;
+
 /// What to do with contents that start so; `None` where nothing is known of them.
 pub(super) fn named(head: &[u8]) -> Option<&'static str> {
-    let known: [(&[u8], &str); 8] = [
+    let known: [(&[u8], &str); 9] = [
         (
             b"\xFD7zXZ\0",
             "this is packed with xz, which is not read: unpack it with `xz -dk`, or pack it with gzip or zstd",
@@ -17,12 +19,21 @@ pub(super) fn named(head: &[u8]) -> Option<&'static str> {
             b"PAR1",
             "this is a Parquet file, which is not read as a trace: write it as text, as with `write_csv` of polars",
         ),
+        (
+            b"DSv1",
+            "this is a DataSeries file, as HP Labs and SNIA publish traces: write it as text with `ds2txt --csv` of \
+             DataSeries, and name its columns in workload.trace.columns with format = \"columns\"",
+        ),
         (b"\xFF\xFE", UTF_16),
         (b"\xFE\xFF", UTF_16),
     ];
     // Its magic number in either order of bytes, beside a version.
     if matches!(head, [0..32, b't', b'a', b'e', ..] | [b'e', b'a', b't', 0..32, ..]) {
         return Some("this is the binary output of blktrace: `blkparse -i` writes the text that is read");
+    }
+    // A text before the records, which are binary.
+    if head[..head.len().min(SRT_HEADER)].windows(SRT_DATE.len()).any(|window| window == SRT_DATE) {
+        return Some(SRT);
     }
     known.iter().find(|(start, _)| head.starts_with(start)).map(|&(_, said)| said)
 }
@@ -39,9 +50,25 @@ pub(super) fn text(lines: &[Numbered<'_>]) -> Option<&'static str> {
     if (is_table || is_key(first)) && meant.nth(1).is_none_or(|line| line.starts_with('[') || is_key(line)) {
         return Some(TOML);
     }
-    let is_kernel = |(_, line): &Numbered<'_>| line.contains("block_rq_") || line.contains("block_bio_");
+    let is_kernel = |(_, line): &Numbered<'_>| {
+        ["block_rq_", "block_bio_", "nvme_setup_cmd", "nvme_complete_rq", "ufshcd_command", "mmc_request_"]
+            .iter()
+            .any(|event| line.contains(event))
+    };
     if lines.iter().any(is_kernel) {
         return Some(KERNEL);
+    }
+    if let Some(what) = super::objects::text(lines) {
+        return Some(what);
+    }
+    let is_call = |(_, line): &Numbered<'_>| {
+        ["read(", "write(", "pread64(", "pwrite64(", "openat(", "execve(", "fsync("]
+            .iter()
+            .any(|call| line.contains(call))
+            && line.contains(") = ")
+    };
+    if 2 * lines.iter().filter(|line| is_call(line)).count() >= lines.len() {
+        return Some(CALLS);
     }
     let is_statistics = |(_, line): &Numbered<'_>| {
         line.contains("r/s") && line.contains("w/s") || line.contains("tps") && line.contains("kB_read")
@@ -59,11 +86,22 @@ const JSON: &str =
 const TOML: &str =
     "This looks like TOML, as experiments are written: `nandlab check` and `nandlab run` take it, and the \
                     trace is the file that its key workload.trace.path names";
-const KERNEL: &str = "This looks like the events of the block layer that ftrace or perf print: record with \
-                      `blktrace -d DEVICE -o - | blkparse -i -`, or keep one kind of event (block_rq_issue) and write its \
-                      seconds, operation, sector and sectors in columns";
+const KERNEL: &str = "This looks like events of the kernel, and most lines are not as ftrace, trace-cmd report and perf \
+                      script print them (`task-pid [cpu] seconds: block_rq_issue: 8,0 W 4096 () 1000 + 8 [task]`). Events \
+                      of drivers (nvme, ufshcd, mmc) count in blocks of a size that they do not tell: record \
+                      `trace-cmd record -e block:block_rq_issue` or `blktrace -d DEVICE -o - | blkparse -i -`";
+const CALLS: &str = "This looks like the system calls that strace prints. They are of files, and a cache and a file system \
+                     lie between them and the device: `blktrace -d DEVICE -o - | blkparse -i -` records what reaches the \
+                     device while the program runs";
 const STATISTICS: &str = "This looks like the statistics of iostat, which count requests and do not list them: \
                           `blktrace -d DEVICE -o - | blkparse -i -` records each one";
+
+/// Where the text before the records of an SRT trace has its date.
+const SRT_HEADER: usize = 4096;
+const SRT_DATE: &[u8] = b"tracedate\t=";
+const SRT: &str =
+    "this is an SRT trace of HP Labs, which is not read: make it a text with `srt2ds` and `ds2txt --csv` of \
+                   DataSeries, and name its columns in workload.trace.columns with format = \"columns\"";
 
 const UTF_16: &str = "this text is in UTF-16: write it in UTF-8, as with `iconv -f UTF-16 -t UTF-8`";
 
@@ -78,6 +116,8 @@ mod tests {
             (b"PK\x03\x04\x14", "zip"),
             (b"\xFF\xFE0\0,\0", "UTF-16"),
             (b"PAR1\x15\x04", "Parquet"),
+            (b"DSv1\0\0\0\x04", "ds2txt"),
+            (b"hostname\t= \"cello\";\ntracedate\t= \"Sat Apr 18 00:00:01 1992\";\n\0", "SRT"),
             (b"\x07tae\x01\0\0\0", "blktrace"),
             (b"eat\x07\0\0\0\x01", "blktrace"),
         ] {
@@ -87,7 +127,13 @@ mod tests {
             (&["{\"op\": \"read\"}"][..], "JSON"),
             (&["# mine", "[workload.trace]", "path = \"a.csv\""], "nandlab run"),
             (&["[ftl.page]", "[device]"], "TOML"),
-            (&["fio-7 [000] 12.5: block_rq_issue: 8,0 W 4096 () 1000 + 8 [fio]"], "blkparse"),
+            (&["[12.5] block_rq_issue 8,0 W 1000 8"], "trace-cmd"),
+            (&["12.5 mmc0: mmc_request_start cmd_opcode=25", "x"], "blkparse"),
+            (&["3891  12:00:01.5 pwrite64(3, \"a\"..., 4096, 8192) = 4096"], "strace"),
+            (&["execve(\"/bin/dd\", [\"dd\"], 0x7) = 0", "read(0, \"\", 512) = 0", "+++ exited with 0 +++"], "strace"),
+            (&["0,nz:u:eeW511W3dcH3de3d15ec,22,304,12,get,0", "1,nz:u:x,9,0,3,set,3600"], "Twitter"),
+            (&["key,op,size,op_count,key_size", "1668437,SET,82,1,16"], "CacheLib"),
+            (&["time,obj_id,obj_size", "1,2,4096"], "libCacheSim"),
             (&["Linux 6.1", "Device r/s rkB/s w/s wkB/s", "sda 1 2 3 4"], "iostat"),
             (&["Device tps kB_read/s kB_wrtn/s", "sda 1 2 3"], "iostat"),
         ] {

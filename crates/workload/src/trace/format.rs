@@ -4,6 +4,7 @@ use super::blkparse::Action;
 use super::columns::ColumnOptions;
 use super::fields::TimeUnit;
 use nandlab_block::Request;
+use nandlab_nand::Time;
 use serde::{Deserialize, Serialize};
 
 /// A record that is not what the format says.
@@ -30,6 +31,15 @@ pub struct Found<'a> {
     pub device: &'a [u8],
     /// Whether it began or ended inside a sector.
     pub is_rounded: bool,
+}
+
+/// How long a request took when it was recorded, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Took {
+    /// From the time of the request to its end.
+    pub latency: Time,
+    /// In the device alone, where the trace says that, too.
+    pub service: Option<Time>,
 }
 
 /// What a record says.
@@ -104,6 +114,11 @@ pub trait Format: Send {
 
     /// Starts a block of the native format.
     fn start_block(&mut self) {}
+
+    /// How long the request of the last record took, where the format has that.
+    fn took(&self) -> Option<Took> {
+        None
+    }
 
     /// Whether the records come in the order of time unless something is wrong.
     fn keeps_order(&self) -> bool {
@@ -221,4 +236,10 @@ formats! {
     Wiscsee(wiscsee::Wiscsee), "wiscsee.rs";
     /// Any text in columns, which `workload.trace.columns` names.
     Columns(columns::Columns), "columns.rs";
+    /// The second version of `vscsi`, binary.
+    Vscsi2(vscsi2::Vscsi2), "vscsi2.rs";
+    /// Block events of ftrace, trace-cmd and perf.
+    Ftrace(ftrace::Ftrace), "ftrace.rs";
+    /// The log of the block back ends of QEMU.
+    Qemu(qemu::Qemu), "qemu.rs";
 }

@@ -17,7 +17,9 @@ mod alibaba;
 mod biotracer;
 mod blkparse;
 mod cells;
+mod clock;
 mod columns;
+mod continued;
 mod csv;
 mod dates;
 mod detect;
@@ -29,22 +31,27 @@ mod fiu;
 mod flashsim;
 mod foreign;
 mod format;
+mod ftrace;
 mod guess;
 pub(crate) mod lines;
 mod mqsim;
 mod msr;
 mod native;
+mod objects;
 mod pixel;
 mod play;
+mod qemu;
 mod records;
 mod spc;
 mod ssdsim;
 mod summary;
+mod tally;
 mod tar;
 mod tencent;
 mod times;
 pub(crate) mod unpack;
 mod vscsi;
+mod vscsi2;
 mod wiscsee;
 mod words;
 mod write;
@@ -53,9 +60,10 @@ pub use addresses::{Addresses, TouchedPages};
 pub use blkparse::Action;
 pub use columns::{Column, ColumnOptions, DeviceColumns, Separator};
 pub use fields::TimeUnit;
-pub use format::{Entry, Format, FormatName, Found, Frame, Line, Malformed, ReaderOptions, FORMATS};
-pub use records::{Records, Tally};
+pub use format::{Entry, Format, FormatName, Found, Frame, Line, Malformed, ReaderOptions, Took, FORMATS};
+pub use records::Records;
 pub use summary::{DeviceSummary, Summary};
+pub use tally::Tally;
 pub use write::{Output, OutputFormat};
 
 use crate::{Options, Setting, Workload, WorkloadError};
@@ -86,6 +94,17 @@ pub enum Unsorted {
     Raise,
 }
 
+/// What is done where the clock of the recorded system was set: a time that is behind by more than 1 s, or ahead by more
+/// than 100 days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClockJumps {
+    /// The median of the gaps before takes the place of the jump.
+    Mend,
+    /// Times stay as they are; those that go back are as `unsorted` says.
+    Keep,
+}
+
 /// Options of `[workload.trace]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -96,7 +115,7 @@ pub struct Config {
     /// How the file is written.
     #[serde(default)]
     pub format: FormatName,
-    /// Which action of a block trace (`blkparse`, `wiscsee`) is the request.
+    /// Which action of a block trace (`blkparse`, `ftrace`, `wiscsee`) is the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<Action>,
     /// The unit of times, where it is not that of the format.
@@ -111,6 +130,10 @@ pub struct Config {
     /// What is done with times that go back: `reject` or `raise`; as is usual for the format unless it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsorted: Option<Unsorted>,
+    /// What is done where the clock was set: `mend` or `keep`; logs of real systems are mended unless this
+    /// or `unsorted` is set, inputs of simulators and the project's own formats are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_jumps: Option<ClockJumps>,
     /// The device whose requests are played, by its name in the file; a number needs no quotes.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "name")]
     #[schemars(with = "Option<String>")]
@@ -184,6 +207,7 @@ impl Config {
             columns: None,
             on_error: OnError::default(),
             unsorted: None,
+            clock_jumps: None,
             device: None,
             member: None,
             side_by_side: false,
@@ -213,7 +237,7 @@ impl Config {
     /// # Errors
     /// As [`Self::records`]; [`WorkloadError::Stopped`] where `watch` says so.
     pub fn summary(&self, base: &Path, watch: &(dyn Fn(u64) -> bool + Sync)) -> Result<Summary, WorkloadError> {
-        Summary::of(&mut self.records(base)?, watch, |_, _| {})
+        Summary::of(&mut self.records(base)?, watch, |_, _, _| {})
     }
 
     /// Refuses a trace without a request.
@@ -271,7 +295,7 @@ impl Options for Config {
     fn open(&self, setting: &Setting<'_>) -> Result<Box<dyn Workload>, WorkloadError> {
         self.check()?;
         let plan = Plan { config: self.clone(), base: setting.base.to_owned(), capacity: setting.sectors };
-        Ok(Box::new(Player::open(plan, setting.watch)?))
+        Ok(Box::new(Player::open(plan, setting.watch, setting.took)?))
     }
 
     fn has_times(&self) -> bool {

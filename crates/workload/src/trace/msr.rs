@@ -3,13 +3,13 @@
 //! `timestamp,host,disk,type,offset,size,response time`, one request a line.
 //!
 //! The time is a Windows file time, 100 ns since 1601; the type `Read` or `Write`; offset and size are bytes. Host and
-//! disk together are the device, as in `hm,1`. The response time is not used. Requests were recorded when they ended, so
+//! disk together are the device, as in `hm,1`. The response time, in 100 ns, is kept as the recorded latency. Requests were recorded when they ended, so
 //! a few times go back.
 //!
 //! Source: Narayanan, Donnelly & Rowstron, "Write off-loading", FAST 2008; SNIA IOTTA repository.
 
 use super::fields::{in_bytes, Columns, Fields};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, Line, Malformed, ReaderOptions, Took};
 use nandlab_block::Op;
 
 /// The reader of one line.
@@ -17,6 +17,8 @@ use nandlab_block::Op;
 pub struct Msr {
     /// Ticks that are subtracted: those of 1970, unless the file starts before.
     epoch: Option<u64>,
+    /// The response time of the last line.
+    response: u64,
 }
 
 /// Ticks of 100 ns from 1601 to 1970.
@@ -24,7 +26,7 @@ const UNIX_EPOCH: u64 = 116_444_736_000_000_000;
 
 impl Msr {
     pub(crate) fn new(_: &ReaderOptions) -> Self {
-        Self { epoch: None }
+        Self { epoch: None, response: 0 }
     }
 }
 
@@ -59,7 +61,7 @@ impl Format for Msr {
         let size = fields.at;
         let bytes = fields.number("size, a whole number of bytes", u64::MAX)?;
         fields.byte(b',', "response time")?;
-        fields.number("response time, a whole number of 100 ns", u64::MAX)?;
+        let response = fields.number("response time, a whole number of 100 ns", u64::MAX)?;
         fields.end()?;
         let epoch = *self.epoch.get_or_insert(if ticks >= UNIX_EPOCH { UNIX_EPOCH } else { 0 });
         let Some(since) = ticks.checked_sub(epoch) else {
@@ -68,6 +70,11 @@ impl Format for Msr {
         if since > super::fields::MAX_TIME / 100 {
             return Err(Malformed::new(0, "timestamp is beyond the 292 years that a trace can span".to_owned()));
         }
+        self.response = response;
         in_bytes((since * 100, op), (offset, bytes), device, Columns { address, size })
+    }
+
+    fn took(&self) -> Option<Took> {
+        Some(Took { latency: self.response.saturating_mul(100), service: None })
     }
 }

@@ -5,7 +5,7 @@ use super::ahead::Ahead;
 use super::fields::SECTOR_BITS;
 use super::records::Records;
 use super::summary::Summary;
-use super::Config;
+use super::{Config, Took};
 use crate::{Workload, WorkloadError};
 use nandlab_block::{Op, Request};
 use nandlab_nand::Time;
@@ -149,10 +149,17 @@ pub(crate) struct Player {
 
 impl Player {
     /// Reads the trace through, refuses what cannot be played, and goes back to the start.
-    pub(crate) fn open(plan: Plan, watch: &(dyn Fn(u64) -> bool + Sync)) -> Result<Self, WorkloadError> {
+    pub(crate) fn open(
+        plan: Plan,
+        watch: &(dyn Fn(u64) -> bool + Sync),
+        tell: Option<&dyn Fn(Op, Took)>,
+    ) -> Result<Self, WorkloadError> {
         let compact = plan.config.addresses == Addresses::Compact;
         let mut touched = TouchedPages::default();
-        let summary = Summary::of(&mut plan.records()?, watch, |request, device| {
+        let summary = Summary::of(&mut plan.records()?, watch, |request, device, took| {
+            if let (Some(tell), Some(took)) = (tell, took) {
+                tell(request.op, took);
+            }
             if compact {
                 // Without `side_by_side` there is one device, whatever its number.
                 let start = if plan.config.side_by_side { u64::from(device) << SECTOR_BITS } else { 0 };

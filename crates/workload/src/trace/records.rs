@@ -1,39 +1,20 @@
 //! The records of a file, one after the other: cut, read by their format, put in order.
 
+use super::clock::{Clock, Kept};
 use super::detect::{detect, names, Untold};
 use super::devices::{shown, Devices, MAX_DEVICES};
 use super::foreign;
-use super::format::{Format, FormatName, Frame, Line, Malformed, ReaderOptions};
+use super::format::{Format, FormatName, Frame, Line, Malformed, ReaderOptions, Took};
 use super::lines::{sentence, Lines, LongLine};
 use super::native::{self, BlockHeader};
+use super::tally::{plural, Tally};
 use super::times::Pace;
-use super::{Config, OnError, Unsorted};
+use super::{ClockJumps, Config, OnError, Unsorted};
 use crate::WorkloadError;
 use nandlab_block::Request;
 use nandlab_nand::Time;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// What was set aside or changed while a trace was read.
-#[derive(Clone, PartialEq, Eq, Debug, Default, serde::Serialize)]
-pub struct Tally {
-    /// Records that are not what the format says, passed over with `on_error = "skip"`.
-    pub skipped: u64,
-    /// Where the first of them is and what is wrong with it.
-    pub first_skipped: Option<String>,
-    /// Records whose time went back, taken at the time of the record before.
-    pub raised: u64,
-    /// How far a time went back at most, in nanoseconds.
-    pub raised_ns: Time,
-    /// Records that hold no request.
-    pub others: u64,
-    /// Requests that began or ended inside a sector.
-    pub rounded: u64,
-    /// Requests of other devices than the one that was chosen.
-    pub left_out: u64,
-    /// Pauses that were cut.
-    pub cut_gaps: u64,
-}
 
 /// The records of a file.
 pub struct Records {
@@ -48,8 +29,7 @@ pub struct Records {
     /// The record that was read last, from 1: the line of a text.
     number: u64,
     block: Block,
-    last: Time,
-    raises: bool,
+    clock: Clock,
     skips: bool,
     pace: Pace,
     left: u64,
@@ -103,6 +83,11 @@ impl Records {
             Some(unsorted) => unsorted == Unsorted::Raise,
             None => !format.keeps_order(),
         };
+        let mends = match config.clock_jumps {
+            Some(jumps) => jumps == ClockJumps::Mend,
+            // Who says what is done with times that go back gets that.
+            None => !format.keeps_order() && config.unsorted.is_none(),
+        };
         let mut records = Self {
             file,
             lines,
@@ -113,8 +98,7 @@ impl Records {
             header: None,
             number: 0,
             block: Block::default(),
-            last: 0,
-            raises,
+            clock: Clock::new(raises, mends),
             skips: config.on_error == OnError::Skip,
             pace: Pace::new(config),
             left: config.requests.unwrap_or(u64::MAX),
@@ -131,11 +115,6 @@ impl Records {
         self.name
     }
 
-    /// How the format was told, where that is worth saying.
-    pub(crate) fn notice(&self) -> Option<&str> {
-        self.notice.as_deref()
-    }
-
     pub(crate) fn devices(&self) -> &Devices {
         &self.devices
     }
@@ -145,9 +124,21 @@ impl Records {
         self.devices.name(number)
     }
 
+    /// How long the last request took when it was recorded, where the format has that.
+    pub fn took(&self) -> Option<Took> {
+        self.format.took()
+    }
+
     /// What was set aside so far, in sentences, with how the format was told.
     pub fn notices(&self) -> Vec<String> {
-        notices(self)
+        let device = self.chosen.as_deref().map(shown).unwrap_or_default();
+        let header = self.header.as_ref().map(|line| format!("the first line has names and was passed over: `{line}`"));
+        let cut = "the archive that the trace is ends in the middle of a file: what is there was read";
+        let mut said: Vec<String> = self.notice.iter().cloned().collect();
+        said.extend(self.format.taken_as().map(str::to_owned).into_iter().chain(header));
+        said.extend(self.tally().sentences(self.format.others(), &device));
+        said.extend(self.is_cut().then(|| cut.to_owned()));
+        said
     }
 
     /// What was set aside so far.
@@ -170,11 +161,6 @@ impl Records {
             (None, None) => format!("as \"{}\" it has not a single record", self.name.name()),
         };
         format!("there is no request in it: {why}")
-    }
-
-    /// What the records are that hold no request.
-    pub(crate) fn others(&self) -> &'static str {
-        self.format.others()
     }
 
     /// Whether the archive that the file is was cut short.
@@ -382,17 +368,20 @@ impl Records {
                 return Ok(Next::Nothing);
             }
         }
-        if request.time < self.last {
-            if !self.raises {
-                return Err(backwards(&self.file, self.number, request.time, self.last));
-            }
-            self.tally.raised += 1;
-            self.tally.raised_ns = self.tally.raised_ns.max(self.last - request.time);
-            request.time = self.last;
-        }
-        self.last = request.time;
+        request.time = match self.clock.take(request.time) {
+            Kept::Time(time) => time,
+            other => self.unusual(other)?,
+        };
         request.time = self.pace.time(request.time);
         Ok(Next::Request(request, device))
+    }
+
+    /// What is done with a time that is not in order.
+    #[cold]
+    fn unusual(&mut self, kept: Kept) -> Result<Time, WorkloadError> {
+        let what = if self.frame == Frame::Line { "line" } else { "record" };
+        let clocked = self.tally.clocked(kept, (what, self.number));
+        clocked.map_err(|(from, to)| backwards(&self.file, self.number, to, from))
     }
 }
 
@@ -454,47 +443,4 @@ fn backwards(file: &Path, line: u64, time: Time, last: Time) -> WorkloadError {
         us(time)
     );
     malformed(file, line, Malformed::new(0, message))
-}
-
-/// Sentences on what was set aside.
-pub(crate) fn notices(records: &Records) -> Vec<String> {
-    let tally = records.tally();
-    let mut said = Vec::new();
-    said.extend(records.notice().map(str::to_owned));
-    said.extend(records.format.taken_as().map(str::to_owned));
-    said.extend(records.header.as_ref().map(|line| format!("the first line has names and was passed over: `{line}`")));
-    if let Some(first) = &tally.first_skipped {
-        let what = plural(tally.skipped, "malformed record was", "malformed records were");
-        said.push(format!("{what} skipped; the first: {first}"));
-    }
-    if tally.raised > 0 {
-        let what = plural(tally.raised, "record has a time", "records have times");
-        let most = tally.raised_ns as f64 / 1e9;
-        said.push(format!("{what} before that of the record before, by {most} s at most: taken at that time"));
-    }
-    if tally.others > 0 {
-        let what = plural(tally.others, "record was", "records were");
-        said.push(format!("{what} passed over, of those that {}", records.others()));
-    }
-    if tally.rounded > 0 {
-        let what = plural(tally.rounded, "request begins or ends", "requests begin or end");
-        said.push(format!("{what} inside a sector: the sectors that are touched count whole"));
-    }
-    if tally.left_out > 0 {
-        let what = plural(tally.left_out, "request", "requests");
-        let device = records.chosen.as_deref().map(shown).unwrap_or_default();
-        said.push(format!("{what} of other devices than \"{device}\" were left out"));
-    }
-    if tally.cut_gaps > 0 {
-        let what = plural(tally.cut_gaps, "pause was", "pauses were");
-        said.push(format!("{what} cut to workload.trace.longest_gap_s"));
-    }
-    if records.is_cut() {
-        said.push("the archive that the trace is ends in the middle of a file: what is there was read".to_owned());
-    }
-    said
-}
-
-pub(crate) fn plural(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }

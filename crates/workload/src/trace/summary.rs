@@ -1,8 +1,9 @@
 //! What a trace holds.
 
 use super::devices::shown;
-use super::records::{notices, plural, Records, Tally};
-use super::{Config, FormatName};
+use super::records::Records;
+use super::tally::{plural, Tally};
+use super::{Config, FormatName, Took};
 use crate::WorkloadError;
 use nandlab_block::{Op, Request};
 use nandlab_nand::Time;
@@ -69,14 +70,14 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Reads `records` to their end; `also` sees each with the number of its device.
+    /// Reads `records` to their end; `also` sees each with the number of its device and how long it took.
     ///
     /// # Errors
     /// Those of the records; [`WorkloadError::Stopped`] where `watch` says so.
     pub fn of(
         records: &mut Records,
         watch: &(dyn Fn(u64) -> bool + Sync),
-        mut also: impl FnMut(&Request, u32),
+        mut also: impl FnMut(&Request, u32, Option<Took>),
     ) -> Result<Self, WorkloadError> {
         let mut sum = Self { format: records.format(), ..Self::default() };
         while let Some((request, device)) = records.next_request()? {
@@ -84,7 +85,7 @@ impl Summary {
                 return Err(WorkloadError::Stopped);
             }
             sum.add(&request, device);
-            also(&request, device);
+            also(&request, device, records.took());
         }
         // Those of which no request was played are known by name, too.
         sum.devices.resize_with(records.devices().len(), DeviceSummary::default);
@@ -92,7 +93,7 @@ impl Summary {
             device.name = shown(records.devices().name(number as u32));
         }
         sum.tally = records.tally();
-        sum.notices = notices(records);
+        sum.notices = records.notices();
         sum.no_request = (sum.requests == 0).then(|| records.no_request());
         Ok(sum)
     }

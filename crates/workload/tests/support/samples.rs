@@ -150,6 +150,32 @@ fn block_traces() -> Vec<Sample> {
             ],
         ),
         sample(
+            "ftrace",
+            vec![
+                row(12_500_000_000, 'W', 1000, 8, "259,0"),
+                row(12_500_400_000, 'R', 64, 16, "259,0"),
+                row(12_501_000_000, 'F', 0, 0, "259,0"),
+            ],
+            &[
+                ("a-1 [000] 13.5: block_rq_issue: 259,0 W 4096 () 8 + 0 [a]", "at least 1"),
+                ("a-1 [000] 13.5: block_rq_issue: 259,0 W 4096 () 8 + 9999999999 [a]", "at most"),
+                ("a-1 [000] 13.5: block_rq_issue: 259,0 W 4096 [a]", "sector + sectors"),
+                ("a-1 [000] 13.5 block_rq_issue", "seconds and the name of an event"),
+            ],
+        ),
+        sample(
+            "qemu",
+            vec![
+                row(1_700_000_000_250_000_000, 'R', 2, 1, "0x55d0c0a3"),
+                row(1_700_000_000_500_000_000, 'W', 8, 16, "0x55d0c0a3"),
+            ],
+            &[
+                ("7@1700000001.0:blk_co_preadv blk 0x1 bs 0x2 offset 0 bytes 0 flags 0x0", "at least 1"),
+                ("7@-1:blk_co_preadv blk 0x1 bs 0x2 offset 0 bytes 512 flags 0x0", "not negative"),
+                ("blk_co_preadv blk 0x1 offset 0 bytes 512 flags 0x0", "the word `bs`"),
+            ],
+        ),
+        sample(
             "wiscsee",
             vec![row(0, 'R', 584, 8, ""), row(196_695, 'W', 648, 16, ""), row(400_000_000, 'T', 0, 2048, "")],
             &[("1 D read 0 512 -0.5 0 False", "not negative"), ("1 D read 0 0 0.5 0 False", "at least 1")],
@@ -183,7 +209,13 @@ fn simulators() -> Vec<Sample> {
         ),
         sample(
             "flashsim",
-            vec![row(640_875_000, 'R', 522_424, 128, "0"), row(844_000_000, 'W', 6_342_217, 8, "0")],
+            vec![
+                row(640_875_000, 'R', 522_424, 128, "0"),
+                row(640_875_000, 'R', 522_552, 64, "0"),
+                row(641_500_000, 'R', 522_616, 8, "0"),
+                row(700_000_000, 'R', 522_624, 16, "0"),
+                row(844_000_000, 'W', 6_342_217, 8, "0"),
+            ],
             &[("-5.0 0 8 8 1", "not negative"), ("9999.5 0 8 0 1", "at least 1"), ("5.5 0 8 999999 1", "at most")],
         ),
     ]
@@ -228,6 +260,7 @@ fn phones() -> Vec<Sample> {
             ],
             &[],
         ),
+        sample("vscsi2", vec![row(1_000_000, 'W', 42_932_745, 1, ""), row(2_000_000, 'R', 7, 13, "")], &[]),
     ]
 }
 
