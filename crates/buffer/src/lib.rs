@@ -48,7 +48,7 @@ pub struct Devices<'a> {
 ///
 /// Without bytes ([`Payload::None`]) it does the same requests below and the same accesses to NVRAM. What it writes back
 /// carries the origin of the request that wrote it, not of the one that evicts it.
-pub trait Buffer {
+pub trait Buffer: Send {
     /// Carries out one request that came at `request.time`, with what it needs of the devices below.
     ///
     /// # Errors

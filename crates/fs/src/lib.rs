@@ -311,7 +311,7 @@ macro_rules! file_systems {
             ///
             /// # Errors
             /// As [`Self::check_flash`]; [`FsError::Damaged`]; what the devices fail with.
-            pub fn mount<N: Nand + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
+            pub fn mount<N: Nand + Send + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
                 match self {
                     $(Self::$variant(_) => Err(ON_FLASH),)*
                     Self::$posix(_) => Err(ON_FLASH),

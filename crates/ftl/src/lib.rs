@@ -35,9 +35,9 @@ use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
 /// `drop` is the power cut, [`Ftl::mount`] is recovery. After [`Ftl::flush`] everything acknowledged
 /// survives; before it, a write may be lost with the power, but a page is never torn: each sector is what
 /// it was at the last flush or what one of the writes since then made it.
-pub trait Ftl: Sized {
+pub trait Ftl: Sized + Send + 'static {
     /// The options of a `[ftl.<name>]` table.
-    type Config: Clone + std::fmt::Debug;
+    type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
 
     /// Where the map lies on flash and is paged in, the name of the [`Ftl::variants`] that keep little of it in memory: the
     /// proofs demand that their runs with these options alone do much of it.

@@ -1,42 +1,30 @@
 //! The laboratory: an experiment is read, checked, assembled, run and measured.
 //!
-//! [`config::Experiment`] is the whole TOML; [`run`] turns it into a [`record::Record`].
+//! Rooms, each of which sees only those above it here:
+//!
+//! * [`bundled`], [`profiles`], [`memories`]: files that come with the program.
+//! * [`config`]: the text of an experiment as a checked description.
+//! * [`stack`]: the description as a running stack: device, FTL, buffer, or a file system on bare flash.
+//! * [`record`]: the result of a run; `latency`: how long requests took, as histograms.
+//! * [`run`](run()): precondition, play, measure.
+//!
+//! Beside them: [`papers`], [`lists`] of everything that has a name, [`traces`] looked at without a run, and [`bench`].
 
 pub mod bench;
-mod build;
 pub mod bundled;
 pub mod config;
-mod contents;
 mod control;
-mod engine;
 mod error;
-mod files;
-mod fitted;
-mod inspect;
-mod keys;
 mod latency;
 pub mod lists;
 pub mod memories;
-mod memory;
-mod meter;
-mod mounts;
-mod notices;
-mod on_directory;
-mod on_flash;
-mod oplog;
 pub mod papers;
-mod precondition;
 pub mod profiles;
 pub mod record;
 mod run;
-mod series;
-mod source;
-mod state;
-mod steady;
+pub mod stack;
 pub mod traces;
-mod verify;
 
 pub use control::{Control, Phase};
 pub use error::{ConfigError, LabError, TraceError};
-pub use inspect::inspect;
-pub use run::{run, Outputs};
+pub use run::{inspect, run, Outputs};

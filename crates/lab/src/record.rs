@@ -4,6 +4,7 @@ mod blocks;
 mod buffer;
 mod device;
 mod energy;
+mod figures;
 mod fs;
 mod index;
 mod latency;
@@ -21,9 +22,11 @@ pub use buffer::{BufferRecord, MemoryRecord, NvramRecord, PlacementRecord, Savin
 pub use device::{device_record, ControllerRecord, DeviceRecord};
 pub(crate) use energy::Powers;
 pub use energy::{BufferEnergyRecord, MemoryEnergyRecord, WholeEnergyRecord};
+pub(crate) use figures::{rate, us, waf};
 pub use fs::{FileCounts, FsBlocks, FsCollections, FsFirst, FsPhase, FsPhases, FsRecord, FsSample, VolumeRecord};
 pub use index::{IndexRecord, OperationCounts, PageKinds, PoolRecord};
 pub use latency::{Latencies, LatencyHistograms, LatencySummary};
+pub(crate) use longest::Longest;
 pub use longest::{LatencyPart, LongestRequest};
 pub use mount::{MountRecord, MountShare};
 pub use origins::OriginLatency;
@@ -34,7 +37,6 @@ pub use slc::SlcRecord;
 pub use speed::{Speed, SpeedPhases};
 
 use crate::config::Experiment;
-use crate::run::waf;
 use nandlab_ftl::Events;
 use nandlab_nand::profile::Profile;
 use nandlab_nand::{Cell, Matrix};

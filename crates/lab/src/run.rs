@@ -1,48 +1,45 @@
 //! Runs an experiment and measures it.
 
+mod begun;
+mod contents;
+mod files;
+mod fitted;
+mod inspect;
+mod keys;
+mod mark;
+mod meter;
+mod mounts;
+mod notices;
 mod outcome;
+mod play;
+mod precondition;
+mod series;
+pub(crate) mod session;
+mod source;
+mod state;
+mod steady;
 
-use crate::build::{with_engine, Start};
-use crate::config::{Arrival, Experiment, Model, Sizing};
+use crate::config::footprint::refuse_too_large;
+use crate::config::{Arrival, Experiment, Sizing};
 use crate::control::{Control, Phase};
-use crate::engine::{assert_conservation, BufferCounts, Engine, NvramState};
 use crate::error::{ConfigError, LabError};
-use crate::files;
-use crate::fitted::fitted;
-use crate::keys;
 use crate::latency::RecordedMeter;
-use crate::memory::refuse_too_large;
-use crate::meter::Meter;
-use crate::oplog::OpLog;
-use crate::precondition::{Preconditioned, Preconditioning};
-use crate::record::{Record, Speed, StopReason, Stopped};
-use crate::series::sample;
-use crate::source::Source;
-use crate::state::{Begun, State};
-use nandlab_block::{Completion, Error, HostClock, Op, Request};
-use nandlab_fs::parts::collector::Counts as Collections;
-use nandlab_ftl::Events;
-use nandlab_nand::aging::AgingCounts;
-use nandlab_nand::{Matrix, Time};
+use crate::record::{rate, Record, Speed, StopReason, Stopped};
+use crate::stack::{self, OpLog, Start};
+use begun::{assert_conservation, Begun};
+use fitted::fitted;
+pub use inspect::inspect;
+use mark::sample;
+use nandlab_block::Op;
+use nandlab_nand::Time;
 use nandlab_workload::trace::Took;
-use nandlab_workload::Workload;
-use outcome::rate;
+use precondition::{Preconditioned, Preconditioning};
+use session::Run;
+use source::Source;
+use state::State;
 use std::cell::RefCell;
 use std::path::Path;
 use std::time::Instant;
-
-pub(crate) use outcome::{us, waf};
-
-/// Requests or operations between two looks at the clock of the caller.
-pub(crate) const BATCH: u64 = 1024;
-
-/// Sectors that are issued at most between two such looks, but for a single longer request.
-const PIECE_SECTORS: u64 = 1 << 19;
-
-const NS_PER_DAY: f64 = 86_400e9;
-
-/// Simulated times are below this many ns: whoever compares two of them may take their difference as a signed number.
-const LAST_TIME: Time = Time::MAX / 2;
 
 /// Files that a run writes beside its record.
 #[derive(Clone, Copy, Debug, Default)]
@@ -104,9 +101,9 @@ fn carry_out(
     let begun = state.as_ref().map_or_else(Begun::default, State::begun);
     let start = state.map_or(Start::Erased, State::start);
     control.enter(Phase::Opening, 0, 0);
-    let record = with_engine(on_engine, &sizing, log.as_ref(), start, |engine| {
-        Run { log: log.as_ref(), begun, ..Run::new(experiment, &sizing, control, engine) }.measure(&mut source)
-    });
+    let mut engine = stack::open(on_engine, &sizing, log.as_ref(), start)?;
+    let run = Run { log: log.as_ref(), begun, ..Run::new(experiment, &sizing, control, &mut *engine) };
+    let record = run.measure(&mut source);
     control.enter(Phase::Done, 0, 0);
     let recorded = recorded.borrow();
     record.map(|record| Record {
@@ -138,89 +135,9 @@ fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
     source.total().saturating_mul(sectors_each(source, sizing)).saturating_add(before.saturating_mul(page))
 }
 
-/// An experiment on its engine.
-pub(crate) struct Run<'a> {
-    pub(crate) experiment: &'a Experiment,
-    pub(crate) sizing: &'a Sizing,
-    pub(crate) control: &'a Control,
-    pub(crate) log: Option<&'a OpLog>,
-    engine: &'a mut dyn Engine,
-    /// What was done to the device before.
-    pub(crate) begun: Begun,
-    /// Recorded time of the last request of the workload that came before the measurement.
-    played: Time,
-    /// When the workload started.
-    epoch: Option<Time>,
-}
+const NS_PER_DAY: f64 = 86_400e9;
 
-/// The counters of an engine at one moment.
-#[derive(Default)]
-pub(crate) struct Mark {
-    pub(crate) matrix: Matrix,
-    /// What of it was in blocks of one bit a cell.
-    pub(crate) slc: Option<Matrix>,
-    pub(crate) time: Time,
-    pub(crate) events: Events,
-    /// Programs that shared the array time of another plane's.
-    joined_programs: u64,
-    /// Reads for which an erase or a program gave way.
-    reads_ahead: u64,
-    /// The number of the next recycling that the FTL keeps.
-    recyclings: u64,
-    /// By block.
-    pe_cycles: Vec<u32>,
-    buffer: Option<BufferCounts>,
-    unreadable: u64,
-    /// Garbage collection of a file system on bare flash.
-    pub(crate) collections: Option<Collections>,
-    pub(crate) nvram: Option<NvramState>,
-    pub(crate) aging: Option<AgingCounts>,
-}
-
-impl Mark {
-    pub(crate) fn of(engine: &mut dyn Engine) -> Self {
-        Self {
-            matrix: engine.matrix().clone(),
-            slc: engine.slc().cloned(),
-            time: engine.now(),
-            events: engine.events(),
-            joined_programs: engine.joined_programs(),
-            reads_ahead: engine.reads_ahead(),
-            recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
-            pe_cycles: engine.chip().pe_cycles().to_vec(),
-            buffer: engine.buffer(),
-            unreadable: engine.unreadable(),
-            collections: engine.collections(),
-            nvram: engine.nvram(),
-            aging: engine.chip().aging(),
-        }
-    }
-
-    /// What was done in blocks of one bit a cell since `start`.
-    pub(crate) fn slc_since(&self, start: &Self) -> Option<Matrix> {
-        self.slc.as_ref().zip(start.slc.as_ref()).map(|(now, start)| now.since(start))
-    }
-}
-
-impl<'a> Run<'a> {
-    pub(crate) fn new(
-        experiment: &'a Experiment,
-        sizing: &'a Sizing,
-        control: &'a Control,
-        engine: &'a mut dyn Engine,
-    ) -> Self {
-        Self { experiment, sizing, control, log: None, engine, begun: Begun::default(), played: 0, epoch: None }
-    }
-
-    pub(crate) fn engine(&mut self) -> &mut dyn Engine {
-        self.engine
-    }
-
-    /// What measures a workload of about `total` requests.
-    pub(crate) fn meter(&self, total: u64) -> Meter {
-        Meter::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page())
-    }
-
+impl Run<'_> {
     fn measure(mut self, source: &mut Source) -> Result<Record, LabError> {
         let mount = self.mount_record();
         let total = source.total();
@@ -296,165 +213,4 @@ impl<'a> Run<'a> {
         let days = self.experiment.precondition.shelf_days;
         self.engine.lie((days * NS_PER_DAY) as Time);
     }
-
-    pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
-        self.control.enter(phase, total, sectors_each);
-        if let Some(log) = self.log {
-            log.enter(phase);
-        }
-    }
-
-    /// A workload that paces itself begins anew.
-    pub(crate) fn forget_epoch(&mut self) {
-        self.epoch = None;
-    }
-
-    pub(crate) fn keeps_time(&self) -> bool {
-        self.experiment.device.model != Model::Counting
-    }
-
-    pub(crate) fn has_bytes(&self) -> bool {
-        self.experiment.device.model == Model::Bytes
-    }
-
-    pub(crate) fn mark(&mut self) -> Mark {
-        Mark::of(self.engine)
-    }
-
-    /// A clock for requests that come from `start` on.
-    pub(crate) fn clock(&self, closed: bool, start: Time) -> HostClock {
-        if !closed {
-            return self.with_firmware(HostClock::open_loop());
-        }
-        self.closed_loop(self.experiment.host.think_ns(), start)
-    }
-
-    /// A closed loop of the host's queue depth from `start` on, each slot of which thinks for `think`.
-    pub(crate) fn closed_loop(&self, think: Time, start: Time) -> HostClock {
-        self.with_firmware(HostClock::thinking(self.experiment.host.queue_depth, think, start))
-    }
-
-    fn with_firmware(&self, clock: HostClock) -> HostClock {
-        let host = &self.experiment.host;
-        clock.with_firmware(host.firmware_ns(), host.lookup_ns())
-    }
-
-    /// Fills `batch`; false at the end of the workload, or where the run is to stop.
-    pub(crate) fn next_batch(
-        &mut self,
-        workload: &mut dyn Workload,
-        batch: &mut Vec<Request>,
-        room: u64,
-    ) -> Result<bool, LabError> {
-        batch.clear();
-        if self.control.is_cancelled() {
-            return Ok(false);
-        }
-        let made = workload.fill(batch, room as usize).map_err(|error| self.experiment.explain(error))?;
-        Ok(made > 0)
-    }
-
-    /// Carries out `batch`. Where the device wears out on the way, why; `done` then ends before the request that failed.
-    pub(crate) fn submit(
-        &mut self,
-        batch: &[Request],
-        clock: &mut HostClock,
-        done: &mut Vec<Completion>,
-    ) -> Result<Option<String>, LabError> {
-        done.clear();
-        let worn_out = match self.engine.requests().submit(batch, clock, done) {
-            Ok(()) => None,
-            Err(error @ Error::WornOut(_)) => Some(error.to_string()),
-            Err(Error::PowerLost) => return Err(LabError::PowerLost),
-            Err(error @ (Error::OutOfRange { .. } | Error::Unreadable { .. })) => {
-                panic!("the workload was opened for this device, and the engine passes over lost data: {error}")
-            }
-        };
-        self.log.map_or(Ok(()), OpLog::state)?;
-        // Requests that read nothing take no operation. None comes so late that twice the time would be passed in one batch.
-        if self.engine.now().max(done.last().map_or(0, |last| last.done)) > LAST_TIME {
-            return Err(LabError::OutOfTime);
-        }
-        Ok(worn_out)
-    }
-
-    /// Puts requests of a workload that paces itself in the time of the device, no earlier than `least`.
-    pub(crate) fn place_in_time(&mut self, batch: &mut [Request], least: Time) {
-        let epoch = *self.epoch.get_or_insert(least);
-        batch.iter_mut().for_each(|request| request.time = (request.time + epoch).max(least));
-    }
-
-    /// Tells a workload that paces itself how its requests went.
-    pub(crate) fn tell(&self, workload: &mut dyn Workload, done: &mut [Completion]) {
-        let epoch = self.epoch.unwrap_or(0);
-        for completion in &mut *done {
-            completion.arrival -= epoch;
-            completion.done -= epoch;
-        }
-        workload.completed(done);
-    }
-
-    /// Plays the workload; what stopped it before its end.
-    pub(crate) fn play(
-        &mut self,
-        workload: &mut dyn Workload,
-        meter: &mut Meter,
-        start: &Mark,
-    ) -> Result<Option<Stopped>, LabError> {
-        let recorded = self.experiment.host.arrival == Arrival::Recorded;
-        if self.experiment.host.explain_longest {
-            self.engine.look_for_stalls();
-        }
-        let paces_itself = self.experiment.paces_itself();
-        let mut clock = self.clock(!recorded && !paces_itself, start.time);
-        let room = meter.series.every().clamp(1, BATCH);
-        let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);
-        while worn_out.is_none() && self.next_batch(workload, &mut batch, room)? {
-            if recorded {
-                // What came before the measurement must not stand in its way.
-                let played = self.played;
-                batch.iter_mut().for_each(|request| request.time = request.time.saturating_sub(played) + start.time);
-            } else if paces_itself {
-                self.place_in_time(&mut batch, start.time);
-            }
-            let mut left = &batch[..];
-            while !left.is_empty() && worn_out.is_none() && !self.control.is_cancelled() {
-                let (piece, rest) = left.split_at(piece_length(left));
-                worn_out = self.submit(piece, &mut clock, &mut done)?;
-                meter.add(&piece[..done.len()], &done, self.engine.failed());
-                if recorded {
-                    meter.add_pace(&done);
-                } else if paces_itself {
-                    self.tell(workload, &mut done);
-                }
-                left = rest;
-            }
-            self.control.set_done(meter.host.requests);
-            if meter.series.is_due(meter.host.requests) {
-                sample(self.engine, meter, start);
-            }
-        }
-        sample(self.engine, meter, start);
-        let requests = meter.host.requests;
-        let noun = if requests == 1 { "request" } else { "requests" };
-        let stopped = |why, message| Some(Stopped { why, message });
-        Ok(match worn_out {
-            Some(why) => stopped(StopReason::WornOut, format!("after {requests} {noun}: {why}")),
-            None if !self.control.is_cancelled() => None,
-            None if requests == 0 => {
-                stopped(StopReason::Cancelled, "before the first request: nothing of the workload was measured".into())
-            }
-            None => stopped(StopReason::Cancelled, format!("after {requests} {noun}")),
-        })
-    }
-}
-
-/// How many requests of `batch` are issued at a time.
-pub(crate) fn piece_length(batch: &[Request]) -> usize {
-    let mut sectors = 0;
-    let longer = batch.iter().position(|request| {
-        sectors += u64::from(request.sectors);
-        sectors > PIECE_SECTORS
-    });
-    longer.map_or(batch.len(), |length| length.max(1))
 }

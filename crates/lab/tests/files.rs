@@ -102,8 +102,7 @@ fn least(name: &str) -> Vec<String> {
         "camera" => &["transactions=4", "shots=3", "shortest_photo=\"20 KiB\"", "longest_photo=\"60 KiB\""],
         _ => &["transactions=6"],
     };
-    let table = format!("workload={{ {name} = {{ {} }} }}", options.join(", "));
-    vec![table]
+    vec![format!("workload={{ {name} = {{ {} }} }}", options.join(", "))]
 }
 
 #[test]

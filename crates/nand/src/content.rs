@@ -5,7 +5,7 @@ use crate::address::{SectorMask, SECTOR_BYTES};
 /// Owned contents of one page, opaque to FTLs and buffers.
 ///
 /// A buffer of the type `()` costs nothing: a device that only counts moves no bytes.
-pub trait PageBuf: Clone + std::fmt::Debug {
+pub trait PageBuf: Clone + Send + std::fmt::Debug + 'static {
     /// A page of zeros, the contents of what was never written.
     fn zeroed(page_bytes: u32) -> Self;
 

@@ -2,11 +2,14 @@
 
 mod cause;
 mod retry;
+mod trail;
 
-use crate::trail::Trail;
 pub use cause::Cause;
 pub use retry::Strain;
 use serde::Serialize;
+pub(crate) use trail::Held;
+pub use trail::Stall;
+use trail::Trail;
 
 /// Simulated time in nanoseconds.
 pub type Time = u64;

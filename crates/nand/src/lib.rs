@@ -28,15 +28,13 @@ mod side_table;
 pub mod slc;
 pub mod timed;
 pub mod traced;
-mod trail;
 mod wrapper;
 
 pub use address::{BlockId, Geometry, GeometryError, Lpn, Ppa, SectorMask, Seq, Shape, SECTOR_BYTES};
 pub use content::{Bytes, Content, PageBuf};
-pub use context::{Cause, Cell, Ctx, Matrix, Origin, Strain, Time, ERASE_SHARE};
+pub use context::{Cause, Cell, Ctx, Matrix, Origin, Stall, Strain, Time, ERASE_SHARE};
 pub use controller::Controller;
 pub use counting::Counting;
 pub use nand::{scoped, Done, Nand, NandError};
 pub use oob::{Kind, Oob};
 pub use rules::{ProgramOrder, Rules};
-pub use trail::Stall;

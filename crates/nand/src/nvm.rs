@@ -28,7 +28,7 @@ impl From<PowerLost> for crate::nand::NandError {
 ///
 /// An address out of range, or a word at an address that is no multiple of 8, is an error of the caller and
 /// panics.
-pub trait Nvm {
+pub trait Nvm: Send {
     /// Size in bytes, a multiple of 8.
     fn bytes(&self) -> u64;
 

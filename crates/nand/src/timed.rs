@@ -23,12 +23,11 @@ mod suspending;
 mod together;
 
 use crate::address::{BlockId, Geometry, Ppa};
-use crate::context::{Ctx, Time};
+use crate::context::{Ctx, Held, Time};
 use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::profile::{Durations, PageCopy, PlaneOverlap, Timing};
 use crate::rules::Rules;
-use crate::trail::Held;
 use crate::wrapper::ways_inside;
 use channel::Channel;
 use suspending::Suspending;

@@ -82,12 +82,12 @@ impl fmt::Display for OpRecord {
 }
 
 /// Where records go.
-pub trait OpSink {
+pub trait OpSink: Send {
     /// Takes the next record, in the order in which operations are issued.
     fn record(&mut self, record: &OpRecord);
 }
 
-impl<F: FnMut(&OpRecord)> OpSink for F {
+impl<F: FnMut(&OpRecord) + Send> OpSink for F {
     fn record(&mut self, record: &OpRecord) {
         self(record);
     }

@@ -16,16 +16,16 @@ use nandlab_nand::traced::{OpRecord, Traced};
 use nandlab_nand::{
     BlockId, Cause, Content, Counting, Geometry, Nand, NandError, Oob, Origin, Ppa, ProgramOrder, ERASE_SHARE,
 };
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::Mutex;
 use support::{apply, geometry, oob, page, program, read, rules, Script, Step};
 
-type Log = Rc<RefCell<Vec<OpRecord>>>;
+type Log = Arc<Mutex<Vec<OpRecord>>>;
 
 fn traced<N: Nand>(inner: N) -> (Traced<N>, Log) {
     let log = Log::default();
     let sink = log.clone();
-    (Traced::new(inner, Box::new(move |record: &OpRecord| sink.borrow_mut().push(*record))), log)
+    (Traced::new(inner, Box::new(move |record: &OpRecord| sink.lock().unwrap().push(*record))), log)
 }
 
 fn timing() -> Timing {
@@ -47,7 +47,7 @@ fn a_line_says_what_happened() {
     read(&mut device, 9).unwrap();
     device.read_spare(Ppa(31)).unwrap();
     device.retire(BlockId(7)).unwrap();
-    let lines: Vec<_> = log.borrow().iter().map(ToString::to_string).collect();
+    let lines: Vec<_> = log.lock().unwrap().iter().map(ToString::to_string).collect();
     // Program 300 us from 1 ms on; copy 325, erase 2000, read 25, spare read 25, mark 300 after one another.
     let expected = [
         "1000000,1300000,program,0,1,4,,77,file_data,host,ok,",
@@ -75,7 +75,7 @@ fn failures_are_reported_as_such() {
     device.erase(BlockId(1)).unwrap_err();
     device.inner_mut().arm(CutPlan { operation: 1, form: Form::Clean });
     device.erase(BlockId(2)).unwrap_err();
-    let results: Vec<_> = log.borrow().iter().map(ToString::to_string).collect();
+    let results: Vec<_> = log.lock().unwrap().iter().map(ToString::to_string).collect();
     let results: Vec<_> = results.iter().map(|line| line.rsplit(',').nth(1).unwrap()).collect();
     assert_eq!(results, ["ok", "program_failed", "uncorrectable", "bad_block", "erase_failed", "power_lost"]);
 }
@@ -90,7 +90,7 @@ fn the_log_adds_up_to_the_counts() {
     }
     let matrix = device.ctx().matrix().clone();
     let count = |operations: &[Operation], origin, cause| {
-        let log = log.borrow();
+        let log = log.lock().unwrap();
         let mine = log.iter().filter(|record| (record.origin, record.cause) == (origin, cause));
         mine.filter(|record| operations.contains(&record.operation)).count() as u64
     };

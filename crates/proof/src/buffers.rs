@@ -4,7 +4,7 @@
 //! (`cut:12:clean`) or `words:40`, after so many words that were stored in NVRAM. A failing case prints that text, and the
 //! text replays it.
 
-use crate::conformance::Device;
+use crate::device::Device;
 use crate::model::Model;
 use crate::rig::{flash, Flash};
 use crate::script::{self, Mix, Step};
@@ -372,7 +372,7 @@ impl FromStr for Case {
             return Err("write BUFFER:OPTIONS:PAGES/FTL/DEVICE/SEED/CUT/..., as a failing run prints it".into());
         };
         let ftl = FtlConfig::all().into_iter().find(|known| known.name() == ftl);
-        let devices = [crate::conformance::devices(), crate::conformance::timed_devices()].concat();
+        let devices = [crate::device::devices(), crate::device::timed_devices()].concat();
         let device = devices.into_iter().find(|known| known.name == device);
         Ok(Self {
             bench: Bench {

@@ -4,7 +4,7 @@
 //! `Ftl::variants`) and the faults (`program:12`, `erase:3`: the operation with that number fails) being optional; a
 //! failing case prints that text, and the text replays it.
 
-use crate::conformance::{devices, timed_devices, Device};
+use crate::device::{devices, timed_devices, Device};
 use crate::faults::Fault;
 use crate::model::Model;
 use crate::rig::{flash, Flash, Lost, Rig};

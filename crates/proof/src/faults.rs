@@ -1,6 +1,6 @@
 //! Faults: every program and every erase of a script fails once, in turn.
 
-use crate::conformance::Device;
+use crate::device::Device;
 use crate::rig::{flash, Flash, Rig};
 use crate::script::{self, Mix, Step};
 use crate::subject::Subject;

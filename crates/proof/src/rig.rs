@@ -1,6 +1,6 @@
 //! An FTL with bytes beside the model: each step is carried out on both and compared.
 
-use crate::conformance::Device;
+use crate::device::Device;
 use crate::model::Model;
 use crate::script::Step;
 use nandlab_block::{BlockDevice, Error, Op, Payload, Request};

@@ -8,7 +8,7 @@ use nandlab_ftl::FtlConfig;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
 use nandlab_proof::buffers::{subjects, Bench, Case, Cut, Subject};
-use nandlab_proof::conformance::{devices, timed_devices, Device};
+use nandlab_proof::device::{devices, timed_devices, Device};
 use nandlab_proof::on_all_cores;
 
 fn number(variable: &str, default: u64) -> u64 {

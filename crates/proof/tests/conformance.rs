@@ -1,6 +1,7 @@
 //! Every FTL on the list against the plain model, with every set of its options.
 
-use nandlab_proof::conformance::{device_of_a_map, devices, run, Device, Ran};
+use nandlab_proof::conformance::{run, Ran};
+use nandlab_proof::device::{device_of_a_map, devices, Device};
 use nandlab_proof::{assert_pages_map, on_all_cores, subjects};
 
 const STEPS: usize = 400;

@@ -11,7 +11,7 @@ use nandlab_nand::{
     as_inside, BlockId, Cause, Cell, Content, Counting, Done, Geometry, Matrix, Nand, NandError, Oob, Origin, Ppa,
     Rules, SECTOR_BYTES,
 };
-use nandlab_proof::conformance::{devices, Device};
+use nandlab_proof::device::{devices, Device};
 use nandlab_proof::script::{self, Mix, Step};
 use nandlab_proof::{exportable, on_all_cores, subjects};
 

@@ -3,7 +3,7 @@
 //! With the default options every program and every erase of the tiny devices fails in turn, with the others each
 //! eighth one, and on the larger devices a third of that; with `NANDLAB_LONG=1` every one.
 
-use nandlab_proof::conformance::{devices, Device};
+use nandlab_proof::device::{devices, Device};
 use nandlab_proof::faults::{Bench, Fault, Outcome};
 use nandlab_proof::{on_all_cores, subjects, Subject};
 

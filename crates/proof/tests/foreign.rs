@@ -2,7 +2,7 @@
 
 use nandlab_block::{Op, Request};
 use nandlab_ftl::{Ftl, FtlError, Visitor};
-use nandlab_proof::conformance::{devices, Device};
+use nandlab_proof::device::{devices, Device};
 use nandlab_proof::rig::{flash, Flash};
 use nandlab_proof::script::{self, Mix};
 use nandlab_proof::{exportable, on_all_cores, subjects, Lost, Rig, Step, Subject};

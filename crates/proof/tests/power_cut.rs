@@ -7,8 +7,8 @@
 use nandlab_block::{Error, Op, Request};
 use nandlab_ftl::{Ftl, Visitor};
 use nandlab_nand::power_cut::{CutPlan, Form};
-use nandlab_proof::conformance::{devices, timed_devices, Device};
 use nandlab_proof::cuts::{random_case, Bench, Case, Outcome, Stride};
+use nandlab_proof::device::{devices, timed_devices, Device};
 use nandlab_proof::rig::flash;
 use nandlab_proof::{exportable, on_all_cores, subjects, Lost, Rig, Step, Subject};
 

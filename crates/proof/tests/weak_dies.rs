@@ -12,7 +12,7 @@ use nandlab_nand::faulty::Config as Faults;
 use nandlab_nand::{
     as_inside, BlockId, Content, Done, Geometry, Nand, NandError, Oob, Ppa, ProgramOrder, Rules, Shape,
 };
-use nandlab_proof::conformance::{Device, UNTIMED};
+use nandlab_proof::device::{Device, UNTIMED};
 use nandlab_proof::rig::{flash, Flash};
 use nandlab_proof::script::{self, Mix, Step};
 use nandlab_proof::{on_all_cores, Rig};

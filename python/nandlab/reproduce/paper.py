@@ -332,6 +332,16 @@ def parse(text: str, name: str, source: str) -> Paper:
     for table in (top, full):
         table.end()
     _refuse_twice(tables, claims)
+    _check_drawn(top, paper, claims)
+    texts = {key: formula.text for key, formula in paper.measures.items()}
+    file = {"template": paper.template, "parts": paper.parts, "measures": texts}
+    paper = replace(paper, claims=claims, conclusions=conclusions, opens=parse_opens(top, file))
+    check_search(top, paper)
+    return paper
+
+
+def _check_drawn(top: Table, paper: Paper, claims: tuple[Claim, ...]) -> None:
+    """Refuses figures and tables that name what there is not."""
     for table, figure in zip(top.tables("figures"), paper.figures, strict=True):
         _check_figure(table, figure, paper)
         check_marks(table, figure.published, figure.panels, claims)
@@ -347,11 +357,6 @@ def parse(text: str, name: str, source: str) -> Paper:
         table.read("run", drawn.run, paper.tree)
         for name in drawn.caption.names:
             table.read("caption", name, paper.split)
-    texts = {key: formula.text for key, formula in paper.measures.items()}
-    file = {"template": paper.template, "parts": paper.parts, "measures": texts}
-    paper = replace(paper, claims=claims, conclusions=conclusions, opens=parse_opens(top, file))
-    check_search(top, paper)
-    return paper
 
 
 def _full_parts(table: Table, parts: Table) -> dict[str, Tree]:

@@ -25,7 +25,7 @@ pub(crate) struct Use {
 }
 
 /// Chooses the block that goes.
-pub(crate) trait BlockOrder {
+pub(crate) trait BlockOrder: Send {
     /// A page of the block was read or written, or has come.
     fn used(&mut self, used: &Use);
 

@@ -18,7 +18,7 @@ pub(crate) struct Access {
 /// Decides which pages are here and in which memory, and keeps the lists for that.
 ///
 /// It finds room before it takes a slot. What it writes back or moves may fail; its lists then stand as before.
-pub(crate) trait Policy {
+pub(crate) trait Policy: Send {
     /// Takes a read or a write that is about to be carried out page by page.
     fn begin(&mut self, _request: &Request) {}
 

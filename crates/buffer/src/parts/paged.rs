@@ -12,7 +12,7 @@ use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
 /// Chooses the page that goes.
-pub(crate) trait Replacement {
+pub(crate) trait Replacement: Send {
     /// The page was read or written again.
     fn hit(&mut self, pages: &mut Pages, slot: Slot);
 

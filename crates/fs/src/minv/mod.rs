@@ -41,6 +41,7 @@ mod layout;
 mod map;
 mod memory;
 mod mount;
+mod mounted;
 mod names;
 mod pages;
 

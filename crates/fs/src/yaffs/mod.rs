@@ -49,6 +49,7 @@ mod files;
 mod flash;
 mod header;
 mod mount;
+mod mounted;
 mod names;
 mod objects;
 mod scan_large;

@@ -6,9 +6,9 @@ use crate::{BlockState, Events, Ftl, FtlError, RamUse, Recycling, Trims, Variant
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Rules, SectorMask};
 
 /// What one FTL that maps blocks does otherwise than another: which block takes a page, and what is merged when.
-pub trait Scheme: Sized + std::fmt::Debug {
+pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// The options of the `[ftl.<name>]` table.
-    type Config: Clone + std::fmt::Debug;
+    type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
     /// The name of the table.
     const NAME: &'static str;
 

@@ -173,9 +173,9 @@ fn entries_per_map_page(geometry: &Geometry) -> u32 {
 }
 
 /// What one FTL over a cached map of sectors does otherwise than another.
-pub trait Scheme: Sized + std::fmt::Debug {
+pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// The options of the `[ftl.<name>]` table.
-    type Config: Clone + std::fmt::Debug;
+    type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
     /// The name of the table.
     const NAME: &'static str;
 

@@ -1,11 +1,11 @@
 //! The loops in which runs spend their time.
 
 use super::{million_per_s, repetitions, Measured, Scale, PAGE_BYTES};
-use crate::build::{with_engine, Start};
 use crate::config::{Experiment, Format};
 use crate::control::Control;
 use crate::error::LabError;
-use crate::run::Run;
+use crate::run::session::Run;
+use crate::stack::{self, Start};
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{ByteCount, Kind, Setting};
 use std::collections::BTreeMap;
@@ -86,34 +86,33 @@ impl Loop<'_> {
         let experiment = Experiment::parse(&text, Format::Toml, "bench", base, &[])?;
         let sizing = experiment.sizing()?;
         let control = Control::default();
-        with_engine(&experiment, &sizing, None, Start::Erased, |engine| {
-            let mut run = Run::new(&experiment, &sizing, &control, engine);
-            run.precondition(None)?;
-            let mut values = Vec::new();
-            for seed in 0..repetitions(quick) as u64 {
-                let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true, took: None };
-                let Kind::Requests(options) = experiment.workload.kind() else { unreachable!("the text above") };
-                let opened = options.open(&setting);
-                let mut workload = opened.map_err(|error| LabError::from_workload(error, "uniform"))?;
-                values.push(million_per_s(|| {
-                    let start = run.mark();
-                    run.play(&mut *workload, &mut run.meter(requests), &start)?;
-                    let programs = run.engine().matrix().since(&start.matrix).total().programs();
-                    Ok::<_, LabError>(what(requests, programs))
-                })?);
-            }
-            // Four bytes of metadata a page on the device, beside the tables of the FTL.
-            let state_bytes = run.engine().ram().total() + 4 * u64::from(sizing.geometry.pages());
-            let params = BTreeMap::from([
-                ("workload", if write_bytes == PAGE_BYTES { PAGES } else { SECTORS }.to_owned()),
-                ("capacity", ByteCount(sizing.logical_bytes()).to_string()),
-                ("over_provisioning", format!("{:.2}", sizing.over_provisioning())),
-                ("ftl", ftl.replace('\n', " ")),
-                ("pages_per_block", sizing.geometry.pages_per_block().to_string()),
-                ("dies", sizing.geometry.dies().to_string()),
-                ("queue_depth", queue_depth.to_string()),
-            ]);
-            Ok(Measured { unit, values, state_bytes, params })
-        })
+        let mut engine = stack::open(&experiment, &sizing, None, Start::Erased)?;
+        let mut run = Run::new(&experiment, &sizing, &control, &mut *engine);
+        run.precondition(None)?;
+        let mut values = Vec::new();
+        for seed in 0..repetitions(quick) as u64 {
+            let setting = Setting { sectors: sizing.sectors(), seed, base, watch: &|_| true, took: None };
+            let Kind::Requests(options) = experiment.workload.kind() else { unreachable!("the text above") };
+            let opened = options.open(&setting);
+            let mut workload = opened.map_err(|error| LabError::from_workload(error, "uniform"))?;
+            values.push(million_per_s(|| {
+                let start = run.mark();
+                run.play(&mut *workload, &mut run.meter(requests), &start)?;
+                let programs = run.engine().matrix().since(&start.matrix).total().programs();
+                Ok::<_, LabError>(what(requests, programs))
+            })?);
+        }
+        // Four bytes of metadata a page on the device, beside the tables of the FTL.
+        let state_bytes = run.engine().ram().total() + 4 * u64::from(sizing.geometry.pages());
+        let params = BTreeMap::from([
+            ("workload", if write_bytes == PAGE_BYTES { PAGES } else { SECTORS }.to_owned()),
+            ("capacity", ByteCount(sizing.logical_bytes()).to_string()),
+            ("over_provisioning", format!("{:.2}", sizing.over_provisioning())),
+            ("ftl", ftl.replace('\n', " ")),
+            ("pages_per_block", sizing.geometry.pages_per_block().to_string()),
+            ("dies", sizing.geometry.dies().to_string()),
+            ("queue_depth", queue_depth.to_string()),
+        ]);
+        Ok(Measured { unit, values, state_bytes, params })
     }
 }

@@ -1,9 +1,10 @@
 //! Ways out for a device of the wrong size. Each is tried before it is printed: followed as it stands, it gives a
 //! device that the FTL accepts, that holds the workload, and that the memory of this machine holds.
 
-use super::device::{most_pages, sizes, Device, Sizing};
+use super::device::Device;
+use super::footprint::has_room;
+use super::sizing::{most_pages, sizes, Sizing};
 use super::Experiment;
-use crate::memory::has_room;
 use nandlab_ftl::page::{self, Placement};
 use nandlab_ftl::FtlConfig;
 use nandlab_nand::{Geometry, Rules, SECTOR_BYTES};

@@ -1,6 +1,6 @@
 //! Whether a file system and what is asked of it fit together, and both the device.
 
-use super::index::workloads;
+use super::asks::{asks, workloads};
 use super::tree::{Part, Tree};
 use super::{Arrival, Experiment, Host, Precondition, Sizing};
 use crate::error::ConfigError;
@@ -8,15 +8,6 @@ use nandlab_buffer::BufferConfig;
 use nandlab_fs::{FsError, Over, LIST};
 use nandlab_ftl::FtlConfig;
 use nandlab_workload::{Asks, Kind};
-
-/// What the workload asks for, in words.
-pub(super) fn asks(experiment: &Experiment) -> &'static str {
-    match experiment.workload.kind() {
-        Kind::Requests(_) => "sectors of the device",
-        Kind::Keys(_) => "keys of an index",
-        Kind::Files(_) => "files",
-    }
-}
 
 /// Refuses files without a file system, and a file system without files; then what is wrong with its options.
 pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String)> {

@@ -1,16 +1,11 @@
 //! Whether an index and what is asked of it fit together, and both the device.
 
+use super::asks::{asks, workloads};
 use super::tree::Part;
 use super::{Arrival, Experiment, Host, Sizing};
 use nandlab_index::IndexError;
 use nandlab_nand::SECTOR_BYTES;
-use nandlab_workload::{Asks, Kind, LIST};
-
-/// Names of workloads that ask for this.
-pub(super) fn workloads(asks: Asks) -> String {
-    let names = LIST.iter().filter(|entry| entry.asks == asks).map(|entry| entry.name);
-    names.collect::<Vec<_>>().join(", ")
-}
+use nandlab_workload::{Asks, Kind};
 
 /// Refuses keys without an index, and an index without keys; then what is wrong with its options. What of them was
 /// rounded is a notice.
@@ -29,7 +24,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, 
         }
         (Kind::Requests(_) | Kind::Files(_), Some(index)) => {
             let name = index.name();
-            let asks = super::fs::asks(experiment);
+            let asks = asks(experiment);
             let message = format!(
                 "index.{name} would not be used: workload.{workload} asks for {asks}; leave [index.{name}] out, or choose a \
                  workload that asks for keys ({})",

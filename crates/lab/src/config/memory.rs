@@ -1,6 +1,6 @@
 //! The `[memory]` table: what the DRAM and the NVRAM of a buffer cost.
 
-use super::device::{find, Named};
+use super::find::{find, Named};
 use super::tree::{Format, Part, Tree};
 use super::typed::typed;
 use super::Arrival;

@@ -1,6 +1,6 @@
 //! What fails, and cells that age.
 
-use super::device::Fault;
+use super::sizing::Fault;
 use super::{Experiment, Sizing};
 use nandlab_ftl::page::SlcCache;
 use nandlab_ftl::FtlConfig;

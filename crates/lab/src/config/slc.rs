@@ -1,6 +1,6 @@
 //! What blocks of one bit a cell ask of the device.
 
-use super::device::Fault;
+use super::sizing::Fault;
 use super::{Experiment, Model};
 use nandlab_ftl::{Ftl, Visitor};
 

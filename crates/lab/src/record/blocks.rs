@@ -1,7 +1,7 @@
 //! What a run did to the blocks: their wear, what they hold, how long they last, and the course of it.
 
 use super::HostCounts;
-use crate::engine::BlockState;
+use nandlab_ftl::BlockState;
 use nandlab_nand::SECTOR_BYTES;
 use serde::Serialize;
 use std::collections::BTreeMap;

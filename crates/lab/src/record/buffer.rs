@@ -1,7 +1,7 @@
 //! What a buffer did.
 
 use super::energy::{BufferEnergyRecord, Powers};
-use crate::engine::BufferCounts;
+use crate::stack::BufferCounts;
 use nandlab_buffer::{Accesses, Counts, Placement};
 use nandlab_nand::nvm::NvmUsage;
 use nandlab_nand::profile::Profile;

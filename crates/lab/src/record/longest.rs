@@ -1,10 +1,24 @@
 //! The part of a record that says which request took longest, and why.
 
-use crate::meter::Longest;
-use crate::run::us;
-use nandlab_block::Op;
+use super::figures::us;
+use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::{Cause, Stall, Time};
 use serde::Serialize;
+
+/// The request that took longest, as it was asked and done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Longest {
+    /// Its number, from 1.
+    pub(crate) number: u64,
+    pub(crate) request: Request,
+    pub(crate) completion: Completion,
+}
+
+impl Longest {
+    pub(crate) fn latency(&self) -> Time {
+        self.completion.done - self.completion.arrival
+    }
+}
 
 /// The request that took longest; the first of those that did.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,20 +1,22 @@
 //! What a run measured, as a record.
 
-use super::{Mark, Run};
+use super::mark::Mark;
+use super::session::Run;
 use crate::latency::LatencyMeter;
-use crate::meter::{Meter, Pace};
-use crate::notices::{
+use crate::record::{
+    busy_us, device_record, rate, us, waf, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord,
+    FlashCounts, FsNvramRecord, HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord,
+    Powers, PreconditionRecord, RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear,
+    WholeEnergyRecord,
+};
+use crate::run::meter::{Meter, Pace};
+use crate::run::notices::{
     degenerate_placement, endurance_passed, fell_behind, levelling_not_begun, not_steady, nothing_erased,
     reads_of_nothing, scattered_pools, steady_for_other_writes, unused_chances, years_of_few_erases,
 };
-use crate::record::{
-    busy_us, device_record, BlocksRecord, BufferRecord, ControllerRecord, EnergyRecord, FaultRecord, FlashCounts,
-    HostCounts, LifetimeRecord, LongestRequest, MapCounts, MatrixRow, Merges, MountRecord, Powers, PreconditionRecord,
-    RamRecord, Record, RecyclingRecord, SlcRecord, Speed, Throughput, Wear, WholeEnergyRecord,
-};
 use nandlab_block::RamUse;
 use nandlab_ftl::Events;
-use nandlab_nand::{Cause, Matrix, Time, SECTOR_BYTES};
+use nandlab_nand::{Cause, Cell, Matrix, Time, SECTOR_BYTES};
 
 impl Run<'_> {
     pub(super) fn record(
@@ -26,7 +28,7 @@ impl Run<'_> {
     ) -> Record {
         let end = self.mark();
         let matrix = end.matrix.since(&start.matrix);
-        let (slc, total) = (end.slc_since(start), matrix.total());
+        let (slc, total, nvram) = (end.slc_since(start), matrix.total(), end.nvram_since(start));
         let host = HostCounts { unreadable: end.unreadable - start.unreadable, ..meter.host };
         let time = self.keeps_time().then(|| end.time - start.time);
         let (device, daily) = (&self.experiment.device, self.experiment.host.daily.map(|daily| daily.0));
@@ -34,10 +36,8 @@ impl Run<'_> {
         let powers = self.powers(time, &meter);
         let buffer =
             end.buffer.zip(start.buffer).map(|(end, start)| BufferRecord::between(&start, &end, chip, powers.as_ref()));
-        let of_buffer = buffer.as_ref().and_then(|buffer| buffer.energy_j.as_ref());
-        let (energy_j, nvram) = (EnergyRecord::of(&device.profile, &total), end.nvram_since(start));
-        let energy_all_j = WholeEnergyRecord::of(energy_j.as_ref(), of_buffer, nvram.as_ref(), host.written_sectors);
-        let (page_reads, pace) = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
+        let (energy_j, energy_all_j) = self.energies(&total, buffer.as_ref(), nvram.as_ref(), host.written_sectors);
+        let read = (meter.page_reads, meter.pace.filter(|_| self.keeps_time()));
         let mut record = Record {
             version: env!("CARGO_PKG_VERSION"),
             seed: self.experiment.seed,
@@ -86,9 +86,22 @@ impl Run<'_> {
             speed: Speed::default(),
             notices: self.experiment.notices.clone(),
         };
-        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads;
-        record.notices.extend(self.notices(&record, start, (page_reads, answered), pace));
+        record.notices.extend(self.notices(&record, start, &matrix, read));
         record
+    }
+
+    /// Energy of the flash, and of all memories together.
+    fn energies(
+        &self,
+        total: &Cell,
+        buffer: Option<&BufferRecord>,
+        nvram: Option<&FsNvramRecord>,
+        written_sectors: u64,
+    ) -> (Option<EnergyRecord>, Option<WholeEnergyRecord>) {
+        let flash = EnergyRecord::of(&self.experiment.device.profile, total);
+        let of_buffer = buffer.and_then(|buffer| buffer.energy_j.as_ref());
+        let all = WholeEnergyRecord::of(flash.as_ref(), of_buffer, nvram, written_sectors);
+        (flash, all)
     }
 
     /// Write amplification, on a device.
@@ -103,16 +116,16 @@ impl Run<'_> {
         meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), start.time))
     }
 
-    /// What is worth knowing of a record that began at `start`, where the host read so many pages and the flash answered so
-    /// many.
+    /// What is worth knowing of a record that began at `start`, where the host read so many pages.
     fn notices(
         &self,
         record: &Record,
         start: &Mark,
-        (page_reads, answered): (u64, u64),
-        pace: Option<Pace>,
+        matrix: &Matrix,
+        (page_reads, pace): (u64, Option<Pace>),
     ) -> Vec<String> {
         let was_levelled = self.begun.is_levelled || start.events.wear_moves > 0;
+        let answered = matrix.sum(|_, cause| cause == Cause::Host).page_reads;
         let answered = answered + record.buffer.as_ref().map_or(0, |buffer| buffer.read_hits);
         let sizes = (self.sizing.sectors(), u64::from(self.sizing.geometry.sectors_per_page()));
         let found = [
@@ -166,10 +179,6 @@ impl Run<'_> {
     }
 }
 
-pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {
-    (written_sectors > 0).then(|| programs as f64 * f64::from(sectors_per_page) / written_sectors as f64)
-}
-
 fn throughput(host: &HostCounts, time: Time) -> Throughput {
     let seconds = time as f64 / 1e9;
     let megabytes = |sectors: u64| sectors as f64 * f64::from(SECTOR_BYTES) / 1e6;
@@ -178,17 +187,4 @@ fn throughput(host: &HostCounts, time: Time) -> Throughput {
         read_mb_per_s: rate(megabytes(host.read_sectors), seconds),
         written_mb_per_s: rate(megabytes(host.written_sectors), seconds),
     }
-}
-
-/// `amount` a second; 0 in no time.
-pub(super) fn rate(amount: f64, seconds: f64) -> f64 {
-    if seconds > 0.0 {
-        amount / seconds
-    } else {
-        0.0
-    }
-}
-
-pub(crate) fn us(time: Time) -> f64 {
-    time as f64 / 1000.0
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Contents of pages beside a [`Counting`] device, which has already asserted the rules.
 ///
 /// A store that fails answers [`NandError::PowerLost`] from then on: a device whose medium is gone is off.
-pub trait PageStore {
+pub trait PageStore: Send {
     /// Whether the store can still be used.
     ///
     /// # Errors

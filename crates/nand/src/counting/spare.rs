@@ -7,7 +7,7 @@ use crate::prefetch::prefetch;
 use crate::side_table::SideTable;
 
 /// Storage of page metadata.
-pub trait SpareStore {
+pub trait SpareStore: Send + 'static {
     /// Room for the pages of `geometry`, all erased.
     fn new(geometry: &Geometry) -> Self;
     /// Stores the metadata of a page; `first` where it is the first program of its block since the erase.

@@ -200,11 +200,11 @@ fn a_bus_that_all_need_is_never_taken_twice() {
 /// The log is written as operations are issued; when what gave way ends, the reads say that did it.
 #[test]
 fn a_log_tells_how_much_later_ends_what_gave_way() {
-    let log = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let log = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let sink = log.clone();
     let mut nand = Traced::new(
         device(1, 2, 1, &suspending(16)),
-        Box::new(move |record: &OpRecord| sink.borrow_mut().push((record.end_ns, record.delayed_ns))),
+        Box::new(move |record: &OpRecord| sink.lock().unwrap().push((record.end_ns, record.delayed_ns))),
     );
     scoped(&mut nand, Cause::Gc, |nand| erase(nand, 0));
     let first = 1000 * US + SUSPEND + READ + PAGE;
@@ -216,6 +216,6 @@ fn a_log_tells_how_much_later_ends_what_gave_way() {
     let (one, two) = (SUSPEND + READ + PAGE + RESUME, READ + PAGE);
     let expected =
         [(ERASE, None), (first, Some(one)), (first + READ + PAGE, Some(two)), (2 * ERASE + READ + PAGE, None)];
-    assert_eq!(*log.borrow(), expected);
+    assert_eq!(*log.lock().unwrap(), expected);
     assert_eq!(first + READ + PAGE + RESUME + ERASE - 1000 * US, ERASE + one + two, "when the erase ends");
 }

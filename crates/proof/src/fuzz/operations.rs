@@ -12,7 +12,7 @@
 //! ```
 
 use super::options::{vary, Varied};
-use crate::conformance::{devices, Device};
+use crate::device::{devices, Device};
 use crate::rig::{flash, Flash, Lost, Rig};
 use crate::script::{self, Step};
 use nandlab_block::{Error, Request};

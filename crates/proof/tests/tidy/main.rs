@@ -1,5 +1,6 @@
 //! The rules of the house that a compiler does not check: layers, purity, sizes, leftovers, dead files, texts.
 
+mod rooms;
 mod source;
 mod tree;
 

@@ -192,6 +192,52 @@ pub fn std_paths(code: &str) -> Vec<(usize, String)> {
     paths
 }
 
+/// Every path that `code` imports with `use`, groups opened, and every path from `crate` or `super` that it names.
+pub fn imports(code: &str) -> Vec<String> {
+    let mut paths = Vec::new();
+    for (at, _) in words(code).filter(|(_, word)| *word == "use") {
+        let rest = &code[at + "use".len()..];
+        open(String::new(), &rest[..rest.find(';').unwrap_or(rest.len())], &mut paths);
+    }
+    for (at, word) in words(code) {
+        if ["crate", "super"].contains(&word) && code[at + word.len()..].starts_with("::") {
+            let end = code[at..].find(|c: char| !(c.is_alphanumeric() || "_:".contains(c))).unwrap_or(code.len() - at);
+            paths.push(code[at..at + end].trim_end_matches(':').to_owned());
+        }
+    }
+    paths
+}
+
+/// Opens the groups of what stands behind `use`.
+fn open(before: String, tree: &str, paths: &mut Vec<String>) {
+    let Some(brace) = tree.find('{') else {
+        paths.push(before + tree.split(" as ").next().unwrap_or_default().trim());
+        return;
+    };
+    let before = before + tree[..brace].trim();
+    let (mut depth, mut start) = (0, brace + 1);
+    for (at, c) in tree.char_indices().skip_while(|(at, _)| *at <= brace) {
+        match c {
+            '{' => depth += 1,
+            '}' if depth > 0 => depth -= 1,
+            ',' | '}' if depth == 0 => {
+                if !tree[start..at].trim().is_empty() {
+                    open(before.clone(), &tree[start..at], paths);
+                }
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn imports_are_opened() {
+    let code = "use crate::{a::B, c::{self, D as E}};\nuse std::io;\nfn f() -> super::g::H { crate::i() }";
+    let expected = ["crate::a::B", "crate::c::self", "crate::c::D", "std::io", "crate", "super::g::H", "crate::i"];
+    assert_eq!(imports(code), expected);
+}
+
 #[test]
 fn literals_and_comments_are_blanked() {
     let source = "let a = \"{ // \\\" }\"; // {\nlet b = '{'; let c: &'a str = r#\"}\"\"#; /* } */ f('\\'', b\"{\");";

@@ -92,7 +92,9 @@ impl Clock {
         if let Some(mut unsure) = self.unsure.take() {
             let as_before = (raw as i64).saturating_add(unsure.shift_before);
             unsure.records += 1;
-            if (unsure.last_before..=unsure.last_before.saturating_add(self.longest)).contains(&as_before) {
+            // The one that goes on may be a little late itself.
+            let ahead = as_before.saturating_sub(unsure.last_before);
+            if ahead > -LATEST && ahead <= self.longest {
                 self.shift = unsure.shift_before;
                 self.last = self.last.max(as_before);
                 let late = u64::from(unsure.records);
@@ -184,6 +186,11 @@ mod tests {
         assert_eq!(clock.take(6 * S), Kept::Time(103 * S));
         assert_eq!(clock.take(102 * S), Kept::NoJump { time: 103 * S, late: 2, by: 96 * S });
         assert_eq!(clock.take(110 * S), Kept::Time(110 * S), "as if nothing had happened");
+        // The record that goes on where the trace was is a little late itself.
+        assert_eq!(
+            times(&[100 * S, 101 * S, 5 * S, 101 * S - S / 4, 102 * S, 104 * S], true),
+            [100 * S, 101 * S, 102 * S, 102 * S, 102 * S, 104 * S]
+        );
         // From uptime to the time of day, with two late ones between.
         let year = 400 * DAY;
         assert_eq!(

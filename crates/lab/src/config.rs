@@ -1,0 +1,335 @@
+//! The whole of an experiment, as one TOML file holds it.
+//!
+//! [`Experiment::parse`] reads TOML or JSON, applies overrides, fills in every default and checks what can
+//! be checked without running: ranges, combinations, the size of the device, and whether the FTL can export
+//! what is asked. Every error names its place in the text.
+
+mod advice;
+mod asks;
+mod device;
+pub(crate) mod endurance;
+mod find;
+mod fits;
+pub(crate) mod footprint;
+mod fs;
+mod host;
+mod index;
+mod memory;
+mod precondition;
+mod reliability;
+mod sizing;
+mod slc;
+pub(crate) mod tree;
+mod typed;
+
+pub use device::{Device, Model};
+pub(crate) use fs::key_and_message;
+pub use host::{Arrival, Host};
+pub use memory::{Memory, OneMemory, Powered};
+pub use precondition::{Fill, Precondition, SteadyWrites};
+pub use sizing::Sizing;
+pub use tree::Format;
+
+use crate::error::{ConfigError, LabError};
+use advice::Advice;
+use device::DeviceTable;
+use nandlab_buffer::BufferConfig;
+use nandlab_fs::{FsConfig, Over};
+use nandlab_ftl::FtlConfig;
+use nandlab_index::IndexConfig;
+use nandlab_workload::keys::KeySetting;
+use nandlab_workload::{Kind, Setting, WorkloadConfig, WorkloadError};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use tree::{Part, Tree};
+
+/// An experiment with every default filled in.
+#[derive(Clone, Debug, Serialize)]
+pub struct Experiment {
+    /// Seed of everything random.
+    pub seed: u64,
+    /// What the host asks.
+    pub workload: WorkloadConfig,
+    /// When it asks.
+    pub host: Host,
+    /// What is written before the measurement.
+    pub precondition: Precondition,
+    /// The index that a key workload asks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<IndexConfig>,
+    /// The file system that a file workload uses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fs: Option<FsConfig>,
+    /// The write buffer over the FTL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<BufferConfig>,
+    /// What the memories of the buffer cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    /// The flash translation layer; none below a file system on bare flash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ftl: Option<FtlConfig>,
+    /// The NAND device; where a real directory takes its place, one that nothing is asked of.
+    #[serde(serialize_with = "device::serialize", skip_serializing_if = "Device::is_stand_in")]
+    pub device: Device,
+    /// What was rounded or set aside, in sentences.
+    #[serde(skip)]
+    pub notices: Vec<String>,
+    /// The text that it was read from: where errors that show later are at home.
+    #[serde(skip)]
+    tree: Tree,
+    /// The folder that relative paths start from.
+    #[serde(skip)]
+    pub(crate) base: PathBuf,
+}
+
+/// An experiment as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename = "experiment")]
+struct Table {
+    #[serde(default = "default_seed")]
+    seed: u64,
+    workload: WorkloadConfig,
+    host: Option<Host>,
+    precondition: Option<Precondition>,
+    index: Option<IndexConfig>,
+    fs: Option<FsConfig>,
+    buffer: Option<BufferConfig>,
+    memory: Option<memory::MemoryTable>,
+    ftl: Option<FtlConfig>,
+    device: Option<DeviceTable>,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+impl Experiment {
+    /// Reads an experiment.
+    ///
+    /// `source` names the text in errors (empty: they name no place), `base` is the folder that relative paths start from, and `sets`
+    /// are overrides such as `device.capacity=64MiB`.
+    ///
+    /// # Errors
+    /// [`LabError::Config`].
+    pub fn parse(text: &str, format: Format, source: &str, base: &Path, sets: &[String]) -> Result<Self, LabError> {
+        let mut tree = Tree::parse(text, format, source)?;
+        for set in sets {
+            tree.set(set)?;
+        }
+        Ok(Self::from_tree(tree, base)?)
+    }
+
+    fn from_tree(tree: Tree, base: &Path) -> Result<Self, ConfigError> {
+        let table: Table = typed::typed(&tree, "", &tree.root)?;
+        let over = table.fs.as_ref().map_or(Over::Device, FsConfig::over);
+        if table.ftl.is_none() && over == Over::Device {
+            return Err(tree.error("", Part::Key, "the experiment needs the key `ftl`, such as [ftl.page]".to_owned()));
+        }
+        let (device, mut notices) = match (over, table.device) {
+            (Over::Directory, Some(_)) => return Err(fs::refuse_device(&tree)),
+            (Over::Directory, None) => (Device::stand_in(&tree)?, Vec::new()),
+            (_, device) => Device::from_table(&tree, device.unwrap_or_default(), base, over == Over::Flash)?,
+        };
+        let host = table.host.unwrap_or_default();
+        if let Some((memory, buffer)) = table.memory.as_ref().zip(table.buffer.as_ref()) {
+            notices.extend(memory.notices(buffer.nominal_bytes()));
+        }
+        let memory = table.memory.map(|memory| Memory::from_table(&tree, &memory, host.arrival, base)).transpose()?;
+        if memory.is_some() && table.buffer.is_none() {
+            notices.push("[memory] has no effect: there is no buffer whose memories it could describe".to_owned());
+        }
+        let mut experiment = Self {
+            seed: table.seed,
+            workload: table.workload,
+            host,
+            precondition: table.precondition.unwrap_or_default(),
+            index: table.index,
+            fs: table.fs,
+            buffer: table.buffer,
+            memory,
+            ftl: table.ftl,
+            device,
+            notices: Vec::new(),
+            tree,
+            base: base.to_owned(),
+        };
+        if let Some(index) = &mut experiment.index {
+            index.options_mut().resolve();
+        }
+        let tree = &experiment.tree;
+        fs::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?;
+        notices.extend(index::check(&experiment).map_err(|(key, part, message)| tree.error(&key, part, message))?);
+        experiment.check_ranges().map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
+        let sizing = Sizing::of(&experiment).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
+        experiment.check_fit(&sizing).map_err(|(key, message)| tree.error(&key, Part::Value, message))?;
+        let said = reliability::check(&experiment, &sizing);
+        notices.extend(said.map_err(|(key, message)| tree.error(&key, Part::Value, message))?);
+        notices.extend(experiment.unread_precondition());
+        if let Some(fs) = &experiment.fs {
+            let said = fs.notices(sizing.sectors());
+            notices.extend(said.into_iter().map(|notice| format!("fs.{}.{notice}", fs.name())));
+        }
+        if let Some(buffer) = &experiment.buffer {
+            let key = format!("buffer.{}", buffer.name());
+            if buffer.profiler(&sizing.geometry).is_some() && !matches!(experiment.workload.kind(), Kind::Requests(_)) {
+                let key = format!("{key}.thresholds");
+                let message = format!(
+                    "{key} = \"auto\" takes a look at the requests before they are played, and those of an index or a file \
+                     system are not known then: set t_state, t_read and t_write, or thresholds = \"online\""
+                );
+                return Err(tree.error(&key, Part::Value, message));
+            }
+            buffer.check(&sizing.geometry).map_err(|message| tree.error(&key, Part::Key, message))?;
+            notices.extend(buffer.notices(&sizing.geometry));
+        }
+        notices.extend(sizing.notices);
+        experiment.notices = notices;
+        Ok(experiment)
+    }
+
+    /// The experiment as JSON, every default explicit; read again it gives the same experiment.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("an experiment has text keys and finite numbers only")
+    }
+
+    /// Counts of blocks and pages.
+    ///
+    /// # Errors
+    /// [`LabError::Config`]; not for an experiment that was parsed and left as it is.
+    pub fn sizing(&self) -> Result<Sizing, LabError> {
+        Ok(Sizing::of(self).map_err(ConfigError::of_key)?)
+    }
+
+    /// Whether the file system is on bare flash, without an FTL.
+    pub fn is_bare(&self) -> bool {
+        self.fs.as_ref().is_some_and(|fs| fs.over() == Over::Flash)
+    }
+
+    /// Whether a real directory takes the place of a device.
+    pub fn is_in_directory(&self) -> bool {
+        self.device.is_stand_in()
+    }
+
+    /// What a key workload is opened for.
+    pub(crate) fn key_setting<'a>(&self, base: &'a Path) -> KeySetting<'a> {
+        let largest_key = self.index.as_ref().map_or(u64::MAX, |index| index.options().largest_key());
+        KeySetting { seed: self.seed, base, largest_key }
+    }
+
+    /// What a workload says, with the ways out that the device has.
+    pub(crate) fn explain(&self, error: WorkloadError) -> LabError {
+        let (name, larger) = (
+            self.workload.name(),
+            match &error {
+                WorkloadError::TooSmall { needed, .. } => Advice::to_hold(self, *needed).sentence(),
+                _ => None,
+            },
+        );
+        let message = larger.map(|larger| error.with_larger_device(&larger));
+        match LabError::from_workload(error, name) {
+            LabError::Config(mut wrong) => {
+                wrong.message = message.unwrap_or(wrong.message);
+                LabError::Config(wrong)
+            }
+            other => other,
+        }
+    }
+
+    /// An error about this experiment, with its place in the text where its key is known.
+    pub(crate) fn located(&self, error: LabError) -> LabError {
+        match error {
+            LabError::Config(wrong) if wrong.file.is_none() => match &wrong.key {
+                Some(key) => self.tree.error(key, Part::Value, wrong.message.clone()).into(),
+                None => LabError::Config(wrong),
+            },
+            LabError::Trace(mut wrong) => {
+                if let Some(key) = wrong.key.as_deref() {
+                    let named = self.tree.error(key, Part::Value, String::new());
+                    let line = named.line.map(|line| format!(", line {line}")).unwrap_or_default();
+                    let place = named.file.map(|file| format!(" in {file}{line}")).unwrap_or_default();
+                    wrong.message += &format!(" ({key}{place})");
+                }
+                LabError::Trace(wrong)
+            }
+            other => other,
+        }
+    }
+
+    /// Whether a generator fits the device; a file is looked through when the run starts.
+    fn check_fit(&self, sizing: &Sizing) -> Result<(), (String, String)> {
+        let workload = self.workload.name();
+        let options = match self.workload.kind() {
+            Kind::Requests(_) if matches!(workload, "trace" | "fio") => return Ok(()),
+            Kind::Requests(options) => options,
+            Kind::Keys(_) => return index::check_fit(self, sizing),
+            Kind::Files(_) => return fs::check_fit(self, sizing),
+        };
+        let watch = |_| true;
+        let setting =
+            Setting { sectors: sizing.sectors(), seed: self.seed, base: Path::new(""), watch: &watch, took: None };
+        let opened = options.open(&setting).map_err(|error| workload_key_and_message(error, workload))?;
+        self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))
+    }
+
+    /// Refuses a warm-up that leaves none of `total` requests to be measured; 0: not known.
+    pub(crate) fn refuse_endless_warm_up(&self, total: u64) -> Result<(), (String, String)> {
+        let warm_up = self.precondition.warm_up;
+        if warm_up == 0 || total == 0 || warm_up < total {
+            return Ok(());
+        }
+        let message = format!(
+            "precondition.warm_up = {warm_up} leaves nothing to be measured: the workload has {total} requests; \
+             expected less than that"
+        );
+        Err(("precondition.warm_up".to_owned(), message))
+    }
+
+    fn check_ranges(&self) -> Result<(), (String, String)> {
+        let refuse = |key: &str, given: &dyn std::fmt::Display, why: &str| {
+            Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
+        };
+        let workload = self.workload.name();
+        self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
+        self.check_host(&refuse)?;
+        let arrival = self.host.arrival;
+        let has_times = match self.workload.kind() {
+            Kind::Requests(options) => options.has_times(),
+            Kind::Keys(_) => {
+                index::check_host(self)?;
+                true
+            }
+            Kind::Files(_) => {
+                fs::check_host(self)?;
+                true
+            }
+        };
+        if arrival == Arrival::Recorded && !has_times {
+            let key = format!("workload.{workload}.requests_per_s");
+            let why = format!("the requests have no times of their own: set {key}, or play a trace");
+            return refuse("host.arrival", &"\"recorded\"", &why);
+        }
+        self.check_gaps(&refuse)?;
+        self.check_precondition(&refuse)
+    }
+}
+
+impl Experiment {
+    /// Refuses work in gaps between requests where there are none.
+    fn check_gaps(&self, refuse: &host::Refuse<'_>) -> Result<(), (String, String)> {
+        let Some(FtlConfig::Page(page)) = &self.ftl else { return Ok(()) };
+        if page.idle_blocks > 0 && self.device.model == Model::Counting {
+            let why = "a device that only counts has no time in which it rests; leave it or device.model out";
+            return refuse("ftl.page.idle_blocks", &page.idle_blocks, why);
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with the options of a workload: the key, and a sentence.
+fn workload_key_and_message(error: WorkloadError, workload: &str) -> (String, String) {
+    match LabError::from_workload(error, workload) {
+        LabError::Config(error) => (error.key.clone().unwrap_or_default(), error.message.clone()),
+        other => ("workload".to_owned(), other.to_string()),
+    }
+}

@@ -1,0 +1,84 @@
+//! Whether the FTL can export what the experiment asks of the device; what to change where it cannot.
+
+use super::advice::Advice;
+use super::sizing::{bare, key_and_message, most_pages, sizes, Fault, Sizing};
+use super::{slc, Experiment};
+use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
+use nandlab_nand::Geometry;
+use nandlab_workload::ByteCount;
+
+impl Sizing {
+    pub(super) fn of(experiment: &Experiment) -> Result<Self, Fault> {
+        let device = &experiment.device;
+        let mut notices = Vec::new();
+        if let Some(op) = device.over_provisioning {
+            if !(op > 0.0 && op <= 100.0) {
+                let key = "device.over_provisioning";
+                return Err((
+                    key.into(),
+                    format!("{key} = {op} cannot work: it is a ratio above 0 and up to 100, such as 0.07"),
+                ));
+            }
+        }
+        let (geometry, logical_pages) = if experiment.is_bare() {
+            let geometry = bare(device, &mut notices)?;
+            (geometry, geometry.pages())
+        } else {
+            sizes(device, &mut notices)?
+        };
+        let mut sizing = Self { geometry, logical_pages, notices };
+        sizing.fits(experiment)?;
+        slc::has_times(experiment)?;
+        if let Some(ftl) = &experiment.ftl {
+            sizing.notices.extend(ftl_notices(ftl, &geometry, logical_pages)?);
+        }
+        Ok(sizing)
+    }
+
+    /// Whether the FTL can export so much.
+    fn fits(&self, experiment: &Experiment) -> Result<(), Fault> {
+        let rules = &experiment.device.profile.rules;
+        let Some(ftl) = &experiment.ftl else { return Ok(()) };
+        let ways_out = || {
+            let ways_out = Advice::to_fit(experiment).sentence();
+            ways_out.map(|ways| format!(": {ways}")).unwrap_or_default()
+        };
+        let most = most_pages(ftl, &self.geometry, rules)
+            .map_err(|(key, message)| (key, format!("{message}{}", ways_out())))?;
+        if self.logical_pages <= most {
+            return Ok(());
+        }
+        let page = u64::from(self.geometry.page_bytes());
+        let bytes = |pages: u32| ByteCount(u64::from(pages) * page).rounded();
+        let key = if experiment.device.capacity.is_some() { "device.capacity" } else { "device.over_provisioning" };
+        let message = format!(
+            "{} ({}) are to be exported from {} of {}, and ftl.{} can export {} ({}) of them{}",
+            bytes(self.logical_pages),
+            counted(self.logical_pages, "page"),
+            counted(self.geometry.blocks(), "block"),
+            counted(self.geometry.pages_per_block(), "page"),
+            ftl.name(),
+            bytes(most),
+            counted(most, "page"),
+            ways_out(),
+        );
+        Err((key.into(), message))
+    }
+}
+
+/// `1 block`, `2 blocks`.
+fn counted(count: u32, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Options of `ftl` that have no effect where so many pages are exported, in sentences.
+fn ftl_notices(ftl: &FtlConfig, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, Fault> {
+    struct Notices<'a>(&'a Geometry, u32);
+    impl Visitor for Notices<'_> {
+        type Out = Result<Vec<String>, FtlError>;
+        fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
+            F::notices(config, self.0, self.1)
+        }
+    }
+    ftl.dispatch(Notices(geometry, logical_pages)).map_err(|error| key_and_message(&error))
+}

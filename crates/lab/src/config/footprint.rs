@@ -1,0 +1,167 @@
+//! Whether the machine has the memory that a simulation needs: a sentence before, instead of an end without one.
+
+use super::{Device, Experiment, Model, Sizing};
+use crate::error::{ConfigError, LabError};
+use nandlab_buffer::BufferConfig;
+use nandlab_fs::{FsConfig, Over};
+use nandlab_index::Options;
+use nandlab_nand::timed::clock_bytes;
+use nandlab_workload::ByteCount;
+
+/// Bytes a physical page that the stacks keep at most: metadata; a bit each for valid and programmed pages.
+const LEAN_PAGE_BYTES: u64 = 4 + 1;
+const FULL_PAGE_BYTES: u64 = 12 + 1;
+/// Bytes a block: counts by origin, P/E cycles, state.
+const BLOCK_BYTES: u64 = 96;
+/// Bytes a logical page of the map, and a sector of the model that reads are compared with.
+const MAP_BYTES: u64 = 4;
+/// Bytes that keeping the contents of a page costs beside them: where they are, and two counters of their owners.
+const STORED_PAGE_BYTES: u64 = 16 + 16;
+const ORACLE_BYTES: u64 = 5;
+/// Bytes that a file system on bare flash keeps about a page, not all of which firmware would need.
+const OWNER_BYTES: u64 = 32;
+/// Bytes that cells which age keep about a page: when it was programmed.
+const AGE_BYTES: u64 = 8;
+/// Bytes that a buffer keeps about a page.
+const BUFFERED_PAGE_BYTES: u64 = 128;
+
+/// Refuses an experiment whose tables are larger than the memory that is free, where the system tells it.
+pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Result<(), LabError> {
+    let Experiment { device, .. } = experiment;
+    if experiment.is_in_directory() {
+        return Ok(());
+    }
+    let index = experiment.index.as_ref().map_or(0, |index| index_bytes(index.options(), sizing));
+    let buffer = experiment.buffer.as_ref().map_or(0, |buffer| buffer_bytes(buffer, device.model, sizing));
+    let fs = experiment.fs.as_ref().map_or(0, |fs| fs_bytes(fs, sizing));
+    let ages = if device.reliability.is_some() { AGE_BYTES * u64::from(sizing.geometry.pages()) } else { 0 };
+    let needed = needed_bytes(device.model, sizing) + index + buffer + fs + ages;
+    match available_bytes() {
+        Some(available) if needed > available => Err(too_large(needed, available, device, sizing)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether the memory that is free holds the tables of such a device, where the system tells it.
+pub(crate) fn has_room(model: Model, sizing: &Sizing) -> bool {
+    available_bytes().is_none_or(|available| needed_bytes(model, sizing) <= available)
+}
+
+fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) -> LabError {
+    let (key, lower) = match (device.capacity, device.blocks_per_plane) {
+        (Some(_), None) => ("device.capacity", "device.capacity"),
+        (Some(_), Some(_)) => ("device.blocks_per_plane", "device.blocks_per_plane and device.capacity"),
+        (None, _) => ("device.shape.blocks_per_plane", "device.shape.blocks_per_plane"),
+    };
+    let (what, way_out) = match device.model {
+        Model::Bytes => ("its tables and the bytes of its pages", "choose another device.model"),
+        Model::Timed | Model::Counting => ("its tables", "give the device larger pages"),
+    };
+    let message = format!(
+        "a device of {} needs about {} of memory for {what}, and {} are free on this machine: lower {lower}, or {way_out}",
+        ByteCount(sizing.logical_bytes()).rounded(),
+        ByteCount(needed).rounded(),
+        ByteCount(available).rounded(),
+    );
+    ConfigError { message, key: Some(key.into()), ..Default::default() }.into()
+}
+
+/// Bytes of the pool of an index; the pages that it writes take memory only as they are written.
+fn index_bytes(options: &Options, sizing: &Sizing) -> u64 {
+    let pool = match options.pool_frames {
+        Some(frames) => u64::from(frames) * u64::from(options.page_bytes),
+        None => options.pool_bytes.map_or(0, |bytes| bytes.0),
+    };
+    pool.min(sizing.logical_bytes())
+}
+
+/// Bytes of the pages of a buffer, and of what it keeps about them; no more pages than the device has.
+fn buffer_bytes(buffer: &BufferConfig, model: Model, sizing: &Sizing) -> u64 {
+    let (dram, nvram) = buffer.nominal_bytes();
+    let bytes = dram.saturating_add(nvram).min(sizing.logical_bytes());
+    let about = BUFFERED_PAGE_BYTES * (bytes / u64::from(sizing.geometry.page_bytes()));
+    about + if model == Model::Bytes { bytes } else { 0 }
+}
+
+/// Bytes of whole spare areas, of the tables of a file system on bare flash and of its NVRAM.
+fn fs_bytes(fs: &FsConfig, sizing: &Sizing) -> u64 {
+    let owners = if fs.over() == Over::Flash { OWNER_BYTES } else { 0 };
+    (FULL_PAGE_BYTES + owners) * u64::from(sizing.geometry.pages()) + fs.nvram_bytes(&sizing.geometry)
+}
+
+fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
+    let (pages, blocks) = (u64::from(sizing.geometry.pages()), u64::from(sizing.geometry.blocks()));
+    let map = MAP_BYTES * u64::from(sizing.logical_pages);
+    let tables = match model {
+        Model::Timed | Model::Counting => LEAN_PAGE_BYTES * pages,
+        Model::Bytes => {
+            // In the long run every page of the flash has been written.
+            let stored = u64::from(sizing.geometry.page_bytes()) + STORED_PAGE_BYTES;
+            (FULL_PAGE_BYTES + stored) * pages + ORACLE_BYTES * sizing.sectors()
+        }
+    };
+    let clock = if model == Model::Counting { 0 } else { clock_bytes(&sizing.geometry) };
+    map + tables + BLOCK_BYTES * blocks + clock
+}
+
+/// Memory that can be had without swapping.
+fn available_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Format;
+    use std::path::Path;
+
+    #[test]
+    fn the_bytes_of_the_pages_count() {
+        let sized = |device: &str| {
+            let text = format!("[workload.uniform]\n[ftl.page]\n[device]\nmodel = \"bytes\"\n{device}");
+            let experiment = Experiment::parse(&text, Format::Toml, "x", Path::new("."), &[]).unwrap();
+            let sizing = experiment.sizing().unwrap();
+            (experiment, sizing)
+        };
+        let (experiment, sizing) = sized("capacity = \"64 GiB\"\nover_provisioning = 0.25");
+        let needed = needed_bytes(Model::Bytes, &sizing);
+        // 80 GiB of flash, and 45 bytes for each page of 4 KiB.
+        assert!((80 << 30..83 << 30).contains(&needed), "{needed}");
+        let sentence = too_large(needed, 1 << 30, &experiment.device, &sizing).to_string();
+        assert!(sentence.contains("for its tables and the bytes of its pages, and 1 GiB are free"), "{sentence}");
+        assert!(sentence.ends_with("lower device.capacity, or choose another device.model"), "{sentence}");
+        // The buses of 4,096 channels with 1,024 planes each, 6 KiB a plane, are more than the tables of their pages.
+        let text = "shape = { channels = 4096, dies_per_channel = 256, planes_per_die = 4, blocks_per_plane = 8, \
+                    pages_per_block = 2 }\nover_provisioning = 0.5";
+        let (_, crowded) = sized(text);
+        let clock = needed_bytes(Model::Timed, &crowded) - needed_bytes(Model::Counting, &crowded);
+        assert_eq!(clock, 4096 * 1024 * 6144);
+        let lower = |device: &str| {
+            let (experiment, sizing) = sized(device);
+            too_large(1, 1, &experiment.device, &sizing).to_string()
+        };
+        let fixed = lower("capacity = \"64 MiB\"\nblocks_per_plane = 200");
+        assert!(fixed.contains("lower device.blocks_per_plane and device.capacity, or"), "{fixed}");
+        let shape = lower("over_provisioning = 0.25");
+        assert!(shape.contains("lower device.shape.blocks_per_plane, or"), "{shape}");
+    }
+
+    #[test]
+    fn a_device_larger_than_the_memory_gets_a_sentence() {
+        let text = "[workload.uniform]\n[ftl.page]\n[device]\ncapacity = \"8 TiB\"\nprofile = \"generic\"";
+        let experiment = Experiment::parse(text, Format::Toml, "x", Path::new("."), &[]).unwrap();
+        let sizing = experiment.sizing().unwrap();
+        let needed = needed_bytes(Model::Counting, &sizing);
+        assert!((19 << 30..22 << 30).contains(&needed), "{needed}");
+        let sentence = too_large(needed, 1 << 30, &experiment.device, &sizing).to_string();
+        assert!(
+            sentence.contains("a device of 8 TiB needs about 20") && sentence.contains("1 GiB are free"),
+            "{sentence}"
+        );
+        assert!(sentence.contains("lower device.capacity, or give the device larger pages"), "{sentence}");
+        assert!(available_bytes().is_none_or(|bytes| bytes > 0));
+    }
+}

@@ -1,0 +1,22 @@
+//! How figures of a record are made of counts.
+
+use nandlab_nand::Time;
+
+/// Page programs for each page that the host wrote; none where it wrote nothing.
+pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {
+    (written_sectors > 0).then(|| programs as f64 * f64::from(sectors_per_page) / written_sectors as f64)
+}
+
+/// `amount` a second; 0 in no time.
+pub(crate) fn rate(amount: f64, seconds: f64) -> f64 {
+    if seconds > 0.0 {
+        amount / seconds
+    } else {
+        0.0
+    }
+}
+
+/// Microseconds.
+pub(crate) fn us(time: Time) -> f64 {
+    time as f64 / 1000.0
+}

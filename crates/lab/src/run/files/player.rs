@@ -1,0 +1,397 @@
+//! Carries out operations on files, and measures them.
+
+use super::{Below, Device, Place, Played};
+use crate::config::key_and_message;
+use crate::error::{ConfigError, LabError};
+use crate::latency::LatencyMeter;
+use crate::record::us;
+use crate::record::{
+    busy_us, FlashCounts, FsBlocks, FsCollections, FsPhase, FsPhases, FsRecord, FsSample, HostCounts, Merges,
+    SpeedPhases, StopReason, Stopped,
+};
+use crate::run::contents::Contents;
+use crate::run::mark::sample;
+use crate::run::mark::Mark;
+use crate::stack::Door;
+use nandlab_block::{Completion, Error, Op, RamUse, Request};
+use nandlab_fs::{FileSystem, FsConfig, FsError, Handle, Over};
+use nandlab_nand::profile::Profile;
+use nandlab_nand::random::Random;
+use nandlab_nand::{Cell as Counts, SECTOR_BYTES};
+use nandlab_workload::files::{FileOp, Slot};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Stream of the experiment's seed that the contents of files are drawn from.
+const CONTENTS_STREAM: u64 = 5;
+
+/// What carries out operations, and counts them.
+pub(super) struct Player<'a, 'd> {
+    pub(super) below: Device<'d>,
+    pub(super) profile: &'a Profile,
+    random: Random,
+    keeps_time: bool,
+    open: BTreeMap<Slot, Handle>,
+    bytes: Vec<u8>,
+    pub(super) record: FsRecord,
+    pub(super) phases: FsPhases,
+    /// Where the part of the run that is being measured began.
+    pub(super) since: Since,
+    part: Part,
+    /// When that part began, and how long those before it took, on this machine.
+    began: Instant,
+    wall: SpeedPhases,
+    latency: Option<LatencyMeter>,
+    /// Transactions between samples.
+    every: u64,
+    /// Whether samples hold the live pages of each block.
+    pub(super) with_blocks: bool,
+    /// Whether to find out what the longest request waited for.
+    pub(super) explain_longest: bool,
+    /// What files must read as, on bare flash with bytes.
+    pub(super) contents: Option<Contents>,
+    ram: RamUse,
+    pub(super) is_cancelled: bool,
+}
+
+/// The parts of a run that are measured apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Formatting and mounting, too.
+    SetUp,
+    Transactions,
+    CleanUp,
+}
+
+/// The counters at one moment.
+#[derive(Default)]
+pub(super) struct Since {
+    mark: Mark,
+    host: HostCounts,
+    operations: u64,
+}
+
+impl<'a, 'd> Player<'a, 'd> {
+    pub(super) fn new(below: &Device<'d>, profile: &'a Profile, seed: u64, keeps_time: bool, every: u64) -> Self {
+        Self {
+            below: below.clone(),
+            profile,
+            random: Random::stream(seed, CONTENTS_STREAM),
+            keeps_time,
+            open: BTreeMap::new(),
+            bytes: Vec::new(),
+            record: FsRecord::default(),
+            phases: FsPhases::default(),
+            since: Since::now(below, 0),
+            part: Part::SetUp,
+            began: Instant::now(),
+            wall: SpeedPhases::default(),
+            latency: keeps_time.then(LatencyMeter::default),
+            every,
+            with_blocks: false,
+            contents: None,
+            explain_longest: false,
+            ram: RamUse::default(),
+            is_cancelled: false,
+        }
+    }
+
+    /// Begins the measurement: what came before was format and mount.
+    pub(super) fn begin(&mut self) {
+        self.phases.mount = self.phase();
+        let below = &mut *self.below.0.borrow_mut();
+        below.meter.restart();
+        if self.explain_longest {
+            below.engine.look_for_stalls();
+        }
+        below.start = Mark::of(below.engine);
+        below.now = below.start.time;
+        self.since.host = HostCounts::default();
+    }
+
+    /// What the part that ends here cost; the next one begins.
+    pub(super) fn phase(&mut self) -> FsPhase {
+        let now = Since::now(&self.below, self.record.operations.total);
+        let since = std::mem::replace(&mut self.since, now);
+        let now = &self.since;
+        let counted = now.mark.matrix.since(&since.mark.matrix).total();
+        let slc = now.mark.slc_since(&since.mark).map(|slc| slc.total());
+        let (events, before) = (&now.mark.events, &since.mark.events);
+        FsPhase {
+            operations: now.operations - since.operations,
+            requests: now.host.requests - since.host.requests,
+            read_sectors: now.host.read_sectors - since.host.read_sectors,
+            written_sectors: now.host.written_sectors - since.host.written_sectors,
+            flash: FlashCounts::of(&counted),
+            merges: Merges::between(before, events),
+            migrations: events.migrations - before.migrations,
+            busy_us: busy_us(self.profile, &counted, slc.as_ref()),
+            time_us: self.keeps_time.then(|| us(now.mark.time - since.mark.time)),
+        }
+    }
+
+    /// Goes on to the next part of the run.
+    fn enter(&mut self, part: Part) {
+        let ended = self.phase();
+        let wall_s = self.began.elapsed().as_secs_f64();
+        let (phases, wall) = (&mut self.phases, &mut self.wall);
+        let (phase, took_s) = match self.part {
+            Part::SetUp => (&mut phases.set_up, &mut wall.set_up_s),
+            Part::Transactions => (&mut phases.transactions, &mut wall.transactions_s),
+            Part::CleanUp => (&mut phases.clean_up, &mut wall.clean_up_s),
+        };
+        (*phase, *took_s) = (ended, wall_s);
+        (self.part, self.began) = (part, Instant::now());
+    }
+
+    pub(super) fn carry_out(&mut self, place: &mut Place<'_>, op: &FileOp) -> Result<(), FsError> {
+        match op {
+            FileOp::Transaction => {
+                if self.part == Part::SetUp {
+                    self.enter(Part::Transactions);
+                } else {
+                    self.watch();
+                    if self.record.transactions % self.every == 0 {
+                        self.sample();
+                    }
+                }
+                self.record.transactions += 1;
+                return Ok(());
+            }
+            FileOp::CleanUp => {
+                self.watch();
+                self.sample();
+                self.enter(Part::CleanUp);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let start = self.below.0.borrow().now;
+        let kind = match place {
+            Place::Over(fs) => self.on_files(&mut **fs, op)?,
+            Place::Within => self.on_engine(op)?,
+        };
+        self.record.operations.add(op);
+        if let Some(latency) = &mut self.latency {
+            let completion = Completion { arrival: start, done: self.below.0.borrow().now };
+            latency.add(&Request::new(kind, 0, 0), &completion);
+        }
+        Ok(())
+    }
+
+    /// Carries out an operation on the engine itself, and measures it as a request of the host.
+    fn on_engine(&mut self, op: &FileOp) -> Result<Op, FsError> {
+        let below = self.below.clone();
+        let Below { engine, meter, start, now } = &mut *below.0.borrow_mut();
+        let (arrival, asked) = (*now, asked(op));
+        let done = self.on_files(engine.on_files().files(), op);
+        *now = engine.now();
+        let is_lost = matches!(done, Err(FsError::Device(Error::Unreadable { .. })));
+        if is_lost {
+            engine.on_files().count_unreadable();
+        }
+        if let Some(request) = asked.filter(|_| done.is_ok() || is_lost) {
+            let failed = if is_lost { &[0][..] } else { &[] };
+            meter.add(&[request], &[Completion { arrival, done: *now }], failed);
+            if meter.series.is_due(meter.host.requests) {
+                sample(*engine, meter, start);
+            }
+        }
+        if let (Some(contents), Ok(_)) = (&mut self.contents, &done) {
+            contents.follow(op, &self.bytes);
+        }
+        done
+    }
+
+    /// Carries out an operation, and says under what it is measured.
+    fn on_files(&mut self, fs: &mut dyn FileSystem, op: &FileOp) -> Result<Op, FsError> {
+        let opened = |open: &BTreeMap<Slot, Handle>, file: Slot| {
+            *open.get(&file).unwrap_or_else(|| panic!("the workload uses slot {file} for no open file"))
+        };
+        match op {
+            FileOp::Transaction | FileOp::CleanUp => unreachable!("these are no operations on files"),
+            FileOp::Mkdir(path) => fs.mkdir(path)?,
+            FileOp::Rmdir(path) => fs.rmdir(path)?,
+            FileOp::Create { file, path } => drop(self.open.insert(*file, fs.create(path)?)),
+            FileOp::Open { file, path } => {
+                self.open.insert(*file, fs.open(path)?);
+                return Ok(Op::Read);
+            }
+            FileOp::Close(file) => {
+                fs.close(opened(&self.open, *file))?;
+                self.open.remove(file);
+            }
+            FileOp::Read { file, at, bytes } => {
+                self.bytes.resize(*bytes as usize, 0);
+                let read = fs.read(opened(&self.open, *file), *at, &mut self.bytes)?;
+                self.bytes.truncate(read);
+                self.record.read_bytes += read as u64;
+                return Ok(Op::Read);
+            }
+            FileOp::Write { file, at, bytes } => {
+                self.draw(*bytes as usize);
+                fs.write(opened(&self.open, *file), *at, &self.bytes)?;
+                self.record.written_bytes += u64::from(*bytes);
+            }
+            FileOp::Truncate { file, bytes } => fs.truncate(opened(&self.open, *file), *bytes)?,
+            FileOp::Sync(file) => {
+                fs.sync(opened(&self.open, *file))?;
+                return Ok(Op::Flush);
+            }
+            FileOp::Rename { from, to } => fs.rename(from, to)?,
+            FileOp::Unlink(path) => fs.unlink(path)?,
+        }
+        Ok(Op::Write)
+    }
+
+    /// Makes the contents of the next write.
+    fn draw(&mut self, bytes: usize) {
+        self.bytes.clear();
+        while self.bytes.len() < bytes {
+            self.bytes.extend_from_slice(&self.random.next_u64().to_le_bytes());
+        }
+        self.bytes.truncate(bytes);
+    }
+
+    /// Notes at the end of a transaction what was seen for the first time.
+    pub(super) fn watch(&mut self) {
+        let (Some(first), Part::Transactions) = (&mut self.record.first, self.part) else { return };
+        let below = &mut *self.below.0.borrow_mut();
+        let number = Some(self.record.transactions);
+        let collected = below.engine.collections().zip(self.since.mark.collections);
+        if let Some(gc) = collected.map(|(now, before)| FsCollections::between(&before, &now)) {
+            first.passive = first.passive.or(number.filter(|_| gc.passive > 0));
+            first.aggressive = first.aggressive.or(number.filter(|_| gc.aggressive > 0));
+        }
+        if first.all_used.is_none() {
+            let blocks = below.engine.on_files().blocks();
+            let unused = blocks.map(|blocks| FsBlocks::unused(&blocks, below.engine.chip().pe_cycles()));
+            first.all_used = number.filter(|_| unused == Some(0));
+        }
+    }
+
+    /// Adds to the course of the transactions.
+    pub(super) fn sample(&mut self) {
+        let is_new = self.record.samples.last().is_none_or(|last| last.transactions < self.record.transactions);
+        if self.part != Part::Transactions || !is_new {
+            return;
+        }
+        let below = &mut *self.below.0.borrow_mut();
+        let counted: Counts = below.engine.matrix().since(&self.since.mark.matrix).total();
+        let slc = below.engine.slc().zip(self.since.mark.slc.as_ref()).map(|(now, since)| now.since(since).total());
+        let (host, flash) = (&below.meter.host, FlashCounts::of(&counted));
+        let time = below.engine.now() - self.since.mark.time;
+        let collected = below.engine.collections().zip(self.since.mark.collections);
+        let blocks = match below.engine.door() {
+            Door::Files(files) => files.blocks(),
+            Door::Requests(_) => None,
+        };
+        let pe_cycles = below.engine.chip().pe_cycles();
+        self.record.samples.push(FsSample {
+            transactions: self.record.transactions,
+            requests: host.requests - self.since.host.requests,
+            written_sectors: host.written_sectors - self.since.host.written_sectors,
+            reads: flash.reads,
+            programs: flash.programs,
+            copies: flash.copies,
+            erases: flash.erases,
+            busy_us: busy_us(self.profile, &counted, slc.as_ref()),
+            time_us: self.keeps_time.then(|| us(time)),
+            gc: collected.map(|(now, before)| FsCollections::between(&before, &now)),
+            blocks: blocks.map(|blocks| FsBlocks::of(&blocks, pe_cycles, self.with_blocks)),
+        });
+    }
+
+    /// Notes at the end what the file system needed and has left.
+    pub(super) fn look(&mut self, fs: &mut dyn FileSystem) {
+        self.ram = fs.ram();
+        self.record.volume.free_bytes = fs.space().ok().map(|space| space.free_bytes);
+    }
+
+    fn stopped(&self, why: StopReason, what: &str) -> Stopped {
+        let operations = self.record.operations.total;
+        let what = if what.is_empty() { String::new() } else { format!(": {what}") };
+        let place = match self.part {
+            Part::SetUp => "before the first transaction".to_owned(),
+            Part::Transactions => format!("in transaction {}", self.record.transactions),
+            Part::CleanUp => "in the clean-up after the last transaction".to_owned(),
+        };
+        let s = if operations == 1 { "" } else { "s" };
+        Stopped { why, message: format!("after {operations} operation{s} on files, {place}{what}") }
+    }
+
+    pub(super) fn cancelled(&self) -> Stopped {
+        self.stopped(StopReason::Cancelled, "")
+    }
+
+    /// What becomes of the run after `error`: a partial record, or none.
+    pub(super) fn stop(&self, fs: &FsConfig, error: FsError) -> Result<Stopped, LabError> {
+        match error {
+            FsError::Device(Error::PowerLost) => Err(LabError::PowerLost),
+            FsError::Device(Error::WornOut(_)) => Ok(self.stopped(StopReason::WornOut, &error.to_string())),
+            FsError::Device(Error::Unreadable { .. }) => {
+                let what = format!("{error}; the file system cannot go on without it");
+                Ok(self.stopped(StopReason::Unreadable, &what))
+            }
+            FsError::Full { .. } | FsError::NvramFull { .. } | FsError::RootFull { .. } | FsError::TooLong { .. } => {
+                Ok(self.stopped(StopReason::FsFull, &format!("{error}; {}", way_out(fs, &error))))
+            }
+            FsError::Option { .. } => Err(ConfigError::of_key(key_and_message(fs.name(), &error)).into()),
+            // In a real directory others are at work, too.
+            other if fs.over() == Over::Directory => Ok(self.stopped(StopReason::FsFailed, &other.to_string())),
+            other => panic!("a workload names only what it made, on a volume that was made for it: {other}"),
+        }
+    }
+
+    /// The record; what was done since the last part began, the unmount included, belongs to that.
+    pub(super) fn played(mut self, stopped: Option<Stopped>) -> Played {
+        self.enter(Part::CleanUp);
+        self.record.phases = self.phases;
+        self.record.latency_us = self.latency.as_ref().map(LatencyMeter::summary);
+        let below = &mut *self.below.0.borrow_mut();
+        let start = std::mem::replace(&mut below.start, Mark::of(below.engine));
+        Played { stopped, fs: self.record, ram: self.ram, start, wall: self.wall, volume: None }
+    }
+}
+
+/// What the workload asks of a file system that is the engine, as a request of so many sectors of the file.
+fn asked(op: &FileOp) -> Option<Request> {
+    let sectors = |kind, at: u64, bytes: u32| {
+        let sector = at / u64::from(SECTOR_BYTES);
+        let end = (at + u64::from(bytes)).div_ceil(SECTOR_BYTES.into());
+        Request::new(kind, sector, (end - sector) as u32)
+    };
+    match *op {
+        FileOp::Read { at, bytes, .. } => Some(sectors(Op::Read, at, bytes)),
+        FileOp::Write { at, bytes, .. } => Some(sectors(Op::Write, at, bytes)),
+        FileOp::Sync(_) => Some(Request::new(Op::Flush, 0, 0)),
+        _ => None,
+    }
+}
+
+/// What has room for more where a file system has none, as `error` says.
+fn way_out(fs: &FsConfig, error: &FsError) -> String {
+    let less = "the workload needs less";
+    match (fs, error) {
+        (_, FsError::RootFull { .. }) => {
+            format!(
+                "more fs.fat.root_entries have room for more, fs.fat.fat = \"fat32\" has a root directory that grows, and \
+                 so have subdirectories, such as those of workload.postmark.subdirectories; or {less}"
+            )
+        }
+        (_, FsError::TooLong { .. }) => "smaller files fit".to_owned(),
+        (FsConfig::Fat(fat), _) if fat.volume_bytes.is_some() => {
+            format!("a larger fs.fat.volume_bytes has more, or {less}")
+        }
+        (_, FsError::NvramFull { .. }) => format!("more fs.minv.objects have more NVRAM, or {less}"),
+        (FsConfig::Posix(_), _) => format!("a directory on a larger disk has more, or {less}"),
+        _ => format!("a larger device.capacity has more, or {less}"),
+    }
+}
+
+impl Since {
+    fn now(below: &Device<'_>, operations: u64) -> Self {
+        let below = &mut *below.0.borrow_mut();
+        Self { mark: Mark::of(below.engine), host: below.meter.host, operations }
+    }
+}

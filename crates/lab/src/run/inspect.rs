@@ -1,0 +1,64 @@
+//! What an experiment comes down to before it is run.
+
+use crate::config::Experiment;
+use crate::error::{ConfigError, LabError};
+use crate::record::{device_record, DeviceRecord};
+use crate::run::source::count;
+use crate::run::state;
+use crate::stack::unmountable;
+use nandlab_fs::Over;
+use nandlab_workload::trace::Summary;
+use nandlab_workload::{Kind, Setting, WorkloadConfig};
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Inspection {
+    device: DeviceRecord,
+    trace: Option<Summary>,
+    /// Operations on keys, in all.
+    operations: Option<u64>,
+    notices: Vec<String>,
+}
+
+/// The sizes of the device, what a trace holds, how many operations on keys there are, and what was rounded, as JSON.
+///
+/// # Errors
+/// [`LabError`], as a run of the experiment would give it before it starts.
+pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError> {
+    let sizing = experiment.sizing()?;
+    if let Some(fs) = experiment.fs.as_ref().filter(|fs| fs.over() == Over::Directory) {
+        fs.find(base).map_err(|error| experiment.located(unmountable(fs, error)))?;
+    }
+    if let Some(file) = &experiment.precondition.from_state {
+        state::open(&base.join(file), experiment, &sizing).map_err(|error| experiment.located(error))?;
+    }
+    let mut total = 0;
+    let mut look = || {
+        let trace = match &experiment.workload {
+            WorkloadConfig::Trace(trace) => Some(trace.summary(base, &|_| true)?),
+            _ => None,
+        };
+        // Opening checks what only the device can tell: whether the addresses fit.
+        let watch = |_| true;
+        let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch, took: None };
+        match experiment.workload.kind() {
+            Kind::Requests(options) => {
+                let opened = options.open(&setting)?;
+                total = opened.len_hint().unwrap_or(0);
+                Ok((trace, None, opened.notices()))
+            }
+            Kind::Keys(options) => {
+                let operations = count(options, &experiment.key_setting(base), &watch)?;
+                Ok((None, Some(operations), Vec::new()))
+            }
+            Kind::Files(_) => Ok((None, None, Vec::new())),
+        }
+    };
+    let (trace, operations, said) = look().map_err(|error| experiment.located(experiment.explain(error)))?;
+    experiment.refuse_endless_warm_up(total).map_err(|wrong| experiment.located(ConfigError::of_key(wrong).into()))?;
+    let device = device_record(&experiment.device, &sizing);
+    let notices = [experiment.notices.clone(), said].concat();
+    let inspection = Inspection { device, trace, operations, notices };
+    Ok(serde_json::to_string(&inspection).expect("an inspection has text keys and finite numbers only"))
+}

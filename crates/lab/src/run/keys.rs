@@ -1,0 +1,344 @@
+//! Plays a key workload: an index over the engine, operation by operation.
+
+use crate::control::Control;
+use crate::error::{ConfigError, LabError};
+use crate::latency::LatencyMeter;
+use crate::record::{IndexRecord, OperationCounts, PageKinds, PoolRecord, StopReason, Stopped};
+use crate::run::mark::sample;
+use crate::run::mark::Mark;
+use crate::run::meter::Meter;
+use crate::run::session::{Run, BATCH};
+use crate::stack::Engine;
+use crate::stack::OpLog;
+use nandlab_block::{BlockDevice, Completion, Error, Mirror, Op, Payload, Request, Switch};
+use nandlab_index::pool::PagesByKind;
+use nandlab_index::{IndexConfig, IndexError, Options, Tree};
+use nandlab_nand::random::Random;
+use nandlab_nand::Time;
+use nandlab_workload::keys::{Action, KeyOp, KeyWorkload};
+use std::iter::Peekable;
+
+/// Stream of the experiment's seed that values are drawn from.
+const VALUE_STREAM: u64 = 4;
+
+/// The engine as the device of an index, measured.
+struct Below<'a> {
+    engine: &'a mut dyn Engine,
+    meter: &'a mut Meter,
+    start: &'a Mark,
+}
+
+impl BlockDevice for Below<'_> {
+    fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        // What came before the measurement is over.
+        let request = Request { time: request.time.max(self.start.time), ..*request };
+        let submitted = self.engine.requests().submit_one(&request, data);
+        match &submitted {
+            Ok(completion) => self.meter.add(&[request], &[*completion], &[]),
+            Err(Error::Unreadable { .. }) => {
+                let completion = Completion { arrival: request.time, done: self.engine.now().max(request.time) };
+                self.meter.add(&[request], &[completion], &[0]);
+            }
+            Err(_) => {}
+        }
+        if self.meter.series.is_due(self.meter.host.requests) {
+            sample(self.engine, self.meter, self.start);
+        }
+        submitted
+    }
+
+    fn sectors(&self) -> u64 {
+        self.engine.sectors()
+    }
+}
+
+/// What a key workload came to.
+pub(crate) struct Played {
+    pub(crate) stopped: Option<Stopped>,
+    pub(crate) index: IndexRecord,
+}
+
+/// Plays `ops` on an index that is made for it.
+pub(crate) fn play(
+    run: &mut Run<'_>,
+    ops: &mut dyn KeyWorkload,
+    meter: &mut Meter,
+    start: &Mark,
+) -> Result<Played, LabError> {
+    let Run { experiment, control, log, .. } = *run;
+    let index = experiment.index.as_ref().expect("an experiment with a key workload was checked to have an index");
+    let (seed, keeps_time, has_bytes) = (experiment.seed, run.keeps_time(), run.has_bytes());
+    if experiment.host.explain_longest {
+        run.engine().look_for_stalls();
+    }
+    let below = Below { engine: run.engine(), meter, start };
+    let mut mirror = if has_bytes { Mirror::comparing(below) } else { Mirror::new(below) };
+    let switch = mirror.switch();
+    let (tree, created) = match Tree::create(&mut mirror, &index.options().config()) {
+        Ok(tree) => (Some(tree), Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    let mut player = Player::new(index.options(), seed, keeps_time, control);
+    let mut stopped = match created {
+        Ok(()) => None,
+        Err(error) => Some(player.stop(index, error)?),
+    };
+    let Some(mut tree) = tree else {
+        return Ok(Played { stopped, index: player.record(None, &switch) });
+    };
+    let mut ops = ops.peekable();
+    if let Err(error) = player.load(&mut tree, &mut ops) {
+        stopped = Some(player.stop(index, error)?);
+    }
+    while stopped.is_none() {
+        if player.counts.total % BATCH == 0 {
+            control.set_done(player.counts.total);
+            log.map_or(Ok(()), OpLog::state)?;
+        }
+        if control.is_cancelled() {
+            stopped = Some(player.cancelled());
+            break;
+        }
+        let Some(op) = ops.next() else { break };
+        let op = op.map_err(|error| experiment.explain(error))?;
+        if let Err(error) = player.operation(&mut tree, op) {
+            stopped = Some(player.stop(index, error)?);
+        }
+    }
+    control.set_done(player.counts.total);
+    log.map_or(Ok(()), OpLog::state)?;
+    Ok(Played { stopped, index: player.record(Some(&mut tree), &switch) })
+}
+
+/// What carries out operations, and counts them.
+struct Player<'a> {
+    options: &'a Options,
+    control: &'a Control,
+    random: Random,
+    value: Vec<u8>,
+    counts: OperationCounts,
+    scanned_records: u64,
+    absent: u64,
+    present: u64,
+    flushes: u64,
+    latency: Option<LatencyMeter>,
+}
+
+impl<'a> Player<'a> {
+    fn new(options: &'a Options, seed: u64, keeps_time: bool, control: &'a Control) -> Self {
+        Self {
+            options,
+            control,
+            random: Random::stream(seed, VALUE_STREAM),
+            value: Vec::new(),
+            counts: OperationCounts::default(),
+            scanned_records: 0,
+            absent: 0,
+            present: 0,
+            flushes: 0,
+            latency: keeps_time.then(LatencyMeter::default),
+        }
+    }
+
+    /// Carries out the bulk load that the stream begins with.
+    fn load(&mut self, tree: &mut Tree<'_>, ops: &mut Peekable<&mut dyn KeyWorkload>) -> Result<(), IndexError> {
+        let is_load = |op: &Result<KeyOp, _>| matches!(op, Ok(KeyOp { action: Action::Load, .. }));
+        if !ops.peek().is_some_and(is_load) {
+            return Ok(());
+        }
+        let fill = self.options.load_fill;
+        let records = std::iter::from_fn(|| {
+            if self.counts.load % BATCH == 0 {
+                self.control.set_done(self.counts.load);
+                if self.control.is_cancelled() {
+                    return None;
+                }
+            }
+            let op = ops.next_if(is_load)?.ok()?;
+            self.counts.load += 1;
+            self.counts.total += 1;
+            self.draw_value();
+            Some((key(self.options, op), self.value.clone()))
+        });
+        tree.bulk_load(records, fill)?;
+        if self.options.flush_every > 0 {
+            self.flush(tree)?;
+        }
+        Ok(())
+    }
+
+    /// Carries out one operation, and the flush that is due after it.
+    fn operation(&mut self, tree: &mut Tree<'_>, op: KeyOp) -> Result<(), IndexError> {
+        let start = tree.pool().now();
+        match self.carry_out(tree, op) {
+            // What the last flush left is kept until the next one.
+            Err(IndexError::Full { shadow: true, .. }) => {
+                self.flush(tree)?;
+                self.carry_out(tree, op)?;
+            }
+            done => done?,
+        }
+        let is_read = matches!(op.action, Action::Read | Action::Scan(_));
+        self.took(tree, if is_read { Op::Read } else { Op::Write }, start);
+        self.counts.add(op.action);
+        if self.options.flush_every > 0 && self.counts.total % self.options.flush_every == 0 {
+            self.flush(tree)?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, tree: &mut Tree<'_>, op: KeyOp) -> Result<(), IndexError> {
+        let key = key(self.options, op);
+        if matches!(op.action, Action::Insert | Action::Update | Action::Put | Action::ReadModifyWrite) {
+            self.draw_value();
+        }
+        match op.action {
+            Action::Load => unreachable!("a bulk load comes first, and was carried out"),
+            Action::Insert => self.present += u64::from(!tree.insert(&key, &self.value)?),
+            Action::Update => self.absent += u64::from(!tree.update(&key, &self.value)?),
+            Action::Put => drop(tree.put(&key, &self.value)?),
+            Action::Read => self.absent += u64::from(!tree.get_with(&key, |value| value.is_some())?),
+            Action::ReadModifyWrite => {
+                tree.get_with(&key, |_| ())?;
+                self.absent += u64::from(!tree.update(&key, &self.value)?);
+            }
+            Action::Scan(records) => self.scan(tree, &key, records)?,
+            Action::Delete => self.absent += u64::from(!tree.delete(&key)?),
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, tree: &mut Tree<'_>, from: &[u8], records: u32) -> Result<(), IndexError> {
+        let mut cursor = tree.range(Some(from), None)?;
+        for n in 0..u64::from(records) {
+            if n % BATCH == 0 && self.control.is_cancelled() || cursor.next()?.is_none() {
+                break;
+            }
+            self.scanned_records += 1;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, tree: &mut Tree<'_>) -> Result<(), IndexError> {
+        let start = tree.pool().now();
+        tree.flush()?;
+        self.flushes += 1;
+        self.took(tree, Op::Flush, start);
+        Ok(())
+    }
+
+    fn took(&mut self, tree: &Tree<'_>, op: Op, start: Time) {
+        if let Some(latency) = &mut self.latency {
+            let completion = Completion { arrival: start, done: tree.pool().now() };
+            latency.add(&Request::new(op, 0, 0), &completion);
+        }
+    }
+
+    /// Makes the next value.
+    fn draw_value(&mut self) {
+        let (longest, shortest) = (self.options.value_bytes, self.options.shortest_value_bytes);
+        let least = shortest.unwrap_or(longest);
+        let bytes =
+            u64::from(least) + if least < longest { self.random.below(u64::from(longest - least) + 1) } else { 0 };
+        self.value.clear();
+        while (self.value.len() as u64) < bytes {
+            self.value.extend_from_slice(&self.random.next_u64().to_le_bytes());
+        }
+        self.value.truncate(bytes as usize);
+    }
+
+    fn stopped(&self, why: StopReason, what: &str) -> Stopped {
+        let total = self.counts.total;
+        let message = if what.is_empty() {
+            format!("after {total} operations")
+        } else {
+            format!("after {total} operations: {what}")
+        };
+        Stopped { why, message }
+    }
+
+    fn cancelled(&self) -> Stopped {
+        if self.counts.total > 0 {
+            return self.stopped(StopReason::Cancelled, "");
+        }
+        let message = "before the first operation: nothing of the workload was measured".to_owned();
+        Stopped { why: StopReason::Cancelled, message }
+    }
+
+    /// What becomes of the run after `error`: a partial record, or none.
+    fn stop(&self, index: &IndexConfig, error: IndexError) -> Result<Stopped, LabError> {
+        match error {
+            IndexError::Device(Error::PowerLost) => Err(LabError::PowerLost),
+            IndexError::Device(Error::WornOut(_)) => Ok(self.stopped(StopReason::WornOut, &error.to_string())),
+            IndexError::Device(Error::Unreadable { .. }) => {
+                Ok(self.stopped(StopReason::Unreadable, &format!("{error}; the index cannot go on without it")))
+            }
+            IndexError::Full { pages, .. } => {
+                let page_bytes = self.options.page_bytes;
+                let what = format!(
+                    "the index is full: it needs more than the {pages} pages of {page_bytes} bytes that the device has; \
+                     a larger device.capacity has more"
+                );
+                Ok(self.stopped(StopReason::IndexFull, &what))
+            }
+            IndexError::Option { key, .. } => {
+                let name = index.name();
+                let message = format!("index.{name}.{error}");
+                Err(ConfigError { message, key: Some(format!("index.{name}.{key}")), ..Default::default() }.into())
+            }
+            other => panic!("the index is used by one, with options that were checked: {other}"),
+        }
+    }
+
+    /// The record; the tree is walked over without the device, so that nothing is counted for it.
+    fn record(self, tree: Option<&mut Tree<'_>>, switch: &Switch) -> IndexRecord {
+        let mut record = IndexRecord {
+            operations: self.counts,
+            scanned_records: self.scanned_records,
+            absent: self.absent,
+            present: self.present,
+            flushes: self.flushes,
+            latency_us: self.latency.as_ref().map(LatencyMeter::summary),
+            ..IndexRecord::default()
+        };
+        let Some(tree) = tree else { return record };
+        let stats = *tree.stats();
+        let pool = tree.pool();
+        record.pool = PoolRecord {
+            frames: pool.frames(),
+            bytes: u64::from(pool.frames()) * pool.page_bytes() as u64,
+            hits: stats.hits,
+            misses: stats.misses,
+            evictions: stats.evictions,
+            write_backs: stats.write_backs,
+            flushed: stats.flushed,
+        };
+        record.page_reads = page_kinds(&stats.page_reads);
+        record.page_writes = page_kinds(&stats.page_writes);
+        (record.records, record.height) = (tree.len(), tree.levels());
+        switch.detach();
+        match tree.check() {
+            Ok(walk) => {
+                record.leaves = Some(walk.leaves);
+                record.inner_pages = Some(walk.inner);
+                record.free_pages = Some(walk.free);
+                record.leaf_fill = Some(walk.leaf_fill);
+                record.inner_fill = (walk.inner > 0).then_some(walk.inner_fill);
+            }
+            Err(IndexError::Broken) => {}
+            Err(error) => panic!("the index is not what it must be: {error}"),
+        }
+        record
+    }
+}
+
+fn page_kinds(pages: &PagesByKind) -> PageKinds {
+    let PagesByKind { leaf, inner, root, header } = *pages;
+    PageKinds { leaf, inner, root, header, total: pages.total() }
+}
+
+/// The key of an operation as the index has it.
+fn key(options: &Options, op: KeyOp) -> Vec<u8> {
+    const LONGEST: usize = 64;
+    op.bytes::<LONGEST>()[LONGEST - usize::from(options.key_bytes)..].to_vec()
+}

@@ -1,0 +1,74 @@
+//! The counters of an engine at one moment, and a sample of a run between two.
+
+use super::meter::Meter;
+use super::series::Below;
+use crate::stack::{BufferCounts, Engine, NvramState};
+use nandlab_fs::parts::collector::Counts as Collections;
+use nandlab_ftl::Events;
+use nandlab_nand::aging::AgingCounts;
+use nandlab_nand::{Matrix, Time, ERASE_SHARE};
+
+/// The counters of an engine at one moment.
+#[derive(Default)]
+pub(crate) struct Mark {
+    pub(crate) matrix: Matrix,
+    /// What of it was in blocks of one bit a cell.
+    pub(crate) slc: Option<Matrix>,
+    pub(crate) time: Time,
+    pub(crate) events: Events,
+    /// Programs that shared the array time of another plane's.
+    pub(crate) joined_programs: u64,
+    /// Reads for which an erase or a program gave way.
+    pub(crate) reads_ahead: u64,
+    /// The number of the next recycling that the FTL keeps.
+    pub(crate) recyclings: u64,
+    /// By block.
+    pub(crate) pe_cycles: Vec<u32>,
+    pub(crate) buffer: Option<BufferCounts>,
+    pub(crate) unreadable: u64,
+    /// Garbage collection of a file system on bare flash.
+    pub(crate) collections: Option<Collections>,
+    pub(crate) nvram: Option<NvramState>,
+    pub(crate) aging: Option<AgingCounts>,
+}
+
+impl Mark {
+    pub(crate) fn of(engine: &mut dyn Engine) -> Self {
+        Self {
+            matrix: engine.matrix().clone(),
+            slc: engine.slc().cloned(),
+            time: engine.now(),
+            events: engine.events(),
+            joined_programs: engine.joined_programs(),
+            reads_ahead: engine.reads_ahead(),
+            recyclings: engine.recyclings().last().map_or(0, |last| last.number + 1),
+            pe_cycles: engine.chip().pe_cycles().to_vec(),
+            buffer: engine.buffer(),
+            unreadable: engine.unreadable(),
+            collections: engine.collections(),
+            nvram: engine.nvram(),
+            aging: engine.chip().aging(),
+        }
+    }
+
+    /// What was done in blocks of one bit a cell since `start`.
+    pub(crate) fn slc_since(&self, start: &Self) -> Option<Matrix> {
+        self.slc.as_ref().zip(start.slc.as_ref()).map(|(now, start)| now.since(start))
+    }
+}
+
+/// Adds a sample of the run to its series.
+pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
+    // A directory has no course of its own.
+    if engine.sectors() == 0 || meter.series.has(meter.host.requests) {
+        return;
+    }
+    let (counted, before) = (engine.matrix().total(), start.matrix.total());
+    let below = Below {
+        programs: counted.programs() - before.programs(),
+        erases: (counted.erase_shares - before.erase_shares) / ERASE_SHARE,
+        free_blocks: engine.blocks().iter().filter(|block| block.is_free).count() as u64,
+        time: engine.now() - start.time,
+    };
+    meter.series.add(&meter.host, below);
+}

@@ -1,0 +1,105 @@
+//! What is measured while requests run.
+
+use crate::latency::LatencyMeter;
+use crate::record::{HostCounts, Longest};
+use crate::run::series::Series;
+use nandlab_block::{Completion, Op, Request};
+use nandlab_nand::Time;
+
+/// Counts, latencies and the course of a run.
+pub(crate) struct Meter {
+    pub(crate) host: HostCounts,
+    pub(crate) latency: Option<LatencyMeter>,
+    pub(crate) series: Series,
+    /// Pages that the host read, a request that touches three counting three.
+    pub(crate) page_reads: u64,
+    /// log2 of the sectors of a page.
+    page_shift: u32,
+    /// Where requests come at times of their own.
+    pub(crate) pace: Option<Pace>,
+    /// The request that took longest, where any took time.
+    pub(crate) longest: Option<Longest>,
+}
+
+/// When requests came, and when the last of them was done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pace {
+    pub(crate) first: Time,
+    pub(crate) last: Time,
+    pub(crate) done: Time,
+}
+
+impl Meter {
+    /// For about `total` requests.
+    pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
+        Self {
+            host: HostCounts::default(),
+            latency: keeps_time.then(LatencyMeter::default),
+            series: Series::new(total, keeps_time, sectors_per_page),
+            page_reads: 0,
+            page_shift: sectors_per_page.trailing_zeros(),
+            pace: None,
+            longest: None,
+        }
+    }
+
+    /// Forgets what was measured so far.
+    pub(crate) fn restart(&mut self) {
+        self.host = HostCounts::default();
+        self.latency = self.latency.take().map(|_| LatencyMeter::default());
+        self.series.restart();
+        self.page_reads = 0;
+        self.longest = None;
+    }
+
+    /// Looks at how requests came and ended that do not wait for each other.
+    pub(crate) fn add_pace(&mut self, done: &[Completion]) {
+        let (Some(first), Some(last)) = (done.first(), done.last()) else { return };
+        let pace = self.pace.get_or_insert(Pace { first: first.arrival, last: last.arrival, done: last.done });
+        pace.last = last.arrival;
+        pace.done = done.iter().fold(pace.done, |latest, one| latest.max(one.done));
+    }
+
+    /// Adds requests that were carried out; `failed` are the places of those whose data was lost.
+    #[inline]
+    pub(crate) fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
+        let before = self.host.requests;
+        let host = &mut self.host;
+        host.requests += requests.len() as u64;
+        for request in requests {
+            let sectors = u64::from(request.sectors);
+            match request.op {
+                Op::Write => {
+                    (host.writes, host.written_sectors) = (host.writes + 1, host.written_sectors + sectors);
+                    let beside = (request.sector | request.end()) & ((1 << self.page_shift) - 1);
+                    host.partial_writes += u64::from(beside != 0);
+                }
+                Op::Read => {
+                    (host.reads, host.read_sectors) = (host.reads + 1, host.read_sectors + sectors);
+                    self.page_reads +=
+                        request.end().div_ceil(1 << self.page_shift) - (request.sector >> self.page_shift);
+                }
+                Op::Trim => (host.trims, host.trimmed_sectors) = (host.trims + 1, host.trimmed_sectors + sectors),
+                Op::Flush => host.flushes += 1,
+            }
+        }
+        for request in failed.iter().map(|&at| &requests[at]) {
+            let sectors = u64::from(request.sectors);
+            match request.op {
+                Op::Write => host.written_sectors -= sectors,
+                Op::Read => host.read_sectors -= sectors,
+                Op::Trim => host.trimmed_sectors -= sectors,
+                Op::Flush => {}
+            }
+        }
+        if let Some(latency) = &mut self.latency {
+            for (at, (request, completion)) in requests.iter().zip(done).enumerate() {
+                if latency.add(request, completion) {
+                    let one = Longest { number: before + at as u64 + 1, request: *request, completion: *completion };
+                    let is_longest = self.longest.is_none_or(|longest| one.latency() > longest.latency());
+                    self.longest = if is_longest { Some(one) } else { self.longest };
+                }
+            }
+        }
+    }
+}

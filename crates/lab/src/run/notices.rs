@@ -1,0 +1,309 @@
+//! What a reader of a result should know, in sentences.
+
+use crate::config::endurance::{counts_endurance, WEAR_COUNTS};
+use crate::config::{Experiment, Fill, Model, SteadyWrites};
+use crate::record::{
+    BufferRecord, FlashCounts, HostCounts, LifetimeRecord, PreconditionRecord, Record, CYCLES_THAT_TELL,
+};
+use crate::run::meter::Pace;
+use nandlab_block::ByteCount;
+use nandlab_ftl::page::Placement;
+use nandlab_ftl::FtlConfig;
+use nandlab_nand::profile::PlaneOverlap;
+use nandlab_nand::{Time, SECTOR_BYTES};
+use nandlab_workload::{Footprint, Kind, WorkloadConfig};
+
+/// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
+///
+/// `page_reads` is what the host asked for, `answered` what flash or a buffer had an answer to.
+pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answered: u64) -> Option<String> {
+    let nothing = page_reads.saturating_sub(answered);
+    // What is a file system itself reads what is there, and knows what is not.
+    if nothing <= page_reads / 2 || experiment.ftl.is_none() {
+        return None;
+    }
+    let way_out = match experiment.precondition.fill {
+        Fill::None if experiment.precondition.from_state.is_none() => {
+            "; precondition.fill = \"sequential\" writes every page before the measurement"
+        }
+        Fill::None | Fill::Sequential | Fill::Random => "",
+    };
+    Some(format!(
+        "{nothing} of {page_reads} page reads were of pages that were never written, or trimmed since: they cost no \
+         time and no flash read{way_out}"
+    ))
+}
+
+/// Uniform writes make a device steady for such writes: said where the workload writes otherwise.
+pub(crate) fn steady_for_other_writes(
+    experiment: &Experiment,
+    host: &HostCounts,
+    (capacity, page_sectors): (u64, u64),
+) -> Option<String> {
+    let before = &experiment.precondition;
+    let is_uniform = before.steady.is_some() && before.steady_writes == SteadyWrites::Uniform;
+    let otherwise = unlike_uniform_pages(experiment, host, (capacity, page_sectors))?;
+    // A warm-up of less than the capacity leaves the device much as it was.
+    let is_warm = before.warm_up.saturating_mul(page_sectors) >= capacity;
+    let is_of_requests = matches!(experiment.workload.kind(), Kind::Requests(_));
+    let is_told = is_uniform && is_of_requests && !is_warm && host.written_sectors > 0;
+    is_told.then(|| {
+        format!(
+            "the device was made steady with uniform random writes of a page, and the workload ({otherwise}) writes \
+             otherwise: its first writes still change what a write costs. precondition.steady_writes = \"workload\" makes \
+             it steady under the workload itself"
+        )
+    })
+}
+
+/// How the workload writes, where that is not pages drawn from all of `capacity` sectors alike.
+fn unlike_uniform_pages(
+    experiment: &Experiment,
+    host: &HostCounts,
+    (capacity, page_sectors): (u64, u64),
+) -> Option<String> {
+    let mix = match &experiment.workload {
+        WorkloadConfig::Uniform(uniform) => uniform.mix(),
+        // Every rank is as popular as the next.
+        WorkloadConfig::Zipf(zipf) if zipf.theta == 0.0 => zipf.mix(),
+        other => return Some(other.name().to_owned()),
+    };
+    let page = page_sectors * u64::from(SECTOR_BYTES);
+    let gathers =
+        matches!(experiment.ftl, Some(FtlConfig::SectorMap(_) | FtlConfig::HybridMap(_) | FtlConfig::SectorLog(_)));
+    let how = if is_part(mix.footprint, capacity) {
+        "on a part of the device"
+    } else if host.trims > 0 {
+        "with trims"
+    } else if mix.size.largest().0 > shared(mix.alignment.0, page) {
+        // The last place in a page where a request starts is so far from its end.
+        "of more than a page at a time"
+    } else if gathers && host.partial_writes > 0 {
+        "of parts of pages, which this FTL gathers"
+    } else {
+        return None;
+    };
+    Some(format!("uniform, {how}"))
+}
+
+/// The greatest number that both are multiples of.
+fn shared(a: u64, b: u64) -> u64 {
+    if b == 0 {
+        a
+    } else {
+        shared(b, a % b)
+    }
+}
+
+/// Whether `footprint` leaves some of `capacity` sectors out.
+fn is_part(footprint: Footprint, capacity: u64) -> bool {
+    match footprint {
+        Footprint::Share(share) => share < 1.0,
+        Footprint::Bytes(bytes) => bytes.0 / u64::from(SECTOR_BYTES) < capacity,
+    }
+}
+
+/// The search for a steady device that ended at its limit: what is measured then still changes.
+pub(crate) fn not_steady(experiment: &Experiment, made: Option<&PreconditionRecord>) -> Option<String> {
+    let (options, made) = (&experiment.precondition, made?);
+    let windows = made.windows.filter(|_| made.steady == Some(false))?;
+    // Who stops the search, or wears the device out, is told that.
+    let is_told = options.from_state.is_some() || windows >= options.steady_windows;
+    is_told.then(|| {
+        format!(
+            "the device was not steady after {windows} windows of a capacity: what a write costs may still change. A larger \
+             precondition.steady_windows writes more, and a larger precondition.steady asks for less"
+        )
+    })
+}
+
+/// Static wear levelling waits until wear is uneven, which may be long after the device is steady: said where that was
+/// before it `was_levelled`.
+pub(crate) fn levelling_not_begun(experiment: &Experiment, record: &Record, was_levelled: bool) -> Option<String> {
+    let Some(FtlConfig::Page(page)) = &experiment.ftl else { return None };
+    let is_steady = record.precondition.is_some_and(|made| made.steady == Some(true));
+    if was_levelled || !is_steady || !page.wear.is_static() || record.host.written_sectors == 0 {
+        return None;
+    }
+    let wear = serde_json::to_value(page.wear).expect("it is a name");
+    let since = match record.gc.wear_moves {
+        0 => "has moved nothing since: write amplification may still change once it does",
+        _ => "began to move data in what was measured: write amplification may change from there on",
+    };
+    let later = match experiment.workload.kind() {
+        Kind::Requests(_) => "a larger precondition.warm_up measures later requests, and ",
+        Kind::Keys(_) | Kind::Files(_) => "",
+    };
+    Some(format!(
+        "the device was called steady before ftl.page.wear = {wear} had moved anything, and it {since}; {later}with a \
+         smaller ftl.page.wear_threshold it begins sooner"
+    ))
+}
+
+/// A new device collects nothing before all of it was written: said of a trace that did not come so far.
+pub(crate) fn nothing_erased(
+    experiment: &Experiment,
+    host: &HostCounts,
+    flash: &FlashCounts,
+    flash_bytes: u64,
+) -> Option<String> {
+    let before = &experiment.precondition;
+    let is_new = before.fill == Fill::None && before.from_state.is_none() && experiment.workload.name() == "trace";
+    if !is_new || flash.erases > 0 || host.written_sectors == 0 {
+        return None;
+    }
+    Some(format!(
+        "no block was erased: the trace wrote {} and the flash has {}, so nothing is told of garbage collection; \
+         precondition.fill = \"random\" fills the device first, and a smaller device.capacity is sooner full",
+        ByteCount(host.written_sectors * u64::from(SECTOR_BYTES)).rounded(),
+        ByteCount(flash_bytes).rounded()
+    ))
+}
+
+/// Requests that may be left when the last one comes, at the mean rate of the run, before that is told.
+const LEFT_OVER: u64 = 100;
+
+/// What may be left, too, as a part of the whole run: one in so many.
+const LEFT_OVER_PART: u64 = 100;
+
+/// A device that gets requests faster than it answers makes each wait longer than the one before: then latencies tell
+/// how long the run was.
+///
+/// Such a device is behind at the end by a share of the whole run; one that keeps up is behind by the last burst or
+/// garbage collection. So it is told where, after the last request came, more was left than comes in `LEFT_OVER` mean
+/// gaps, and more than in 1 % of the run. The mean gap, since in a trace of bursts the median gap is next to nothing.
+pub(crate) fn fell_behind(pace: &Pace, requests: u64) -> Option<String> {
+    let (span, behind) = (pace.last.saturating_sub(pace.first), pace.done.saturating_sub(pace.last));
+    let gap = span / requests.saturating_sub(1).max(1);
+    if requests <= LEFT_OVER || behind <= (LEFT_OVER * gap).max(span / LEFT_OVER_PART) {
+        return None;
+    }
+    let seconds = |time: Time| time as f64 / 1e9;
+    Some(format!(
+        "the device fell behind: the last request came {:.3} s after the first, and the last was done {:.3} s later; \
+         latencies are mostly time in a queue that grows, and tell how long the run was. host.arrival = \"closed\" \
+         measures how fast the device is",
+        seconds(span),
+        seconds(behind)
+    ))
+}
+
+/// A device goes on beyond its endurance unless the faults depend on it: said where a block came so far.
+pub(crate) fn endurance_passed(experiment: &Experiment, most_cycles: u32) -> Option<String> {
+    let endurance = experiment.device.profile.rules.endurance;
+    // Where the experiment sets it itself, that has been said.
+    let said = experiment.notices.iter().any(|notice| notice.contains(WEAR_COUNTS));
+    if said || most_cycles <= endurance || experiment.device.faults.as_ref().is_some_and(counts_endurance) {
+        return None;
+    }
+    Some(format!("a block has {most_cycles} P/E cycles, and the endurance is {endurance}: no operation failed for that; {WEAR_COUNTS}"))
+}
+
+/// The years of a device that hardly erased anything depend on which block happened to be erased once more: said where
+/// the experiment asks for them.
+pub(crate) fn years_of_few_erases(experiment: &Experiment, life: Option<&LifetimeRecord>) -> Option<String> {
+    let life = life.filter(|life| life.first_block.coarse && experiment.host.daily.is_some())?;
+    let (most, mean) = (life.first_block.cycles, life.even.cycles);
+    Some(format!(
+        "the years (lifetime) are told from few erases: the block with most had {most} in this run, where \
+         {CYCLES_THAT_TELL} are wanted, since one more or less changes them, and the mean of the blocks is {mean:.2}; a run \
+         of {:.0} times as many requests has enough",
+        (CYCLES_THAT_TELL as f64 / mean).ceil(),
+    ))
+}
+
+/// Pools by address keep nothing apart where a generator spreads what it asks most over all addresses.
+pub(crate) fn scattered_pools(experiment: &Experiment) -> Option<String> {
+    let Some(FtlConfig::Page(page)) = &experiment.ftl else { return None };
+    let scatters = match &experiment.workload {
+        WorkloadConfig::HotCold(options) => options.scatter,
+        WorkloadConfig::Zipf(options) => options.scatter,
+        _ => false,
+    };
+    (page.placement == Placement::Pools && scatters).then(|| {
+        let name = experiment.workload.name();
+        format!(
+            "workload.{name}.scatter = true spreads the hot pages over all addresses, and ftl.page.placement = \"pools\" keeps \
+             the first ones apart: scatter = false puts the hot pages there"
+        )
+    })
+}
+
+/// What an experiment asks for and the run had no chance to do.
+pub(crate) fn unused_chances(experiment: &Experiment, record: &Record) -> Vec<String> {
+    let mut found = Vec::new();
+    let page = match &experiment.ftl {
+        Some(FtlConfig::Page(page)) => Some(page),
+        _ => None,
+    };
+    if page.is_some_and(|page| page.idle_blocks > 0) && record.gc.idle_steps == 0 && record.gc.runs > 0 {
+        found.push(
+            "ftl.page.idle_blocks had no effect: no gap between requests was long enough to collect a block in; \
+             host.think_time_us and recorded arrivals leave gaps, and ftl.page.idle_after_us says when one begins"
+                .to_owned(),
+        );
+    }
+    if let Some(slc) = record.slc.filter(|slc| slc.written_pages == 0 && slc.direct_pages > 0) {
+        let moved = match slc.folded_pages {
+            0 => "had no effect".to_owned(),
+            pages => format!("only cost {pages} copies out of it"),
+        };
+        found.push(format!(
+            "ftl.page.slc_cache {moved}: the blocks of one bit a cell were full from the start, and no page of the host found \
+             room in one"
+        ));
+    }
+    let joins = experiment.device.profile.timing.plane_overlap == PlaneOverlap::MultiPlane;
+    if joins && experiment.device.model != Model::Counting && record.joined_programs == 0 && record.flash.programs > 0 {
+        let way_out = match page {
+            _ if experiment.device.profile.shape.planes_per_die == 1 => "; a die of the device has one",
+            Some(_) => "; ftl.page.stripe = \"planes\" sends consecutive pages to them",
+            None => "",
+        };
+        found.push(format!(
+            "device.timing.plane_overlap = \"multi_plane\" had no effect: no two pages of a request went to the same \
+             place of two planes of a die{way_out}"
+        ));
+    }
+    found
+}
+
+/// Tells of a buffer whose thresholds leave one state or one place as good as unused.
+pub(crate) fn degenerate_placement(buffer: &BufferRecord) -> Option<String> {
+    let placement = buffer.placement.filter(|placement| placement.degenerate)?;
+    let percent = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{:.1} %", 100.0 * share));
+    Some(format!(
+        "the thresholds of the buffer do not fit the workload: {} of the intervals were write-intensive, and {} of the \
+         requests were for NVRAM; below 1 % or above 99 % is as good as one",
+        percent(placement.write_intensive_share),
+        percent(placement.nvram_share),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Time = 1_000_000;
+
+    #[test]
+    fn who_keeps_up_is_not_told() {
+        // A request a millisecond for ten seconds.
+        let told = |behind| fell_behind(&Pace { first: 5, last: 5 + 9999 * MS, done: 5 + 9999 * MS + behind }, 10_000);
+        assert_eq!(told(0), None);
+        assert_eq!(told(100 * MS), None, "as much as comes in 100 gaps");
+        let sentence = told(101 * MS).unwrap();
+        assert!(sentence.contains("came 9.999 s after the first, and the last was done 0.101 s later"), "{sentence}");
+    }
+
+    #[test]
+    fn a_short_run_may_end_with_what_it_holds_and_a_long_one_with_a_share_of_itself() {
+        let at_once = Pace { first: 0, last: 0, done: 60_000 * MS };
+        assert_eq!((fell_behind(&at_once, 0), fell_behind(&at_once, 100)), (None, None));
+        assert!(fell_behind(&at_once, 101).is_some());
+        let hour =
+            |behind| fell_behind(&Pace { first: 0, last: 3_600_000 * MS, done: 3_600_000 * MS + behind }, 3_600_001);
+        assert_eq!(hour(36_000 * MS), None);
+        assert!(hour(36_001 * MS).is_some());
+    }
+}

@@ -1,0 +1,65 @@
+//! Plays a workload of requests.
+
+use super::mark::{sample, Mark};
+use super::meter::Meter;
+use super::session::{piece_length, Run, BATCH};
+use crate::config::Arrival;
+use crate::error::LabError;
+use crate::record::{StopReason, Stopped};
+use nandlab_workload::Workload;
+
+impl Run<'_> {
+    /// Plays the workload; what stopped it before its end.
+    pub(crate) fn play(
+        &mut self,
+        workload: &mut dyn Workload,
+        meter: &mut Meter,
+        start: &Mark,
+    ) -> Result<Option<Stopped>, LabError> {
+        let recorded = self.experiment.host.arrival == Arrival::Recorded;
+        if self.experiment.host.explain_longest {
+            self.engine.look_for_stalls();
+        }
+        let paces_itself = self.experiment.paces_itself();
+        let mut clock = self.clock(!recorded && !paces_itself, start.time);
+        let room = meter.series.every().clamp(1, BATCH);
+        let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);
+        while worn_out.is_none() && self.next_batch(workload, &mut batch, room)? {
+            if recorded {
+                // What came before the measurement must not stand in its way.
+                let played = self.played;
+                batch.iter_mut().for_each(|request| request.time = request.time.saturating_sub(played) + start.time);
+            } else if paces_itself {
+                self.place_in_time(&mut batch, start.time);
+            }
+            let mut left = &batch[..];
+            while !left.is_empty() && worn_out.is_none() && !self.control.is_cancelled() {
+                let (piece, rest) = left.split_at(piece_length(left));
+                worn_out = self.submit(piece, &mut clock, &mut done)?;
+                meter.add(&piece[..done.len()], &done, self.engine.failed());
+                if recorded {
+                    meter.add_pace(&done);
+                } else if paces_itself {
+                    self.tell(workload, &mut done);
+                }
+                left = rest;
+            }
+            self.control.set_done(meter.host.requests);
+            if meter.series.is_due(meter.host.requests) {
+                sample(self.engine, meter, start);
+            }
+        }
+        sample(self.engine, meter, start);
+        let requests = meter.host.requests;
+        let noun = if requests == 1 { "request" } else { "requests" };
+        let stopped = |why, message| Some(Stopped { why, message });
+        Ok(match worn_out {
+            Some(why) => stopped(StopReason::WornOut, format!("after {requests} {noun}: {why}")),
+            None if !self.control.is_cancelled() => None,
+            None if requests == 0 => {
+                stopped(StopReason::Cancelled, "before the first request: nothing of the workload was measured".into())
+            }
+            None => stopped(StopReason::Cancelled, format!("after {requests} {noun}")),
+        })
+    }
+}

@@ -1,0 +1,263 @@
+//! What comes before the measurement: page writes, as a workload of their own, and the start of the workload itself.
+
+use crate::config::{Experiment, Fill, Precondition, Sizing, SteadyWrites};
+use crate::control::Phase;
+use crate::error::LabError;
+use crate::record::{us, waf};
+use crate::record::{FlashCounts, PreconditionRecord, StopReason, Stopped};
+use crate::run::session::{piece_length, Run, BATCH};
+use nandlab_block::{HostClock, Op, Request};
+use nandlab_nand::random::Random;
+use nandlab_nand::Time;
+use nandlab_workload::{Permutation, Workload, WorkloadError};
+
+/// Writes every logical page once, then random ones.
+#[derive(Debug)]
+pub(crate) struct Preconditioning {
+    pages: u64,
+    sectors_per_page: u32,
+    order: Option<Permutation>,
+    filled: u64,
+    fill: u64,
+    overwrites: u64,
+    left: u64,
+    random: Random,
+}
+
+/// Streams of the experiment's seed; the workload has number 1.
+const OVERWRITE_STREAM: u64 = 2;
+const ORDER_STREAM: u64 = 3;
+
+impl Preconditioning {
+    /// What `experiment` asks for.
+    pub(crate) fn of(experiment: &Experiment, sizing: &Sizing) -> Self {
+        let sectors = sizing.geometry.sectors_per_page();
+        Self::new(&experiment.precondition, experiment.seed, sizing.logical_pages, sectors)
+    }
+
+    /// For a device of `pages` logical pages.
+    pub(crate) fn new(options: &Precondition, seed: u64, pages: u32, sectors_per_page: u32) -> Self {
+        let pages = u64::from(pages);
+        let overwrites = (options.overwrites * pages as f64).round() as u64;
+        let order_key = Random::stream(seed, ORDER_STREAM).next_u64();
+        Self {
+            pages,
+            sectors_per_page,
+            order: (options.fill == Fill::Random).then(|| Permutation::new(pages, order_key)),
+            filled: 0,
+            fill: if options.fill == Fill::None { 0 } else { pages },
+            overwrites,
+            left: overwrites,
+            random: Random::stream(seed, OVERWRITE_STREAM),
+        }
+    }
+
+    pub(crate) fn requests(&self) -> u64 {
+        self.fill + self.overwrites
+    }
+
+    /// So many random page writes more.
+    pub(crate) fn go_on(&mut self, pages: u64) {
+        self.left += pages;
+    }
+
+    fn next_page(&mut self) -> Option<u64> {
+        if self.filled < self.fill {
+            self.filled += 1;
+            let page = self.filled - 1;
+            return Some(self.order.map_or(page, |order| order.apply(page)));
+        }
+        self.left = self.left.checked_sub(1)?;
+        Some(self.random.below(self.pages))
+    }
+}
+
+impl Workload for Preconditioning {
+    fn fill(&mut self, batch: &mut Vec<Request>, room: usize) -> Result<usize, WorkloadError> {
+        for made in 0..room {
+            let Some(page) = self.next_page() else { return Ok(made) };
+            let sector = page * u64::from(self.sectors_per_page);
+            batch.push(Request::new(Op::Write, sector, self.sectors_per_page));
+        }
+        Ok(room)
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        Some(self.requests())
+    }
+}
+
+/// What the preconditioning did.
+#[derive(Default)]
+pub(crate) struct Preconditioned {
+    /// `None` where there was none.
+    pub(crate) record: Option<PreconditionRecord>,
+    /// What stopped it before its end.
+    pub(crate) stopped: Option<Stopped>,
+    /// Sectors that were written.
+    pub(crate) written_sectors: u64,
+    /// Recorded time of the last request of the workload that was carried out.
+    pub(crate) played: Time,
+}
+
+/// What was carried out so far.
+pub(crate) struct Before {
+    pub(crate) clock: HostClock,
+    pub(crate) requests: u64,
+    pub(crate) written_sectors: u64,
+    /// Recorded time of the last request.
+    last: Time,
+    /// When the workload starts, where it paces itself.
+    pub(crate) epoch: Option<Time>,
+    pub(crate) worn_out: Option<String>,
+}
+
+impl Run<'_> {
+    /// Carries out what comes before the measurement: a fill, random page writes, more of them or of the workload until the
+    /// device is steady, and the first requests of `workload`.
+    pub(crate) fn precondition(
+        &mut self,
+        workload: Option<&mut Box<dyn Workload>>,
+    ) -> Result<Preconditioned, LabError> {
+        let options = self.experiment.precondition.clone();
+        let sectors = self.sizing.geometry.sectors_per_page();
+        let mut writes = Preconditioning::of(self.experiment, self.sizing);
+        let is_written = self.begun.cost.is_some();
+        let (written, steady) = if is_written { (0, None) } else { (writes.requests(), options.steady) };
+        let all = written + options.warm_up;
+        if all == 0 && steady.is_none() {
+            return Ok(Preconditioned { record: self.begun.cost, ..Preconditioned::default() });
+        }
+        self.enter(Phase::Precondition, all, sectors.into());
+        let start = self.mark();
+        // What comes before is done as fast as the device can, whatever the host of the workload waits for.
+        let clock = self.closed_loop(0, start.time);
+        let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, epoch: None, worn_out: None };
+        // The writes are no part of what a buffer is asked for; what the workload asks is.
+        self.engine().requests().bypass_buffer(true);
+        if !is_written {
+            self.carry_out(&mut before, &mut writes, u64::MAX)?;
+        }
+        let known = steady.is_none().then_some(all);
+        let is_uniform = options.steady_writes == SteadyWrites::Uniform;
+        self.engine().requests().bypass_buffer(is_uniform);
+        let (windows, steady) = match steady {
+            Some(within) => self.settle(&mut before, &mut writes, within)?,
+            None => (None, None),
+        };
+        self.engine().requests().bypass_buffer(false);
+        self.forget_epoch();
+        if steady.is_some() {
+            self.control.cover(before.requests + options.warm_up);
+        }
+        let mut played = 0;
+        if let Some(workload) = workload.filter(|_| options.warm_up > 0) {
+            before.last = 0;
+            if self.experiment.paces_itself() {
+                before.clock = self.clock(false, 0);
+                before.epoch = Some(self.engine().now());
+            }
+            self.carry_out(&mut before, &mut **workload, options.warm_up)?;
+            played = before.last;
+        }
+        let counted = self.engine().matrix().since(&start.matrix).total();
+        let time = self.engine().now() - start.time;
+        let record = PreconditionRecord {
+            requests: before.requests,
+            flash: FlashCounts::of(&counted),
+            waf: waf(counted.programs(), sectors, before.written_sectors),
+            windows,
+            steady,
+            time_us: self.keeps_time().then(|| us(time)),
+        };
+        let all = self
+            .begun
+            .cost
+            .map(|written| written.and(&record, self.begun.written_sectors + before.written_sectors, sectors));
+        let written_sectors = before.written_sectors;
+        let stopped = self.stopped_before(before, known);
+        Ok(Preconditioned { record: all.or(Some(record)), stopped, written_sectors, played })
+    }
+
+    /// Carries out up to `most` requests, until the device is worn out or the run is to stop.
+    pub(crate) fn carry_out(
+        &mut self,
+        before: &mut Before,
+        workload: &mut dyn Workload,
+        most: u64,
+    ) -> Result<(), LabError> {
+        let (mut batch, mut done, mut left) = (Vec::new(), Vec::new(), most);
+        while left > 0 && before.worn_out.is_none() && self.next_batch(workload, &mut batch, left.min(BATCH))? {
+            left -= batch.len() as u64;
+            if let Some(epoch) = before.epoch {
+                self.place_in_time(&mut batch, epoch);
+            }
+            let mut rest = &batch[..];
+            while !rest.is_empty() && before.worn_out.is_none() && !self.control.is_cancelled() {
+                let (piece, after) = rest.split_at(piece_length(rest));
+                before.worn_out = self.submit(piece, &mut before.clock, &mut done)?;
+                let carried = &piece[..done.len()];
+                let written = carried.iter().filter(|request| request.op == Op::Write);
+                before.written_sectors += written.map(|request| u64::from(request.sectors)).sum::<u64>();
+                before.last = carried.last().map_or(before.last, |request| request.time);
+                before.requests += carried.len() as u64;
+                if before.epoch.is_some() {
+                    self.tell(workload, &mut done);
+                }
+                rest = after;
+            }
+            self.control.set_done(before.requests);
+        }
+        Ok(())
+    }
+
+    /// What stopped the preconditioning, if anything did; `all` requests there would have been, where that is known.
+    fn stopped_before(&self, before: Before, all: Option<u64>) -> Option<Stopped> {
+        let requests = before.requests;
+        let of = all.map_or(String::new(), |all| format!(" of {all}"));
+        let after = format!("after {requests}{of} requests of the preconditioning");
+        let nothing = "nothing of the workload was measured";
+        match before.worn_out {
+            Some(why) => Some(Stopped { why: StopReason::WornOut, message: format!("{after}: {why}; {nothing}") }),
+            None => self
+                .control
+                .is_cancelled()
+                .then(|| Stopped { why: StopReason::Cancelled, message: format!("{after}: {nothing}") }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(fill: Fill, overwrites: f64, seed: u64) -> Vec<u64> {
+        let mut preconditioning =
+            Preconditioning::new(&Precondition { fill, overwrites, ..Precondition::default() }, seed, 1000, 4);
+        let mut batch = Vec::new();
+        while preconditioning.fill(&mut batch, 77).unwrap() > 0 {}
+        assert_eq!(batch.len() as u64, preconditioning.requests());
+        assert!(batch.iter().all(|request| request.sectors == 4 && request.sector % 4 == 0));
+        batch.iter().map(|request| request.sector / 4).collect()
+    }
+
+    #[test]
+    fn a_fill_writes_every_page_once() {
+        assert!(pages(Fill::None, 0.0, 1).is_empty());
+        assert!(pages(Fill::Sequential, 0.0, 1).into_iter().eq(0..1000));
+        let mut random = pages(Fill::Random, 0.0, 1);
+        assert_ne!(random, pages(Fill::Random, 0.0, 2));
+        random.sort_unstable();
+        assert!(random.into_iter().eq(0..1000));
+    }
+
+    #[test]
+    fn overwrites_are_a_multiple_of_the_capacity() {
+        let all = pages(Fill::Sequential, 2.5, 1);
+        assert_eq!(all.len(), 3500);
+        let touched: std::collections::BTreeSet<_> = all[1000..].iter().collect();
+        // e^-2.5 of the pages are never hit: 918 of 1000 are, give or take.
+        assert!((890..945).contains(&touched.len()), "{}", touched.len());
+        assert_ne!(all[1000..], pages(Fill::None, 2.5, 2)[..]);
+    }
+}

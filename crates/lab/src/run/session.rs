@@ -1,0 +1,164 @@
+//! An experiment on its engine: requests in batches, the clock of the host, the end of what wears out.
+
+use super::begun::Begun;
+use super::mark::Mark;
+use super::meter::Meter;
+use crate::config::{Experiment, Model, Sizing};
+use crate::control::{Control, Phase};
+use crate::error::LabError;
+use crate::stack::Engine;
+use crate::stack::OpLog;
+use nandlab_block::{Completion, Error, HostClock, Request};
+use nandlab_nand::Time;
+use nandlab_workload::Workload;
+
+/// Requests or operations between two looks at the clock of the caller.
+pub(crate) const BATCH: u64 = 1024;
+
+/// Sectors that are issued at most between two such looks, but for a single longer request.
+const PIECE_SECTORS: u64 = 1 << 19;
+
+/// Simulated times are below this many ns: whoever compares two of them may take their difference as a signed number.
+const LAST_TIME: Time = Time::MAX / 2;
+
+/// An experiment on its engine.
+pub(crate) struct Run<'a> {
+    pub(crate) experiment: &'a Experiment,
+    pub(crate) sizing: &'a Sizing,
+    pub(crate) control: &'a Control,
+    pub(crate) log: Option<&'a OpLog>,
+    pub(super) engine: &'a mut dyn Engine,
+    /// What was done to the device before.
+    pub(crate) begun: Begun,
+    /// Recorded time of the last request of the workload that came before the measurement.
+    pub(super) played: Time,
+    /// When the workload started.
+    pub(super) epoch: Option<Time>,
+}
+
+impl<'a> Run<'a> {
+    pub(crate) fn new(
+        experiment: &'a Experiment,
+        sizing: &'a Sizing,
+        control: &'a Control,
+        engine: &'a mut dyn Engine,
+    ) -> Self {
+        Self { experiment, sizing, control, log: None, engine, begun: Begun::default(), played: 0, epoch: None }
+    }
+
+    pub(crate) fn engine(&mut self) -> &mut dyn Engine {
+        self.engine
+    }
+
+    /// What measures a workload of about `total` requests.
+    pub(crate) fn meter(&self, total: u64) -> Meter {
+        Meter::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page())
+    }
+
+    pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
+        self.control.enter(phase, total, sectors_each);
+        if let Some(log) = self.log {
+            log.enter(phase);
+        }
+    }
+
+    /// A workload that paces itself begins anew.
+    pub(crate) fn forget_epoch(&mut self) {
+        self.epoch = None;
+    }
+
+    pub(crate) fn keeps_time(&self) -> bool {
+        self.experiment.device.model != Model::Counting
+    }
+
+    pub(crate) fn has_bytes(&self) -> bool {
+        self.experiment.device.model == Model::Bytes
+    }
+
+    pub(crate) fn mark(&mut self) -> Mark {
+        Mark::of(self.engine)
+    }
+
+    /// A clock for requests that come from `start` on.
+    pub(crate) fn clock(&self, closed: bool, start: Time) -> HostClock {
+        if !closed {
+            return self.with_firmware(HostClock::open_loop());
+        }
+        self.closed_loop(self.experiment.host.think_ns(), start)
+    }
+
+    /// A closed loop of the host's queue depth from `start` on, each slot of which thinks for `think`.
+    pub(crate) fn closed_loop(&self, think: Time, start: Time) -> HostClock {
+        self.with_firmware(HostClock::thinking(self.experiment.host.queue_depth, think, start))
+    }
+
+    fn with_firmware(&self, clock: HostClock) -> HostClock {
+        let host = &self.experiment.host;
+        clock.with_firmware(host.firmware_ns(), host.lookup_ns())
+    }
+
+    /// Fills `batch`; false at the end of the workload, or where the run is to stop.
+    pub(crate) fn next_batch(
+        &mut self,
+        workload: &mut dyn Workload,
+        batch: &mut Vec<Request>,
+        room: u64,
+    ) -> Result<bool, LabError> {
+        batch.clear();
+        if self.control.is_cancelled() {
+            return Ok(false);
+        }
+        let made = workload.fill(batch, room as usize).map_err(|error| self.experiment.explain(error))?;
+        Ok(made > 0)
+    }
+
+    /// Carries out `batch`. Where the device wears out on the way, why; `done` then ends before the request that failed.
+    pub(crate) fn submit(
+        &mut self,
+        batch: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<Option<String>, LabError> {
+        done.clear();
+        let worn_out = match self.engine.requests().submit(batch, clock, done) {
+            Ok(()) => None,
+            Err(error @ Error::WornOut(_)) => Some(error.to_string()),
+            Err(Error::PowerLost) => return Err(LabError::PowerLost),
+            Err(error @ (Error::OutOfRange { .. } | Error::Unreadable { .. })) => {
+                panic!("the workload was opened for this device, and the engine passes over lost data: {error}")
+            }
+        };
+        self.log.map_or(Ok(()), OpLog::state)?;
+        // Requests that read nothing take no operation. None comes so late that twice the time would be passed in one batch.
+        if self.engine.now().max(done.last().map_or(0, |last| last.done)) > LAST_TIME {
+            return Err(LabError::OutOfTime);
+        }
+        Ok(worn_out)
+    }
+
+    /// Puts requests of a workload that paces itself in the time of the device, no earlier than `least`.
+    pub(crate) fn place_in_time(&mut self, batch: &mut [Request], least: Time) {
+        let epoch = *self.epoch.get_or_insert(least);
+        batch.iter_mut().for_each(|request| request.time = (request.time + epoch).max(least));
+    }
+
+    /// Tells a workload that paces itself how its requests went.
+    pub(crate) fn tell(&self, workload: &mut dyn Workload, done: &mut [Completion]) {
+        let epoch = self.epoch.unwrap_or(0);
+        for completion in &mut *done {
+            completion.arrival -= epoch;
+            completion.done -= epoch;
+        }
+        workload.completed(done);
+    }
+}
+
+/// How many requests of `batch` are issued at a time.
+pub(crate) fn piece_length(batch: &[Request]) -> usize {
+    let mut sectors = 0;
+    let longer = batch.iter().position(|request| {
+        sectors += u64::from(request.sectors);
+        sectors > PIECE_SECTORS
+    });
+    longer.map_or(batch.len(), |length| length.max(1))
+}

@@ -1,0 +1,378 @@
+//! A preconditioned device in a file, which later runs begin with.
+//!
+//! A state is what a power cut leaves after a flush: whoever begins with it mounts it. So does the run that saves it, and both
+//! measure the same. The file: a line that names it, version of the form, length and CRC-32 of the text that follows, text in
+//! JSON of how it was made, then the device, with gzip, which ends in a CRC-32 of its own.
+
+mod difference;
+
+use super::begun::Begun;
+use crate::config::{Experiment, Model, Precondition, Sizing, SteadyWrites};
+use crate::control::Control;
+use crate::error::{ConfigError, LabError};
+use crate::record::{PreconditionRecord, StopReason};
+use crate::run::session::Run;
+use crate::stack::{self, Start};
+use difference::difference;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+use flate2::{Compression, Crc};
+use nandlab_block::{HostClock, Op, Request};
+use nandlab_nand::{Counting, Nand as _, Rules, Shape};
+use serde::{Deserialize, Serialize};
+use serde_json::{json, Value};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+const MAGIC: &[u8] = b"nandlab state\n";
+/// Of the file, and of what the FTLs keep on flash.
+const VERSION: u32 = 1;
+/// No text that says how a state was made is longer.
+const MOST_TEXT: u32 = 1 << 20;
+
+const KEY: &str = "precondition.from_state";
+
+/// How a state was made.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub(crate) struct Made {
+    /// The version of nandlab that made it.
+    version: String,
+    seed: u64,
+    precondition: Precondition,
+    /// The table of the FTL.
+    ftl: Value,
+    shape: Shape,
+    rules: Rules,
+    logical_pages: u32,
+    cost: PreconditionRecord,
+    /// Sectors that this wrote; whole pages alone where that is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    written_sectors: Option<u64>,
+    /// Blocks that static wear levelling emptied; older states do not say.
+    wear_moves: Option<u64>,
+    /// What was played until the device was steady, where that was a workload.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    played: Option<Played>,
+}
+
+/// A workload that made a device steady.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Played {
+    workload: Value,
+    buffer: Value,
+    /// Where the workload has a pace of its own, what it depends on: then faster devices write something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pace: Option<Value>,
+}
+
+impl Played {
+    /// What `experiment` asks for; files stand there with what is in them.
+    fn of(experiment: &Experiment) -> Result<Option<Self>, LabError> {
+        if experiment.precondition.steady_writes == SteadyWrites::Uniform {
+            return Ok(None);
+        }
+        let value = |json: Result<Value, _>| json.expect("text keys and finite numbers only");
+        let mut workload = value(serde_json::to_value(&experiment.workload));
+        for file in ["/trace/path", "/fio/path"] {
+            let Some(Value::String(name)) = workload.pointer_mut(file) else { continue };
+            let path = experiment.base.join(&*name);
+            let cannot = |error| LabError::Io(format!("cannot read {}: {error}", path.display()));
+            *name = contents(&path).map_err(cannot)?;
+        }
+        let pace = experiment.paces_itself().then(|| {
+            let (host, device) = (&experiment.host, &experiment.device);
+            json!({ "host": host, "device": { "model": device.model, "timing": device.profile.timing } })
+        });
+        Ok(Some(Self { workload, buffer: value(serde_json::to_value(&experiment.buffer)), pace }))
+    }
+}
+
+/// What tells the contents of a file from others.
+fn contents(path: &Path) -> io::Result<String> {
+    let (mut file, mut crc, mut part) = (File::open(path)?, Crc::new(), vec![0; 1 << 16]);
+    loop {
+        match file.read(&mut part)? {
+            0 => return Ok(format!("{} bytes, CRC-32 of all {:08x}", file.metadata()?.len(), crc.sum())),
+            read => crc.update(&part[..read]),
+        }
+    }
+}
+
+/// A preconditioned device.
+pub(crate) struct State {
+    made: Made,
+    device: Counting,
+}
+
+fn refused(message: String) -> LabError {
+    ConfigError { message, key: Some(KEY.into()), ..Default::default() }.into()
+}
+
+/// Those options of the precondition that a state stands for.
+fn writes(options: &Precondition) -> Precondition {
+    Precondition { warm_up: 0, shelf_days: 0.0, from_state: None, ..options.clone() }
+}
+
+impl State {
+    /// Writes a device as `experiment` asks for, `asked` before options followed from a look at the workload; `None` where
+    /// somebody stopped that. `sectors` are those that the whole run touches.
+    ///
+    /// # Errors
+    /// Where nothing would be written, or the device wore out; those of the engine.
+    pub(crate) fn make(
+        (experiment, asked): (&Experiment, &Experiment),
+        sizing: &Sizing,
+        control: &Control,
+        sectors: u64,
+    ) -> Result<Option<Self>, LabError> {
+        check_device(experiment, "a state cannot be saved", "--save-state")?;
+        if experiment.precondition.from_state.is_some() {
+            let message = "the experiment begins with a state of its own: there is nothing to save (--save-state)";
+            return Err(refused(message.to_owned()));
+        }
+        let played = Played::of(asked)?;
+        let mut only = experiment.clone();
+        only.precondition = writes(&experiment.precondition);
+        let mut engine = stack::open(&only, sizing, None, Start::Kept)?;
+        control.plan(sectors);
+        let mut run = Run::new(&only, sizing, control, &mut *engine);
+        let done = run.precondition(None)?;
+        match done.stopped {
+            Some(stopped) if stopped.why == StopReason::Cancelled => return Ok(None),
+            Some(stopped) => return Err(LabError::DeviceFull(format!("no state was saved: {}", stopped.message))),
+            None => {}
+        }
+        let Some(cost) = done.record else {
+            let message = "there is nothing to save (--save-state): [precondition] writes nothing; set its fill, \
+                               overwrites or steady";
+            return Err(ConfigError { message: message.into(), ..Default::default() }.into());
+        };
+        let flush = Request::new(Op::Flush, 0, 0);
+        let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
+        flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
+        let wear_moves = Some(engine.events().wear_moves);
+        // By way of the file's bytes, so that this run begins with what others read, without a trace of its counters.
+        let mut bytes = Vec::new();
+        let kept = engine.chip().full().expect("the engine was asked for one that can be kept");
+        let copied = kept.save(&mut bytes);
+        let copied = copied.and_then(|()| Counting::load(sizing.geometry, *kept.rules(), &mut &bytes[..]));
+        let device = copied.expect("memory takes every byte and gives it back");
+        let made = Made {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: only.seed,
+            precondition: only.precondition.clone(),
+            ftl: ftl_of(&only),
+            shape: *sizing.geometry.shape(),
+            rules: only.device.profile.rules,
+            logical_pages: sizing.logical_pages,
+            cost,
+            written_sectors: Some(done.written_sectors).filter(|_| played.is_some()),
+            wear_moves,
+            played,
+        };
+        Ok(Some(Self { made, device }))
+    }
+
+    /// What a run with it finds.
+    pub(crate) fn begun(&self) -> Begun {
+        let erases = self.device.pe_cycles().iter().map(|&cycles| u64::from(cycles)).sum();
+        let cost = self.made.cost;
+        let of_pages = cost.requests * u64::from(self.device.geometry().sectors_per_page());
+        let written_sectors = self.made.written_sectors.unwrap_or(of_pages);
+        let programmed_pages = self.device.programmed_pages();
+        let is_levelled = self.made.wear_moves != Some(0);
+        Begun { cost: Some(cost), erases, programmed_pages, written_sectors, is_levelled }
+    }
+
+    /// Where a run with it starts.
+    pub(crate) fn start(self) -> Start {
+        Start::At(Box::new(self.device))
+    }
+
+    /// Writes the file as a whole or not at all.
+    ///
+    /// # Errors
+    /// [`LabError::Io`].
+    pub(crate) fn write(&self, path: &Path) -> Result<(), LabError> {
+        let cannot = |error: io::Error| LabError::Io(format!("cannot write {}: {error}", path.display()));
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{}.part", std::process::id()));
+        let part = path.with_file_name(name);
+        let write = || {
+            let mut out = BufWriter::new(File::create_new(&part)?);
+            let text = serde_json::to_vec(&self.made).expect("text keys and finite numbers only");
+            out.write_all(MAGIC)?;
+            for number in [VERSION, text.len() as u32, sum(&text)] {
+                out.write_all(&number.to_le_bytes())?;
+            }
+            out.write_all(&text)?;
+            let mut packed = GzEncoder::new(out, Compression::fast());
+            self.device.save(&mut packed)?;
+            packed.finish()?.into_inner()?.sync_all()?;
+            std::fs::rename(&part, path)
+        };
+        write().map_err(|error| {
+            // Where it was not made, there is nothing to remove.
+            let _ = std::fs::remove_file(&part);
+            cannot(error)
+        })
+    }
+
+    /// Reads the state that `experiment` begins with.
+    ///
+    /// # Errors
+    /// [`ConfigError`] where the file is none, is damaged, or does not fit the experiment.
+    pub(crate) fn read(path: &Path, experiment: &Experiment, sizing: &Sizing) -> Result<Self, LabError> {
+        let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
+        let (made, input) = open(path, experiment, sizing)?;
+        let damaged = |error: io::Error| wrong(format!("the file is damaged or cut short: {error}"));
+        let mut packed = BufReader::new(GzDecoder::new(input));
+        let device = Counting::load(sizing.geometry, made.rules, &mut packed).map_err(damaged)?;
+        // The checksum stands at the end.
+        let rest = packed.read(&mut [0]).map_err(damaged)?;
+        if rest > 0 {
+            return Err(wrong("the file holds more than the device".into()));
+        }
+        let mut behind = packed.into_inner().into_inner();
+        let is_end = behind.fill_buf().map_err(damaged)?.is_empty();
+        if !is_end {
+            return Err(wrong("the file goes on behind the state, and what stands there is none of it".into()));
+        }
+        Ok(Self { made, device })
+    }
+}
+
+/// How the state that `experiment` begins with was made, and the file from where its device is.
+///
+/// # Errors
+/// As [`State::read`], but of the device.
+pub(crate) fn open(path: &Path, experiment: &Experiment, sizing: &Sizing) -> Result<(Made, BufReader<File>), LabError> {
+    check_device(experiment, "a state cannot be begun with", KEY)?;
+    let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
+    let file = File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => wrong("there is no such file".into()),
+        _ => wrong(format!("it cannot be read: {error}")),
+    })?;
+    let mut input = BufReader::new(file);
+    let made = read_made(&mut input).map_err(wrong)?;
+    made.check(experiment, sizing).map_err(wrong)?;
+    Ok((made, input))
+}
+
+fn sum(text: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(text);
+    crc.sum()
+}
+
+fn read_made(input: &mut impl Read) -> Result<Made, String> {
+    let cut = |_| "this is no state, or it is cut short: nandlab run --save-state makes one".to_owned();
+    let mut magic = [0; MAGIC.len()];
+    input.read_exact(&mut magic).map_err(cut)?;
+    if magic != MAGIC {
+        return Err("this is no state: nandlab run --save-state makes one".into());
+    }
+    let mut number = || {
+        let mut bytes = [0; 4];
+        input.read_exact(&mut bytes).map(|()| u32::from_le_bytes(bytes)).map_err(cut)
+    };
+    let (version, length, expected) = (number()?, number()?, number()?);
+    if version != VERSION {
+        return Err(format!(
+            "it has version {version} of its form, and this program reads version {VERSION}: make it again"
+        ));
+    }
+    let damaged = || "the file is damaged: its first part does not match its checksum".to_owned();
+    if length > MOST_TEXT {
+        return Err(damaged());
+    }
+    let mut text = vec![0; length as usize];
+    input.read_exact(&mut text).map_err(cut)?;
+    let made = if sum(&text) == expected { serde_json::from_slice(&text).ok() } else { None };
+    made.ok_or_else(damaged)
+}
+
+fn ftl_of(experiment: &Experiment) -> Value {
+    serde_json::to_value(&experiment.ftl).expect("text keys and finite numbers only")
+}
+
+/// The rules with what their text leaves out where it is usual.
+fn rules_in_full(rules: &Rules) -> Value {
+    let mut value = serde_json::to_value(rules).expect("text keys and finite numbers only");
+    if let Value::Object(table) = &mut value {
+        table.insert("bits_per_cell".to_owned(), rules.bits_per_cell.into());
+    }
+    value
+}
+
+/// Refuses what a state does not hold.
+fn check_device(experiment: &Experiment, what: &str, option: &str) -> Result<(), LabError> {
+    let why = if experiment.ftl.is_none() {
+        "a state is of a device with an FTL"
+    } else if experiment.device.model == Model::Bytes {
+        "it holds no bytes; choose device.model = \"timed\" or \"counting\""
+    } else if experiment.device.faults.is_some() {
+        "it holds nothing of device.faults; leave them out"
+    } else if experiment.device.reliability.is_some() {
+        "it holds nothing of device.reliability, neither ages of pages nor reads of blocks; leave it out"
+    } else {
+        return Ok(());
+    };
+    Err(refused(format!("{what} ({option}): {why}")))
+}
+
+impl Made {
+    /// Whether a run of `experiment` can begin with it: the same device below the same FTL.
+    fn check(&self, experiment: &Experiment, sizing: &Sizing) -> Result<(), String> {
+        let value = |json: Result<Value, _>| json.expect("text keys and finite numbers only");
+        let pairs = [
+            (
+                "device.shape",
+                value(serde_json::to_value(self.shape)),
+                value(serde_json::to_value(sizing.geometry.shape())),
+            ),
+            ("device.rules", rules_in_full(&self.rules), rules_in_full(&experiment.device.profile.rules)),
+            ("ftl", self.ftl.clone(), ftl_of(experiment)),
+        ];
+        for (key, made, asked) in pairs {
+            if let Some(said) = difference(key, &made, &asked) {
+                return Err(said);
+            }
+        }
+        if self.logical_pages != sizing.logical_pages {
+            return Err(format!(
+                "it was made for {} logical pages, and the experiment has {}: give device.capacity and \
+                 device.over_provisioning as they were",
+                self.logical_pages, sizing.logical_pages
+            ));
+        }
+        let (asked, nothing) = (writes(&experiment.precondition), Precondition::default());
+        if asked == nothing {
+            return Ok(());
+        }
+        let options = |options: &Precondition| value(serde_json::to_value(options));
+        let said = difference("precondition", &options(&writes(&self.precondition)), &options(&asked));
+        let said = said.or_else(|| difference("seed", &self.seed.into(), &experiment.seed.into()));
+        match said {
+            Some(said) => Err(format!("{said}: make it again, or leave the options of [precondition] out")),
+            None => self.check_played(experiment),
+        }
+    }
+
+    /// Whether what made the device steady is what `experiment` asks for.
+    fn check_played(&self, experiment: &Experiment) -> Result<(), String> {
+        let asked = Played::of(experiment).map_err(|error| error.to_string())?;
+        let (Some(made), Some(asked)) = (&self.played, &asked) else { return Ok(()) };
+        let mut pairs = vec![("workload", &made.workload, &asked.workload), ("buffer", &made.buffer, &asked.buffer)];
+        if let (Some(made), Some(asked)) = (&made.pace, &asked.pace) {
+            pairs.extend(["host", "device"].map(|key| (key, &made[key], &asked[key])));
+        }
+        for (key, made, asked) in pairs {
+            if let Some(said) = difference(key, made, asked) {
+                return Err(format!("{said}; precondition.steady_writes = \"workload\" asks for its own"));
+            }
+        }
+        Ok(())
+    }
+}

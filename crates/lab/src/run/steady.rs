@@ -1,0 +1,266 @@
+//! Writes until the device is steady: windows of a capacity each, until neither their cost nor where the spare pages lie
+//! goes on changing.
+
+use crate::config::{Experiment, SteadyWrites};
+use crate::control::Control;
+use crate::error::{ConfigError, LabError};
+use crate::run::precondition::{Before, Preconditioning};
+use crate::run::session::{Run, BATCH};
+use nandlab_block::ByteCount;
+use nandlab_ftl::BlockState;
+use nandlab_nand::random::Random;
+use nandlab_nand::SECTOR_BYTES;
+use nandlab_workload::{Kind, Setting, Workload, WorkloadConfig, WorkloadError};
+
+/// The first stream of the experiment's seed that is a round's; those before are the preconditioning's own.
+const FIRST_ROUND: u64 = 16;
+
+/// Rounds of a workload that a window may take; with more of them most of the time would go by in beginning anew.
+const MOST_ROUNDS: u64 = 1000;
+
+const KEY: &str = "precondition.steady_writes";
+
+/// The workload without end: when it is over, it begins anew.
+struct Rounds {
+    /// How many were begun.
+    begun: u64,
+    /// The one at hand.
+    workload: Option<Box<dyn Workload>>,
+    /// What was written before it.
+    written_before: u64,
+}
+
+/// What a window of a device that was written through tells.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    waf: f64,
+    /// How far the stale pages are gathered: the share of stale pages in the block of one of them, in the mean.
+    ///
+    /// Under skewed writes it takes many windows until blocks of cold pages hold their part of them, and until then the write
+    /// amplification can stand still far below what it comes to. This moves all the while.
+    gathered: f64,
+    /// The share of blocks that are [on their way](on_their_way) to their first collection since the search began.
+    on_their_way: f64,
+}
+
+/// A block at some time: its valid pages, and how often it was erased by then.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    valid: u32,
+    cycles: u32,
+}
+
+/// Whether `windows` tell of a steady device: the last two cost the same to within a share of `within`, and so do the
+/// last third and the third before it, which also agree in where the stale pages lie. A drift that is too slow for two
+/// windows shows over spans that grow with the search, and one that is too slow for these by the blocks on their way.
+fn is_steady(windows: &[Window], within: f64) -> bool {
+    let (count, span) = (windows.len(), windows.len().div_ceil(3));
+    // Two windows are the shortest span that tells a drift from chance.
+    if count < 4 {
+        return false;
+    }
+    let (before, last) = windows[count - 2 * span..].split_at(span);
+    let mean = |part: &[Window], of: fn(&Window) -> f64| part.iter().map(of).sum::<f64>() / part.len() as f64;
+    let agree = |old: f64, new: f64| (new - old).abs() <= within * old;
+    agree(windows[count - 2].waf, windows[count - 1].waf)
+        && agree(mean(before, |window| window.waf), mean(last, |window| window.waf))
+        && (mean(before, |window| window.gathered) - mean(last, |window| window.gathered)).abs() <= within
+        && windows[count - 1].on_their_way <= within
+}
+
+/// The share of blocks that hold valid pages, but fewer than when the search began, and were not erased since.
+///
+/// Of pages that are hardly ever written most blocks lose a few while the search is short. That moves neither cost nor stale
+/// pages by much in a window, and will in the end. A block whose pages nobody writes loses none, and one that holds nothing
+/// has arrived, whenever it is erased.
+fn on_their_way(before: &[Seen], now: &[Seen]) -> f64 {
+    let is_on_its_way =
+        |(then, now): &(&Seen, &Seen)| now.cycles == then.cycles && (1..then.valid).contains(&now.valid);
+    before.iter().zip(now).filter(is_on_its_way).count() as f64 / now.len().max(1) as f64
+}
+
+/// How far stale pages are gathered in `blocks` of `pages` each; 0 where there are none.
+fn gathered(blocks: &[BlockState], pages: u32) -> f64 {
+    let stale = blocks.iter().filter(|block| !block.is_free).map(|block| f64::from(pages.saturating_sub(block.valid)));
+    let (sum, squares) = stale.fold((0.0, 0.0), |(sum, squares), stale| (sum + stale, squares + stale * stale));
+    if sum > 0.0 {
+        squares / (sum * f64::from(pages))
+    } else {
+        0.0
+    }
+}
+
+impl Run<'_> {
+    /// Writes a capacity at a time until such windows agree to within a share of `within` ([`is_steady`]); how many it
+    /// took, and whether it came to that within the limit.
+    ///
+    /// A window counts where all pages of the flash were programmed before it, and blocks were erased in it: on a new
+    /// device all of them cost the same until its spare space was used once.
+    pub(crate) fn settle(
+        &mut self,
+        before: &mut Before,
+        writes: &mut Preconditioning,
+        within: f64,
+    ) -> Result<(Option<u32>, Option<bool>), LabError> {
+        let options = &self.experiment.precondition;
+        let (limit, is_uniform) = (options.steady_windows, options.steady_writes == SteadyWrites::Uniform);
+        let sectors_per_page = f64::from(self.sizing.geometry.sectors_per_page());
+        let mut rounds = Rounds { begun: 0, workload: None, written_before: 0 };
+        let (all_pages, block_pages) = (self.sizing.geometry.pages(), self.sizing.geometry.pages_per_block());
+        let (mut counted, mut requests) = (Vec::new(), u64::from(self.sizing.logical_pages));
+        // When the first window that counts began.
+        let mut first = self.seen();
+        for window in 1..=limit {
+            let (start, written, requests_before) =
+                (self.engine().matrix().total(), before.written_sectors, before.requests);
+            // How many requests a window of the workload takes is known from the one before.
+            self.control.cover(requests_before + requests + options.warm_up);
+            if is_uniform {
+                writes.go_on(u64::from(self.sizing.logical_pages));
+                self.carry_out(before, writes, u64::MAX)?;
+            } else {
+                self.play_window(before, &mut rounds)?;
+            }
+            if before.worn_out.is_some() || self.control.is_cancelled() {
+                return Ok((Some(window), Some(false)));
+            }
+            let pages = (before.written_sectors - written) as f64 / sectors_per_page;
+            requests = before.requests - requests_before;
+            let end = self.engine().matrix().total();
+            let seen = self.seen();
+            if start.programs() < u64::from(all_pages) || end.erases() == start.erases() {
+                first = if counted.is_empty() { seen } else { first };
+                continue;
+            }
+            let waf = (end.programs() - start.programs()) as f64 / pages;
+            let gathered = gathered(&self.engine().blocks(), block_pages);
+            counted.push(Window { waf, gathered, on_their_way: on_their_way(&first, &seen) });
+            if is_steady(&counted, within) {
+                return Ok((Some(window), Some(true)));
+            }
+        }
+        Ok((Some(limit), Some(false)))
+    }
+
+    /// The blocks as they are now.
+    fn seen(&mut self) -> Vec<Seen> {
+        let engine = self.engine();
+        let (blocks, cycles) = (engine.blocks(), engine.chip().pe_cycles());
+        blocks.iter().zip(cycles).map(|(block, &cycles)| Seen { valid: block.valid, cycles }).collect()
+    }
+
+    /// Plays the workload until it has written a capacity, a trace also to its end: another part of it is another workload.
+    fn play_window(&mut self, before: &mut Before, rounds: &mut Rounds) -> Result<(), LabError> {
+        let is_trace = matches!(self.experiment.workload, WorkloadConfig::Trace(_));
+        let most = if is_trace { u64::MAX } else { BATCH };
+        let enough = before.written_sectors + self.sizing.sectors();
+        loop {
+            let mut workload = match rounds.workload.take() {
+                Some(workload) => workload,
+                None => self.begin_round(before, rounds)?,
+            };
+            let requests = before.requests;
+            self.carry_out(before, &mut *workload, most)?;
+            if before.worn_out.is_some() || self.control.is_cancelled() {
+                return Ok(());
+            }
+            let is_over = before.requests - requests < most;
+            if is_over {
+                self.refuse_too_little(before.written_sectors - rounds.written_before)?;
+            } else {
+                rounds.workload = Some(workload);
+            }
+            if before.written_sectors >= enough && (is_over || !is_trace) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn begin_round(&mut self, before: &mut Before, rounds: &mut Rounds) -> Result<Box<dyn Workload>, LabError> {
+        let seed = Random::stream(self.experiment.seed, FIRST_ROUND + rounds.begun).next_u64();
+        rounds.begun += 1;
+        rounds.written_before = before.written_sectors;
+        if self.experiment.paces_itself() {
+            before.clock = self.clock(false, 0);
+            before.epoch = Some(self.engine().now());
+        }
+        self.forget_epoch();
+        opened(self.experiment, self.sizing.sectors(), seed, self.control)
+    }
+
+    /// Refuses a workload that would have to be played too often, or for ever.
+    fn refuse_too_little(&self, written: u64) -> Result<(), LabError> {
+        let capacity = self.sizing.sectors();
+        if written > 0 && capacity / written <= MOST_ROUNDS {
+            return Ok(());
+        }
+        let bytes = |sectors: u64| ByteCount(sectors * u64::from(SECTOR_BYTES)).rounded();
+        let writes = if written == 0 { "nothing".to_owned() } else { bytes(written) };
+        let message = format!(
+            "{KEY} = \"workload\" cannot work: the workload writes {writes}, and a window is the capacity of {}, at most \
+             {MOST_ROUNDS} times as much; take \"uniform\", a longer workload or a smaller device.capacity",
+            bytes(capacity)
+        );
+        Err(ConfigError::of_key((KEY.to_owned(), message)).into())
+    }
+}
+
+/// The workload of `experiment` with another seed; without requests where somebody stopped that.
+fn opened(experiment: &Experiment, sectors: u64, seed: u64, control: &Control) -> Result<Box<dyn Workload>, LabError> {
+    let Kind::Requests(options) = experiment.workload.kind() else {
+        unreachable!("only a workload of requests was let pass");
+    };
+    let watch = |_| !control.is_cancelled();
+    match options.open(&Setting { sectors, seed, base: &experiment.base, watch: &watch, took: None }) {
+        Err(WorkloadError::Stopped) => Ok(Box::new(crate::run::source::Nothing)),
+        opened => opened.map_err(|error| experiment.explain(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn windows(count: u32, of: fn(f64) -> (f64, f64)) -> Vec<Window> {
+        let all = (0..count).map(|at| of(f64::from(at)));
+        all.map(|(waf, gathered)| Window { waf, gathered, on_their_way: 0.0 }).collect()
+    }
+
+    #[test]
+    fn four_windows_that_agree_are_enough_and_two_are_not() {
+        let same = windows(4, |_| (2.5, 0.3));
+        assert!(is_steady(&same, 0.0) && !is_steady(&same[..3], 1.0));
+        assert!(!is_steady(&windows(4, |at| (2.5 + 0.1 * at, 0.3)), 0.01));
+    }
+
+    #[test]
+    fn slow_drift_shows_over_longer_spans() {
+        // 0.6 % a window: no two in a row differ by 1 %, and spans of n / 3 windows do.
+        let drift = windows(50, |at| (1.006_f64.powf(at), 0.3));
+        assert!((4..=50).all(|count| !is_steady(&drift[..count], 0.01)));
+        // It costs the same, while cold blocks take the stale pages of hot ones.
+        let moves = windows(50, |at| (1.02, 0.9 - 0.01 * at));
+        assert!((4..=50).all(|count| !is_steady(&moves[..count], 0.01)));
+        assert!(is_steady(&moves, 1.0));
+    }
+
+    #[test]
+    fn blocks_that_lose_pages_are_on_their_way_until_they_are_erased() {
+        let seen = |valid, cycles| Seen { valid, cycles };
+        let before = [seen(64, 3), seen(64, 3), seen(64, 3), seen(20, 3), seen(64, 3)];
+        // One lost a page, one was erased and lost some, nobody writes the next, one is being filled, and one holds nothing.
+        let now = [seen(63, 3), seen(63, 4), seen(64, 3), seen(30, 3), seen(0, 3)];
+        assert_eq!(on_their_way(&before, &now), 0.2);
+        let with = |on_their_way| [Window { waf: 1.001, gathered: 0.99, on_their_way }; 4];
+        assert!(is_steady(&with(0.01), 0.01) && !is_steady(&with(0.02), 0.01));
+    }
+
+    #[test]
+    fn stale_pages_are_gathered_or_spread() {
+        let block = |valid, is_free| BlockState { valid, is_free };
+        let blocks = |first, second| [block(first, false), block(second, false), block(0, true)];
+        assert_eq!(gathered(&blocks(64, 64), 64), 0.0);
+        assert_eq!(gathered(&blocks(0, 64), 64), 1.0, "all in one block");
+        assert_eq!(gathered(&blocks(32, 32), 64), 0.5);
+    }
+}

@@ -1,0 +1,268 @@
+//! From a checked description to a running stack: device, wrappers, FTL and buffer, or a file system on bare flash.
+//!
+//! [`open`] gives an [`Engine`] that owns everything below it and can go to another thread.
+
+mod chip;
+mod disk;
+mod engine;
+mod on_directory;
+mod on_flash;
+mod oplog;
+mod verify;
+
+pub use chip::Chip;
+pub use engine::{BufferCounts, Door, Engine, Files, NvramState, Requests};
+pub use oplog::OpLog;
+
+use crate::config::{key_and_message, Device, Experiment, Memory, Model, Sizing};
+use crate::error::{ConfigError, LabError};
+use disk::{Bare, Stack};
+use engine::Mounted;
+use nandlab_block::Error;
+use nandlab_buffer::{BufferConfig, MountError};
+use nandlab_fs::{FsConfig, FsError, Over};
+use nandlab_ftl::{Disk, Ftl, FtlError, Visitor};
+use nandlab_nand::aging::Aging;
+use nandlab_nand::backed::Backed;
+use nandlab_nand::counting::{Full, Lean, SpareStore};
+use nandlab_nand::faulty::{self, Faulty};
+use nandlab_nand::nvm::{CountedNvram, Nvm, NvmCost, Nvram};
+use nandlab_nand::plain::WithContent;
+use nandlab_nand::slc::Metered;
+use nandlab_nand::timed::Timed;
+use nandlab_nand::traced::Traced;
+use nandlab_nand::{scoped, Cause, Counting, Nand, NandError};
+
+use on_directory::OnDirectory;
+use on_flash::OnFlash;
+use verify::Oracle;
+
+/// What a device begins as.
+pub enum Start {
+    /// Erased.
+    Erased,
+    /// Erased, and one that keeps whole spare areas: what it holds in the end is to be taken out.
+    Kept,
+    /// As one that was taken out.
+    At(Box<Counting>),
+}
+
+impl Start {
+    fn device(self) -> Option<Counting> {
+        match self {
+            Self::Erased | Self::Kept => None,
+            Self::At(device) => Some(*device),
+        }
+    }
+}
+
+/// Assembles what `experiment` asks for.
+///
+/// It is a real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults,
+/// operation logs, cells that age, erases that are suspended and planes that program together. A buffer is called once a
+/// request, so it multiplies none of them.
+///
+/// # Errors
+/// Options that the device refuses; a device that is worn out or damaged.
+pub fn open(
+    experiment: &Experiment,
+    sizing: &Sizing,
+    log: Option<&OpLog>,
+    start: Start,
+) -> Result<Box<dyn Engine>, LabError> {
+    let Experiment { device, buffer, memory, seed, .. } = experiment;
+    let Some(ftl) = &experiment.ftl else {
+        let fs = experiment.fs.as_ref().expect("an experiment without an FTL was checked to have a file system");
+        if fs.over() == Over::Directory {
+            let taken = fs.take(&experiment.base).map_err(|error| unmountable(fs, error))?;
+            return Ok(Box::new(OnDirectory::new(taken)));
+        }
+        return open_on_flash(fs, device, *seed, sizing, log);
+    };
+    let buffer =
+        buffer.as_ref().map(|buffer| mount_buffer(buffer, memory.as_ref(), device.model, sizing)).transpose()?;
+    let mounts_again = experiment.fs.is_some();
+    ftl.dispatch(Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log })
+}
+
+/// A file system on the bare device. The one that counts keeps whole spare areas, from which it is mounted at the end.
+fn open_on_flash(
+    fs: &FsConfig,
+    device: &Device,
+    seed: u64,
+    sizing: &Sizing,
+    log: Option<&OpLog>,
+) -> Result<Box<dyn Engine>, LabError> {
+    let refuse = |error| unmountable(fs, error);
+    if is_boxed(device, log, false) {
+        let nand = boxed_device::<Full>(device, seed, sizing, (log, false), None)?;
+        return Ok(Box::new(OnFlash::mount(fs, nand).map_err(refuse)?));
+    }
+    let counting = Counting::<Full>::new(sizing.geometry, device.profile.rules);
+    if device.model == Model::Counting {
+        return Ok(Box::new(OnFlash::mount(fs, counting).map_err(refuse)?));
+    }
+    Ok(Box::new(OnFlash::mount(fs, Timed::new(counting, &device.profile.timing)).map_err(refuse)?))
+}
+
+/// Why a file system cannot be made.
+pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
+    match error {
+        FsError::Option { .. } => {
+            let (key, message) = key_and_message(fs.name(), &error);
+            ConfigError::of_key((key, message)).into()
+        }
+        FsError::Device(Error::PowerLost) => LabError::PowerLost,
+        other => LabError::DeviceFull(format!("the device cannot be used: {other}")),
+    }
+}
+
+/// Whether the experiment needs the stack that can do everything; `slc`: it has blocks of one bit a cell.
+fn is_boxed(device: &Device, log: Option<&OpLog>, slc: bool) -> bool {
+    let has_extras = device.model == Model::Timed && device.profile.timing.has_extras();
+    let fails = device.faults.is_some() || device.reliability.is_some();
+    log.is_some() || fails || device.model == Model::Bytes || has_extras || slc
+}
+
+/// A buffer over NVRAM of its own, which has contents where the device has.
+fn mount_buffer(
+    config: &BufferConfig,
+    memory: Option<&Memory>,
+    model: Model,
+    sizing: &Sizing,
+) -> Result<Mounted, LabError> {
+    let bytes = config.nvram_bytes(&sizing.geometry);
+    let cost = memory.map_or(NvmCost::default(), |memory| memory.nvram.costs.by_words());
+    let mut nvram: Box<dyn Nvm> = match model {
+        Model::Bytes => Box::new(Nvram::new(bytes, cost)),
+        Model::Timed | Model::Counting => Box::new(CountedNvram::new(bytes, cost)),
+    };
+    let mut buffer = config.mount(&sizing.geometry, &mut *nvram).map_err(|error| match error {
+        MountError::Config(message) => {
+            let key = Some(format!("buffer.{}", config.name()));
+            ConfigError { message, key, ..Default::default() }.into()
+        }
+        MountError::PowerLost => LabError::PowerLost,
+    })?;
+    if let Some(memory) = memory {
+        let (read_ns, write_ns) = memory.dram.costs.times_ns(sizing.geometry.page_bytes().into());
+        buffer.set_dram_times(read_ns, write_ns);
+    }
+    Ok(Mounted { buffer, nvram })
+}
+
+struct Assembly<'a> {
+    device: &'a Device,
+    buffer: Option<Mounted>,
+    /// A file system asks what a mount costs, so whole spare areas are kept.
+    mounts_again: bool,
+    start: Start,
+    seed: u64,
+    sizing: &'a Sizing,
+    log: Option<&'a OpLog>,
+}
+
+impl Visitor for Assembly<'_> {
+    type Out = Result<Box<dyn Engine>, LabError>;
+
+    fn visit<F: Ftl>(self, config: &F::Config) -> Self::Out {
+        let Self { device, buffer, mounts_again, start, seed, sizing, log } = self;
+        let mut config = config.clone();
+        F::set_seed(&mut config, seed);
+        let config = &config;
+        let slc = F::uses_slc(config);
+        let (geometry, rules) = (sizing.geometry, device.profile.rules);
+        let pages = sizing.logical_pages;
+        if mounts_again || is_boxed(device, log, slc) || matches!(start, Start::Kept) {
+            let nand = match start {
+                Start::Erased if !mounts_again => boxed_device::<Lean>(device, seed, sizing, (log, slc), None)?,
+                start => boxed_device::<Full>(device, seed, sizing, (log, slc), start.device())?,
+            };
+            let disk = Disk::<F, _>::mount(nand, pages, config).map_err(mount_error)?;
+            let again = mounts_again.then(|| config.clone());
+            if device.model == Model::Bytes {
+                let has_bit_errors = device.faults.as_ref().is_some_and(|faults| faults.bit_errors.is_some());
+                let oracle = Oracle::new(sizing.sectors(), has_bit_errors || device.reliability.is_some());
+                return Ok(Box::new(Stack::new(disk, buffer, oracle).mounting(again)));
+            }
+            return Ok(Box::new(Stack::new(disk, buffer, Bare).mounting(again)));
+        }
+        if let Some(mut kept) = start.device() {
+            // The lean form cannot be mounted, but goes on where the full one was.
+            if device.model == Model::Counting {
+                let ftl = mounted::<F, _>(&mut kept, pages, config)?;
+                return Ok(Box::new(Stack::new(Disk::assemble(ftl, kept.into_lean()), buffer, Bare)));
+            }
+            let mut timed = Timed::new(kept, &device.profile.timing);
+            let ftl = mounted::<F, _>(&mut timed, pages, config)?;
+            return Ok(Box::new(Stack::new(Disk::assemble(ftl, timed.map(Counting::into_lean)), buffer, Bare)));
+        }
+        let counting = Counting::<Lean>::new(geometry, rules);
+        if device.model == Model::Counting {
+            let disk = Disk::<F, _>::mount(counting, pages, config).map_err(mount_error)?;
+            return Ok(Box::new(Stack::new(disk, buffer, Bare)));
+        }
+        let timed = Timed::new(counting, &device.profile.timing);
+        let disk = Disk::<F, _>::mount(timed, pages, config).map_err(mount_error)?;
+        Ok(Box::new(Stack::new(disk, buffer, Bare)))
+    }
+}
+
+/// The FTL, mounted on a device that may be given another form.
+fn mounted<F: Ftl, N: Nand>(nand: &mut N, pages: u32, config: &F::Config) -> Result<F, LabError> {
+    scoped(nand, Cause::Mount, |nand| F::mount(nand, pages, config)).map_err(mount_error)
+}
+
+/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, counts of blocks of one bit a cell,
+/// operation log, aging cells, whose retries the log shows; `S` is what one
+/// without bytes keeps of spare areas.
+fn boxed_device<S: SpareStore + 'static>(
+    device: &Device,
+    seed: u64,
+    sizing: &Sizing,
+    (log, slc): (Option<&OpLog>, bool),
+    start: Option<Counting<S>>,
+) -> Result<Box<dyn chip::Device>, LabError> {
+    let (geometry, rules) = (sizing.geometry, device.profile.rules);
+    let timing = &device.profile.timing;
+    let has_extras = slc || timing.has_extras();
+    let counting = || start.unwrap_or_else(|| Counting::new(geometry, rules));
+    let mut nand: Box<dyn chip::Device> = match device.model {
+        Model::Bytes if has_extras => Box::new(Timed::with_extras(Backed::ram(geometry, rules), timing)),
+        Model::Bytes => Box::new(Timed::new(Backed::ram(geometry, rules), timing)),
+        Model::Timed if has_extras => Box::new(Timed::with_extras(WithContent::new(counting()), timing)),
+        Model::Timed => Box::new(Timed::new(WithContent::new(counting()), timing)),
+        Model::Counting => Box::new(WithContent::new(counting())),
+    };
+    if let Some(faults) = &device.faults {
+        let mut faults = faults.clone();
+        if faults.seed == 0 {
+            faults.seed = seed;
+        }
+        nand = Box::new(Faulty::new(nand, faults).map_err(|error| of_device("faults", &error))?);
+    }
+    if slc {
+        nand = Box::new(Metered::new(nand));
+    }
+    if let Some(log) = log {
+        nand = Box::new(Traced::new(nand, log.sink()));
+    }
+    if let Some(reliability) = &device.reliability {
+        nand = Box::new(Aging::new(nand, reliability.clone()).map_err(|error| of_device("reliability", &error))?);
+    }
+    Ok(nand)
+}
+
+/// What is wrong in a table of the device.
+fn of_device(table: &str, error: &faulty::ConfigError) -> LabError {
+    let key = Some(format!("device.{table}.{}", error.key));
+    ConfigError { message: format!("device.{table}.{error}"), key, ..Default::default() }.into()
+}
+
+fn mount_error(error: FtlError) -> LabError {
+    match error {
+        FtlError::Config(message) => ConfigError { message, ..Default::default() }.into(),
+        FtlError::Nand(NandError::PowerLost) => LabError::PowerLost,
+        worn => LabError::DeviceFull(format!("the device cannot be used: {worn}")),
+    }
+}

@@ -1,0 +1,126 @@
+//! What is known of a device beside its operations, through all that is around it.
+
+use nandlab_nand::aging::{Aging, AgingCounts};
+use nandlab_nand::backed::Backed;
+use nandlab_nand::counting::SpareStore;
+use nandlab_nand::faulty::{FaultCounts, Faulty};
+use nandlab_nand::plain::WithContent;
+use nandlab_nand::slc::Metered;
+use nandlab_nand::timed::Timed;
+use nandlab_nand::traced::Traced;
+use nandlab_nand::{Content, Counting, Nand, Time};
+use std::any::Any;
+
+/// What is known of a device beside its operations.
+pub trait Chip {
+    /// P/E cycles of each block.
+    fn pe_cycles(&self) -> &[u32];
+    /// Pages that are programmed, those of retired blocks included.
+    fn programmed_pages(&self) -> u64;
+    /// Pages that were not programmed when their block was erased.
+    fn unused_at_erase(&self) -> u64;
+    /// The plain device inside, where it keeps whole spare areas and nothing else.
+    fn full(&self) -> Option<&Counting> {
+        None
+    }
+    /// What went wrong so far.
+    fn faults(&self) -> Option<FaultCounts> {
+        None
+    }
+    /// What the ECC had to do so far, where cells age.
+    fn aging(&self) -> Option<AgingCounts> {
+        None
+    }
+    /// Lies for so many nanoseconds without work.
+    fn lie(&mut self, _ns: Time) {}
+}
+
+impl<S: SpareStore + 'static> Chip for Counting<S> {
+    fn full(&self) -> Option<&Counting> {
+        (self as &dyn Any).downcast_ref()
+    }
+    fn pe_cycles(&self) -> &[u32] {
+        self.pe_cycles()
+    }
+    fn programmed_pages(&self) -> u64 {
+        self.programmed_pages()
+    }
+    fn unused_at_erase(&self) -> u64 {
+        self.unused_at_erase()
+    }
+}
+
+/// A wrapper knows what the device inside knows.
+macro_rules! chip_of_inner {
+    ($(<$($param:ident: $bound:path),*> $shape:ty, $inner:ident $(, $more:item)*;)*) => {$(
+        impl<$($param: $bound + Chip),*> Chip for $shape {
+            fn pe_cycles(&self) -> &[u32] { Chip::pe_cycles(self.$inner()) }
+            fn programmed_pages(&self) -> u64 { Chip::programmed_pages(self.$inner()) }
+            fn unused_at_erase(&self) -> u64 { Chip::unused_at_erase(self.$inner()) }
+            $($more)*
+        }
+    )*};
+}
+
+chip_of_inner! {
+    <> Backed, counting;
+    <N: Nand> Timed<N>, inner,
+        fn full(&self) -> Option<&Counting> { self.inner().full() },
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> Timed<N, true>, inner,
+        fn full(&self) -> Option<&Counting> { self.inner().full() },
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> Faulty<N>, inner, fn faults(&self) -> Option<FaultCounts> { Some(*self.counts()) };
+    <N: Nand> Metered<N>, inner,
+        fn full(&self) -> Option<&Counting> { self.inner().full() },
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> Traced<N>, inner, fn faults(&self) -> Option<FaultCounts> { self.inner().faults() };
+    <N: Nand> Aging<N>, inner,
+        fn faults(&self) -> Option<FaultCounts> { self.inner().faults() },
+        fn aging(&self) -> Option<AgingCounts> { Some(*self.counts()) },
+        fn lie(&mut self, ns: Time) { Aging::lie(self, ns) };
+}
+
+impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
+    fn full(&self) -> Option<&Counting> {
+        self.inner().full()
+    }
+    fn pe_cycles(&self) -> &[u32] {
+        self.inner().pe_cycles()
+    }
+    fn programmed_pages(&self) -> u64 {
+        self.inner().programmed_pages()
+    }
+    fn unused_at_erase(&self) -> u64 {
+        self.inner().unused_at_erase()
+    }
+}
+
+/// A device of the boxed stack: with bytes, faults or an operation log.
+pub(crate) trait Device: Nand<Buf = Content> + Chip + Send {}
+
+impl<N: Nand<Buf = Content> + Chip + Send> Device for N {}
+
+impl Chip for Box<dyn Device> {
+    fn full(&self) -> Option<&Counting> {
+        (**self).full()
+    }
+    fn pe_cycles(&self) -> &[u32] {
+        (**self).pe_cycles()
+    }
+    fn programmed_pages(&self) -> u64 {
+        (**self).programmed_pages()
+    }
+    fn unused_at_erase(&self) -> u64 {
+        (**self).unused_at_erase()
+    }
+    fn faults(&self) -> Option<FaultCounts> {
+        (**self).faults()
+    }
+    fn aging(&self) -> Option<AgingCounts> {
+        (**self).aging()
+    }
+    fn lie(&mut self, ns: Time) {
+        (**self).lie(ns);
+    }
+}

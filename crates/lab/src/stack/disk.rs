@@ -1,0 +1,218 @@
+//! An FTL on a device, with or without a buffer over it.
+
+use super::chip::Chip;
+use super::engine::{BufferCounts, Door, Engine, Mounted, Requests};
+use super::verify::Oracle;
+use nandlab_block::{BlockDevice, Completion, Error, HostClock, Payload, Request};
+use nandlab_buffer::Buffered;
+use nandlab_ftl::{BlockState, Disk, Events, Ftl, FtlError, RamUse, Recycling};
+use nandlab_nand::{Matrix, Nand, Stall, Time};
+
+/// How a stack carries out requests.
+pub(crate) trait Carry: Send {
+    /// Carries out `requests` until one fails; `done` holds the completions of those before it.
+    fn carry(
+        &mut self,
+        disk: &mut dyn BlockDevice,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error>;
+}
+
+/// Requests without bytes.
+pub(crate) struct Bare;
+
+impl Carry for Bare {
+    fn carry(
+        &mut self,
+        disk: &mut dyn BlockDevice,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        disk.submit_batch(requests, clock, done)
+    }
+}
+
+impl Carry for Oracle {
+    fn carry(
+        &mut self,
+        disk: &mut dyn BlockDevice,
+        requests: &[Request],
+        clock: &mut HostClock,
+        done: &mut Vec<Completion>,
+    ) -> Result<(), Error> {
+        for request in requests {
+            let arrival = clock.arrival(request);
+            let time = clock.begin(arrival, || disk.look_ups(request));
+            let completion = self.submit(disk, &Request { time, ..*request })?;
+            clock.complete(completion.done);
+            let completion = Completion { arrival, ..completion };
+            disk.request_done(&completion);
+            done.push(completion);
+        }
+        Ok(())
+    }
+}
+
+/// An FTL on a device, and a buffer over it where one is asked for.
+pub(crate) struct Stack<F: Ftl, N: Nand, C> {
+    disk: Disk<F, N>,
+    buffer: Option<Mounted>,
+    /// Requests go past the buffer.
+    bypass: bool,
+    carry: C,
+    /// The options of the FTL, where it can be mounted again.
+    again: Option<F::Config>,
+    unreadable: u64,
+    failed: Vec<usize>,
+}
+
+impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
+    pub(crate) fn new(disk: Disk<F, N>, buffer: Option<Mounted>, carry: C) -> Self {
+        Self { disk, buffer, bypass: false, carry, again: None, unreadable: 0, failed: Vec::new() }
+    }
+
+    /// The same stack, with the options of the FTL where its device keeps what a mount needs.
+    pub(crate) fn mounting(self, again: Option<F::Config>) -> Self {
+        Self { again, ..self }
+    }
+}
+
+impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
+    fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error> {
+        let first = done.len();
+        self.failed.clear();
+        while done.len() - first < requests.len() {
+            let left = &requests[done.len() - first..];
+            let carried = match self.buffer.as_mut().filter(|_| !self.bypass) {
+                // The whole batch in one loop that the compiler has made for this FTL and device.
+                None => self.carry.carry(&mut self.disk, left, clock, done),
+                Some(Mounted { buffer, nvram }) => {
+                    let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk);
+                    self.carry.carry(&mut buffered, left, clock, done)
+                }
+            };
+            match carried {
+                Ok(()) => {}
+                Err(Error::Unreadable { .. }) => {
+                    self.unreadable += 1;
+                    self.failed.push(done.len() - first);
+                    let arrival = clock.arrival(&requests[done.len() - first]);
+                    let end = self.disk.nand_mut().ctx().finish().max(arrival);
+                    clock.complete(end);
+                    let completion = Completion { arrival, done: end };
+                    self.disk.request_done(&completion);
+                    done.push(completion);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn bypass_buffer(&mut self, bypass: bool) {
+        self.bypass = bypass;
+    }
+
+    fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
+        let submitted = match &mut self.buffer {
+            None => self.disk.submit(request, data),
+            Some(Mounted { buffer, nvram }) => {
+                Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk).submit(request, data)
+            }
+        };
+        self.unreadable += u64::from(matches!(submitted, Err(Error::Unreadable { .. })));
+        if let Ok(completion) = &submitted {
+            self.disk.request_done(completion);
+        }
+        submitted
+    }
+
+    fn remount(&mut self) -> Result<bool, FtlError> {
+        match (&self.again, &self.buffer) {
+            (Some(config), None) => self.disk.remount(config).map(|()| true),
+            _ => Ok(false),
+        }
+    }
+}
+
+impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Engine for Stack<F, N, C> {
+    fn door(&mut self) -> Door<'_> {
+        Door::Requests(self)
+    }
+
+    fn sectors(&self) -> u64 {
+        self.disk.sectors()
+    }
+
+    fn matrix(&mut self) -> &Matrix {
+        self.disk.nand_mut().ctx().matrix()
+    }
+
+    fn slc(&mut self) -> Option<&Matrix> {
+        self.disk.nand_mut().ctx().slc()
+    }
+
+    fn look_for_stalls(&mut self) {
+        self.disk.nand_mut().ctx().look_for_stalls();
+    }
+
+    fn longest_stall(&mut self) -> Option<Stall> {
+        self.disk.nand_mut().ctx().longest_stall().cloned()
+    }
+
+    fn now(&mut self) -> Time {
+        self.disk.nand_mut().ctx().horizon()
+    }
+
+    fn joined_programs(&mut self) -> u64 {
+        self.disk.nand_mut().ctx().joined_programs()
+    }
+
+    fn reads_ahead(&mut self) -> u64 {
+        self.disk.nand_mut().ctx().reads_ahead()
+    }
+
+    fn ram(&self) -> RamUse {
+        let buffer = self.buffer.as_ref().map(|mounted| mounted.buffer.ram()).unwrap_or_default();
+        self.disk.ftl().ram().and(buffer)
+    }
+
+    fn buffer(&self) -> Option<BufferCounts> {
+        self.buffer.as_ref().map(|Mounted { buffer, nvram }| BufferCounts {
+            counts: buffer.counts(),
+            placement: buffer.placement(),
+            nvram: (nvram.bytes() > 0).then(|| nvram.usage()),
+        })
+    }
+
+    fn events(&self) -> Events {
+        self.disk.ftl().events()
+    }
+
+    fn recyclings(&self) -> Vec<Recycling> {
+        self.disk.ftl().recyclings()
+    }
+
+    fn blocks(&self) -> Vec<BlockState> {
+        self.disk.ftl().blocks()
+    }
+
+    fn chip(&self) -> &dyn Chip {
+        self.disk.nand()
+    }
+
+    fn lie(&mut self, ns: Time) {
+        self.disk.nand_mut().lie(ns);
+    }
+
+    fn unreadable(&self) -> u64 {
+        self.unreadable
+    }
+
+    fn failed(&self) -> &[usize] {
+        &self.failed
+    }
+}
