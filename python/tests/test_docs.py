@@ -74,7 +74,7 @@ def test_every_figure_of_a_file_system_is_documented(nandlab_command, name):
 
 
 def test_the_page_on_performance_has_a_row_for_each_bench():
-    source = (DOCS.parent / "crates" / "lab" / "src" / "bench" / "mod.rs").read_text(encoding="utf-8")
+    source = (DOCS.parent / "crates" / "lab" / "src" / "bench.rs").read_text(encoding="utf-8")
     benches = re.findall(r"name: \"(\w+)\",", source)
     page = (DOCS / "performance.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([a-z0-9 ]+) \|", page, re.MULTILINE)

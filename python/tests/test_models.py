@@ -110,19 +110,22 @@ def compare_merges(folder, model, ftl, workload, **options):
 
 @pytest.mark.parametrize("log_blocks", [1, 2, 8, 32])
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_bast(tmp_path, log_blocks, workload):
-    compare_merges(tmp_path, Bast, nandlab.ftl.bast, workload, log_blocks=log_blocks)
+@pytest.mark.parametrize("first_write", ["data", "log"])
+def test_bast(tmp_path, log_blocks, workload, first_write):
+    compare_merges(tmp_path, Bast, nandlab.ftl.bast, workload, log_blocks=log_blocks, first_write=first_write)
 
 
 @pytest.mark.parametrize("options", [{"victim": "fifo"}, {"victim": "fullest"}, {"partial_merge": False}])
 def test_bast_with_other_options(tmp_path, options):
-    compare_merges(tmp_path, Bast, nandlab.ftl.bast, "mix", log_blocks=8, **options)
+    compare_merges(tmp_path, Bast, nandlab.ftl.bast, "mix", log_blocks=8, first_write="log", **options)
 
 
 @pytest.mark.parametrize("log_blocks", [1, 2, 8, 32])
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_fast(tmp_path, log_blocks, workload):
-    compare_merges(tmp_path, Fast, nandlab.ftl.fast, workload, log_blocks=log_blocks)
+@pytest.mark.parametrize("sequential_merge", ["data_block", "newest"])
+def test_fast(tmp_path, log_blocks, workload, sequential_merge):
+    options = {"log_blocks": log_blocks, "sequential_merge": sequential_merge}
+    compare_merges(tmp_path, Fast, nandlab.ftl.fast, workload, **options)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +134,9 @@ def test_fast(tmp_path, log_blocks, workload):
         {"sequential_block": False},
         {"sw_rule": "if_not_in_log"},
         {"skip_stale": False},
+        {"first_write": "log"},
+        {"first_write": "log", "sequential_block": False},
+        {"first_write": "log", "sequential_merge": "data_block"},
     ],
 )
 @pytest.mark.parametrize("workload", WORKLOADS)
