@@ -66,6 +66,7 @@ class Host:
         queue_depth: Requests outstanding at once in a closed loop.
         firmware_us: Microseconds that firmware on one processor takes for each request before the flash
             begins with it.
+        lookup_us: Microseconds that it takes besides for each map entry that the request needs.
         think_time_us: Time from the end of a request to the next one of its slot in a closed loop.
         explain_longest: Whether to find out what the longest request waited for; it slows a run by some
             per cent.
@@ -82,6 +83,7 @@ class Host:
     arrival: Literal["closed", "recorded"] | None = None
     queue_depth: int | None = None
     firmware_us: float | None = None
+    lookup_us: float | None = None
     think_time_us: float | None = None
     explain_longest: bool | None = None
     daily: Bytes | None = None

@@ -65,6 +65,41 @@ def test_firmware_limits_the_sector_map(found):
     assert found["table1.without"].measured == pytest.approx(1e6 / 35.2, rel=0.001)
 
 
+def rate(run):
+    """Requests a second of a run on the device on which no FTL collects, with one seed."""
+    tree = parse(TEXT, "sector-map", "sector-map.toml").tree(f"free.{run}")
+    return Experiment(**{**tree, "seed": 1}).run().throughput.requests_per_s
+
+
+@pytest.mark.parametrize(("workload", "entries"), [("b512", 1), ("b4k", 8), ("b128kw", 256)])
+def test_look_ups_limit_the_sector_map(workload, entries):
+    """The processor takes 25.2 us for a request and 10 us for each sector of it."""
+    assert rate(f"sector.cost.look10.{workload}") == pytest.approx(1e6 / (25.2 + 10 * entries), rel=0.003)
+
+
+@pytest.mark.parametrize(
+    ("setting", "is_slower_at_128k", "is_20_times_faster_at_4k"),
+    [
+        ("qd1", False, True),
+        ("qd1.look10", True, True),
+        ("qd1.look20", True, False),
+        ("qd2.look1", False, True),
+        ("qd2.look4", True, True),
+        ("qd2.look10", True, False),
+        ("look1", True, True),
+        ("look4", True, False),
+    ],
+)
+def test_look_ups_decide_fig4_at_low_depths(setting, is_slower_at_128k, is_20_times_faster_at_4k):
+    at = {
+        (ftl, size): rate(f"{ftl}.cost.{setting}.{size}")
+        for ftl in ("sector", "super")
+        for size in ("b4k", "b128kw")
+    }
+    assert (at["sector", "b128kw"] < at["super", "b128kw"]) == is_slower_at_128k
+    assert (at["sector", "b4k"] >= 20 * at["super", "b4k"]) == is_20_times_faster_at_4k
+
+
 def test_another_queue_depth_flips_what_is_a_fit():
     depth = TEXT.replace("[parts.cost.host]\nqueue_depth = 4", "[parts.cost.host]\nqueue_depth = 32")
     assert set(PAPER.verdicts({"fig4.512w", "fig4.4kw"}, depth).values()) == {"differs"}

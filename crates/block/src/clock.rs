@@ -10,6 +10,8 @@ pub struct HostClock {
     mode: Mode,
     /// What firmware takes for a request, one after another.
     firmware: Time,
+    /// What it takes besides for each map entry that a request needs.
+    look_up: Time,
     /// When the processor of the firmware is free.
     free: Time,
 }
@@ -25,7 +27,7 @@ enum Mode {
 impl HostClock {
     /// Requests come at their own times.
     pub fn open_loop() -> Self {
-        Self { mode: Mode::Open, firmware: 0, free: 0 }
+        Self { mode: Mode::Open, firmware: 0, look_up: 0, free: 0 }
     }
 
     /// `queue_depth` requests are outstanding all the time; the next comes when the first of them is done.
@@ -42,21 +44,25 @@ impl HostClock {
     /// With a queue depth of 0.
     pub fn thinking(queue_depth: u32, think: Time, start: Time) -> Self {
         assert!(queue_depth > 0, "a closed loop keeps at least one request outstanding");
-        Self { mode: Mode::Closed { outstanding: Outstanding::new(queue_depth, start), think }, firmware: 0, free: 0 }
+        let outstanding = Outstanding::new(queue_depth, start);
+        Self { mode: Mode::Closed { outstanding, think }, firmware: 0, look_up: 0, free: 0 }
     }
 
-    /// Firmware on one processor takes `time` for each request before the device begins with it.
-    pub fn with_firmware(self, time: Time) -> Self {
-        Self { firmware: time, ..self }
+    /// Firmware on one processor takes `request` for each request and `look_up` for each map entry that it needs, before
+    /// the device begins with it.
+    pub fn with_firmware(self, request: Time, look_up: Time) -> Self {
+        Self { firmware: request, look_up, ..self }
     }
 
-    /// When the device begins with a request that came at `arrival`.
+    /// When the device begins with a request that came at `arrival`; `look_ups` counts the map entries that it needs, and
+    /// is called only where they take time.
     #[inline]
-    pub fn begin(&mut self, arrival: Time) -> Time {
-        if self.firmware == 0 {
+    pub fn begin(&mut self, arrival: Time, look_ups: impl FnOnce() -> u64) -> Time {
+        if self.firmware | self.look_up == 0 {
             return arrival;
         }
-        self.free = self.free.max(arrival) + self.firmware;
+        let entries = if self.look_up == 0 { 0 } else { look_ups() };
+        self.free = self.free.max(arrival) + self.firmware + self.look_up * entries;
         self.free
     }
 
@@ -156,9 +162,16 @@ mod tests {
     /// Requests wait for the processor one behind the other, and it for them.
     #[test]
     fn firmware_looks_at_one_request_at_a_time() {
-        let mut clock = HostClock::open_loop().with_firmware(10);
-        assert_eq!([0, 0, 5, 100].map(|arrival| clock.begin(arrival)), [10, 20, 30, 110]);
-        assert_eq!(HostClock::open_loop().begin(7), 7);
+        let mut clock = HostClock::open_loop().with_firmware(10, 0);
+        let uncounted = || unreachable!("look-ups take no time");
+        assert_eq!([0, 0, 5, 100].map(|arrival| clock.begin(arrival, uncounted)), [10, 20, 30, 110]);
+        assert_eq!(HostClock::open_loop().begin(7, uncounted), 7);
+        let mut clock = HostClock::open_loop().with_firmware(10, 2);
+        assert_eq!(
+            [(0, 1), (0, 64), (500, 0)].map(|(arrival, entries)| clock.begin(arrival, || entries)),
+            [12, 150, 510]
+        );
+        assert_eq!(HostClock::open_loop().with_firmware(0, 3).begin(7, || 2), 13);
     }
 
     #[test]

@@ -87,7 +87,7 @@ pub trait BlockDevice {
     ) -> Result<(), Error> {
         for request in requests {
             let arrival = clock.arrival(request);
-            let time = clock.begin(arrival);
+            let time = clock.begin(arrival, || self.look_ups(request));
             let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
             clock.complete(completion.done);
             let completion = Completion { arrival, ..completion };
@@ -95,6 +95,12 @@ pub trait BlockDevice {
             done.push(completion);
         }
         Ok(())
+    }
+
+    /// Map entries that firmware looks up for a request, as things are now; 0 where what is above a device sends it other
+    /// requests than those of the host.
+    fn look_ups(&self, _: &Request) -> u64 {
+        0
     }
 
     /// A request of the host is over; [`Self::submit`] does not say so, since what is above a device may make several

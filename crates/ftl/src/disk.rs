@@ -253,7 +253,7 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
                 self.ftl.prefetch_old(Lpn((ahead.sector >> self.page_shift) as u32));
             }
             let arrival = clock.arrival(request);
-            let time = clock.begin(arrival);
+            let time = clock.begin(arrival, || self.look_ups(request));
             let completion = self.submit(&Request { time, ..*request }, Payload::None)?;
             clock.complete(completion.done);
             let completion = Completion { arrival, ..completion };
@@ -261,6 +261,16 @@ impl<F: Ftl, N: Nand> BlockDevice for Disk<F, N> {
             done.push(completion);
         }
         Ok(())
+    }
+
+    fn look_ups(&self, request: &Request) -> u64 {
+        let (mut sector, end, mut entries) = (request.sector, request.end().min(self.sectors), 0);
+        while sector < end && request.op != Op::Flush {
+            let piece = self.piece(sector, end);
+            entries += self.ftl.look_ups(request.op, piece.at, SectorMask::run(piece.first, piece.count));
+            sector += u64::from(piece.count);
+        }
+        entries
     }
 
     #[inline]

@@ -27,7 +27,7 @@ pub use disk::Disk;
 pub use error::FtlError;
 pub use nandlab_block::RamUse;
 
-use nandlab_block::Request;
+use nandlab_block::{Op, Request};
 use nandlab_nand::{Geometry, Lpn, Nand, Rules, SectorMask, Time};
 
 /// A flash translation layer: the RAM state. The flash is a separate value.
@@ -134,6 +134,12 @@ pub trait Ftl: Sized + Send + 'static {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn idle<N: Nand>(&mut self, _nand: &mut N, _until: Time) -> Result<(), FtlError> {
         Ok(())
+    }
+
+    /// Map entries that firmware looks up for these sectors of a page, as things are now; asked for only where a look-up
+    /// takes time (`host.lookup_us`). It changes nothing.
+    fn look_ups(&self, _op: Op, _at: Lpn, _sectors: SectorMask) -> u64 {
+        1
     }
 
     /// Starts loading the map entry of `at` into the processor's cache; changes nothing.

@@ -69,6 +69,7 @@ use crate::{BlockState, Events, Ftl, FtlError, RamUse, Variant};
 pub use config::Config;
 pub use log::LogVictim;
 use log::{Log, Logged};
+use nandlab_block::Op;
 use nandlab_nand::prefetch::prefetch;
 use nandlab_nand::{
     scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Rules, SectorMask, Time,
@@ -412,6 +413,14 @@ impl Ftl for SectorLog {
     #[inline]
     fn prefetch(&self, at: Lpn) {
         prefetch(&self.map, at.index());
+    }
+
+    /// One a page, and one a sector where the log has sectors of it, or is to get them.
+    fn look_ups(&self, op: Op, at: Lpn, sectors: SectorMask) -> u64 {
+        let page = self.map[at.index()];
+        let is_small = op == Op::Write && sectors != self.full;
+        let in_log = page.is_some() && (is_small || op == Op::Read && self.is_logged(page));
+        1 + if in_log { u64::from(sectors.count()) } else { 0 }
     }
 
     fn logical_pages(&self) -> u32 {

@@ -295,3 +295,54 @@ fn years_of_few_erases_are_told_as_such() {
     assert!(!life.first_block.coarse && life.first_block.cycles >= 5.0, "{life:?}");
     assert_eq!(notice, None);
 }
+
+/// One request at a time on an idle device: its latency is that of the flash, and what firmware takes.
+#[test]
+fn firmware_takes_its_time_for_a_request_and_for_each_entry() {
+    let wide = "device.shape.page_bytes=32768";
+    let small = "workload.uniform={requests=200, size=\"4 KiB\", alignment=\"4 KiB\"}";
+    let read = "workload.uniform={requests=200, size=\"4 KiB\", alignment=\"4 KiB\", read_share=1.0}";
+    let long = "workload.uniform={requests=50, size=\"64 KiB\", alignment=\"64 KiB\", read_share=1.0}";
+    for (ftl, requests, entries) in [
+        // Pages of 64 sectors: an entry for each page, or for each of 8 sectors.
+        ("page", small, 1),
+        ("page", long, 2),
+        ("superpage", small, 1),
+        ("sector_map", small, 8),
+        ("sector_map", read, 8),
+        ("sector_map", long, 128),
+        // The entry of the page, and those of the sectors that are written small.
+        ("hybrid_map", small, 9),
+        ("hybrid_map", read, 1),
+        ("hybrid_map", long, 2),
+        // The log takes sectors of its own; nothing of what was filled is in it.
+        ("sector_log", small, 9),
+        ("sector_log", read, 1),
+    ] {
+        let text =
+            "[workload.uniform]\n[precondition]\nfill = \"sequential\"\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"\n\
+                    over_provisioning = 1.0";
+        let mean = |sets: &[&str]| {
+            let ftl = format!("ftl={ftl}");
+            let sets = [&[wide, "device.shape.pages_per_block=16", requests, &ftl][..], sets].concat();
+            let found = record(text, &sets).latency_us.unwrap();
+            found.read.or(found.write).unwrap().mean
+        };
+        let plain = mean(&[]);
+        assert_eq!(mean(&["host.lookup_us=0"]), plain);
+        // Firmware takes longer than the flash, which is idle when a request begins.
+        let flash = mean(&["host.firmware_us=1e6", "host.lookup_us=1e5"]) - 1e6 - 1e5 * f64::from(entries);
+        assert!((0.0..=plain + 0.001).contains(&(flash + 0.0005)), "{ftl}, {requests}: {flash} {plain}");
+    }
+}
+
+#[test]
+fn look_ups_need_requests_of_the_host() {
+    let error = refused(WRITES, &["host.lookup_us=-1"]);
+    assert!(error.message.contains("it is a time from 0 to 1000000 microseconds"), "{error}");
+    let error = refused(WRITES, &["host.lookup_us=1", "buffer=lru"]);
+    assert!(error.message.contains("a buffer sends the FTL other requests"), "{error}");
+    assert_eq!(error.key.as_deref(), Some("host.lookup_us"));
+    let files = refused("[workload.phone]\n[fs.fat]\n[ftl.page]", &["host.lookup_us=1"]);
+    assert!(files.message.contains("a file system or an index makes these"), "{files}");
+}

@@ -48,6 +48,7 @@ use super::pool::Pool;
 use super::valid_counts::ValidCounts;
 use crate::{error, BlockState, Events, Ftl, FtlError, RamUse, Variant};
 use cmt::Cmt;
+use nandlab_block::Op;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Ppa, Rules, SectorMask, Time};
 pub(crate) use options::sectored_options;
 pub use options::{Hybrid, Options, Replacement, Rewrite, WriteBack};
@@ -403,6 +404,18 @@ impl<S: Scheme> Ftl for SectorMapped<S> {
         nand.ctx().fence_at(end);
         nand.ctx().wait_until(end);
         Ok(())
+    }
+
+    /// One a sector; in the hybrid map one a page, and one a sector where the page is split or is about to be. Of an entry
+    /// that is not in memory nobody knows yet that its page is split.
+    fn look_ups(&self, op: Op, at: Lpn, sectors: SectorMask) -> u64 {
+        let of_sectors = u64::from(sectors.count());
+        if self.options.hybrid.is_none() {
+            return of_sectors;
+        }
+        let is_split = || self.cmt.find(at.0).is_some_and(|slot| self.cmt.get(slot, at.0) == SPLIT);
+        let is_whole = op != Op::Read && sectors == self.full;
+        1 + if !is_whole && (op != Op::Read || is_split()) { of_sectors } else { 0 }
     }
 
     fn logical_pages(&self) -> u32 {

@@ -28,6 +28,9 @@ pub struct Host {
     /// one request at a time. The times of the flash do not hold it.
     #[serde(skip_serializing_if = "is_nothing")]
     pub firmware_us: f64,
+    /// What it takes besides for each map entry that the request needs: the FTL says how many these are.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub lookup_us: f64,
     /// Time from the end of a request to the next one of its slot in a closed loop, us.
     #[serde(skip_serializing_if = "is_nothing")]
     pub think_time_us: f64,
@@ -52,6 +55,7 @@ impl Default for Host {
             queue_depth: 1,
             think_time_us: 0.0,
             firmware_us: 0.0,
+            lookup_us: 0.0,
             explain_longest: false,
             daily: None,
             sample_transactions: 0,
@@ -69,6 +73,11 @@ impl Host {
     /// What firmware takes for a request, in whole nanoseconds.
     pub(crate) fn firmware_ns(&self) -> Time {
         (self.firmware_us * 1000.0).round() as Time
+    }
+
+    /// What it takes for a map entry, in whole nanoseconds.
+    pub(crate) fn lookup_ns(&self) -> Time {
+        (self.lookup_us * 1000.0).round() as Time
     }
 }
 
@@ -150,18 +159,30 @@ impl Experiment {
         Ok(())
     }
 
+    /// Refuses times of the firmware that cannot be, or that have no request to be added to.
+    fn check_firmware(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
+        let Host { firmware_us, lookup_us, .. } = self.host;
+        for (key, us) in [("host.firmware_us", firmware_us), ("host.lookup_us", lookup_us)] {
+            if !(0.0..=MAX_FIRMWARE_US).contains(&us) {
+                return refuse(key, &us, "it is a time from 0 to 1000000 microseconds");
+            }
+            if us > 0.0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
+                let why = "it is added to requests that come by themselves, and a file system or an index makes these";
+                return refuse(key, &us, why);
+            }
+        }
+        if lookup_us > 0.0 && self.buffer.is_some() {
+            let why = "a buffer sends the FTL other requests than those of the host; leave it or [buffer] out";
+            return refuse("host.lookup_us", &lookup_us, why);
+        }
+        Ok(())
+    }
+
     /// Whether what is asked of the run beside its requests can be told.
     fn check_host_aids(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
-        let Host { firmware_us, daily, explain_longest, .. } = self.host;
+        let Host { daily, explain_longest, .. } = self.host;
         let over = self.fs.as_ref().map_or(Over::Device, FsConfig::over);
-        if !(0.0..=MAX_FIRMWARE_US).contains(&firmware_us) {
-            let why = "it is a time from 0 to 1000000 microseconds";
-            return refuse("host.firmware_us", &firmware_us, why);
-        }
-        if firmware_us > 0.0 && !matches!(self.workload.kind(), Kind::Requests(_)) {
-            let why = "it is added to requests that come by themselves, and a file system or an index makes these";
-            return refuse("host.firmware_us", &firmware_us, why);
-        }
+        self.check_firmware(refuse)?;
         if explain_longest && (self.device.model == Model::Counting || over != Over::Device) {
             let why = "it takes a device that keeps time, below an FTL; leave it out";
             return refuse("host.explain_longest", &explain_longest, why);

@@ -82,15 +82,19 @@ impl<'a> Run<'a> {
     /// A clock for requests that come from `start` on.
     pub(crate) fn clock(&self, closed: bool, start: Time) -> HostClock {
         if !closed {
-            return HostClock::open_loop().with_firmware(self.experiment.host.firmware_ns());
+            return self.with_firmware(HostClock::open_loop());
         }
         self.closed_loop(self.experiment.host.think_ns(), start)
     }
 
     /// A closed loop of the host's queue depth from `start` on, each slot of which thinks for `think`.
     pub(crate) fn closed_loop(&self, think: Time, start: Time) -> HostClock {
+        self.with_firmware(HostClock::thinking(self.experiment.host.queue_depth, think, start))
+    }
+
+    fn with_firmware(&self, clock: HostClock) -> HostClock {
         let host = &self.experiment.host;
-        HostClock::thinking(host.queue_depth, think, start).with_firmware(host.firmware_ns())
+        clock.with_firmware(host.firmware_ns(), host.lookup_ns())
     }
 
     /// Fills `batch`; false at the end of the workload, or where the run is to stop.

@@ -45,7 +45,7 @@ impl Carry for Oracle {
     ) -> Result<(), Error> {
         for request in requests {
             let arrival = clock.arrival(request);
-            let time = clock.begin(arrival);
+            let time = clock.begin(arrival, || disk.look_ups(request));
             let completion = self.submit(disk, &Request { time, ..*request })?;
             clock.complete(completion.done);
             let completion = Completion { arrival, ..completion };

@@ -6,7 +6,8 @@
 //! Source: Li et al., "An In-Depth Analysis of Cloud Block Storage Workloads", IISWC 2020.
 
 use super::fields::{in_bytes, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 
 /// The reader of one line.
 #[derive(Debug)]

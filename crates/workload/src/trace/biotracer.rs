@@ -11,7 +11,8 @@
 
 use super::clock::LONGEST_PAUSE;
 use super::fields::{in_sectors, Columns, Fields, TimeUnit, PAGE_SECTORS};
-use super::format::{Format, Line, Malformed, ReaderOptions, Took};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed, Took};
 use nandlab_block::Op;
 
 /// The reader of one line.

@@ -1,6 +1,6 @@
 //! The cells of a table as people write them: parted by a sign, quoted, with units of their own.
 
-use super::columns::Separator;
+use super::column_options::Separator;
 use super::fields::{Fields, TimeUnit};
 use nandlab_nand::Time;
 

@@ -4,7 +4,8 @@
 //! in runs, so many requests start where one shortly before ended. With the wrong unit that is chance.
 
 use super::fields::{five_columns, FiveColumns, TimeUnit, PAGE_SECTORS};
-use super::format::{FormatName, Line};
+use super::format::FormatName;
+use super::line::Line;
 use std::collections::VecDeque;
 
 /// Requests before, of the same device, that one may continue.

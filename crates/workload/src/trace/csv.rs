@@ -8,7 +8,8 @@
 //! ...; `host` where the column is missing or empty); `device` is any text up to the end of the line.
 
 use super::fields::{flush, in_sectors, most_sectors, shown, Columns, Fields, TimeUnit, MAX_SECTOR};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 use nandlab_block::{nearest, Op, Request};
 use nandlab_nand::Origin;
 use std::io::{self, Write};

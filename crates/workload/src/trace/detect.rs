@@ -3,8 +3,9 @@
 use super::continued::Continued;
 use super::fields::shown;
 use super::foreign;
-use super::format::{FormatName, Frame, Line, ReaderOptions, FORMATS};
+use super::format::{FormatName, ReaderOptions, FORMATS};
 use super::guess::{guess, Guess, Numbered};
+use super::line::{Frame, Line};
 use super::lines::{Lines, BYTE_ORDER_MARK};
 use super::native;
 use std::io;

@@ -8,7 +8,8 @@
 //! Source: Bucy, Schindler, Schlosser & Ganger, "The DiskSim Simulation Environment", CMU-PDL-08-101, 2008.
 
 use super::fields::{five_columns, FiveColumns, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 
 /// The reader of one line.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Fields of a line: numbers, words and what stands between them. Nothing here allocates but messages.
 
-use super::dates;
-use super::format::{Found, Line, Malformed};
+mod dates;
+
+use super::line::{Found, Line, Malformed};
 use nandlab_block::{Op, Request};
 use nandlab_nand::{Origin, Time};
 

@@ -8,7 +8,8 @@
 //! Source: fio's HOWTO, "Trace file format"; `log_io_u` in its iolog.c.
 
 use super::fields::{flush, in_bytes, Columns, Fields, TimeUnit, MAX_TIME};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 use nandlab_block::Op;
 use nandlab_nand::Time;
 

@@ -7,7 +7,8 @@
 //! Source: Koller & Rangaswami, "I/O Deduplication", FAST 2010; SNIA IOTTA repository.
 
 use super::fields::{in_sectors, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 
 /// The reader of one line.
 #[derive(Debug)]

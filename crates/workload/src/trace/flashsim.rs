@@ -7,7 +7,8 @@
 //! Source: Kim, Tauras, Gupta & Urgaonkar, "FlashSim", SIMUL 2009.
 
 use super::fields::{five_columns, FiveColumns, TimeUnit, PAGE_SECTORS};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 
 /// The reader of one line.
 #[derive(Debug)]

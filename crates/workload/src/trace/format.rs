@@ -1,68 +1,10 @@
 //! What a trace format has to do, and the list of formats.
 
-use super::blkparse::Action;
-use super::columns::ColumnOptions;
+use super::action::Action;
+use super::column_options::ColumnOptions;
 use super::fields::TimeUnit;
-use nandlab_block::Request;
-use nandlab_nand::Time;
+use super::line::{Frame, Line, Malformed, Took};
 use serde::{Deserialize, Serialize};
-
-/// A record that is not what the format says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Malformed {
-    /// Byte of the record, from 0.
-    pub column: usize,
-    /// What was expected and what was found.
-    pub message: String,
-}
-
-impl Malformed {
-    pub(crate) fn new(column: usize, message: String) -> Self {
-        Self { column, message }
-    }
-}
-
-/// A request as it was recorded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Found<'a> {
-    /// The request; its address is that of its own device.
-    pub request: Request,
-    /// The device, as the file names it; empty where it names none.
-    pub device: &'a [u8],
-    /// Whether it began or ended inside a sector.
-    pub is_rounded: bool,
-}
-
-/// How long a request took when it was recorded, in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Took {
-    /// From the time of the request to its end.
-    pub latency: Time,
-    /// In the device alone, where the trace says that, too.
-    pub service: Option<Time>,
-}
-
-/// What a record says.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Line<'a> {
-    /// A request.
-    Request(Found<'a>),
-    /// Something else that the format has, and that is no request.
-    Other,
-    /// What follows is no trace any more.
-    End,
-}
-
-/// How a file is cut into records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Frame {
-    /// Lines of text.
-    Line,
-    /// So many bytes each.
-    Bytes(usize),
-    /// Blocks of the native format.
-    Block,
-}
 
 /// What the readers take from the options of the trace.
 #[derive(Clone, Debug, Default)]

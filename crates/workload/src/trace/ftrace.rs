@@ -9,9 +9,11 @@
 //!
 //! Source: Linux, Documentation/trace/events.rst and include/trace/events/block.h; trace-cmd-report(1); perf-script(1).
 
-use super::blkparse::{op_of, Action, SeenActions};
+use super::action::Action;
+use super::blkparse::{op_of, SeenActions};
 use super::fields::{flush, in_sectors, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 use nandlab_block::Op;
 
 /// The reader of one line.

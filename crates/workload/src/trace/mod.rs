@@ -11,17 +11,17 @@
 //! starts after the one before by the mean gap between two requests, so that times never decrease. Times count only
 //! with `host.arrival = "recorded"`; otherwise requests come as fast as the device takes them.
 
+mod action;
 mod addresses;
-mod ahead;
 mod alibaba;
 mod biotracer;
 mod blkparse;
 mod cells;
 mod clock;
+mod column_options;
 mod columns;
 mod continued;
 mod csv;
-mod dates;
 mod detect;
 mod devices;
 mod disksim;
@@ -33,6 +33,7 @@ mod foreign;
 mod format;
 mod ftrace;
 mod guess;
+mod line;
 pub(crate) mod lines;
 mod mqsim;
 mod msr;
@@ -56,11 +57,12 @@ mod wiscsee;
 mod words;
 mod write;
 
+pub use action::Action;
 pub use addresses::{Addresses, TouchedPages};
-pub use blkparse::Action;
-pub use columns::{Column, ColumnOptions, DeviceColumns, Separator};
+pub use column_options::{Column, ColumnOptions, DeviceColumns, Separator};
 pub use fields::TimeUnit;
-pub use format::{Entry, Format, FormatName, Found, Frame, Line, Malformed, ReaderOptions, Took, FORMATS};
+pub use format::{Entry, Format, FormatName, ReaderOptions, FORMATS};
+pub use line::{Found, Frame, Line, Malformed, Took};
 pub use records::Records;
 pub use summary::{DeviceSummary, Summary};
 pub use tally::Tally;

@@ -6,7 +6,8 @@
 //! Source: Tavakkol et al., "MQSim", FAST 2018, and the manual in its repository.
 
 use super::fields::{five_columns, FiveColumns, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 
 /// The reader of one line.
 #[derive(Debug)]

@@ -9,7 +9,8 @@
 //! Source: Narayanan, Donnelly & Rowstron, "Write off-loading", FAST 2008; SNIA IOTTA repository.
 
 use super::fields::{in_bytes, Columns, Fields};
-use super::format::{Format, Line, Malformed, ReaderOptions, Took};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed, Took};
 use nandlab_block::Op;
 
 /// The reader of one line.

@@ -4,7 +4,8 @@
 //! without loss, in blocks with checksums; the bytes are described in `docs/traces.md`. `nandlab trace convert` writes it.
 
 use super::fields::{most_sectors, MAX_SECTOR, MAX_TIME};
-use super::format::{Format, Found, Frame, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Found, Frame, Line, Malformed};
 use flate2::Crc;
 use nandlab_block::{Op, Request};
 use nandlab_nand::{Origin, Time};

@@ -6,7 +6,8 @@
 //! Source: the traces of mobile applications on UFS published with a paper of SYSTOR 2024.
 
 use super::fields::{in_sectors, shown, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 
 /// The reader of one line.
 #[derive(Debug)]

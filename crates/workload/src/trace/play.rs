@@ -1,12 +1,14 @@
 //! Plays the records of a trace.
 
+mod ahead;
+
 use super::addresses::{fold, Addresses, Ranks, TouchedPages};
-use super::ahead::Ahead;
 use super::fields::SECTOR_BITS;
 use super::records::Records;
 use super::summary::Summary;
 use super::{Config, Took};
 use crate::{Workload, WorkloadError};
+use ahead::Ahead;
 use nandlab_block::{Op, Request};
 use nandlab_nand::Time;
 use std::path::PathBuf;

@@ -7,7 +7,8 @@
 //! Source: QEMU, docs/devel/tracing.rst and block/trace-events.
 
 use super::fields::{in_bytes, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 use nandlab_block::Op;
 
 /// The reader of one line.

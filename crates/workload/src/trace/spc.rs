@@ -6,7 +6,8 @@
 //! Source: Storage Performance Council, "SPC Trace File Format Specification", revision 1.0.1, 2002.
 
 use super::fields::{in_bytes, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 
 /// The reader of one line.
 #[derive(Debug)]

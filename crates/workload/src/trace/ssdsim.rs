@@ -6,7 +6,8 @@
 //! Source: Hu et al., "Performance Impact and Interplay of SSD Parallelism", ICS 2011.
 
 use super::fields::{five_columns, FiveColumns, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 
 /// The reader of one line.
 #[derive(Debug)]

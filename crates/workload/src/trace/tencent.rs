@@ -6,7 +6,8 @@
 //! Source: Zhang et al., "OSCA: An Online-Model Based Cache Allocation Scheme", USENIX ATC 2020.
 
 use super::fields::{in_sectors, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 use nandlab_block::Op;
 
 /// The reader of one line.

@@ -7,7 +7,8 @@
 //! Source: Waldspurger, Park, Garthwaite & Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015.
 
 use super::fields::{in_bytes, Columns, MAX_TIME};
-use super::format::{Format, Frame, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Frame, Line, Malformed};
 use nandlab_block::Op;
 
 /// The reader of one record.

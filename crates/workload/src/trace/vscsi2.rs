@@ -8,7 +8,8 @@
 //! Source: the reader of libCacheSim, which names the fields of both versions; Waldspurger, Park, Garthwaite & Ahmad,
 //! "Efficient MRC Construction with SHARDS", FAST 2015.
 
-use super::format::{Format, Frame, Line, Malformed, ReaderOptions, Took};
+use super::format::{Format, ReaderOptions};
+use super::line::{Frame, Line, Malformed, Took};
 use super::vscsi::{little, request, Places};
 
 /// The reader of one record.

@@ -6,9 +6,11 @@
 //!
 //! Source: He, Kannan, Arpaci-Dusseau & Arpaci-Dusseau, "The Unwritten Contract of Solid State Drives", EuroSys 2017.
 
-use super::blkparse::{Action, SeenActions};
+use super::action::Action;
+use super::blkparse::SeenActions;
 use super::fields::{in_bytes, Columns, Fields, TimeUnit};
-use super::format::{Format, Line, Malformed, ReaderOptions};
+use super::format::{Format, ReaderOptions};
+use super::line::{Line, Malformed};
 use nandlab_block::Op;
 
 /// The reader of one line.

@@ -6,10 +6,10 @@ mod plain;
 
 use nandlab_nand::random::Random;
 use nandlab_workload::files::{camera, directories, event_recorder, fax, large_files, phone, postmark};
-use nandlab_workload::files::{FileOp, FileSetting, Slot};
+use nandlab_workload::files::{FileOp, FileSetting};
 use nandlab_workload::{Asks, ByteCount, FileOptions, LIST};
 use plain::Plain;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 fn stream(options: &dyn FileOptions, seed: u64) -> Vec<FileOp> {

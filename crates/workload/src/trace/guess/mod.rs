@@ -5,7 +5,7 @@ mod rows;
 mod table;
 mod told;
 
-use super::columns::Separator;
+use super::column_options::Separator;
 use rows::Rows;
 use table::Table;
 

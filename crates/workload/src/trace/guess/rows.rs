@@ -1,7 +1,7 @@
 //! A text cut into the rows of a table: its names, its values, and the lines that are neither.
 
 use super::super::cells::{bytes_of, time_of, Split};
-use super::super::columns::Separator;
+use super::super::column_options::Separator;
 use super::super::fields::TimeUnit;
 use super::super::words::is_date_time;
 use std::collections::BTreeMap;

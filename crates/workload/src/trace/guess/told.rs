@@ -1,7 +1,7 @@
 //! What is proposed for a table: keys, their values, and what should be looked at before they are believed.
 
 use super::super::cells::{bytes_of, own_unit};
-use super::super::columns::Separator;
+use super::super::column_options::Separator;
 use super::super::words::{is_date_time, opposite, plain, quoted, truth, word};
 use super::names::{self, FLAG};
 use super::rows::{Numbered, Rows};

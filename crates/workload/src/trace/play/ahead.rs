@@ -2,7 +2,7 @@
 //!
 //! There is one such thread and one queue, so the requests come in the order of the trace whatever the threads do.
 
-use super::play::Source;
+use super::Source;
 use crate::WorkloadError;
 use nandlab_block::Request;
 use std::sync::mpsc::{sync_channel, Receiver};

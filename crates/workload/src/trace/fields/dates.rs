@@ -1,7 +1,7 @@
 //! Dates and times of day as text: `2024-05-31 12:30:00.25`, `2024-05-31T12:30:00+02:00`, `12:30:00`; the month first where
 //! slashes part the date (`05/31/2024`), the day first where points do (`31.05.2024`).
 
-use super::fields::{Fields, MAX_TIME};
+use super::{Fields, MAX_TIME};
 use nandlab_nand::Time;
 
 const SECOND: u64 = 1_000_000_000;
