@@ -101,10 +101,9 @@ REFUSED = {
         "Device tps kB_read/s kB_wrtn/s\nsda 4.9 97.1 60.1\nsdb 4.9 97.1 60.1\n",
         "blktrace -d DEVICE",
     ),
-    "ftrace.txt": (
-        " fio-7 [001] 12.5: block_rq_issue: 8,0 W 4096 () 1000 + 8 [fio]\n"
-        " fio-7 [001] 12.6: block_rq_complete: 8,0 W () 1000 + 8 [0]\n",
-        "keep one kind of event",
+    "strace.txt": (
+        'pwrite64(3, "x", 4096, 8192) = 4096\npwrite64(3, "x", 4096, 12288) = 4096\n',
+        "blktrace -d DEVICE",
     ),
 }
 

@@ -107,8 +107,10 @@ def test_axes_of_a_small_trace_begin_at_0_and_have_its_unit(nandlab_command, spc
 
 def test_a_span_is_in_a_unit_for_people(nandlab_command, tmp_path):
     path = tmp_path / "a.spc"
-    path.write_text("0,0,4096,w,0.0\n0,0,4096,w,1398406382.0\n", encoding="utf-8")
-    assert re.search(r"span +44\.3 years", nandlab_command("trace", "info", path).out)
+    # Every 80 days: a gap of more than 100 days counts as a jump of the clock.
+    lines = [f"0,0,4096,w,{80 * 86_400 * number}.0\n" for number in range(201)]
+    path.write_text("".join(lines), encoding="utf-8")
+    assert re.search(r"span +43\.8 years", nandlab_command("trace", "info", path).out)
 
 
 def test_a_header_over_a_trace_is_told(nandlab_command, tmp_path):

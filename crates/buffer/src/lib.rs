@@ -5,6 +5,10 @@
 //! the runs that compare stacks follow from it.
 //!
 //! A buffer is a block device over a block device: [`Buffered`] puts one over another device.
+//!
+//! A page in NVRAM that is newer than below has a header. Its checksum is stored last and cleared first. A change goes to
+//! another place, and the higher sequence number wins at mount. The page leaves when the device below was flushed after
+//! the write-back or the trim that replaces it. A page is in one memory only, so no newer copy in DRAM hides one in NVRAM.
 
 mod parts;
 

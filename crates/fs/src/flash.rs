@@ -1,4 +1,10 @@
 //! File systems on bare flash: what they share beyond [`FileSystem`].
+//!
+//! The value is RAM, `drop` is the power cut, `mount` is the only constructor. They share the collector, the tags, paths,
+//! open files and files by chunks (`parts/`). Collection tags what it moves as the object is in memory. So an object
+//! changes only after the collector was asked, right before its header is written. A copy claims no more bytes than the
+//! tags of the page did. In YAFFS2 a block with a header that cut a file goes after all older blocks with void pages. In
+//! MiNV a change of several words of NVRAM is in the intent record before the first word is stored.
 
 use crate::parts::collector::Counts;
 use crate::{FileSystem, FsError};
