@@ -4,6 +4,7 @@ use super::relocation::Reason;
 use super::{Config, PageMap};
 use crate::parts::block_table::BlockUse;
 use crate::parts::frontier::cycles_in;
+use crate::parts::placement::Placement;
 use crate::tests::two_dies;
 use crate::Ftl;
 use nandlab_nand::counting::Full;
@@ -134,14 +135,16 @@ fn a_block_is_retired_only_when_the_copies_out_of_it_are_on_flash() {
 #[test]
 fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
     let mut nand = two_dies();
-    let mut ftl = PageMap::mount(&mut nand, 16, &Config::default()).unwrap();
-    // One page in six stays where it is, so that blocks differ in their erases.
-    for n in 0..401 {
+    // One frontier a die, so that the host fills what a mount finds half full.
+    let config = Config { placement: Placement::One, ..Config::default() };
+    let mut ftl = PageMap::mount(&mut nand, 16, &config).unwrap();
+    // Pages 13 to 15 are written once, so the erase counts of blocks differ.
+    for n in 0..402 {
         write(&mut ftl, &mut nand, if n < 16 { n } else { n * 7 % 13 });
     }
     ftl.flush(&mut nand).unwrap();
     let cycles = nand.inner().pe_cycles().to_vec();
-    let mut ftl = PageMap::mount(&mut nand, 16, &Config::default()).unwrap();
+    let mut ftl = PageMap::mount(&mut nand, 16, &config).unwrap();
     for die in 0..2 {
         let blocks = || (10 * die..10 * die + 10).map(BlockId);
         let (used, blank): (Vec<_>, Vec<_>) = blocks().partition(|&block| nand.inner().high_water(block) > 0);
@@ -154,12 +157,14 @@ fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
         assert!(blank.iter().all(|&block| ftl.table.cycles(block) == mean), "the mean where no page tells");
     }
     let filled: Vec<u32> = (0..20).map(|block| nand.inner().high_water(BlockId(block))).collect();
+    for n in 0..8 {
+        write(&mut ftl, &mut nand, n);
+    }
     let mut filled_further = 0;
-    for at in 0..4 {
-        write(&mut ftl, &mut nand, at);
-        let page = ftl.map[at as usize];
-        let block = ftl.geometry.block_of(page);
-        if filled[block.index()] > 0 && ftl.geometry.page_in_block(page) == filled[block.index()] {
+    for block in (0..20).map(BlockId) {
+        let (before, now) = (filled[block.index()], nand.inner().high_water(block));
+        if 0 < before && before < now && nand.inner().pe_cycles()[block.index()] == cycles[block.index()] {
+            let page = ftl.geometry.page(block, before);
             let oob = nand.read_spare(page).unwrap().expect("the page was programmed");
             assert_eq!(cycles_in(oob.aux), cycles[block.index()]);
             filled_further += 1;
