@@ -176,6 +176,21 @@ fn clock_dnv_flushes_a_block_with_its_dirty_pages_in_dram() {
 }
 
 #[test]
+fn clock_dnv_gives_a_used_page_one_second_chance() {
+    let config = clock_dnv::Config { dram: pages(3), nvram: pages(16), ..Default::default() };
+    let mut player = Player::new(&BufferConfig::ClockDnv(config));
+    player.quiet(&[0, 4, 8]);
+    player.quiet(&[0]);
+    // The hand passes 0, which was used, and takes 4. Its next rounds find 8, then 0 without a bit.
+    player.quiet(&[12]);
+    assert_eq!((player.memory(0), player.memory(4)), (Some(Memory::Dram), Some(Memory::Nvram)));
+    player.quiet(&[16]);
+    assert_eq!((player.memory(0), player.memory(8)), (Some(Memory::Dram), Some(Memory::Nvram)));
+    player.quiet(&[20]);
+    assert_eq!((player.memory(0), player.memory(12)), (Some(Memory::Nvram), Some(Memory::Dram)));
+}
+
+#[test]
 fn clock_dnv_can_let_clean_pages_go_first_and_the_fullest_block() {
     let config = clock_dnv::Config {
         dram: pages(2),
