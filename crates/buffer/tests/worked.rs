@@ -337,6 +337,23 @@ fn wap_lru_takes_the_thresholds_that_are_given_over_those_that_it_learns() {
 }
 
 #[test]
+fn wap_lru_without_padding_leaves_dirty_pages_in_dram() {
+    for (padding, first, second) in [(true, (1, 3), vec![]), (false, (2, 2), vec![(4, 2)])] {
+        let config =
+            wap_lru::Config { dram: pages(2), nvram: pages(4), t_write: Some(2.0), padding, ..Default::default() };
+        let mut player = Player::new(&BufferConfig::WapLru(config));
+        // Page 1 goes to DRAM, pages 2 and 3 to NVRAM, which has room for one block.
+        player.quiet(&[1]);
+        assert_eq!(player.access(Op::Write, 2, 2), []);
+        assert_eq!(player.access(Op::Write, 4, 2), [first]);
+        // Page 1 has to leave DRAM: it is clean, or goes to NVRAM in place of block 1.
+        player.quiet(&[8]);
+        assert_eq!(player.write(9), second);
+        assert_eq!(player.memory(1), (!padding).then_some(Memory::Nvram));
+    }
+}
+
+#[test]
 fn wap_lru_flushes_a_complete_block_where_that_is_asked_for() {
     let config = wap_lru::Config {
         dram: pages(2),
