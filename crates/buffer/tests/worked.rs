@@ -304,8 +304,8 @@ fn wap_lru_learns_thresholds_from_the_last_intervals() {
     };
     let never = f64::from(u32::MAX);
     assert_eq!(thresholds(&player), [never; 3], "at first all goes to DRAM");
-    // A trial takes three intervals. After the first of the best rule the sizes are tried: longest writes of
-    // 3 and 2, their 75th percentile 2.75, their median 2.5; the longest reads are of 1.
+    // A trial takes three intervals. The first trial runs the best rule, the next one tries the sizes: longest
+    // writes of 3 and 2, their 75th percentile 2.75, their median 2.5; the longest reads are 1.
     for _ in 0..2 {
         player.access(Op::Write, 0, 3);
         player.read(0);
@@ -383,7 +383,7 @@ fn wap_lru_by_page_flushes_the_block_that_a_page_comes_to() {
     };
     let mut player = Player::new(&BufferConfig::WapLru(config));
     player.quiet(&[0, 4, 8, 9]);
-    // NVRAM is full, and block 1 is there: it goes, not block 0, which is older.
+    // NVRAM is full and holds block 1, so block 1 is evicted, not the older block 0.
     assert_eq!(player.write(5), [(4, 1)]);
     assert_eq!(player.write(12), [(0, 1)]);
 }
