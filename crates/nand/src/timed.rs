@@ -1,8 +1,8 @@
 //! A device that keeps time: when each channel, die and plane is free.
 //!
-//! Operations start at the bound that [`Ctx`] holds ([`Ctx::ready`]) or when what they need is free, and
-//! overlap otherwise. A die (a plane, where the profile lets planes overlap) is a *unit*: it serves
-//! operations in the order of their issue.
+//! An operation starts at the earliest time allowed by [`Ctx::ready`] and by the units it needs; otherwise
+//! operations overlap. A die (or a plane, if the profile lets planes overlap) is a *unit*: it serves operations
+//! in the order of their issue.
 //!
 //! ```text
 //! read            unit |--- array ---|= transfer =|
@@ -15,8 +15,8 @@
 //!                 bus               |= out =|= in =|                   over two units: a read, then a program
 //! ```
 //!
-//! A read takes its bus in the future, after its array time; a transfer of another die may use the gap
-//! before. So a channel keeps the transfers of its units, and a transfer goes into the first gap that holds it.
+//! A read takes its bus in the future, after its array time; a transfer of another die may use the gap before.
+//! So a channel remembers its units' transfers, and a new transfer goes into the first sufficient gap.
 
 mod channel;
 mod suspending;
@@ -33,13 +33,13 @@ use channel::Channel;
 use suspending::Suspending;
 use together::Together;
 
-/// Adds time to the device `N`. Counts and contents are those of `N`.
+/// Adds time to the device `N`. Counts and contents come from `N`.
 ///
-/// An operation that fails took its time all the same; once power is lost nothing does. Requests must
-/// arrive in the order of their times ([`Ctx::begin`]): the gaps of a bus before an arrival are forgotten.
+/// A failed operation still takes its time; after a power loss nothing does. Requests must arrive in time order
+/// ([`Ctx::begin`]), because the clock forgets a bus's gaps before an arrival.
 ///
-/// What few devices do takes `EXTRAS`, and one without pays nothing for it: reads that suspend erases, programs of several
-/// planes at once, blocks of one bit a cell with times of their own.
+/// Rare features need `EXTRAS`, and a device without them pays nothing: reads that suspend erases, programs of
+/// several planes at once, blocks of one bit a cell with times of their own.
 #[derive(Clone, Debug)]
 pub struct Timed<N, const EXTRAS: bool = false> {
     inner: N,
@@ -226,8 +226,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         end
     }
 
-    /// Records that unit `number` is held between two times: `before` a wait for its channel, then the wait,
-    /// the `transfer` and the `array` time.
+    /// Records the use of unit `number` between two times: `array` and `transfer` time, plus a wait for the
+    /// channel that begins `before` after the start.
     #[inline]
     fn hold(&mut self, number: usize, (start, end): (Time, Time), before: Time, (array, transfer): (Time, Time)) {
         let unit = &mut self.units[number];

@@ -9,6 +9,7 @@ mod export;
 pub mod fuse;
 mod memory;
 pub mod nbd;
+pub mod volume;
 
 pub use due::Due;
 pub use export::{check_range, Export};
