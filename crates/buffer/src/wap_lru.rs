@@ -27,7 +27,7 @@
 //!
 //! ## Differences
 //! The paper's listing inserts into DRAM only if DRAM is full, and never flushes the least recently used
-//! block; its text says both. If a dirty DRAM page needs NVRAM room and its own block is flushed for it, the
+//! block; its text has both the insertion and the flush. If a dirty DRAM page needs NVRAM room and its own block is flushed for it, the
 //! page is clean afterwards and is dropped. The paper leaves some points open, so these are options: the
 //! count of runs (`fw`), the interval length, the unit of sizes, an immediate flush of complete blocks, and
 //! the NVRAM space of a block. The thresholds in the paper's Table 4 are presets. As page counts they exceed
