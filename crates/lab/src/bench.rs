@@ -21,25 +21,25 @@ use traces::Form;
 pub struct Figure {
     /// The bench.
     pub name: &'static str,
-    /// Unit of the value.
+    /// Its unit.
     pub unit: &'static str,
     /// Median over the repetitions.
     pub value: f64,
-    /// Smallest of the repetitions.
+    /// Smallest repetition.
     pub lowest: f64,
-    /// Largest of the repetitions.
+    /// Largest repetition.
     pub highest: f64,
-    /// Bytes of the tables that the loop works on.
+    /// Size of the loop's tables, bytes.
     pub state_bytes: u64,
     /// Share of the machine's limit, if the bench has one: value / value of the bench named by `limit`.
     pub of_limit: Option<f64>,
     /// The bench that measures the limit.
     pub limit: Option<&'static str>,
-    /// Capacity, over-provisioning, workload and other conditions of the figure.
+    /// Conditions: capacity, over-provisioning, workload and so on.
     pub params: BTreeMap<&'static str, String>,
 }
 
-/// Result of a bench.
+/// A bench's result.
 struct Measured {
     unit: &'static str,
     values: Vec<f64>,
@@ -47,10 +47,10 @@ struct Measured {
     params: BTreeMap<&'static str, String>,
 }
 
-/// One bench of the list.
+/// A bench in the list.
 struct Bench {
     name: &'static str,
-    /// The bench whose value is the limit of this one; it comes earlier in the list.
+    /// The bench that measures this one's limit; it comes earlier in the list.
     limit: Option<&'static str>,
     measure: fn(quick: bool) -> Result<Measured, LabError>,
 }
@@ -160,7 +160,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// Exported GiB, or 64ths of a GiB for a quick run.
+    /// Exported GiB, or 1/64 GiB each in a quick run.
     fn capacity_bytes(self, quick: bool) -> u64 {
         let gib: u64 = if self == Self::Small { 1 } else { 16 };
         gib << if quick { 24 } else { 30 }
@@ -170,7 +170,7 @@ impl Scale {
 /// Page size in every bench.
 const PAGE_BYTES: u64 = 4096;
 
-/// The names of all benches.
+/// All bench names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BENCHES.iter().map(|bench| bench.name)
 }
@@ -192,7 +192,7 @@ pub fn run(wanted: &[String], quick: bool, tell: &mut dyn FnMut(&str) -> bool) -
         }
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
-    // A figure with a limit also needs the bench of the limit.
+    // A figure with a limit also needs the limit's bench.
     let is_limit = |name: &str| BENCHES.iter().any(|bench| bench.limit == Some(name) && is_wanted(bench.name));
     let mut figures: Vec<Figure> = Vec::new();
     for bench in BENCHES.iter().filter(|bench| is_wanted(bench.name) || is_limit(bench.name)) {
