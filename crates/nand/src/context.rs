@@ -224,19 +224,19 @@ pub struct Ctx {
     finish: Time,
     /// Latest operation end ever.
     horizon: Time,
-    /// Latest end among operations with a waiting host.
+    /// Latest end of any operation the host waited for.
     acknowledged: Time,
     /// Fences for all previous operations.
     fences: u64,
-    /// Operations with an end up to this time are durable.
+    /// Operations that ended by this time are durable.
     settled: Time,
     /// Whether a buffer holds the data, so the host does not wait for the operations.
     buffered: bool,
     /// Requests so far.
     requests: u64,
-    /// Programs so far in another plane's array time.
+    /// Programs so far that shared another plane's array time.
     joined: u64,
-    /// Reads so far in front of an erase or a program.
+    /// Reads so far that overtook an erase or a program.
     ahead: u64,
     /// An operation's delay by overtaking reads since the last query.
     delay: Option<Time>,
@@ -278,7 +278,7 @@ impl Ctx {
         self.joined
     }
 
-    /// Counts a read in front of its unit's operation, and delays this operation.
+    /// Counts a read that overtakes its unit's operation, and delays this operation.
     pub(crate) fn go_ahead(&mut self, delay: Time) {
         self.ahead += 1;
         self.delay = Some(self.delay.unwrap_or(0) + delay);
@@ -387,13 +387,13 @@ impl Ctx {
         self.fences
     }
 
-    /// Operations with an end up to this time are durable.
+    /// Operations that ended by this time are durable.
     #[inline]
     pub fn settled(&self) -> Time {
         self.settled
     }
 
-    /// Latest end among operations with a waiting host: a flush must wait for it.
+    /// Latest end of any operation the host waited for: a flush must wait for it.
     #[inline]
     pub fn acknowledged(&self) -> Time {
         self.acknowledged

@@ -37,7 +37,7 @@ struct Tail {
     /// Its array time, or the rest.
     from: Time,
     end: Time,
-    /// Reads so far during its suspensions.
+    /// Reads that have interrupted it.
     reads: u32,
 }
 
