@@ -47,7 +47,7 @@ pub struct Config {
     /// Most blocks in a chain, at least 1; a longer one is folded before a block is appended. 0: no limit, the
     /// default.
     pub max_chain: u32,
-    /// When to erase an empty block. Default `on_free`.
+    /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for folding; at least 1. With 1, a program failure or a torn page during
     /// a fold may leave no room; the default, 2, is safe.

@@ -35,7 +35,7 @@ pub struct Config {
     pub first_write: FirstWrite,
     /// Whether to complete a log block with a prefix in order; otherwise it is merged in full. Default false.
     pub partial_merge: bool,
-    /// When to erase an empty block. Default `on_alloc`, as in the paper.
+    /// When to erase a block without valid pages. Default `on_alloc`, as in the paper.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for merges and migrations; at least 1. With 1, a program failure or a
     /// torn page may leave no room; the default, 2, is safe.

@@ -42,7 +42,7 @@ pub use recover::Found;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// When to erase an empty block.
+/// When to erase a block without valid pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EraseWhen {

@@ -64,8 +64,8 @@ impl Suspending {
         }
     }
 
-    /// Makes the last operation of `unit`, in the array between two times, suspendable; before `before` the
-    /// unit was free for operations without the bus.
+    /// Makes the last operation of `unit`, in the array between two times, suspendable. If it needs no bus, `before`
+    /// is when the unit became free: from then on a read may go in front of it.
     pub(super) fn offer(&mut self, unit: usize, before: Option<Time>, (from, end): (Time, Time)) {
         self.tails[unit] = Tail { before, paused: None, from, end, reads: 0 };
     }
