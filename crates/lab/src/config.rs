@@ -7,6 +7,7 @@
 mod advice;
 mod asks;
 mod device;
+mod disk;
 pub(crate) mod endurance;
 mod find;
 mod fits;
@@ -48,7 +49,8 @@ use tree::{Part, Tree};
 pub struct Experiment {
     /// Seed of everything random.
     pub seed: u64,
-    /// What the host asks.
+    /// What the host asks; nothing of a disk, which programs use.
+    #[serde(skip_serializing_if = "disk::is_none")]
     pub workload: WorkloadConfig,
     /// When it asks.
     pub host: Host,

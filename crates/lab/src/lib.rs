@@ -7,6 +7,7 @@
 //! * [`stack`]: the description as a running stack: device, FTL, buffer, or a file system on bare flash.
 //! * [`record`]: the result of a run; `latency`: how long requests took, as histograms.
 //! * [`run`](run()): precondition, play, measure.
+//! * [`served`]: a device in an image that programs use.
 //!
 //! Beside them: [`papers`], [`lists`] of everything that has a name, [`traces`] looked at without a run, and [`bench`].
 
@@ -22,6 +23,7 @@ pub mod papers;
 pub mod profiles;
 pub mod record;
 mod run;
+pub mod served;
 pub mod stack;
 pub mod traces;
 

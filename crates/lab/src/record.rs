@@ -173,7 +173,7 @@ pub enum StopReason {
 }
 
 /// What the host asked. A request that failed is counted, its sectors are not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostCounts {
     /// Requests of every kind.
     pub requests: u64,
@@ -195,6 +195,23 @@ pub struct HostCounts {
     pub partial_writes: u64,
     /// Requests that failed because data was lost to bit errors.
     pub unreadable: u64,
+}
+
+impl HostCounts {
+    pub(crate) fn and(&self, other: &Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            trims: self.trims + other.trims,
+            flushes: self.flushes + other.flushes,
+            read_sectors: self.read_sectors + other.read_sectors,
+            written_sectors: self.written_sectors + other.written_sectors,
+            trimmed_sectors: self.trimmed_sectors + other.trimmed_sectors,
+            partial_writes: self.partial_writes + other.partial_writes,
+            unreadable: self.unreadable + other.unreadable,
+        }
+    }
 }
 
 /// What the flash did. Reads and programs include the halves of copies and metadata pages, and not operations

@@ -6,7 +6,7 @@ mod trail;
 
 pub use cause::Cause;
 pub use retry::Strain;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 pub(crate) use trail::Held;
 pub use trail::Stall;
 use trail::Trail;
@@ -87,7 +87,7 @@ impl Origin {
 pub const ERASE_SHARE: u64 = 1 << 20;
 
 /// Counts of one origin and one cause.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Cell {
     /// Page reads, metadata pages included, halves of copies not.
     pub page_reads: u64,
@@ -121,6 +121,12 @@ impl Cell {
     /// Erases; whole when summed over all origins.
     pub fn erases(&self) -> f64 {
         self.erase_shares as f64 / ERASE_SHARE as f64
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        self.zip(other, |a, b| a + b)
     }
 
     /// Combines each count of `self` with that of `other`.

@@ -31,6 +31,8 @@ pub struct Counting<S = Full> {
     pub(crate) states: BlockStates,
     pub(crate) spare: S,
     pub(crate) tails: Tails,
+    /// Whether tails are kept by what is around this device.
+    pub(crate) has_no_tails: bool,
     /// Programs of a page since its erase, where its spare area was programmed again.
     pub(crate) respared: SideTable<u8>,
     pub(crate) pe_cycles: Vec<u32>,
@@ -53,6 +55,7 @@ impl<S: SpareStore> Counting<S> {
             states: BlockStates::new(&geometry, rules.program_order),
             spare: S::new(&geometry),
             tails: Tails::new(&geometry),
+            has_no_tails: false,
             respared: SideTable::default(),
             pe_cycles: vec![0; geometry.blocks() as usize],
             programmed: vec![[0; Origin::COUNT]; geometry.blocks() as usize],
@@ -105,8 +108,19 @@ impl<S: SpareStore> Counting<S> {
         self.states.retire(block);
     }
 
+    /// Whether `block` is marked bad.
+    pub fn is_bad(&self, block: BlockId) -> bool {
+        self.states.is_bad(block)
+    }
+
+    /// What the first programmed page of `block` holds; `None` in an erased or a bad one.
+    pub fn first_kind(&self, block: BlockId) -> Option<crate::oob::Kind> {
+        let mut pages = 0..self.states.high_water(block);
+        pages.find_map(|page| self.spare.get(self.geometry.page(block, page), block)).map(|oob| oob.kind)
+    }
+
     #[inline]
-    fn is_programmed(&self, at: Ppa, block: BlockId) -> bool {
+    pub(crate) fn is_programmed(&self, at: Ppa, block: BlockId) -> bool {
         let page = at.0 - block.0 * self.geometry.pages_per_block();
         page < self.states.high_water(block) && !self.spare.is_erased(at)
     }
@@ -203,7 +217,7 @@ impl<S: SpareStore> Counting<S> {
     }
 
     /// Pages of `block` by the author in their metadata.
-    fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
+    pub(crate) fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
         let mut pages = [0; Origin::COUNT];
         let first = self.geometry.page(block, 0).0;
         let programmed = (first..first + self.states.high_water(block)).filter_map(|at| self.spare.get(Ppa(at), block));
@@ -248,6 +262,12 @@ impl Counting<Full> {
         let held = self.pages_by_origin(block);
         self.programmed[block.index()] = std::array::from_fn(|origin| kept.programmed[origin].min(held[origin]));
     }
+}
+
+/// Asserts that the page `at`, whose tail has `stored` bytes, has one of `wanted` bytes.
+pub(crate) fn assert_has_tail(at: Ppa, stored: usize, wanted: usize) {
+    assert!(stored > 0, "read of the tail of page {at}: it has none");
+    assert!(wanted <= stored, "read of {wanted} bytes of a tail of {stored}");
 }
 
 /// What outlives a device of one of its blocks, beside its pages.
@@ -306,20 +326,20 @@ impl<S: SpareStore> Nand for Counting<S> {
                 "a tail of {} bytes is longer than a page",
                 tail.len()
             );
-            let block = self.geometry.block_of(at);
-            self.tails.insert(at, block, tail.into());
+            if !self.has_no_tails {
+                self.tails.insert(at, self.geometry.block_of(at), tail.into());
+            }
         }
         Ok(Done::default())
     }
 
     fn read_tail(&mut self, at: Ppa, tail: &mut [u8]) -> Result<Oob, NandError> {
         let oob = self.programmed_page(at, "read of the tail");
-        let stored = self
-            .tails
-            .get(at, self.geometry.block_of(at))
-            .unwrap_or_else(|| panic!("read of the tail of page {at}: it has none"));
-        assert!(tail.len() <= stored.len(), "read of {} bytes of a tail of {}", tail.len(), stored.len());
-        tail.copy_from_slice(&stored[stored.len() - tail.len()..]);
+        if !self.has_no_tails {
+            let stored = self.tails.get(at, self.geometry.block_of(at)).unwrap_or_default();
+            assert_has_tail(at, stored.len(), tail.len());
+            tail.copy_from_slice(&stored[stored.len() - tail.len()..]);
+        }
         let origin = self.ctx.origin();
         let cell = self.ctx.count(origin);
         cell.page_reads += 1;

@@ -7,6 +7,7 @@ use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::Time;
 
 /// Counts, latencies and the course of a run.
+#[derive(Clone)]
 pub(crate) struct Meter {
     pub(crate) host: HostCounts,
     pub(crate) latency: Option<LatencyMeter>,

@@ -4,7 +4,7 @@ use crate::record::{waf, HostCounts, Sample};
 use nandlab_nand::Time;
 
 /// Samples of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Series {
     samples: Vec<Sample>,
     /// Requests between two samples.
