@@ -10,8 +10,8 @@ from pathlib import Path
 
 import vl_convert
 
-from nandlab.report.reproduction import figures
 from nandlab.reproduce import load, reproduce
+from nandlab.reproduce.page import figures
 
 HERE = Path(__file__).parent
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import vl_convert
 
-from nandlab.report.reproduction import figures
 from nandlab.reproduce import load, reproduce
+from nandlab.reproduce.page import figures
 
 HERE = Path(__file__).parent
 PICTURES = {"depth-banks": "banks", "footprint": "footprint", "maps": "maps", "fig4-depth": "fig4-depth"}

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import nandlab
-from nandlab.batch import run_all
+from nandlab.running.batch import run_all
 
 PAGE = 8
 REQUESTS = 40_000

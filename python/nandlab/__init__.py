@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from nandlab import buffer, fs, ftl, index, workload
     from nandlab._native import ConfigError, DeviceFull, NandlabError, PowerLost, TraceError
-    from nandlab.config import Device, Host, Memory, Precondition
     from nandlab.experiment import Experiment, Run
+    from nandlab.experiment.config import Device, Host, Memory, Precondition
+    from nandlab.experiment.result import Result
     from nandlab.explaining import Explanation, explain
     from nandlab.listing import lists
-    from nandlab.result import Result
     from nandlab.sweeping import Sweep, sweep
-    from nandlab.trace import Trace
+    from nandlab.traces.trace import Trace
 
     __version__: str
 
@@ -69,18 +69,18 @@ _HOME = {
     "NandlabError": "_native",
     "PowerLost": "_native",
     "TraceError": "_native",
-    "Device": "config",
-    "Host": "config",
-    "Memory": "config",
-    "Precondition": "config",
+    "Device": "experiment.config",
+    "Host": "experiment.config",
+    "Memory": "experiment.config",
+    "Precondition": "experiment.config",
     "Experiment": "experiment",
     "Run": "experiment",
-    "Result": "result",
+    "Result": "experiment.result",
     "Explanation": "explaining",
     "Sweep": "sweeping",
     "explain": "explaining",
     "sweep": "sweeping",
-    "Trace": "trace",
+    "Trace": "traces.trace",
     "lists": "listing",
 }
 

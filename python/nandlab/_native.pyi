@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from nandlab.result import Result
+from nandlab.experiment.result import Result
 
 class NandlabError(Exception):
     result: Result | None

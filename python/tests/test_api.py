@@ -19,7 +19,7 @@ from conftest import SMALL, write
 import nandlab
 from nandlab import stubs
 from nandlab.listing import option_table, python_type
-from nandlab.view import View, hints
+from nandlab.record.view import View, hints
 
 
 def as_python(**tables):

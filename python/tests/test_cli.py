@@ -217,7 +217,7 @@ def test_check_prints_an_experiment_that_resolves_to_itself(nandlab_command, sma
 
 
 def test_an_internal_error_is_a_sentence(small, tmp_path):
-    broken = write(tmp_path / "broken.py", "import nandlab.batch\nnandlab.batch.run_all = None\n")
+    broken = write(tmp_path / "broken.py", "from nandlab.running import batch\nbatch.run_all = None\n")
     code = f"exec(open({str(broken)!r}).read())\nfrom nandlab.cli import main\nmain()"
     ended = subprocess.run(
         [sys.executable, "-c", code, "run", small],
@@ -288,7 +288,7 @@ def test_the_time_left_is_not_told_before_it_is_known():
 def test_the_share_of_a_batch_never_goes_back(tmp_path):
     """Over all phases of all experiments, whatever they say one by one."""
     import nandlab
-    from nandlab.batch import run_all
+    from nandlab.running.batch import run_all
 
     text = SMALL.replace("20000", "1000000") + '[precondition]\nfill = "sequential"\noverwrites = 30.0\n'
     experiments = [

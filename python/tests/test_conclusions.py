@@ -10,10 +10,9 @@ import pytest
 from conftest import write
 
 from nandlab import ConfigError
-from nandlab.report import write_reproduction
-from nandlab.report.reproduction import figures
-from nandlab.report.verdicts import SYMBOLS
-from nandlab.reproduce import folded, load, parse, reproduce, write_bundle
+from nandlab.reproduce import folded, load, parse, reproduce, write_bundle, write_reproduction
+from nandlab.reproduce.page import figures
+from nandlab.reproduce.page_verdicts import SYMBOLS
 from nandlab.reproduce.published import cells
 from nandlab.reproduce.verdict import VERDICTS
 

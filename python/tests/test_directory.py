@@ -11,7 +11,7 @@ import pytest
 from conftest import without_privilege
 
 import nandlab
-from nandlab.speed_figures import SpeedPhases
+from nandlab.record.speed import SpeedPhases
 
 TOML = """
 [workload.postmark]

@@ -6,7 +6,7 @@ import re
 import pytest
 
 import nandlab
-from nandlab.result import FsFigures
+from nandlab.record.record import FsFigures
 
 TOML = """
 [workload.postmark]
@@ -225,7 +225,8 @@ def test_recyclings_are_in_the_tables_of_a_run(nandlab_command, postmark, tmp_pa
 
 
 def test_one_thing_is_in_the_singular(nandlab_command, postmark):
-    from nandlab import Result, summary
+    from nandlab import Result
+    from nandlab.figures import summary
 
     record = nandlab_command("run", postmark, "--json").document
     record["gc"]["runs"], record["merges"]["full"], record["host"]["flushes"] = 1, 1, 1

@@ -12,7 +12,7 @@ import pytest
 from conftest import files_in, without_privilege, write
 
 import nandlab
-from nandlab import best, frames
+from nandlab.figures import best, frames
 from nandlab.report import compared, comparison, course, pictures, plots
 
 PNG = b"\x89PNG\r\n\x1a\n"

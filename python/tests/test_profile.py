@@ -9,7 +9,7 @@ import pytest
 from conftest import call as command
 
 import nandlab
-from nandlab import profiling
+from nandlab.traces import profiling
 
 PAGE = 8
 

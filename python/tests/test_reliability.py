@@ -3,7 +3,7 @@
 import pytest
 
 import nandlab
-from nandlab import summary
+from nandlab.figures import summary
 
 # 32 wrong bits of the 32,768 of a codeword are expected: two steps leave 8, as many as the ECC corrects.
 TWO_STEPS = {"rber": 32 / 32768, "ecc_bits": 8, "codeword_bytes": 4096}

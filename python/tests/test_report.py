@@ -7,11 +7,11 @@ import pytest
 from conftest import SMALL, write
 
 import nandlab
-from nandlab import new_file, units
 from nandlab.report import compared, course, html, theme
 from nandlab.report.comparison import Runs, comparison_page
 from nandlab.report.run import run_page
-from nandlab.toml_text import toml_text
+from nandlab.writing import new_file, units
+from nandlab.writing.toml_text import toml_text
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 

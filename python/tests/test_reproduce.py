@@ -6,6 +6,7 @@ import statistics
 import pytest
 
 from nandlab import ConfigError
+from nandlab.figures import interval
 from nandlab.reproduce import parse, verdict
 from nandlab.reproduce.formula import FormulaError, parse_condition, parse_formula
 from nandlab.reproduce.tolerance import parse_tolerance
@@ -23,21 +24,21 @@ def student(t, degrees):
 
 @pytest.mark.parametrize("degrees", [*range(1, 21), 30, 99, 999])
 def test_quantiles_are_those_of_the_distribution(degrees):
-    assert student(verdict.quantile(degrees), degrees) == pytest.approx(0.975, abs=5e-5)
+    assert student(interval.quantile(degrees), degrees) == pytest.approx(0.975, abs=5e-5)
 
 
 def test_quantiles_are_those_of_the_printed_table():
     """NIST/SEMATECH e-Handbook of Statistical Methods, table 1.3.6.7.2, column 0.975."""
     printed = {1: 12.706, 2: 4.303, 4: 2.776, 9: 2.262, 14: 2.145, 20: 2.086, 40: 2.021, 100: 1.984}
-    assert {degrees: round(verdict.quantile(degrees), 3) for degrees in printed} == printed
+    assert {degrees: round(interval.quantile(degrees), 3) for degrees in printed} == printed
 
 
 def test_the_interval_of_five_values_by_hand():
     # Mean 12, squares of the deviations 4 + 1 + 0 + 1 + 4: s = sqrt(10 / 4), half width 2.776 s / sqrt(5).
     values = [10.0, 11.0, 12.0, 13.0, 14.0]
-    assert verdict.half_width(values) == pytest.approx(2.776 * math.sqrt(2.5) / math.sqrt(5))
-    assert verdict.half_width(values) == pytest.approx(2.776 * statistics.stdev(values) / 5**0.5)
-    assert verdict.half_width([3.0]) == math.inf
+    assert interval.half_width(values) == pytest.approx(2.776 * math.sqrt(2.5) / math.sqrt(5))
+    assert interval.half_width(values) == pytest.approx(2.776 * statistics.stdev(values) / 5**0.5)
+    assert interval.half_width([3.0]) == math.inf
 
 
 def held(text, sides):

@@ -95,7 +95,7 @@ def test_lines_of_runs_are_compared_in_a_panel_for_each_formula(found):
 
 
 def test_the_report_draws_blocks_and_bars(found, tmp_path):
-    from nandlab.report import write_reproduction
+    from nandlab.reproduce import write_reproduction
 
     rows = drawn_rows(found.records, found.paper.block_maps[0])
     assert len(rows) == 2 * 2 * 64

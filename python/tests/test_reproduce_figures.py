@@ -9,8 +9,8 @@ import pytest
 
 from nandlab import ConfigError, Experiment
 from nandlab.report import charts
-from nandlab.report.reproduction import figures
 from nandlab.reproduce import parse, reproduce, write_bundle
+from nandlab.reproduce.page import figures
 from nandlab.reproduce.records import front_in_words, rows
 
 PAPER = """\

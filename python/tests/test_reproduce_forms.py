@@ -7,10 +7,9 @@ import re
 import pytest
 
 from nandlab import ConfigError, Experiment
-from nandlab.report import write_reproduction
-from nandlab.report.reproduction import figures
-from nandlab.reproduce import parse, reproduce
+from nandlab.reproduce import parse, reproduce, write_reproduction
 from nandlab.reproduce.formula import FormulaError, parse_formula
+from nandlab.reproduce.page import figures
 from nandlab.reproduce.records import cells, drawn_rows, texts
 
 PAPER = """\

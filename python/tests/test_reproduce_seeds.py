@@ -5,8 +5,7 @@ import re
 import pytest
 
 from nandlab import ConfigError
-from nandlab.report import write_reproduction
-from nandlab.reproduce import parse, reproduce
+from nandlab.reproduce import parse, reproduce, write_reproduction
 from nandlab.reproduce.formula import parse_formula
 from nandlab.reproduce.records import caption, cells
 

@@ -194,7 +194,7 @@ def test_where_parquet_fails_the_result_is_told_all_the_same(nandlab_command, sm
 
 def test_a_run_that_does_not_answer_leaves_no_log(long, tmp_path):
     """The end of a large log may wait for the disk longer than anybody waits for Ctrl-C."""
-    impatient = "import nandlab.batch\nnandlab.batch.STOP_S = 0\nfrom nandlab.cli import main\nmain()"
+    impatient = "from nandlab.running import batch\nbatch.STOP_S = 0\nfrom nandlab.cli import main\nmain()"
     folder = tmp_path / "out"
     folder.mkdir()
     process = subprocess.Popen(
@@ -219,7 +219,7 @@ def test_a_second_ctrl_c_leaves_no_log(long, tmp_path, name, apart_s):
     folder.mkdir()
     # A run that does not hear that it is to stop stands for a disk that is slow.
     slow = (
-        "import nandlab.batch\nnandlab.batch.Run.cancel = lambda run: None\n"
+        "import nandlab.running.batch\nnandlab.running.batch.Run.cancel = lambda run: None\n"
         "from nandlab.cli import main\nmain()"
     )
     process = subprocess.Popen(

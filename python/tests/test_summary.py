@@ -9,7 +9,7 @@ from test_slc import PAGES
 from test_slc import run as run_slc
 
 import nandlab
-from nandlab import summary
+from nandlab.figures import summary
 from nandlab.report.run import run_page
 
 

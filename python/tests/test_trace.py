@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import nandlab
-from nandlab import trace_file
+from nandlab.traces import trace_file
 
 SAMPLES = Path(__file__).parents[2] / "crates" / "workload" / "tests" / "samples"
 

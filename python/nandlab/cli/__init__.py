@@ -161,7 +161,7 @@ def _failed(error: BaseException) -> int:
         )
         return FAILED
     if isinstance(error, NandlabError):
-        from nandlab.varied import as_typed
+        from nandlab.running.varied import as_typed
 
         click.echo(f"error: {as_typed(str(error))}", err=True)
         return status_of(error)

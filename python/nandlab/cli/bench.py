@@ -28,7 +28,7 @@ def command(names: tuple[str, ...], quick: bool, as_json: bool) -> None:
 
 
 def _print(figures: list[dict[str, Any]]) -> None:
-    from nandlab.units import size
+    from nandlab.writing.units import size
 
     rows = [
         [
@@ -47,7 +47,7 @@ def _print(figures: list[dict[str, Any]]) -> None:
 
 
 def _limit(share: float | None, bench: str | None) -> str:
-    from nandlab.units import percent
+    from nandlab.writing.units import percent
 
     return "" if share is None or bench is None else f"{percent(share)} of {_words(bench)}"
 

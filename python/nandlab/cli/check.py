@@ -30,7 +30,7 @@ def command(file: str, sets: list[Pair], as_json: bool) -> None:
     if as_json:
         print_json({"experiment": resolved, **sizes})
         return
-    from nandlab.toml_text import toml_text
+    from nandlab.writing.toml_text import toml_text
 
     click.echo(toml_text(resolved))
     for line in _sizes(sizes):
@@ -38,7 +38,7 @@ def command(file: str, sets: list[Pair], as_json: bool) -> None:
 
 
 def _sizes(sizes: dict[str, Any]) -> list[str]:
-    from nandlab import units
+    from nandlab.writing import units
 
     device = sizes["device"]
     if not device["blocks"]:

@@ -14,8 +14,8 @@ from nandlab.cli.options import Pair, json_option, refuse_overwriting, report_op
 from nandlab.cli.output import print_json, print_table, say, say_path
 
 if TYPE_CHECKING:
-    from nandlab.batch import State
     from nandlab.choose import Advice
+    from nandlab.running.batch import State
 
 
 class Size(click.ParamType):
@@ -101,7 +101,7 @@ def command(  # noqa: PLR0913 - one for each option
     else:
         _print(advice)
     if report is not None:
-        from nandlab.report.choice import write_choice
+        from nandlab.choose.page import write_choice
 
         write_choice(advice, report, shlex.join(["nandlab", *sys.argv[1:]]))
         say_path(report, as_json)
@@ -125,7 +125,7 @@ def _known(workload: str) -> str:
 
 
 def _print(advice: Advice) -> None:
-    from nandlab.report.choice import MEANS, TITLES, lines
+    from nandlab.choose.page import MEANS, TITLES, lines
 
     rows = lines(advice)
     heads = [title.replace(" ", "\n") for title in TITLES]

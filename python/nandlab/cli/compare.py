@@ -25,15 +25,15 @@ from nandlab.cli.options import (
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
 from nandlab.cli.plots import plots_of, plots_options
-from nandlab.varied import as_typed
+from nandlab.running.varied import as_typed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from nandlab.batch import Outcome, State
     from nandlab.cli.plots import Plots
     from nandlab.experiment import Experiment
-    from nandlab.result import Result
+    from nandlab.experiment.result import Result
+    from nandlab.running.batch import Outcome, State
 
 
 @click.command("compare")
@@ -68,8 +68,8 @@ def command(  # noqa: PLR0913 - one for each option
 
     Ctrl-C stops and prints what there is, marked partial, with exit status 1.
     """
-    from nandlab.batch import run_all
     from nandlab.cli.progress import Waiting
+    from nandlab.running.batch import run_all
 
     plots = plots_of(drawn)
     chosen = designs(files, axes, sets)
@@ -111,7 +111,7 @@ def _with_seeds(experiments: Sequence[Experiment], seeds: int) -> list[Experimen
 
 def _of_all_seeds(outcomes: Sequence[Outcome]) -> Outcome:
     """What became of a design: the result of its first seed, with the first error of any."""
-    from nandlab.batch import Outcome
+    from nandlab.running.batch import Outcome
 
     errors = [outcome.error for outcome in outcomes if outcome.error is not None]
     return Outcome(result=outcomes[0].result, error=errors[0] if errors else None)
@@ -188,8 +188,8 @@ def _document(design: Design, outcome: Outcome, repeats: Sequence[Result]) -> di
 def _print(
     chosen: Sequence[Design], outcomes: Sequence[Outcome], repeats: Sequence[Sequence[Result]]
 ) -> None:
-    from nandlab import summary
-    from nandlab.best import Figure
+    from nandlab.figures import summary
+    from nandlab.figures.best import Figure
 
     results = [outcome.result for outcome in outcomes if outcome.result is not None]
     columns = summary.columns(results)

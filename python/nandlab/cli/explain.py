@@ -13,7 +13,7 @@ from nandlab.cli.options import json_option
 from nandlab.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from nandlab.batch import Stage
+    from nandlab.running.batch import Stage
 
 
 @click.command("explain")

@@ -119,7 +119,7 @@ def _is_plain(value: Any) -> bool:  # noqa: ANN401 - JSON
 
 def _cell(value: Any, key: str) -> str:  # noqa: ANN401 - JSON
     if key.endswith("_bytes") and isinstance(value, int):
-        from nandlab.units import size
+        from nandlab.writing.units import size
 
         return size(value)
     if isinstance(value, bool):

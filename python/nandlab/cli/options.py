@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
-from nandlab.new_file import check_writable, readable
-from nandlab.varied import Pair, label, override, split_commas, titles_of
+from nandlab.running.varied import Pair, label, override, split_commas, titles_of
+from nandlab.writing.new_file import check_writable, readable
 
 T = TypeVar("T")
 
@@ -171,7 +171,7 @@ class Design:
     @property
     def name(self) -> str:
         """The labels in one line."""
-        from nandlab.summary import run_name
+        from nandlab.figures.summary import run_name
 
         return run_name(self.labels)
 

@@ -77,7 +77,7 @@ def command(  # noqa: PLR0913 - one for each option
     and the mean of median and 75th percentile of the longest read and the longest write of each interval.
     Ends with a table [buffer.wap_lru] to paste into an experiment.
     """
-    from nandlab import profiling
+    from nandlab.traces import profiling
 
     if plots is not None:
         from nandlab.report.theme import require_vl_convert
@@ -110,7 +110,8 @@ def _draw(found: dict[str, Any], plots: str) -> list[str]:
 
 
 def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
-    from nandlab import profiling, units
+    from nandlab.traces import profiling
+    from nandlab.writing import units
 
     unit = {"page": "pages", "sector": "sectors", "run": "pages of a sequential run"}[found["size_unit"]]
     of_runs = "sectors" if found["size_unit"] == "sector" else "pages"
@@ -171,7 +172,7 @@ def _print(found: dict[str, Any], chosen: dict[str, Any]) -> None:
 
 
 def _said(one: dict[str, Any]) -> str:
-    from nandlab import profiling
+    from nandlab.traces import profiling
 
     if not profiling.has_ended(one):
         return "longer than the trace"

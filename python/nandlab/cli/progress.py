@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from nandlab.units import duration_s
+from nandlab.writing.units import duration_s
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -18,8 +18,8 @@ from nandlab.cli.output import print_json, print_table, say, say_path
 from nandlab.cli.search import Searches, refuse_with_search, search_options
 
 if TYPE_CHECKING:
-    from nandlab.batch import State
     from nandlab.reproduce import Judged, Paper, Reproduction
+    from nandlab.running.batch import State
 
 
 def _bundle(_ctx: click.Context, _parameter: click.Parameter, path: str | None) -> str | None:
@@ -93,8 +93,7 @@ def command(  # noqa: C901, PLR0913 - one for each option
             {"--full": full, "--report": report, "--bundle": bundle, "--traces": _asked(traces)}
         )
         return searches.run(paper, seeds, jobs, as_json)
-    from nandlab.report import write_reproduction
-    from nandlab.reproduce import bundled, load, write_bundle
+    from nandlab.reproduce import bundled, load, write_bundle, write_reproduction
 
     own = [Path(paper)] if paper is not None and paper.endswith(".toml") else []
     refuse_overwriting({"--report": report, "--bundle": bundle}, own)

@@ -36,7 +36,7 @@ def _op_log(_ctx: click.Context, _parameter: click.Parameter, path: str | None) 
         if not path.endswith((".csv", ".csv.gz", ".parquet")):
             raise click.BadParameter(f"{path}: an operation log is a .csv, .csv.gz or .parquet file")
         if path.endswith(".parquet"):
-            from nandlab.parquet import require_polars
+            from nandlab.writing.parquet import require_polars
 
             require_polars()
     return path
@@ -81,10 +81,10 @@ def command(  # noqa: PLR0913 - one for each option
     Ctrl-C stops it and prints what it has come to, marked partial, with exit status 1; so does a device that
     wears out.
     """
-    from nandlab.batch import run_all
     from nandlab.cli.progress import Waiting
     from nandlab.experiment import Experiment
-    from nandlab.parquet import csv_beside
+    from nandlab.running.batch import run_all
+    from nandlab.writing.parquet import csv_beside
 
     plots = plots_of(drawn)
     experiment = Experiment.from_toml(file, [override(pair, file) for pair in sets])
@@ -131,8 +131,8 @@ def command(  # noqa: PLR0913 - one for each option
 
 def _to_parquet(log: str, target: str, waiting, stopped: bool) -> bool:  # noqa: ANN001 - see Waiting
     """Writes the log as Parquet; whether somebody stopped that, or the run before it."""
-    from nandlab.parquet import to_parquet
-    from nandlab.units import size
+    from nandlab.writing.parquet import to_parquet
+    from nandlab.writing.units import size
 
     if not target.endswith(".parquet"):
         return stopped
@@ -180,7 +180,7 @@ def _print(result, as_json: bool) -> None:  # noqa: ANN001 - a Result, imported 
     if as_json:
         print_json(result.to_dict())
         return
-    from nandlab import summary
+    from nandlab.figures import summary
 
     click.echo(f"{summary.workload_name(result)}: {summary.title(result)}, seed {result.seed}")
     if result.stopped is not None:

@@ -16,9 +16,9 @@ from nandlab.cli.options import refuse_overwriting, writable
 from nandlab.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from nandlab.batch import State
     from nandlab.reproduce import Paper
     from nandlab.reproduce.search_file import Found
+    from nandlab.running.batch import State
 
 T = TypeVar("T")
 BEST = 5
@@ -38,9 +38,9 @@ class Searches:
     def run(self, name: str | None, seeds: int | None, jobs: int | None, as_json: bool) -> int:
         """Runs the search, and prints what it found."""
         from nandlab.cli.progress import Waiting
-        from nandlab.new_file import write_whole
         from nandlab.reproduce import load, search
         from nandlab.reproduce.search_file import csv_text
+        from nandlab.writing.new_file import write_whole
 
         if name is None:
             raise click.UsageError("--search takes one paper: name it")

@@ -23,7 +23,7 @@ from nandlab.cli.options import (
     writable,
 )
 from nandlab.cli.output import print_json, print_table, say, say_path
-from nandlab.varied import as_typed
+from nandlab.running.varied import as_typed
 
 if TYPE_CHECKING:
     from nandlab.sweeping import Plan, Point, Sweep
@@ -61,7 +61,7 @@ def _executor(_ctx: click.Context, _parameter: click.Parameter, name: str) -> st
 
 def _plots(_ctx: click.Context, _parameter: click.Parameter, folder: str | None) -> str | None:
     if folder is not None:
-        from nandlab.report.sweep_charts import require_altair
+        from nandlab.sweeping.charts import require_altair
 
         require_altair()
         place = Path(folder)
@@ -136,7 +136,7 @@ def command(  # noqa: PLR0913 - one for each option
     Ctrl-C stops and prints the points that are done, with exit status 1; with --output they are kept.
     """
     if report is not None:
-        from nandlab.report.sweep_charts import require_altair
+        from nandlab.sweeping.charts import require_altair
 
         require_altair()
     planned = _planned(file, vary, sets, goals)
@@ -217,7 +217,7 @@ def _document(found: Sweep) -> dict[str, Any]:
 
 
 def _print(found: Sweep) -> None:
-    from nandlab import summary
+    from nandlab.figures import summary
     from nandlab.sweeping.words import axis_titles, figure, labels, other_columns
 
     results = [point.result for point in found.points if point.result is not None]

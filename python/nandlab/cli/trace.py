@@ -94,7 +94,7 @@ def page_bytes_of(_ctx: click.Context, _parameter: click.Parameter, text: str) -
 )
 def info(as_json: bool, page_bytes: int, plots: str | None, file: str, **given: Any) -> None:  # noqa: ANN401 - options
     """Say what FILE holds: requests, addresses, sizes, times, overwrites, skew."""
-    from nandlab import trace_file
+    from nandlab.traces import trace_file
 
     if plots is not None:
         from nandlab.report.theme import require_vl_convert
@@ -128,7 +128,7 @@ def _estimated(footprint: dict[str, Any]) -> str:
 
 
 def _facts(found: dict[str, Any]) -> list[list[str]]:
-    from nandlab import units
+    from nandlab.writing import units
 
     requests = max(found["requests"], 1)
     devices = [device for device in found["devices"] if device["requests"] > 0]
@@ -181,7 +181,7 @@ def _facts(found: dict[str, Any]) -> list[list[str]]:
 
 
 def _print_sizes(found: dict[str, Any]) -> None:
-    from nandlab import units
+    from nandlab.writing import units
 
     rows = [
         [f"size of a {kind}", *(units.size(sizes[key]) for key in QUANTILES)]
@@ -197,7 +197,7 @@ def _print_sizes(found: dict[str, Any]) -> None:
 
 def _print_recorded(found: dict[str, Any]) -> None:
     """How long the requests took when they were recorded, where the trace has that."""
-    from nandlab import units
+    from nandlab.writing import units
 
     rows = [
         [f"{kind}{words}", f"{one['count']:,}", *(units.time_us(one[key]) for key in LATENCIES)]
@@ -220,7 +220,7 @@ QUANTILES = ("mean", "min", "p10", "p50", "p90", "p99", "max")
 @click.option("-n", "--count", type=click.IntRange(1, 100_000), default=10, show_default=True)
 def head(as_json: bool, count: int, file: str, **given: Any) -> None:  # noqa: ANN401 - options
     """Print the first requests of FILE as they were read."""
-    from nandlab import trace_file
+    from nandlab.traces import trace_file
 
     found = trace_file.head(file, options_of(given), {"count": count})
     if as_json:
@@ -248,7 +248,8 @@ def _writes_a_trace(function: Callable[..., None]) -> Callable[..., None]:
 def _write(
     file: str, output: str, to: str | None, as_json: bool, part: dict[str, Any], given: dict[str, Any]
 ) -> None:  # noqa: PLR0913 - what two commands share
-    from nandlab import trace_file, units
+    from nandlab.traces import trace_file
+    from nandlab.writing import units
 
     options = options_of(given)
     is_piped = output == "-"

@@ -14,7 +14,8 @@ def refuse_trace(path: str) -> None:
         click.UsageError: It is no experiment.
 
     """
-    from nandlab import _native, trace_file
+    from nandlab import _native
+    from nandlab.traces import trace_file
 
     try:
         _native.toml_to_json(Path(path).read_text(encoding="utf-8"), path)
@@ -63,6 +64,6 @@ def _experiment(path: str) -> str:
 
 
 def _quoted(path: str) -> str:
-    from nandlab.toml_text import toml_value
+    from nandlab.writing.toml_text import toml_value
 
     return toml_value(path)

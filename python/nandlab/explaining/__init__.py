@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from nandlab._native import ConfigError, NandlabError, version
-from nandlab.batch import Outcome, Stage, run_all
 from nandlab.experiment import Experiment
+from nandlab.experiment.result import Result
 from nandlab.explaining.case import Case, Measure, case_of, cost_of
 from nandlab.explaining.change import LEAST_GAIN
 from nandlab.explaining.changes import Change, changes
-from nandlab.result import Result
+from nandlab.running.batch import Outcome, Stage, run_all
 
 TRIES = 4
 """Changes that are run at most, unless told."""

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from nandlab._native import ConfigError
-from nandlab.result import Result
+from nandlab.experiment.result import Result
 
 Measure = Literal["time", "erases"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nandlab import units
 from nandlab.explaining.case import Case
+from nandlab.writing import units
 
 LEAST_SHARE = 0.01
 """What costs less is not worth a change."""

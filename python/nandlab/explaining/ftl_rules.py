@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from nandlab import units
 from nandlab.explaining.case import MERGES, Case
 from nandlab.explaining.change import Change, part, partial_pages, why_partial
+from nandlab.writing import units
 
 LOG_BLOCKS = {
     "bast": "log_blocks",

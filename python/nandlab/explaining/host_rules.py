@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nandlab import units
 from nandlab.explaining.case import MERGES, Case
 from nandlab.explaining.change import Change, doubled, part, partial_pages, why_partial
 from nandlab.explaining.ftl_rules import collection, merges_of
 from nandlab.sweeping.axes import bytes_of
+from nandlab.writing import units
 
 TABLES = ("boot", "fat", "root_directory", "directory")
 """Origins of what a FAT volume has beside the contents of files."""
@@ -226,7 +226,7 @@ def metadata_in_nvram(case: Case) -> Change | None:
     name, options = case.fs
     if name != "yaffs" or not share:
         return None
-    from nandlab.toml_text import toml_value
+    from nandlab.writing.toml_text import toml_value
 
     return Change(
         "metadata_in_nvram",

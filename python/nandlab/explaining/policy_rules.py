@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from nandlab import units
 from nandlab.explaining.case import Case
 from nandlab.explaining.change import Change, part
 from nandlab.explaining.ftl_rules import collection
+from nandlab.writing import units
 
 MIXING = ("one", "two", "origin")
 """Placements that do not ask how long pages live."""

@@ -6,11 +6,12 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
-from nandlab import summary, units
+from nandlab.experiment.result import Result
 from nandlab.explaining.case import Case
 from nandlab.explaining.change import LEAST_GAIN, LEAST_SHARE
 from nandlab.explaining.ftl_rules import collection
-from nandlab.result import Result
+from nandlab.figures import summary
+from nandlab.writing import units
 
 if TYPE_CHECKING:
     from nandlab.explaining import Explanation, Trial

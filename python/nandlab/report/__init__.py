@@ -10,15 +10,14 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nandlab.new_file import write_whole
 from nandlab.report.theme import require_vl_convert
+from nandlab.writing.new_file import write_whole
 
 if TYPE_CHECKING:
-    from nandlab.reproduce import Reproduction
-    from nandlab.result import Result
+    from nandlab.record.record import Record
 
 
-def write_run(result: Result, path: str | os.PathLike[str], command: str | None = None) -> None:
+def write_run(result: Record, path: str | os.PathLike[str], command: str | None = None) -> None:
     """Writes the report of one run.
 
     Raises:
@@ -32,10 +31,10 @@ def write_run(result: Result, path: str | os.PathLike[str], command: str | None 
 
 
 def write_comparison(
-    runs: Sequence[tuple[dict[str, str], Result | str]],
+    runs: Sequence[tuple[dict[str, str], Record | str]],
     path: str | os.PathLike[str],
     command: str | None = None,
-    repeats: Sequence[Sequence[Result]] = (),
+    repeats: Sequence[Sequence[Record]] = (),
 ) -> None:
     """Writes the report of several runs, each with the labels that set it apart from the others.
 
@@ -54,17 +53,3 @@ def write_comparison(
     from nandlab.report.comparison import comparison_page
 
     write_whole(path, comparison_page(runs, command, repeats).encode(errors="backslashreplace"))
-
-
-def write_reproduction(
-    found: Sequence[Reproduction], path: str | os.PathLike[str], command: str | None = None
-) -> None:
-    """Writes the report of papers that were measured again.
-
-    Raises:
-        OSError: With a sentence; an older file at `path` is then as it was.
-
-    """
-    from nandlab.report.reproduction import reproduction_page
-
-    write_whole(path, reproduction_page(found, command).encode(errors="backslashreplace"))

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nandlab import frames, summary, units
-from nandlab.best import Figure, best_of_groups
+from nandlab.figures import frames, summary
+from nandlab.figures.best import Figure, best_of_groups
+from nandlab.record.record import Record
 from nandlab.report import compared, html, parts, tables, theme
 from nandlab.report.course import gathered
 from nandlab.report.pictures import WINDOWED, Picture
-from nandlab.result import Result
+from nandlab.writing import units
 
 MOST_COLOURS = len(theme.COLOURS)
 
@@ -24,12 +25,12 @@ class Shown:
     """A run that has a result, and where it stands in a chart."""
 
     labels: Labels
-    result: Result
+    result: Record
     panel: str
     """The workload, where several are compared."""
     design: str
     """What sets it apart within its panel."""
-    repeats: Sequence[Result] = ()
+    repeats: Sequence[Record] = ()
     """The same with other seeds."""
 
     @property
@@ -43,8 +44,8 @@ class Shown:
 class Runs:
     """What is compared, in order: labels, and a result or the sentence that says why there is none."""
 
-    pairs: Sequence[tuple[Labels, Result | str]]
-    repeats: Sequence[Sequence[Result]] = ()
+    pairs: Sequence[tuple[Labels, Record | str]]
+    repeats: Sequence[Sequence[Record]] = ()
     """For each of them, the results with other seeds."""
 
     @cached_property
@@ -58,7 +59,7 @@ class Runs:
         for length in range(len(self.titles)):
             workloads: dict[str, list[Any]] = {}
             for labels, result in self.pairs:
-                if isinstance(result, Result):
+                if isinstance(result, Record):
                     workloads.setdefault(_name(labels, self.titles[:length]), []).append(
                         result.experiment["workload"]
                     )
@@ -80,11 +81,11 @@ class Runs:
                 again,
             )
             for (labels, result), again in zip(self.pairs, repeats, strict=True)
-            if isinstance(result, Result)
+            if isinstance(result, Record)
         ]
 
     @cached_property
-    def results(self) -> list[Result]:
+    def results(self) -> list[Record]:
         """The results that there are."""
         return [run.result for run in self.shown]
 
@@ -104,9 +105,9 @@ def _name(labels: Labels, titles: Sequence[str]) -> str:
 
 
 def comparison_page(
-    pairs: Sequence[tuple[Labels, Result | str]],
+    pairs: Sequence[tuple[Labels, Record | str]],
     command: str | None,
-    repeats: Sequence[Sequence[Result]] = (),
+    repeats: Sequence[Sequence[Record]] = (),
 ) -> str:
     """The page as text; at least one run has a result."""
     runs = Runs(pairs, repeats)
@@ -150,7 +151,7 @@ COURSES = {
 }
 
 
-def _again(runs: Runs) -> list[Result]:
+def _again(runs: Runs) -> list[Record]:
     return [result for run in runs.shown for result in run.repeats]
 
 
@@ -212,7 +213,7 @@ def _warning(runs: Runs) -> str:
 def _headline(runs: Runs) -> str:
     """The table; a run without a result has its reason in the last column."""
     columns = summary.columns(runs.results)
-    states = any(not isinstance(result, Result) or result.partial for _, result in runs.pairs)
+    states = any(not isinstance(result, Record) or result.partial for _, result in runs.pairs)
     own = [title for title in runs.titles if title not in runs.panel_titles or len(runs.panels) < 2]
     titles = [*map(summary.plain, own), *(column.title for column in columns), *[""] * states]
     shown = {id(run.labels): run for run in runs.shown}
@@ -231,7 +232,7 @@ def _headline(runs: Runs) -> str:
     rows, heat, marks = [], [], []
     for (labels, result), line, line_best in zip(runs.pairs, cells, best, strict=True):
         texts = [units.NO_VALUE if one is None else one.text for one in line]
-        state = (parts.stopped(result) if isinstance(result, Result) else result) if states else ""
+        state = (parts.stopped(result) if isinstance(result, Record) else result) if states else ""
         rows.append([*(labels[title] for title in own), *texts, *[state] * states])
         shares = [(one.mean or 0) / peak if one else 0.0 for one, peak in zip(line, peaks, strict=True)]
         heat.append([0.0] * len(own) + shares + [0.0] * states)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import polars as pl
 
-from nandlab.result import Result
+from nandlab.record.record import Record
 
 MOST_WINDOWS = 80
 
@@ -62,7 +62,7 @@ def _ends(moved: list[int], most: int) -> list[int]:
     return ends
 
 
-def gathered(result: Result, by_writes: bool = False) -> pl.DataFrame:
+def gathered(result: Record, by_writes: bool = False) -> pl.DataFrame:
     """Throughput, write amplification and free blocks by windows of equal host traffic, or host writes.
 
     Columns: `requests`, `time_s` (None without time), `requests_per_s`, `read_mb_per_s`, `written_mb_per_s`

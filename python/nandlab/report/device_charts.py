@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 
 from nandlab.report.charts import COLOURS, Rows, Spec, svg
-from nandlab.reproduce.op_figures import FREE, INVALID, colours_of
 
 GREY = "#8a9099"
+FREE, INVALID = "free", "invalid"
+"""States of a page that are no part of the host."""
 LOG_AXIS = {
     "format": ",~s",
     "grid": False,
@@ -200,3 +201,12 @@ def _from_a_power(rows: Rows, panels: Sequence[str]) -> list[Spec]:
         least = min((row["value"] for row in here), default=1)
         found += [{**row, "from": 10 ** math.floor(math.log10(least))} for row in here]
     return found
+
+
+def colours_of(cells: Rows, field: str) -> list[str]:
+    """The values of a field in the order in which they come, `free` and `invalid` before all others."""
+    found = dict.fromkeys(str(cell[field]) for cell in cells)
+    return [
+        *(name for name in (FREE, INVALID) if name in found),
+        *(n for n in found if n not in (FREE, INVALID)),
+    ]

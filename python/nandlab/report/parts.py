@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nandlab import units
+from nandlab.figures.summary import LATENCY_TITLES, controller, latency_table, plain
+from nandlab.record.record import Record
 from nandlab.report import html
-from nandlab.result import Result
-from nandlab.summary import LATENCY_TITLES, controller, latency_table, plain
-from nandlab.toml_text import toml_text
+from nandlab.writing import units
+from nandlab.writing.toml_text import toml_text
 
 WINDOWED = "Each point covers the requests since the point before; points are about equal host writes apart."
 
 
-def matrix(result: Result) -> str:
+def matrix(result: Record) -> str:
     """Programs, erases and reads by origin and cause, each as a table."""
     tables = []
     for operation, unit in (
@@ -27,7 +27,7 @@ def matrix(result: Result) -> str:
     return f'<div class="pair">{"".join(tables)}</div>' if tables else ""
 
 
-def _matrix_of(result: Result, operation: str) -> str:
+def _matrix_of(result: Record, operation: str) -> str:
     cells = {(cell.origin, cell.cause): getattr(cell, operation) for cell in result.matrix}
     used = [place for place, number in cells.items() if number]
     if not used:
@@ -53,14 +53,14 @@ def number(value: float) -> str:
     return units.count(value) if float(value).is_integer() else f"{value:,.1f}"
 
 
-def latencies(result: Result) -> str:
+def latencies(result: Record) -> str:
     """Percentiles by kind of request."""
     rows = latency_table(result)
     titles = ["request", *LATENCY_TITLES[1:]]
     return html.table(titles, rows, right=range(1, len(titles))) if rows else ""
 
 
-def ram(result: Result) -> str:
+def ram(result: Record) -> str:
     """Memory by structure."""
     rows = [
         [plain(name), memory, units.count(number), units.size(number)]
@@ -76,7 +76,7 @@ def ram(result: Result) -> str:
     return table + html.paragraph(f"Of the controller's memory: {shares} ({sizes}).")
 
 
-def remake(command: str | None, results: Sequence[Result]) -> str:
+def remake(command: str | None, results: Sequence[Record]) -> str:
     """How to get the same figures again."""
     first = results[0]
     seeds = sorted({result.seed for result in results})
@@ -86,11 +86,11 @@ def remake(command: str | None, results: Sequence[Result]) -> str:
     return html.paragraph(words) + (html.code(command) if command else "")
 
 
-def experiment(result: Result) -> str:
+def experiment(result: Record) -> str:
     """The experiment with all defaults, as a file for `nandlab run`."""
     return html.code(toml_text(result.experiment))
 
 
-def stopped(result: Result) -> str:
+def stopped(result: Record) -> str:
     """How far a run came that was stopped, and why it was; nothing of one that came to its end."""
     return "" if result.stopped is None else f"partial: stopped {result.stopped.message}"

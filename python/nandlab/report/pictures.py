@@ -10,13 +10,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from nandlab import frames, units
+from nandlab.figures import frames
+from nandlab.figures.summary import plain
+from nandlab.record.record import Record
 from nandlab.report import theme
 from nandlab.report.course import gathered
 from nandlab.report.parts import number
 from nandlab.report.theme import COLOURS
-from nandlab.result import Result
-from nandlab.summary import plain
+from nandlab.writing import units
 
 Chart = Any
 """A chart of altair, of whichever class."""
@@ -71,7 +72,7 @@ def log_time(title: str) -> dict[str, Any]:
     }
 
 
-def waf(result: Result) -> Picture | None:
+def waf(result: Record) -> Picture | None:
     """Write amplification by cause."""
     causes = [(plain(cause), part) for cause, part in result.waf_by_cause().items()]
     if not causes:
@@ -91,7 +92,7 @@ def waf(result: Result) -> Picture | None:
 MATRIX = (("programs", "pages programmed"), ("erases", "blocks erased"), ("reads", "pages read"))
 
 
-def matrix(result: Result) -> Picture | None:
+def matrix(result: Record) -> Picture | None:
     """Who asked, and why the flash did it."""
     frame = frames.matrix(result)
     parts = []
@@ -132,7 +133,7 @@ LETTER = 6.0
 SEPARATOR = " · "
 
 
-def latency(result: Result) -> Picture | None:
+def latency(result: Record) -> Picture | None:
     """How long requests took, with the percentiles marked."""
     histogram = frames.latency_histogram(result).filter(pl.col("requests") > 0, pl.col("to_us") > 0)
     found = [row for row in frames.latency(result).iter_rows(named=True) if row["max_us"] > 0]
@@ -213,7 +214,7 @@ def _labels(row: dict[str, Any], reach: tuple[float, float]) -> list[tuple[float
     ]
 
 
-def tail(result: Result) -> Picture | None:
+def tail(result: Record) -> Picture | None:
     """Which share of the requests took longer than a latency; both axes logarithmic.
 
     What a trace recorded is drawn beside what was simulated.
@@ -269,7 +270,7 @@ def longer_than(histogram: Sequence[Sequence[float]]) -> list[tuple[float, float
     return points
 
 
-def over_time(result: Result) -> Picture | None:
+def over_time(result: Record) -> Picture | None:
     """Throughput, write amplification and free blocks in the course of the run."""
     frame = gathered(result)
     if frame.height < 2:
@@ -331,7 +332,7 @@ def _throughput(frame: pl.DataFrame, x: alt.X) -> Chart:
     )
 
 
-def wear(result: Result) -> Picture | None:
+def wear(result: Record) -> Picture | None:
     """How many blocks have seen so many P/E cycles, and how many hold so many valid pages."""
     if not result.wear.max:
         return None
@@ -383,7 +384,7 @@ def bins(histogram: Sequence[Sequence[int]], most: int = 60) -> list[dict[str, i
     return [{"from": start, "to": start + width, "blocks": blocks} for start, blocks in found.items()]
 
 
-def blocks(result: Result) -> Picture | None:
+def blocks(result: Record) -> Picture | None:
     """P/E cycles and valid pages of the blocks in the order of their addresses."""
     if not result.wear.max and not result.blocks.valid_pages:
         return None
@@ -414,7 +415,7 @@ def blocks(result: Result) -> Picture | None:
     return Picture(alt.vconcat(cycles, valid, spacing=12), words)
 
 
-def energy(result: Result) -> Picture | None:
+def energy(result: Record) -> Picture | None:
     """Energy by memory and kind of operation."""
     frame = frames.energy(result)
     if float(frame["energy_j"].sum()) <= 0:
@@ -425,7 +426,7 @@ def energy(result: Result) -> Picture | None:
     return Picture(_bars(named, "energy (J)"), names=[name for name, _, _ in named])
 
 
-def ram(result: Result) -> Picture | None:
+def ram(result: Record) -> Picture | None:
     """Memory that firmware would need, by structure."""
     named = [
         (f"{plain(structure)} ({memory})", number / 1024, units.size(number))
@@ -448,7 +449,7 @@ def _bars(rows: Sequence[tuple[str, float, str]], title: str) -> Chart:
     return bars + chart.mark_text(align="left", dx=5).encode(y=y, x=x, text="words:N")
 
 
-PICTURES: dict[str, Callable[[Result], Picture | None]] = {
+PICTURES: dict[str, Callable[[Record], Picture | None]] = {
     "waf": waf,
     "matrix": matrix,
     "latency": latency,
@@ -462,7 +463,7 @@ PICTURES: dict[str, Callable[[Result], Picture | None]] = {
 """Every picture of a run by its name; None where the run has nothing to show in it."""
 
 
-def of_run(result: Result) -> dict[str, Picture]:
+def of_run(result: Record) -> dict[str, Picture]:
     """The pictures of a run."""
     drawn = {name: draw(result) for name, draw in PICTURES.items()}
     return {name: picture for name, picture in drawn.items() if picture is not None}

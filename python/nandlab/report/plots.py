@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from nandlab._native import ConfigError
-from nandlab.new_file import check_writable, readable, target_of
 from nandlab.report.theme import THEMES, Theme
+from nandlab.writing.new_file import check_writable, readable, target_of
 
 Format = Literal["svg", "png"]
 FORMATS: tuple[Format, ...] = ("svg", "png")

@@ -16,7 +16,7 @@ PANELS = (
 
 
 def pictures(found: dict[str, Any]) -> dict[str, str]:
-    """What `nandlab.profiling.profile` found for the interval `chosen`, as SVG by name."""
+    """What `nandlab.traces.profiling.profile` found for the interval `chosen`, as SVG by name."""
     one = next(one for one in found["intervals"] if one["interval"] == found["chosen"])
     unit = {"page": "pages", "sector": "sectors", "run": "pages of a run"}[found["size_unit"]]
     whole = "sectors" if found["size_unit"] == "sector" else "pages"

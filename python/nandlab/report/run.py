@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from nandlab import summary, units
+from nandlab.figures import summary
+from nandlab.record.record import Record
 from nandlab.report import html, parts, pictures, tables
-from nandlab.result import Result
+from nandlab.writing import units
 
 Drawn = dict[str, pictures.Picture]
 
 
-def run_page(result: Result, command: str | None) -> str:
+def run_page(result: Record, command: str | None) -> str:
     """The page as text."""
     return html.page(
         f"{summary.ftl_name(result)} on {result.device.name}: {summary.workload_name(result)}",
@@ -25,7 +26,7 @@ def run_page(result: Result, command: str | None) -> str:
     )
 
 
-def _of_device(result: Result) -> list[str]:
+def _of_device(result: Record) -> list[str]:
     """The sections about the device; none for a real directory."""
     if not summary.has_device(result):
         return []
@@ -50,14 +51,14 @@ def _of_device(result: Result) -> list[str]:
     ]
 
 
-def _partial(result: Result) -> str:
+def _partial(result: Record) -> str:
     if result.stopped is None:
         return ""
     words = f"This run was stopped {result.stopped.message}. The figures are those up to then."
     return html.paragraph(words, "warning")
 
 
-def _first(result: Result) -> list[tuple[str, str, str]]:
+def _first(result: Record) -> list[tuple[str, str, str]]:
     """The figures that a reader looks for first."""
     told = {name: (value, words) for name, value, words in summary.headline(result)}
     if not summary.has_device(result):
@@ -80,11 +81,11 @@ def _first(result: Result) -> list[tuple[str, str, str]]:
     return found
 
 
-def _notices(result: Result) -> str:
+def _notices(result: Record) -> str:
     return "".join(html.paragraph(notice, "note") for notice in result.notices)
 
 
-def _waf(result: Result, drawn: Drawn) -> str:
+def _waf(result: Record, drawn: Drawn) -> str:
     causes = result.waf_by_cause()
     if not causes:
         return html.paragraph("Nothing was written.")
@@ -102,17 +103,17 @@ def _figure(drawn: Drawn, name: str) -> str:
     return "" if picture is None else html.figure(picture.svg(), picture.caption)
 
 
-def _wear(result: Result, drawn: Drawn) -> str:
+def _wear(result: Record, drawn: Drawn) -> str:
     words = "" if result.wear.max else html.paragraph("No block was erased.")
     return words + _figure(drawn, "wear") + _figure(drawn, "blocks")
 
 
-def _lifetime(result: Result) -> str:
+def _lifetime(result: Record) -> str:
     table = tables.lifetime(result)
     return "" if table is None else tables.in_page(table)
 
 
-def _preconditioning(result: Result) -> str:
+def _preconditioning(result: Record) -> str:
     before = result.precondition
     if before is None:
         return ""

@@ -10,16 +10,17 @@ from typing import Any
 import great_tables
 import polars as pl
 
-from nandlab import summary, units
+from nandlab.figures import summary
+from nandlab.record.record import Record
 from nandlab.report import html
 from nandlab.report.html import MARK
-from nandlab.result import Result
+from nandlab.writing import units
 
 Table = Any
 """A `great_tables.GT`."""
 
 
-def headline(result: Result) -> Table:
+def headline(result: Record) -> Table:
     """The figures of one run, each with its unit and what it is made of."""
     columns = {"figure": str, "value": str, "words": str}
     frame = pl.DataFrame(summary.headline(result), schema=columns, orient="row")
@@ -27,7 +28,7 @@ def headline(result: Result) -> Table:
     return table.cols_label(value="", words="").cols_align("right", ["value"])
 
 
-def lifetime(result: Result) -> Table | None:
+def lifetime(result: Record) -> Table | None:
     """How long a new device lasts under the workload of one run; None where no block was erased for it."""
     life = result.lifetime
     if life is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from nandlab import units
 from nandlab.report.charts import COLOURS, Rows, Spec, standalone, svg
+from nandlab.writing import units
 
 WIDTH, HEIGHT = 640, 320
 
@@ -13,7 +13,7 @@ KINDS = ("read", "write")
 
 
 def pictures(found: dict[str, Any]) -> dict[str, str]:
-    """The pictures of what `nandlab.trace_file.info` found with `pictures=True`, as SVG by name."""
+    """The pictures of what `nandlab.traces.trace_file.info` found with `pictures=True`, as SVG by name."""
     drawn = {"sizes": _sizes(found), "heat": _heat(found), "skew": _skew(found)}
     gaps = found["inter_arrival_us"]
     if gaps is not None:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from nandlab.reproduce.bundle import write_bundle
+from nandlab.reproduce.bundle import write_bundle, write_reproduction
 from nandlab.reproduce.claim import Claim
 from nandlab.reproduce.judge import Judged, counted, folded
 from nandlab.reproduce.measure import Reproduction, reproduce
@@ -29,4 +29,5 @@ __all__ = [
     "reproduce",
     "search",
     "write_bundle",
+    "write_reproduction",
 ]

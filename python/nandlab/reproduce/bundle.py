@@ -9,12 +9,12 @@ import os
 import zipfile
 from collections.abc import Iterable, Sequence
 
-from nandlab.new_file import write_whole
+from nandlab.experiment.result import Result
 from nandlab.reproduce import published
 from nandlab.reproduce.measure import Reproduction
 from nandlab.reproduce.records import cells, drawn_rows, rows
-from nandlab.result import Result
-from nandlab.toml_text import toml_text
+from nandlab.writing.new_file import write_whole
+from nandlab.writing.toml_text import toml_text
 
 # The same reproduction makes the same bytes.
 _WHEN = (1980, 1, 1, 0, 0, 0)
@@ -32,7 +32,7 @@ def write_bundle(
         OSError: With a sentence; an older file at `path` is then as it was.
 
     """
-    from nandlab.report.reproduction import reproduction_page
+    from nandlab.reproduce.page import reproduction_page
 
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -43,6 +43,20 @@ def write_bundle(
     write_whole(path, whole.getvalue())
 
 
+def write_reproduction(
+    found: Sequence[Reproduction], path: str | os.PathLike[str], command: str | None = None
+) -> None:
+    """Writes the report of papers that were measured again.
+
+    Raises:
+        OSError: With a sentence; an older file at `path` is then as it was.
+
+    """
+    from nandlab.reproduce.page import reproduction_page
+
+    write_whole(path, reproduction_page(found, command).encode(errors="backslashreplace"))
+
+
 def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
     entry = zipfile.ZipInfo(name, _WHEN)
     entry.compress_type = zipfile.ZIP_DEFLATED
@@ -50,7 +64,7 @@ def _add(archive: zipfile.ZipFile, name: str, text: str) -> None:
 
 
 def _files(found: Reproduction) -> Iterable[tuple[str, str]]:
-    from nandlab.report.reproduction import figures
+    from nandlab.reproduce.page import figures
 
     yield "paper.toml", found.paper.text
     yield "claims.json", _json(found.to_dict())

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nandlab.record.numbers import NoNumber
+
 Lookup = Callable[[str], float]
 """The figure of a name."""
 
@@ -86,6 +88,8 @@ class Formula:
         except (ArithmeticError, ValueError) as error:
             if isinstance(error, FormulaError):
                 raise
+            if isinstance(error, NoNumber):
+                raise FormulaError(str(error)) from None
             raise FormulaError(f"{self.text} has no value: {error}") from None
         if isinstance(value, complex) or not math.isfinite(value):
             raise FormulaError(f"{self.text} has no value: it comes to {value}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab._native import ConfigError
-from nandlab.batch import State, run_all
 from nandlab.experiment import Experiment
 from nandlab.reproduce.conclusion import Concluded, conclude
 from nandlab.reproduce.judge import Judged, judge
@@ -15,6 +14,7 @@ from nandlab.reproduce.op_figures import measured
 from nandlab.reproduce.paper import Paper
 from nandlab.reproduce.records import Key, Records, figure_seeds, key_of, points, seeds_of
 from nandlab.reproduce.tree import Tree
+from nandlab.running.batch import State, run_all
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from nandlab._native import NandlabError
-from nandlab.batch import run_all
 from nandlab.experiment import Experiment
+from nandlab.experiment.result import Result
+from nandlab.report.device_charts import FREE, INVALID
 from nandlab.reproduce.document import Table
 from nandlab.reproduce.heading import Headed, parse_heading
-from nandlab.result import Result
+from nandlab.running.batch import run_all
 
 SHOWN = ("blocks", "writes")
-FREE, INVALID = "free", "invalid"
 IN_A_ROW = 16
 """Pages of a block side by side."""
 
@@ -167,12 +167,3 @@ def parse_op_figure(table: Table) -> OpFigure:
     )
     table.end()
     return figure
-
-
-def colours_of(cells: Cells, field: str) -> list[str]:
-    """The values of a field in the order in which they come, `free` and `invalid` before all others."""
-    found = dict.fromkeys(str(cell[field]) for cell in cells)
-    return [
-        *(name for name in (FREE, INVALID) if name in found),
-        *(n for n in found if n not in (FREE, INVALID)),
-    ]

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from nandlab._native import NandlabError
-from nandlab.batch import Outcome, State, run_all
 from nandlab.experiment import Experiment
 from nandlab.reproduce.formula import Formula, FormulaError
 from nandlab.reproduce.measure import checked, there
@@ -18,6 +17,7 @@ from nandlab.reproduce.records import Key, number
 from nandlab.reproduce.search_file import Found, row_of
 from nandlab.reproduce.search_points import Point, fingerprint, names_of, paper_at, points_of, searched_claims
 from nandlab.reproduce.tree import Tree
+from nandlab.running.batch import Outcome, State, run_all
 
 AT_ONCE = 64
 """Runs of which records are kept at the same time."""

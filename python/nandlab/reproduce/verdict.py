@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from nandlab.figures.interval import half_width
 from nandlab.reproduce.formula import Condition
 from nandlab.reproduce.tolerance import Tolerance
 
@@ -40,26 +41,6 @@ SEEDS_FOR_DIRECTION = 5
 MOST_DIGITS = 12
 """Digits after the point of a figure that is next to another one."""
 
-# Student's t for a two-sided 95 % interval, by degrees of freedom from 1 on.
-_T95 = (
-    12.706,
-    4.303,
-    3.182,
-    2.776,
-    2.571,
-    2.447,
-    2.365,
-    2.306,
-    2.262,
-    2.228,
-    2.201,
-    2.179,
-    2.160,
-    2.145,
-    2.131,
-)
-
-
 COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
@@ -76,27 +57,6 @@ class Held:
     holds: bool
     text: str
     """The condition with figures."""
-
-
-def half_width(values: Sequence[float]) -> float:
-    """Half the 95 % interval of the mean of `values`, Student's t; infinite for one value.
-
-    >>> half_width([5.0, 5.0, 5.0]), round(half_width([1.0, 2.0, 3.0, 4.0, 5.0]), 3)
-    (0.0, 1.963)
-    """
-    if len(values) < 2:
-        return math.inf
-    degrees = len(values) - 1
-    return quantile(degrees) * statistics.stdev(values) / math.sqrt(len(values))
-
-
-def quantile(degrees: int) -> float:
-    """Student's t for so many degrees of freedom: 97.5 % of the distribution lie below; to three digits."""
-    if degrees <= len(_T95):
-        return _T95[degrees - 1]
-    # Two terms of the expansion around the normal quantile (Abramowitz and Stegun, 26.7.5).
-    z = 1.959964
-    return z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
 
 
 def check(condition: Condition, sides: Sequence[tuple[float, float]]) -> Held:

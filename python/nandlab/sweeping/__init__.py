@@ -14,15 +14,16 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Literal
 
 from nandlab._native import ConfigError, NandlabError, version
-from nandlab.batch import STOP_S, directory_of, processors
-from nandlab.experiment import POLL_S, Experiment
-from nandlab.result import Result
+from nandlab.experiment import Experiment
+from nandlab.experiment.result import Result
+from nandlab.experiment.run import POLL_S, STOP_S
+from nandlab.running.batch import directory_of, processors
+from nandlab.running.varied import override
 from nandlab.sweeping.axes import Axis, Value, axes_of
 from nandlab.sweeping.engines import Engine, engine
 from nandlab.sweeping.goals import Goal, fronts, goal_of
 from nandlab.sweeping.store import Store, require_polars
 from nandlab.sweeping.work import Done, Task, run_task
-from nandlab.varied import override
 
 if TYPE_CHECKING:
     import polars
@@ -116,7 +117,7 @@ class Sweep:
             OSError: With a sentence; an older file at `path` is then as it was.
 
         """
-        from nandlab.report.sweep import write_sweep
+        from nandlab.sweeping.page import write_sweep
 
         write_sweep(self, path, command)
 
@@ -128,7 +129,7 @@ class Sweep:
             OSError: With a sentence.
 
         """
-        from nandlab.report.sweep import write_plots
+        from nandlab.sweeping.page import write_plots
 
         return write_plots(self, folder)
 

@@ -18,9 +18,9 @@ from fractions import Fraction
 from typing import Any
 
 from nandlab._native import ConfigError
-from nandlab.plain import plain, refused
-from nandlab.toml_text import toml_value
-from nandlab.varied import split_commas
+from nandlab.running.varied import split_commas
+from nandlab.writing.plain import plain, refused
+from nandlab.writing.toml_text import toml_value
 
 MOST = 10_000
 """Values of a range, and points of a sweep: more is a slip of the hand."""

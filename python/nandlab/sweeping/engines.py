@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nandlab._native import ConfigError, NandlabError
-from nandlab.batch import STOP_S
+from nandlab.experiment.run import STOP_S
 from nandlab.sweeping.signals import deaf_children
 from nandlab.sweeping.work import CHANNELS, Channel, Flag, begin
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from nandlab._native import ConfigError
-from nandlab.result import Result
-from nandlab.view import View, hints
+from nandlab.record.numbers import number
+from nandlab.record.record import Cell, Record
+from nandlab.record.view import View, hints
 
 DIRECTIONS = ("min", "max")
 OPEN = ("ram.sram", "ram.dram")
@@ -30,8 +31,6 @@ class Goal:
     def of(self, record: Mapping[str, Any]) -> float | None:
         """The figure in a record; None where it has none."""
         if self.name.startswith("matrix."):
-            from nandlab.reproduce.records import number
-
             return number(record, self.name)
         value: Any = record
         for part in self.name.split("."):
@@ -65,8 +64,6 @@ def goal_of(text: str) -> Goal:
 def _is_known(name: str) -> bool:
     parts = name.split(".")
     if parts[0] == "matrix":
-        from nandlab.result import Cell
-
         return len(parts) == 4 and parts[3] in hints(Cell)
     return name in figures() or any(name.startswith(f"{table}.") for table in OPEN)
 
@@ -74,7 +71,7 @@ def _is_known(name: str) -> bool:
 @lru_cache(maxsize=1)
 def figures() -> tuple[str, ...]:
     """The names of the numbers of a record, lists left out."""
-    return tuple(_figures(Result, ""))
+    return tuple(_figures(Record, ""))
 
 
 def _figures(view: type[View], prefix: str) -> Iterator[str]:

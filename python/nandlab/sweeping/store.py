@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Any, BinaryIO
 
 from nandlab._native import ConfigError, NandlabError
-from nandlab.new_file import check_writable, target_of, write_whole
 from nandlab.sweeping.signals import afterwards
 from nandlab.sweeping.work import as_json
+from nandlab.writing.new_file import check_writable, target_of, write_whole
 
 JOURNAL = ".journal"
 _HEAD = {"nandlab": "points of a sweep", "form": 1}

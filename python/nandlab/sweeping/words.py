@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from nandlab import summary, units
-from nandlab.result import Result
+from nandlab.experiment.result import Result
+from nandlab.figures import summary
+from nandlab.running.varied import TITLES, label, titles_of
 from nandlab.sweeping.axes import Axis, numbered
 from nandlab.sweeping.goals import Goal
-from nandlab.varied import TITLES, label, titles_of
+from nandlab.writing import units
 
 
 def axis_titles(axes: Sequence[Axis]) -> list[str]:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from nandlab._native import ConfigError, NandlabError, TraceError
-from nandlab.experiment import POLL_S, Experiment
+from nandlab.experiment import Experiment
+from nandlab.experiment.run import POLL_S
 
 ASK_CLUSTER_S = 0.5
 """How often a worker of a cluster asks whether it is to stop: each time is a message."""

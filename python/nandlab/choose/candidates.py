@@ -1,0 +1,186 @@
+"""The file systems that a flash could have, each as an experiment.
+
+>>> from nandlab.choose.candidates import candidates
+>>> from nandlab.choose import Wish
+>>> found = candidates(Wish({"phone": {"transactions": 10}}, flash_bytes=4 << 20))
+>>> {"yaffs", "minv", "fat over page"} <= {candidate.name for candidate in found}
+True
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nandlab._native import ConfigError, toml_to_json
+from nandlab.choose.wish import Wish
+from nandlab.experiment import Experiment
+from nandlab.listing import lists
+from nandlab.writing import units
+
+Tree = dict[str, Any]
+
+OVER_PROVISIONING = (0.07, 0.14, 0.28, 0.5, 1.1, 1.3)
+"""Shares of spare blocks that an FTL is tried with: it gets the first that it can work with."""
+
+FRAM = {"unit_bytes": 2, "read_ns": 110.0, "write_ns": 110.0, "read_nj": 6.5, "write_nj": 6.5}
+"""What an access to NVRAM costs unless `sets` say so: a Ramtron FM22L16 of 2007, 16 bits in a cycle of 110 ns
+and 18 mA at 3.3 V."""
+
+CACHES: Mapping[str, Mapping[str, Any]] = {
+    "dftl": {"cmt_entries": 1024},
+    "sector_map": {"cmt_units": 16, "cmt_unit_bytes": 512, "merge_buffers": 1},
+    "hybrid_map": {"cmt_units": 16, "cmt_unit_bytes": 512, "merge_buffers": 1},
+    "sector_log": {"merge_buffers": 1},
+}
+"""What FTLs with their map on flash keep of it in memory, 8 KiB, and in how many buffers small writes are
+gathered, unless `sets` say so: as they come they are made for controllers with megabytes."""
+
+USUAL: Mapping[str, Mapping[str, Any]] = {"postmark": {"subdirectories": 10}}
+"""What a workload has unless its table says otherwise: without subdirectories its files do not fit the root
+directory of FAT12 and FAT16, which has 512 entries."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A file system with what is below it."""
+
+    name: str
+    experiment: Experiment | None
+    """None where it cannot work on this flash."""
+    why_not: str = ""
+
+
+def candidates(wish: Wish) -> list[Candidate]:
+    """Every file system on the list but a real directory, those for a device over every FTL.
+
+    Raises:
+        ConfigError: The flash, the device or the workload is none that any candidate could have.
+
+    """
+    base = _base(wish)
+    found: list[Candidate] = []
+    used: set[str] = set()
+    for fs in lists()["file_systems"]:
+        if fs["over"] == "directory":
+            continue
+        ftls = lists()["ftls"] if fs["over"] == "device" else [None]
+        for ftl in ftls:
+            own = {"nvram": FRAM} if "nvram" in fs["options"]["properties"] else {}
+            tree = {**base, "fs": {fs["name"]: own}}
+            name = fs["name"]
+            if ftl is not None:
+                options = dict(CACHES.get(ftl["name"], {}))
+                tree["ftl"], name = {ftl["name"]: options}, f"{name} over {ftl['name']}"
+            tree, applied = _with(tree, wish.sets)
+            used |= applied
+            found.append(_candidate(wish, name, tree, sorted(applied)))
+    for key, _ in wish.sets:
+        if key not in used:
+            raise ConfigError(_no_table(wish, key))
+    if all(each.experiment is None for each in found):
+        raise ConfigError(found[0].why_not)
+    return found
+
+
+def _no_table(wish: Wish, key: str) -> str:
+    """A sentence on a key whose table no candidate has."""
+    names = {kind: [each["name"] for each in lists()[kind]] for kind in ("file_systems", "ftls")}
+    tables = ["device", *(f"workload.{name}" for name in wish.workload)]
+    tables += [f"fs.{name}" for name in names["file_systems"] if name != "posix"]
+    tables += [f"ftl.{name}" for name in names["ftls"]]
+    near = difflib.get_close_matches(".".join(key.split(".")[:2]), tables, 1)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(tables)}"
+    return f"--set {key}: no candidate has such a table; {hint}"
+
+
+def _refuse_misspelt(error: ConfigError, applied: Sequence[str]) -> None:
+    """Ends it where a key or the kind of a value is wrong, which no other flash would mend."""
+    text = str(error)
+    for key in applied:
+        table, _, name = key.rpartition(".")
+        if f"[{table}] has no key `{name}`" in text or text.startswith(f"{key}: expected "):
+            raise ConfigError(f"--set {text}" if text.startswith(key) else f"--set {key}: {text}") from None
+
+
+def _candidate(wish: Wish, name: str, tree: Tree, applied: Sequence[str]) -> Candidate:
+    shares: Sequence[float | None] = OVER_PROVISIONING if "ftl" in tree else (None,)
+    if "over_provisioning" in tree["device"]:
+        shares = (None,)
+    why = ""
+    for share in shares:
+        device = tree["device"] if share is None else {**tree["device"], "over_provisioning": share}
+        experiment = Experiment(**{**tree, "device": device})
+        try:
+            experiment.resolve()
+        except ConfigError as error:
+            _refuse_misspelt(error, applied)
+            why = why or _in_bytes(str(error), wish)
+            continue
+        return Candidate(name, experiment)
+    return Candidate(name, None, why)
+
+
+def _base(wish: Wish) -> Tree:
+    devices = {each["name"]: each for each in lists()["devices"]}
+    if wish.device not in devices:
+        raise ConfigError(f"there is no device {wish.device!r}; there are {', '.join(devices)}")
+    block, planes = _block(devices[wish.device])
+    blocks, rest = divmod(wish.flash_bytes, block * planes)
+    if rest or not blocks:
+        words = f"{units.size(block)}" + (f" on each of {planes} planes" if planes > 1 else "")
+        raise ConfigError(f"a flash of {units.size(wish.flash_bytes)} is no number of blocks of {words}")
+    return {
+        "workload": {name: {**USUAL.get(name, {}), **options} for name, options in wish.workload.items()},
+        "device": {"profile": wish.device, "shape": {"blocks_per_plane": blocks}},
+    }
+
+
+def _block(profile: Mapping[str, Any]) -> tuple[int, int]:
+    """Bytes of a block, and how many planes there are."""
+    shape = json.loads(toml_to_json(profile["doc"], profile["name"]))["tree"]["shape"]
+    planes = profile["blocks"] // int(shape["blocks_per_plane"])
+    return profile["pages_per_block"] * profile["page_bytes"], planes
+
+
+def _in_bytes(error: str, wish: Wish) -> str:
+    """A sentence with the size of the flash in place of a number of blocks, which follows from it."""
+    block, planes = _block(next(each for each in lists()["devices"] if each["name"] == wish.device))
+
+    def flash(found: re.Match[str]) -> str:
+        return f"take a flash of {int(found[1]) * block * planes // 1024} KiB"
+
+    return re.sub(r"set device\.shape\.blocks_per_plane = (\d+)", flash, error)
+
+
+def _with(tree: Tree, sets: Sequence[tuple[str, str]]) -> tuple[Tree, set[str]]:
+    """A tree under those keys whose table it has, and these keys.
+
+    >>> _with({"fs": {"yaffs": {}}}, [("fs.yaffs.cache_pages", "10"), ("fs.minv.objects", "9")])
+    ({'fs': {'yaffs': {'cache_pages': 10}}}, {'fs.yaffs.cache_pages'})
+    """
+    used = set()
+    for key, text in sets:
+        first, *rest = path = key.split(".")
+        is_named = first in ("workload", "fs", "ftl")
+        if len(path) < 2 or first not in tree or (is_named and rest[0] not in tree[first]):
+            continue
+        used.add(key)
+        try:
+            value = json.loads(toml_to_json(f"value = {text}", f"--set {key}"))["tree"]["value"]
+        except ConfigError:
+            # A bare word, as everywhere on the command line.
+            value = text
+        tree = _put(tree, path, value)
+    return tree, used
+
+
+def _put(tree: Mapping[str, Any], path: Sequence[str], value: Any) -> Tree:  # noqa: ANN401 - a TOML value
+    first, *rest = path
+    below = tree.get(first)
+    inner = _put(below if isinstance(below, dict) else {}, rest, value) if rest else value
+    return {**tree, first: inner}

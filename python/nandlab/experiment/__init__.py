@@ -1,0 +1,409 @@
+"""An experiment: what to run, on what, with which seed."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import reprlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from nandlab import _native
+from nandlab.experiment.config import Device, Host, Memory, Precondition
+from nandlab.experiment.result import Result
+from nandlab.experiment.run import POLL_S, Run, unless_it_failed
+from nandlab.writing.new_file import readable
+from nandlab.writing.parquet import csv_beside, require_polars, to_parquet
+from nandlab.writing.plain import plain, refused
+from nandlab.writing.toml_text import toml_text, toml_value
+
+if TYPE_CHECKING:
+    from nandlab.traces.trace import Trace
+
+Progress = Callable[[str, int, int], object]
+"""Called with the phase, the requests done in it and the requests in all, some times a second.
+
+In the phase "opening" the requests are records of a trace that is looked through."""
+
+_EXAMPLES = {
+    "workload": "nandlab.workload.uniform()",
+    "ftl": "nandlab.ftl.page()",
+    "buffer": "nandlab.buffer.pass_through()",
+    "memory": "nandlab.Memory()",
+    "device": "nandlab.Device()",
+    "host": "nandlab.Host()",
+    "precondition": "nandlab.Precondition()",
+}
+"""What stands for each table."""
+
+
+class Experiment:
+    """A workload, an FTL and a device; `run()` says what it costs.
+
+    Every table can be given as one of the typed forms (`nandlab.ftl.page(...)`,
+    `nandlab.workload.uniform(...)`, `nandlab.Device(...)`), or as a plain dictionary with the keys of
+    the TOML file. `tables` takes what has no keyword of its own here. Numbers of numpy and paths are taken
+    like those of Python.
+
+    Args:
+        workload: Exactly one workload; a `Trace` is one.
+        ftl: Exactly one FTL; none below a file system on bare flash, or a real directory.
+        index: The index that a workload of keys asks.
+        fs: The file system that a workload of files uses.
+        buffer: At most one write buffer over the FTL.
+        memory: What the memories of that buffer cost; without it they have no energy.
+        device: The NAND device; none below a real directory.
+        host: How requests arrive.
+        precondition: What is written before the workload.
+        seed: Start of the random numbers. Same seed, same result, on every machine.
+        base: The folder that relative paths start from; the current one by default.
+        tables: Other top-level keys of the TOML file.
+
+    An experiment cannot be changed; `replace()` makes another one. Two are equal that resolve to the same.
+
+    Raises:
+        ConfigError: A value that no file could hold, such as NaN, or a table that is none; with its `key`.
+
+    >>> import nandlab
+    >>> experiment = nandlab.Experiment(
+    ...     workload=nandlab.workload.uniform(requests=1000),
+    ...     ftl={"page": {}},
+    ...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+    ... )
+    >>> experiment.resolve()["seed"]
+    1
+
+    """
+
+    _text: str
+    _format: str
+    _file: str
+    _base: str
+    _sets: tuple[str, ...]
+
+    def __init__(  # noqa: PLR0913 - one keyword for each table of the file
+        self,
+        *,
+        workload: Mapping[str, Any] | Trace,
+        ftl: Mapping[str, Any] | None = None,
+        index: Mapping[str, Any] | None = None,
+        fs: Mapping[str, Any] | None = None,
+        buffer: Mapping[str, Any] | None = None,
+        memory: Memory | Mapping[str, Any] | None = None,
+        device: Device | Mapping[str, Any] | None = None,
+        host: Host | Mapping[str, Any] | None = None,
+        precondition: Precondition | Mapping[str, Any] | None = None,
+        seed: int | None = None,
+        base: str | os.PathLike[str] = ".",
+        **tables: Any,  # noqa: ANN401 - the values of a TOML table
+    ) -> None:
+        given = {
+            "seed": seed,
+            "workload": workload,
+            "host": host,
+            "precondition": precondition,
+            "index": index,
+            "fs": fs,
+            "buffer": buffer,
+            "memory": memory,
+            "ftl": ftl,
+            "device": device,
+            **tables,
+        }
+        tree = plain({name: table for name, table in given.items() if table is not None})
+        _refuse_other_than_tables(tree)
+        # No file holds it, so its errors name none.
+        self._setup(json.dumps(tree), "json", "", base, ())
+
+    def _setup(
+        self, text: str, form: str, file: str, base: str | os.PathLike[str], sets: Sequence[str]
+    ) -> None:
+        vars(self).update(_text=text, _format=form, _file=file, _base=os.fspath(base), _sets=tuple(sets))
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str], sets: Sequence[str] = ()) -> Experiment:
+        """Reads a TOML file, or a JSON file with the same keys.
+
+        Args:
+            path: The file; relative paths in it start from its folder.
+            sets: Overrides such as "device.over_provisioning=0.28".
+
+        Raises:
+            OSError: The file cannot be read.
+            ConfigError: It is not UTF-8 text. What is wrong inside it is said by `resolve()` and `run()`.
+
+        """
+        path = Path(path)
+        for override in sets:
+            if override != readable(override):
+                raise _native.ConfigError(f"--set {readable(override)}: this is not UTF-8 text")
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise _native.ConfigError(f"{readable(path)}: byte {error.start} is not UTF-8 text") from None
+        experiment = cls.__new__(cls)
+        experiment._setup(text, "json" if path.suffix == ".json" else "toml", str(path), path.parent, sets)
+        return experiment
+
+    def resolve(self) -> dict[str, Any]:
+        """The whole experiment with every default written out.
+
+        Raises:
+            ConfigError: With `file`, `line`, `column` and `key` where they are known.
+
+        """
+        return json.loads(self._native_text().resolve())
+
+    def _native_text(self) -> _native.Text:
+        source = readable(self._file)
+        return _native.Text(self._text, self._format, source, self._base, list(self._sets))
+
+    def inspect(self) -> dict[str, Any]:
+        """What it comes down to before it runs.
+
+        `device` has sizes, `trace` what one holds, `operations` how many on keys; and there are `notices`.
+
+        Raises:
+            ConfigError: The experiment cannot be run as it is written.
+            TraceError: The trace is malformed or does not fit the device.
+
+        >>> import nandlab
+        >>> experiment = nandlab.Experiment(
+        ...     workload=nandlab.workload.uniform(),
+        ...     ftl=nandlab.ftl.page(),
+        ...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+        ... )
+        >>> experiment.inspect()["device"]["logical_bytes"]
+        16777216
+
+        """
+        return json.loads(self._native_text().inspect())
+
+    def start(
+        self, op_log: str | os.PathLike[str] | None = None, save_state: str | os.PathLike[str] | None = None
+    ) -> Run:
+        """Starts it in a thread of its own and returns at once.
+
+        Args:
+            op_log: A .csv or .csv.gz file that gets a line for every flash operation.
+            save_state: A file that gets the device as it is after its preconditioning.
+
+        """
+        # The current folder may be another one when somebody asks.
+        folder = os.path.abspath(self._base)  # noqa: PTH100 - `..` stays what it is
+        log, state = (None if path is None else os.fspath(path) for path in (op_log, save_state))
+        return Run(self._native_text(), log, folder, state)
+
+    def run(
+        self,
+        progress: Progress | None = None,
+        op_log: str | os.PathLike[str] | None = None,
+        save_state: str | os.PathLike[str] | None = None,
+    ) -> Result:
+        """Runs it to the end.
+
+        Args:
+            progress: Called some times a second with the phase, the requests done and the requests in all.
+            op_log: A .csv, .csv.gz or .parquet file that gets a line for every flash operation.
+            save_state: A file that gets the device as it is after its preconditioning, for
+                `Precondition(from_state=...)` of other runs.
+
+        Raises:
+            ConfigError: The experiment cannot be run as it is written.
+            TraceError: The trace is malformed or does not fit the device.
+            DeviceFull: Too few good blocks are left, or the index or the file system is full. Its `result` is
+                what was measured until then, marked partial; None where the device could not even be opened.
+            NandlabError: A page of the index or file system was lost to bit errors, or this machine refused
+                an operation in a real directory; with a `result` too.
+
+        """
+        target = None if op_log is None else os.fspath(op_log)
+        if target is not None and target.endswith(".parquet"):
+            require_polars()
+        with csv_beside(target) as log:
+            run = self.start(log, save_state)
+            try:
+                while not run.wait(POLL_S):
+                    if progress is not None:
+                        progress(*run.progress())
+            except BaseException:
+                run.stop()
+                raise
+            result = run.partial_result()
+            if target is not None and log is not None and target.endswith(".parquet"):
+                to_parquet(log, target)
+        return unless_it_failed(result)
+
+    def inputs(self) -> list[Path]:
+        """The files that it reads: itself, a trace, a profile, a state."""
+        own = [Path(self._file)] if self._file else []
+        return [*own, *self._read(self.resolve())]
+
+    def _read(self, resolved: Mapping[str, Any]) -> list[Path]:
+        """The trace, the profile and the state; bundled profiles have names and no paths."""
+        # Below a real directory there is no device.
+        profile = resolved.get("device", {}).get("profile", "")
+        is_path = "/" in profile or "\\" in profile or profile.endswith(".toml")
+        named = [
+            profile if is_path else None,
+            resolved.get("precondition", {}).get("from_state"),
+            *(table.get("path") for table in resolved["workload"].values()),
+        ]
+        # A name with NUL is refused when the file is opened.
+        return [Path(self._base) / name for name in named if name and "\0" not in name]
+
+    def replace(self, **tables: Any) -> Experiment:  # noqa: ANN401 - the values of a TOML table
+        """Another experiment, with these tables as a whole in place of its own.
+
+        Relative paths start where they did.
+
+        Raises:
+            ConfigError: As the constructor.
+
+        >>> import nandlab
+        >>> experiment = nandlab.Experiment(workload=nandlab.workload.uniform(), ftl=nandlab.ftl.page())
+        >>> experiment.replace(seed=7).resolve()["seed"]
+        7
+
+        """
+        given = plain(tables)
+        left_out = [name for name, table in given.items() if table is None]
+        if left_out:
+            raise refused(left_out[0], "expected what is to take its place, given None")
+        _refuse_other_than_tables(given)
+        other = Experiment.__new__(Experiment)
+        if self._file:
+            # A file keeps its lines, which errors name.
+            sets = (f"{name}={toml_value(table)}" for name, table in given.items())
+            other._setup(self._text, self._format, self._file, self._base, (*self._sets, *sets))
+        else:
+            text = json.dumps(json.loads(self._text) | given)
+            other._setup(text, self._format, self._file, self._base, self._sets)
+        return other
+
+    def override(self, *sets: str) -> Experiment:
+        """Another experiment with single keys changed, each as `nandlab run --set` takes it.
+
+        What is wrong with one is said by `resolve()` and `run()`.
+
+        >>> import nandlab
+        >>> experiment = nandlab.Experiment(workload=nandlab.workload.uniform(), ftl=nandlab.ftl.page())
+        >>> experiment.override("seed=7", "workload.uniform.requests=10").resolve()["seed"]
+        7
+
+        """
+        other = Experiment.__new__(Experiment)
+        other._setup(self._text, self._format, self._file, self._base, (*self._sets, *sets))
+        return other
+
+    @property
+    def folder(self) -> str:
+        """Where its relative paths start."""
+        return self._base
+
+    def directory(self) -> str | None:
+        """The real directory that it runs in, where it does; two runs in one would disturb each other.
+
+        Raises:
+            ConfigError: As `resolve()`.
+
+        """
+        posix = self.resolve().get("fs", {}).get("posix")
+        return None if posix is None else os.path.realpath(Path(self._base) / posix["directory"])
+
+    def absolute(self) -> Experiment:
+        """The same experiment for a process whose current folder is another one."""
+        other = Experiment.__new__(Experiment)
+        other._setup(self._text, self._format, self._file, os.path.abspath(self._base), self._sets)  # noqa: PTH100
+        return other
+
+    def fingerprint(self) -> str:
+        """A text that is equal where results are: of all that it resolves to, its files, and this version.
+
+        Raises:
+            ConfigError: As `resolve()`.
+
+        """
+        resolved = self.resolve()
+        known = {
+            "version": _native.version(),
+            "experiment": resolved,
+            "files": [_digest(path) for path in self._read(resolved)],
+        }
+        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+    def to_toml(self) -> str:
+        """The text of a TOML file with every default written out; a relative path stays one.
+
+        Raises:
+            ConfigError: As `resolve()`.
+
+        """
+        return toml_text(self.resolve())
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(
+            f"{name}: an experiment cannot be changed; replace({name}=...) makes another one that has it"
+        )
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name}: an experiment cannot be changed; replace() makes another one")
+
+    def _identity(self) -> tuple[object, ...]:
+        """What makes two experiments equal: all that they resolve to, and the files that they read."""
+        try:
+            resolved = self.resolve()
+        except _native.ConfigError:
+            return (self._text, self._format, self._file, self._base, self._sets)
+        return (
+            json.dumps(resolved, sort_keys=True),
+            *(os.path.realpath(path) for path in self._read(resolved)),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self._identity() == other._identity() if isinstance(other, Experiment) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._identity())
+
+    def __repr__(self) -> str:
+        of = f"<Experiment {readable(self._file) or 'of Python'}"
+        try:
+            resolved = self.resolve()
+        except _native.ConfigError as error:
+            return f"{of} that cannot run: {error}>"
+        (workload,), device = resolved["workload"], resolved.get("device")
+        (below,) = resolved["ftl"] if "ftl" in resolved else resolved["fs"]
+        on = f", {device['profile']}" if device else f" in {resolved['fs'][below]['directory']}"
+        size = f" {device['capacity']}" if device and "capacity" in device else ""
+        return f"{of}: {workload}, {below}{on}{size}, seed {resolved['seed']}>"
+
+
+def _digest(path: Path) -> str:
+    """What a file holds; nothing of one that cannot be read, which the run says."""
+    try:
+        status = path.stat()
+        return _digest_of(os.path.realpath(path), status.st_size, status.st_mtime_ns)
+    except OSError:
+        return ""
+
+
+@functools.lru_cache(maxsize=256)
+def _digest_of(path: str, _size: int, _changed_ns: int) -> str:
+    whole = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while piece := file.read(1 << 20):
+            whole.update(piece)
+    return whole.hexdigest()
+
+
+def _refuse_other_than_tables(tree: Mapping[str, Any]) -> None:
+    """Refuses what can be no table of an experiment: the rest is said by `resolve()`."""
+    for name, table in tree.items():
+        # `ftl="page"` is a table, too.
+        named = name in ("workload", "ftl", "buffer") and isinstance(table, str)
+        if name in _EXAMPLES and not named and not isinstance(table, dict):
+            raise refused(name, f"expected a table such as {_EXAMPLES[name]}, given {reprlib.repr(table)}")

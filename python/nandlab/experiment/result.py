@@ -1,0 +1,100 @@
+"""The result of a run: its record, with reports, pictures and frames of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from nandlab.record.record import Record
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    import polars
+
+    from nandlab.report.pictures import Picture
+
+
+class Result(Record):
+    """What a run came to: every figure of the record, and ways to show it.
+
+    `nandlab.record.record.Record` says what the figures are. Results are equal where all but `speed` is.
+    """
+
+    def __init__(self, data: dict[str, Any], folder: str | None = None) -> None:
+        super().__init__(data)
+        vars(self)["_folder"] = folder
+
+    @property
+    def folder(self) -> str | None:
+        """Where relative paths in its experiment start, as this process knows it; a record does not say."""
+        return vars(self)["_folder"]
+
+    def report(self, path: str, command: str | None = None) -> None:
+        """Writes a self-contained HTML report.
+
+        Args:
+            path: The file; an old one is replaced once the new one is whole.
+            command: The command line that remakes the report, printed in it.
+
+        Raises:
+            NandlabError: The package that draws, vl-convert, is not installed.
+            OSError: With a sentence; an older file at `path` is then as it was.
+
+        """
+        from nandlab.report import write_run
+
+        write_run(self, path, command)
+
+    def frames(self) -> dict[str, polars.DataFrame]:
+        """The data behind every picture and table of the report, as frames of polars.
+
+        `nandlab.figures.frames` describes them.
+
+        >>> import nandlab
+        >>> experiment = nandlab.Experiment(
+        ...     workload=nandlab.workload.uniform(requests=20_000),
+        ...     ftl=nandlab.ftl.page(),
+        ...     device=nandlab.Device(capacity="16 MiB", over_provisioning=0.25),
+        ... )
+        >>> frames = experiment.run().frames()
+        >>> frames["latency"].columns[:4]
+        ['request', 'count', 'mean_us', 'p50_us']
+        >>> frames["matrix"]["programs"].sum() == experiment.run().flash.programs
+        True
+
+        """
+        from nandlab.figures import frames
+
+        return {name: frames.frame(self, name) for name in frames.FRAMES}
+
+    def pictures(self) -> dict[str, Picture]:
+        """The pictures of the report by name; `.themed()` of one is a chart of Vega-Altair for a notebook.
+
+        What the run has nothing to show in is left out, such as latencies without time.
+        """
+        from nandlab.report.theme import require_vl_convert
+
+        require_vl_convert()
+        from nandlab.report.pictures import of_run
+
+        return of_run(self)
+
+    def plots(
+        self,
+        folder: str | os.PathLike[str],
+        form: Literal["svg", "png"] = "svg",
+        colours: Literal["light", "dark"] = "light",
+    ) -> list[Path]:
+        """Draws the pictures of the report into files of `folder`, which is made where it is missing.
+
+        Returns:
+            The files.
+
+        Raises:
+            OSError: With a sentence; the folder is then as it was.
+
+        """
+        from nandlab.report.plots import write_pictures
+
+        return write_pictures(self.pictures(), folder, form, colours)

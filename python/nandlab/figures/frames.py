@@ -1,0 +1,207 @@
+"""A result as frames of polars: the data behind every picture and table of a report.
+
+Units stand last in the names of columns, as in the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nandlab.record.record import Record
+
+if TYPE_CHECKING:
+    import polars
+
+FIRST_BUCKET = 2**-0.25
+"""A bucket of a latency histogram begins at this multiple of its end."""
+
+Rows = list[tuple[Any, ...]]
+
+
+def _frame(rows: Rows, **columns: type) -> polars.DataFrame:
+    import polars
+
+    return polars.DataFrame(rows, schema=columns, orient="row")
+
+
+def waf(result: Record) -> polars.DataFrame:
+    """Write amplification by `cause`: `waf` (flash programs / host writes), which sums to the result's."""
+    return _frame(list(result.waf_by_cause().items()), cause=str, waf=float)
+
+
+def matrix(result: Record) -> polars.DataFrame:
+    """Operations by `origin` and `cause`: a row for each cell that is not empty, columns as in the record."""
+    operations = ("reads", "programs", "copies", "erases", "spare_reads", "spare_programs")
+    metadata = ("meta_reads", "meta_programs", "busy_us")
+    names = (*operations, *metadata)
+    types = {name: float if name in ("erases", "busy_us") else int for name in names}
+    rows = [
+        (cell.origin, cell.cause, *(types[name](getattr(cell, name)) for name in names))
+        for cell in result.matrix
+    ]
+    return _frame(rows, origin=str, cause=str, **types)
+
+
+LATENCY_KINDS = ("read", "write", "trim", "flush")
+PERCENTILES = ("mean_us", "p50_us", "p90_us", "p99_us", "p999_us", "max_us")
+
+
+def latency(result: Record) -> polars.DataFrame:
+    """Latency by kind of `request`: how many (`count`), mean and percentiles in microseconds."""
+    found = result.latency_us
+    each = [(kind, None if found is None else getattr(found, kind)) for kind in LATENCY_KINDS]
+    rows = [
+        (kind, one.count, *(getattr(one, name.removesuffix("_us")) for name in PERCENTILES))
+        for kind, one in each
+        if one is not None and one.count
+    ]
+    return _frame(rows, request=str, count=int, **dict.fromkeys(PERCENTILES, float))
+
+
+def latency_histogram(result: Record) -> polars.DataFrame:
+    """How many `requests` took from `from_us` to `to_us`, and their `share`, by kind of `request`."""
+    rows: Rows = []
+    for kind, buckets in (result.latency_histogram or {}).items():
+        total = sum(count for _, count in buckets)
+        begin = None
+        for upper, count in buckets:
+            begin = upper * FIRST_BUCKET if begin is None else begin
+            rows.append((kind, float(begin), float(upper), int(count), count / total))
+            begin = upper
+    return _frame(rows, request=str, from_us=float, to_us=float, requests=int, share=float)
+
+
+def series(result: Record) -> polars.DataFrame:
+    """The course of the run: counts since its start at each sample, and rates since the sample before.
+
+    `requests`, `time_us`, `read_sectors`, `written_sectors`, `programs`, `erases`, `free_blocks` and `waf` as
+    in the record; `requests_per_s`, `read_mb_per_s`, `written_mb_per_s` in simulated time, None without time.
+    """
+    rows: Rows = []
+    before: tuple[float, ...] = (0, 0.0, 0, 0)
+    for sample in result.series:
+        now = (sample.requests, sample.time_us or 0.0, sample.read_sectors, sample.written_sectors)
+        requests, us, read, written = (end - start for end, start in zip(now, before, strict=True))
+        rates = (requests / us * 1e6, read * 512 / us, written * 512 / us) if us > 0 else (None, None, None)
+        counts = (sample.read_sectors, sample.written_sectors, sample.programs, sample.erases)
+        rows.append((sample.requests, sample.time_us, *counts, sample.free_blocks, sample.waf, *rates))
+        before = now
+    sums = dict.fromkeys(("read_sectors", "written_sectors", "programs", "erases", "free_blocks"), int)
+    since = dict.fromkeys(("waf", "requests_per_s", "read_mb_per_s", "written_mb_per_s"), float)
+    return _frame(rows, requests=int, time_us=float, **sums, **since)
+
+
+def wear(result: Record) -> polars.DataFrame:
+    """How many `blocks` have seen so many `pe_cycles` at the end, preconditioning included."""
+    return _frame([tuple(pair) for pair in result.wear.histogram], pe_cycles=int, blocks=int)
+
+
+def valid_pages(result: Record) -> polars.DataFrame:
+    """How many `blocks` that are not free hold so many `valid_pages` at the end."""
+    return _frame([tuple(pair) for pair in result.blocks.histogram], valid_pages=int, blocks=int)
+
+
+def blocks(result: Record) -> polars.DataFrame:
+    """The blocks in the order of addresses, in at most 256 groups.
+
+    The `first` of a group, how many `blocks`, how many of them `free`, mean `valid_pages`, and fewest, mean
+    and most P/E cycles.
+    """
+    names = ("first", "blocks", "free", "valid_pages", "pe_cycles_min", "pe_cycles_mean", "pe_cycles_max")
+    types = {name: float if name in ("valid_pages", "pe_cycles_mean") else int for name in names}
+    rows = [tuple(types[name](getattr(group, name)) for name in names) for group in result.blocks.groups]
+    return _frame(rows, **types)
+
+
+def energy(result: Record) -> polars.DataFrame:
+    """Energy by `memory` and `kind` of operation, `energy_j`; without those that the profile leaves out."""
+    rows: Rows = []
+    if result.energy_j is not None:
+        rows += [("flash", kind, getattr(result.energy_j, kind)) for kind in ("read", "program", "erase")]
+    buffered = None if result.buffer is None else result.buffer.energy_j
+    if buffered is not None:
+        for memory, used in (("DRAM of the buffer", buffered.dram), ("NVRAM of the buffer", buffered.nvram)):
+            kinds = (
+                ("read", "write", "header", "static")
+                if memory.startswith("N")
+                else ("read", "write", "static")
+            )
+            rows += [(memory, kind, getattr(used, kind) or 0.0) for kind in kinds if used is not None]
+    if result.nvram is not None and result.nvram.energy_j:
+        rows.append(("NVRAM of the file system", "access", result.nvram.energy_j))
+    return _frame(rows, memory=str, kind=str, energy_j=float)
+
+
+def ram(result: Record) -> polars.DataFrame:
+    """Memory that firmware would need: `memory` (SRAM or DRAM), `structure`, `bytes`."""
+    parts = (("SRAM", result.ram.sram), ("DRAM", result.ram.dram))
+    rows = [(memory, name, number) for memory, structures in parts for name, number in structures.items()]
+    return _frame(rows, memory=str, structure=str, bytes=int)
+
+
+def lifetime(result: Record) -> polars.DataFrame:
+    """What a new device takes until blocks are worn out: `until`, `host_bytes`, `time_s`, `years`."""
+    life = result.lifetime
+    each = [] if life is None else life.named()
+    rows = [(until, life.host_bytes, life.time_s, life.years) for until, life in each]
+    return _frame(rows, until=str, host_bytes=float, time_s=float, years=float)
+
+
+def latency_by_origin(result: Record) -> polars.DataFrame:
+    """Latency by `origin` and kind of `request`, as in `latency`; empty where one part of the host asked."""
+    rows = [
+        (row.origin, kind, one.count, *(getattr(one, name.removesuffix("_us")) for name in PERCENTILES))
+        for row in result.latency_by_origin or []
+        for kind in LATENCY_KINDS
+        if (one := getattr(row.latency_us, kind)) is not None
+    ]
+    return _frame(rows, origin=str, request=str, count=int, **dict.fromkeys(PERCENTILES, float))
+
+
+def longest_request(result: Record) -> polars.DataFrame:
+    """What the longest request spent its time on, if that was asked for: `cause`, `own_us`, `waited_us`."""
+    longest = result.longest_request
+    rows = (
+        [] if longest is None else [(part.cause, part.own_us, part.waited_us) for part in longest.parts or []]
+    )
+    return _frame(rows, cause=str, own_us=float, waited_us=float)
+
+
+FRAMES: dict[str, Callable[[Record], Any]] = {
+    each.__name__: each
+    for each in (
+        waf,
+        matrix,
+        latency,
+        latency_histogram,
+        latency_by_origin,
+        longest_request,
+        series,
+        wear,
+        valid_pages,
+        blocks,
+        energy,
+        ram,
+        lifetime,
+    )
+}
+"""Every frame by its name."""
+
+
+def frame(result: Record, name: str) -> Any:  # noqa: ANN401 - a polars.DataFrame, imported late
+    """The frame of that name; KeyError names those that there are."""
+    if name not in FRAMES:
+        raise KeyError(f"there is no frame {name!r}; there are: {', '.join(FRAMES)}")
+    return FRAMES[name](result)
+
+
+def side_by_side(labels: Sequence[dict[str, str]], frames: Sequence[Any]) -> Any:  # noqa: ANN401 - as above
+    """Frames of several runs as one, with the labels of each run in front."""
+    import polars
+
+    parts = [
+        each.select(*(polars.lit(text).alias(title) for title, text in own.items()), polars.all())
+        for own, each in zip(labels, frames, strict=True)
+    ]
+    return polars.concat(parts)

@@ -1,0 +1,1 @@
+"""The result record as typed, read-only objects."""

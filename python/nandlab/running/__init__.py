@@ -1,0 +1,1 @@
+"""Several experiments: batches, and keys that vary."""

@@ -1,0 +1,105 @@
+"""Keys of an experiment and the texts of their values, as `--set` and `--vary` take them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from nandlab.writing.units import percent, size
+
+TAGGED = ("ftl", "workload", "index", "fs", "buffer")
+"""Tables that hold exactly one of several named choices; a bare name takes it with its defaults."""
+
+
+Pair = tuple[str, str]
+"""A key of an experiment and the text of its value."""
+
+
+_TYPED: dict[str, str] = {}
+"""The files of overrides as the engine names them, and as they were typed."""
+
+
+def as_typed(text: str) -> str:
+    """A message with the files of overrides named as they were typed on the command line."""
+    for named, typed in sorted(_TYPED.items(), key=lambda pair: len(pair[0]), reverse=True):
+        # Not inside a longer path.
+        whole = rf"(?<![\w./-]){re.escape(named)}(?![\w/-])"
+        text = re.sub(whole, typed.replace("\\", r"\\"), text)
+    return text
+
+
+def override(pair: Pair, file: str) -> str:
+    """An override of a key in `file`, as the compiled module takes it.
+
+    A path on the command line starts from the current folder where there is such a file or directory; in the
+    experiment that of a file starts from the folder of `file`, and that of a directory is absolute. A table
+    that is "none" is left out.
+
+    >>> override(("device.capacity", "1 GiB"), "a.toml"), override(("ftl", "page"), "a.toml")
+    ('device.capacity=1 GiB', 'ftl={ page = {} }')
+    >>> override(("ftl", "none"), "a.toml")
+    'ftl=none'
+    """
+    key, value = pair
+    if key in TAGGED and value != "none" and re.fullmatch(r"\w+", value):
+        value = f"{{ {value} = {{}} }}"
+    is_path = key.endswith((".path", ".from_state")) or value.endswith(".toml")
+    if value and is_path:
+        typed, folder = value, Path(file).parent
+        if Path(value).is_file():
+            value = os.path.relpath(value, folder)
+        # The engine names a file by the folder of the experiment, which is absolute during a run.
+        # `..` stays what it is.
+        starts = (folder, os.path.abspath(folder))  # noqa: PTH100
+        _TYPED.update({os.path.join(start, value): typed for start in starts})  # noqa: PTH118
+    if value and key == "fs.posix.directory" and Path(value).is_dir():
+        # As a path from the folder of the file it would be another one than was typed, wherever it is shown.
+        value = os.path.abspath(value)  # noqa: PTH100 - links stay as they are
+    return f"{key}={value}"
+
+
+def split_commas(text: str) -> list[str]:
+    """The parts of a text between commas; commas inside quotes or brackets belong to a part.
+
+    >>> split_commas("{a=1,b=2},c")
+    ['{a=1,b=2}', 'c']
+    """
+    parts, depth, quote = [""], 0, ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "\"'":
+            quote = character
+        elif character in "[{":
+            depth += 1
+        elif character in "]}":
+            depth -= 1
+        if character == "," and depth == 0 and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+TITLES = {"over_provisioning": "OP", "page_bytes": "page", "path": "trace"}
+"""Shorter heads for the columns of keys that are often varied."""
+
+
+def label(title: str, value: str) -> str:
+    """A value as it is shown: a percentage, a size, or a file without its folders and ending."""
+    if title == TITLES["over_provisioning"] and re.fullmatch(r"[0-9.]+", value):
+        return percent(float(value))
+    if title == TITLES["page_bytes"] and value.isdigit():
+        return size(int(value))
+    return value.strip("\"'").rsplit("/", 1)[-1].removesuffix(".gz").removesuffix(".csv")
+
+
+def titles_of(keys: Sequence[str]) -> list[str]:
+    """The last part of each key where that is enough to tell them apart, or a shorter word for it."""
+    last = [key.rsplit(".", 1)[-1] for key in keys]
+    return [
+        TITLES.get(short, short) if last.count(short) == 1 else key
+        for key, short in zip(keys, last, strict=True)
+    ]

@@ -1,0 +1,349 @@
+"""Pictures of a sweep: curves over the varied keys, and the Pareto front of two goals."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nandlab._native import NandlabError
+from nandlab.figures import summary
+from nandlab.figures.interval import half_width
+from nandlab.report import charts
+from nandlab.sweeping.axes import Axis
+from nandlab.sweeping.goals import Goal, fronts
+from nandlab.sweeping.words import Quantity, axis_titles, labels, quantity
+
+if TYPE_CHECKING:
+    import altair
+
+    from nandlab.sweeping import Point, Sweep
+
+WIDTH, HEIGHT = 620, 280
+PANEL_WIDTH, PANEL_HEIGHT = 330, 220
+MOST_COLOURS = len(charts.COLOURS)
+LETTER, LINE = 6.2, 14
+"""Pixels of a letter and of a line of the names beside points."""
+
+
+def require_altair() -> None:
+    """Says how to get what draws, before runs whose report would end without it."""
+    charts.require_vl_convert()
+    try:
+        import altair  # noqa: F401 - only asked whether it is there
+    except ImportError as error:
+        raise NandlabError(f"a report needs altair: pip install altair ({error})") from None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A point, or the mean of those that differ in their seed alone."""
+
+    point: Point
+    figures: list[float | None]
+    spread: list[float]
+    """Half the 95 % interval of each figure; 0 with one seed."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which varied key goes where."""
+
+    found: Sweep
+
+    @cached_property
+    def axes(self) -> list[Axis]:
+        """The varied keys but the seed, over which curves have a mean."""
+        others = [axis for axis in self.found.axes if axis.key != "seed"]
+        return others or self.found.axes
+
+    @cached_property
+    def x(self) -> Axis:
+        """The key with most numbers, else the first."""
+        numeric = [axis for axis in self.axes if axis.is_numeric()]
+        return max(numeric, key=lambda axis: len(axis.values)) if numeric else self.axes[0]
+
+    @cached_property
+    def colour(self) -> Axis | None:
+        """The first other key with no more values than there are colours, texts before numbers."""
+        others = [axis for axis in self.axes if axis is not self.x and len(axis.values) <= MOST_COLOURS]
+        texts = [axis for axis in others if not axis.is_numeric()]
+        return next(iter([*texts, *others]), None)
+
+    @cached_property
+    def panels(self) -> list[Axis]:
+        """The rest."""
+        return [axis for axis in self.axes if axis is not self.x and axis is not self.colour]
+
+    @cached_property
+    def names(self) -> dict[str, dict[str, str]]:
+        """By key the label of each value."""
+        return {axis.key: names for axis, names in zip(self.found.axes, labels(self.found.axes), strict=True)}
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """By key its short title."""
+        return dict(zip((axis.key for axis in self.found.axes), axis_titles(self.found.axes), strict=True))
+
+    def label(self, point: Point, axis: Axis) -> str:
+        """The value of a point on an axis, for people."""
+        return self.names[axis.key][point.texts[self.found.axes.index(axis)]]
+
+    def name(self, point: Point, axes: Sequence[Axis]) -> str:
+        """What sets a point apart, in one line."""
+        return summary.run_name({self.titles[axis.key]: self.label(point, axis) for axis in axes})
+
+    @cached_property
+    def shown(self) -> list[Shown]:
+        """The points that have a result, those of all seeds together."""
+        groups: dict[tuple[str, ...], list[Point]] = {}
+        for point in self.found.points:
+            if point.record is not None:
+                groups.setdefault(tuple(self.label(point, axis) for axis in self.axes), []).append(point)
+        return [self._mean(points) for points in groups.values()]
+
+    def _mean(self, points: Sequence[Point]) -> Shown:
+        columns = list(zip(*(self.found.figures(point) for point in points), strict=True))
+        known = [[value for value in column if value is not None] for column in columns]
+        means = [statistics.fmean(values) if values else None for values in known]
+        return Shown(points[0], means, [half_width(values) if len(values) > 1 else 0.0 for values in known])
+
+
+def pictures(found: Sweep) -> dict[str, str]:
+    """Every picture as SVG with the colours of a page, by name."""
+    layout = Layout(found)
+    drawn = {}
+    for at, goal in enumerate(found.goals):
+        if any(each.figures[at] is not None for each in layout.shown):
+            drawn[goal.name.replace(".", "-")] = _curves(layout, at, goal)
+    if len(found.goals) == 2 and any(None not in each.figures for each in layout.shown):
+        drawn["pareto"] = _pareto(layout)
+    return drawn
+
+
+def _curves(layout: Layout, at: int, goal: Goal) -> str:
+    """A goal over a key, a line for each value of another one, in panels of the others."""
+    import altair as alt
+
+    shown = [each for each in layout.shown if each.figures[at] is not None]
+    values = [value for each in shown if (value := each.figures[at]) is not None]
+    unit = quantity(goal.name, values)
+    rows = [_row(layout, each, at, unit) for each in shown]
+    panels = list(dict.fromkeys(row["panel"] for row in rows))
+    many = len(panels) > 1
+    x, colour = _x(layout.x, layout), _colour(layout)
+    scale = alt.Scale(type="log", nice=False, padding=10) if _is_log(values) else alt.Scale(zero=False)
+    y = alt.Y("y:Q", title=axis_text(goal.name, unit), scale=scale, axis=alt.Axis(format=",~r", tickCount=6))
+    # Rows stand at the top alone: a layer with rows of its own would be the same in every panel.
+    base = alt.Chart().encode(x=x, y=y, **colour)
+    dots = alt.OverlayMarkDef(size=40, filled=True)
+    numeric = layout.x.is_numeric()
+    marks = [base.mark_line(point=dots) if numeric else base.mark_point(filled=True, size=80, opacity=1)]
+    if any(each.spread[at] for each in shown):
+        bars = alt.Chart().mark_rule(strokeWidth=1.5)
+        marks.append(bars.encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=colour["color"]))
+    width, height = (PANEL_WIDTH, PANEL_HEIGHT) if many else (WIDTH, HEIGHT)
+    chart = alt.layer(*marks, data=alt.Data(values=rows)).properties(width=width, height=height)
+    if many:
+        chart = chart.facet(facet=alt.Facet("panel:N", title=None, sort=panels), columns=2)
+    return charts.svg(_spec(chart))
+
+
+def _row(layout: Layout, shown: Shown, at: int, unit: Quantity) -> dict[str, Any]:
+    value = (shown.figures[at] or 0.0) / unit.divisor
+    spread = shown.spread[at] / unit.divisor
+    x = shown.point.values[layout.x.key] if layout.x.is_numeric() else layout.label(shown.point, layout.x)
+    return {
+        "x": x,
+        "y": value,
+        "low": value - spread,
+        "high": value + spread,
+        "colour": layout.label(shown.point, layout.colour) if layout.colour else "",
+        "panel": layout.name(shown.point, layout.panels),
+    }
+
+
+def _x(axis: Axis, layout: Layout) -> altair.X:
+    import altair as alt
+
+    title = x_text(axis)
+    if not axis.is_numeric():
+        return alt.X(
+            "x:N", title=title, sort=list(layout.names[axis.key].values()), axis=alt.Axis(labelAngle=0)
+        )
+    numbers = sorted({value for value in axis.meant() if not isinstance(value, str)})
+    is_log = axis.spacing == "log" or (numbers[0] > 0 and numbers[-1] >= 20 * numbers[0])
+    scale = (
+        alt.Scale(type="log", nice=False, padding=12)
+        if is_log
+        else alt.Scale(zero=False, nice=False, padding=12)
+    )
+    ticks = numbers[:: -(-len(numbers) // 9)]
+    names = {
+        str(value): text for value, text in zip(axis.meant(), layout.names[axis.key].values(), strict=True)
+    }
+    # The ticks are the values that were run, with the labels that the table has.
+    chosen = " : ".join(f"datum.value == {tick!r} ? {names[str(tick)]!r}" for tick in ticks)
+    return alt.X(
+        "x:Q",
+        title=title,
+        scale=scale,
+        axis=alt.Axis(values=ticks, labelExpr=f"{chosen} : ''", labelOverlap="greedy"),
+    )
+
+
+def _colour(layout: Layout, lines: bool = True) -> dict[str, Any]:
+    """The channels that tell the values of the second key apart."""
+    import altair as alt
+
+    if layout.colour is None:
+        return {"color": alt.value(charts.COLOURS[0])}
+    names = list(layout.names[layout.colour.key].values())
+    title = layout.titles[layout.colour.key]
+    dashes = [charts.DASHES[at % len(charts.DASHES)] for at in range(len(names))]
+    lines = lines and layout.x.is_numeric()
+    legend = alt.Legend(symbolType="stroke", symbolSize=900) if lines else alt.Legend()
+    colours = alt.Scale(domain=names, range=charts.COLOURS[: len(names)])
+    channels: dict[str, Any] = {
+        "color": alt.Color("colour:N", title=title, sort=names, scale=colours, legend=legend)
+    }
+    # What has a colour differs in something else, too.
+    if lines:
+        dashed = alt.Scale(domain=names, range=dashes)
+        channels["strokeDash"] = alt.StrokeDash(
+            "colour:N", title=title, sort=names, scale=dashed, legend=legend
+        )
+    else:
+        channels["shape"] = alt.Shape("colour:N", title=title, sort=names, scale=alt.Scale(domain=names))
+    return channels
+
+
+def _pareto(layout: Layout) -> str:
+    """Both goals of every point; those that no other beats are joined and named."""
+    import altair as alt
+
+    goals = layout.found.goals
+    units = [_unit(layout, at) for at in (0, 1)]
+    rows = _both(layout, units)
+    best = sorted((row for row in rows if row["front"]), key=lambda row: (row["x"], row["y"]))
+    x, y = (
+        channel(
+            f"{field}:Q",
+            title=axis_text(goal.name, unit),
+            scale=_scale(rows, field),
+            axis=alt.Axis(format=",~r", tickCount=6),
+        )
+        for channel, field, goal, unit in zip((alt.X, alt.Y), "xy", goals, units, strict=True)
+    )
+    # The corner between two points of the front is beaten by one of them, whichever way is better.
+    corner: Any = "step-before" if goals[0].maximise else "step-after"
+    line = alt.Chart(alt.Data(values=best)).mark_line(
+        color="var(--soft)", strokeDash=[5, 4], strokeWidth=1.2, interpolate=corner
+    )
+    points = alt.Chart(alt.Data(values=sorted(rows, key=lambda row: row["front"])))
+    dots = points.mark_point(filled=True, opacity=1).encode(
+        x=x,
+        y=y,
+        color=_colour(layout, lines=False)["color"],
+        size=alt.condition("datum.front", alt.value(110), alt.value(35)),
+        shape=alt.condition("datum.front", alt.value("diamond"), alt.value("circle")),
+    )
+    named = _apart(best, rows)
+    text = alt.Chart(alt.Data(values=named)).mark_text(
+        align="left", dx=9, dy=-7, color="var(--ink)", fontSize=11
+    )
+    if layout.colour is not None and layout.colour.is_given():
+        line = line.encode(color=_colour(layout, lines=False)["color"])
+    chart = alt.layer(line.encode(x=x, y=y, detail="group:N"), dots, text.encode(x=x, y=y, text="name:N"))
+    size = {"width": WIDTH, "height": HEIGHT + 60}
+    return charts.svg(_spec(chart.properties(**size)), [row["name"] for row in named])
+
+
+def _apart(best: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The points of a front whose names have room beside each other, in the order of the front."""
+    places: list[tuple[float, float, float]] = []
+    named = []
+    for row in best:
+        x, y = (_place(row[field], rows, field) for field in "xy")
+        wide = LETTER * len(row["name"])
+        if all(abs(y - v) * HEIGHT > LINE or not -wide < (u - x) * WIDTH < w for u, v, w in places):
+            places.append((x, y, wide))
+            named.append(row)
+    return named
+
+
+def _place(value: float, rows: Sequence[dict[str, Any]], field: str) -> float:
+    """Where a value stands on its axis, 0 to 1, margins left aside."""
+    values = [row[field] for row in rows]
+    low, high = min(values), max(values)
+    if _is_log(values):
+        value, low, high = math.log(value), math.log(low), math.log(high)
+    return (value - low) / (high - low) if high > low else 0.5
+
+
+def _unit(layout: Layout, at: int) -> Quantity:
+    """How a goal is shown."""
+    values = [value for each in layout.shown if (value := each.figures[at]) is not None]
+    return quantity(layout.found.goals[at].name, values)
+
+
+def _both(layout: Layout, units: Sequence[Quantity]) -> list[dict[str, Any]]:
+    """Every point with both goals, and whether it is on the front."""
+    shown = [each for each in layout.shown if None not in each.figures]
+    given = [axis for axis in layout.axes if axis.is_given()]
+    groups = [layout.name(each.point, given) for each in shown]
+    on_front = fronts([each.figures for each in shown], layout.found.goals, groups)
+    rows = []
+    for each, best, group in zip(shown, on_front, groups, strict=True):
+        x, y = ((value or 0.0) / unit.divisor for value, unit in zip(each.figures, units, strict=True))
+        colour = layout.label(each.point, layout.colour) if layout.colour else ""
+        # Fronts of several workloads have their colours, or speak for themselves.
+        chosen = [axis for axis in layout.axes if not axis.is_given()] or layout.axes
+        name = layout.name(each.point, chosen)
+        rows.append({"x": x, "y": y, "name": name, "front": best, "colour": colour, "group": group})
+    return rows
+
+
+def _scale(rows: Sequence[dict[str, Any]], field: str) -> altair.Scale:
+    import altair as alt
+
+    values = [row[field] for row in rows]
+    if _is_log(values):
+        return alt.Scale(type="log", nice=False, padding=14)
+    return alt.Scale(zero=False, nice=True, padding=14)
+
+
+def _is_log(values: Sequence[float]) -> bool:
+    """Whether values differ so much that a linear axis would show the largest alone."""
+    return min(values) > 0 and max(values) > 20 * min(values)
+
+
+def _spec(chart: Any) -> dict[str, Any]:  # noqa: ANN401 - a chart of altair
+    """The specification, without the rules that a file which was written by hand must follow."""
+    import altair as alt
+
+    with alt.data_transformers.enable(consolidate_datasets=False, max_rows=None):
+        spec: dict[str, Any] = chart.to_dict()
+    return spec
+
+
+def x_text(axis: Axis) -> str:
+    """The title of the horizontal axis; sizes and shares have their units at the ticks."""
+    if axis.key.endswith("over_provisioning"):
+        return "over-provisioning (physical / logical size - 1)"
+    return axis.key
+
+
+def axis_text(name: str, unit: Quantity) -> str:
+    """The title of the axis of a figure of the record, with the unit that it is drawn in.
+
+    >>> axis_text("latency_us.write.p99", quantity("latency_us.write.p99", [2000.0]))
+    'latency write p99 (ms)'
+    """
+    words = re.sub(r"_(us|j|bytes|per_s)(?=\.|$)", "", name)
+    said = "write amplification" if name == "waf" else summary.plain(words.replace(".", " "))
+    return f"{said} ({unit.unit})" if unit.unit else said

@@ -1,0 +1,145 @@
+"""The report of a sweep: its curves, the Pareto front, and every point."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nandlab.figures import summary
+from nandlab.report import charts, html, parts
+from nandlab.sweeping.charts import Layout, pictures, require_altair
+from nandlab.sweeping.words import figure, other_columns
+from nandlab.writing import units
+from nandlab.writing.new_file import write_whole
+
+if TYPE_CHECKING:
+    from nandlab.sweeping import Sweep
+
+CURVES = "95 % interval of the mean over the seeds."
+
+
+def write_sweep(found: Sweep, path: str | os.PathLike[str], command: str | None = None) -> None:
+    """Writes the report; raises as `Sweep.report`."""
+    require_altair()
+    write_whole(path, sweep_page(found, command).encode(errors="backslashreplace"))
+
+
+def write_plots(found: Sweep, folder: str | os.PathLike[str]) -> list[str]:
+    """Writes every picture as SVG and as PNG; raises as `Sweep.plots`."""
+    require_altair()
+    import vl_convert
+
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"cannot write into {place}: {(error.strerror or str(error)).lower()}") from None
+    paths = []
+    for name, drawn in pictures(found).items():
+        text = charts.standalone(drawn)
+        for ending, content in ((".svg", text.encode()), (".png", vl_convert.svg_to_png(text, scale=2))):
+            path = place / f"{name}{ending}"
+            write_whole(path, content)
+            paths.append(str(path))
+    return paths
+
+
+def sweep_page(found: Sweep, command: str | None) -> str:
+    """The page as text; at least one point has a result."""
+    layout = Layout(found)
+    results = [point.result for point in found.points if point.result is not None]
+    workload = ", ".join(dict.fromkeys(summary.workload_name(result) for result in results))
+    drawn = pictures(found)
+    pareto = drawn.pop("pareto", None)
+    keys = ", ".join(axis.key for axis in found.axes)
+    seeds = next((axis for axis in found.axes if axis.key == "seed"), None)
+    note = (
+        f"Each point is the mean of {len(seeds.values)} seeds; bars: {CURVES}"
+        if seeds and len(found.axes) > 1
+        else ""
+    )
+    return html.page(
+        f"Sweep over {keys}",
+        f"{units.counted(len(found.points), 'point')}. Workload: {workload}. nandlab {results[0].version}.",
+        [
+            _warning(found),
+            html.tiles(_best(layout)),
+            html.section("Curves", *(html.figure(text) for text in drawn.values()), note=note),
+            html.section(
+                "Pareto front",
+                html.figure(pareto) if pareto else "",
+                note="Diamonds: no other point of their workload is as good in both goals and better in one.",
+            ),
+            html.section(
+                "Every point",
+                _table(layout),
+                note=f"{summary.note(results)} The more colour, the more it is than others in the column.",
+            ),
+            html.section(
+                "Make it again",
+                parts.remake(command, results),
+                html.folded("The experiment of the first point", parts.experiment(results[0])),
+            ),
+        ],
+    )
+
+
+def _warning(found: Sweep) -> str:
+    missing = sum(point.record is None for point in found.points)
+    partial = sum(point.result is not None and point.result.partial for point in found.points)
+    said = [f"{missing} of {len(found.points)} points have no result."] if missing else []
+    if partial:
+        said.append(f"{partial} ended before their workload did; their figures do not compare with others.")
+    return html.paragraph(" ".join(said), "warning") if said else ""
+
+
+def _best(layout: Layout) -> list[tuple[str, str, str]]:
+    """For each goal its best figure, and where it is."""
+    tiles = []
+    for at, goal in enumerate(layout.found.goals):
+        known = [(value, each) for each in layout.shown if (value := each.figures[at]) is not None]
+        if known:
+            pick = max if goal.maximise else min
+            value, each = pick(known, key=lambda pair: pair[0])
+            word = "most" if goal.maximise else "least"
+            tiles.append(
+                (f"{word} {goal.name}", figure(goal.name, value), layout.name(each.point, layout.axes))
+            )
+    return tiles
+
+
+def _table(layout: Layout) -> str:
+    found = layout.found
+    results = [point.result for point in found.points if point.result is not None]
+    columns = other_columns(results, found.goals)
+    with_front = len(found.goals) > 1
+    titles = [
+        *(layout.titles[axis.key] for axis in found.axes),
+        *(goal.name for goal in found.goals),
+        *["front"] * with_front,
+        *(column.title for column in columns),
+    ]
+    peaks = [_peak(found, at) for at in range(len(found.goals))]
+    rows: list[list[str | html.Wide]] = []
+    heat: list[list[float]] = []
+    for point, on_front in zip(found.points, found.front, strict=True):
+        values: list[str | html.Wide] = [layout.label(point, axis) for axis in found.axes]
+        if point.result is None:
+            why = point.error or "was not run"
+            rows.append([*values, html.Wide(why, len(titles) - len(values))])
+            heat.append([])
+            continue
+        figures = found.figures(point)
+        values += [figure(goal.name, value) for goal, value in zip(found.goals, figures, strict=True)]
+        values += ["◆" if on_front else ""] * with_front
+        result = point.result
+        rows.append([*values, *(column.text(column.number(result)) for column in columns)])
+        shares = [(value or 0.0) / peak if peak else 0.0 for value, peak in zip(figures, peaks, strict=True)]
+        heat.append([0.0] * len(found.axes) + shares)
+    return html.table(titles, rows, range(len(found.axes), len(titles)), heat)
+
+
+def _peak(found: Sweep, at: int) -> float:
+    values = [value for point in found.points if (value := found.figures(point)[at]) is not None]
+    return max(values) if values and min(values) < max(values) else 0.0

@@ -1,0 +1,1 @@
+"""Recorded requests: what a file holds, and its profile."""

@@ -1,0 +1,199 @@
+"""A trace as an object: what it holds, its requests as a frame, and the workload that replays it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from nandlab.traces import trace_file
+from nandlab.writing.new_file import readable
+from nandlab.writing.plain import plain
+from nandlab.writing.toml_text import toml_value
+
+if TYPE_CHECKING:
+    import polars
+
+    from nandlab.traces.trace_file import Watch
+
+COLUMNS = ("time_us", "op", "sector", "sectors", "origin", "device")
+
+
+class Trace:
+    """A file of recorded requests, in any format that `nandlab list traces` names.
+
+    The format is told from the contents. An `Experiment` takes a trace as its workload:
+
+    >>> import nandlab
+    >>> trace = nandlab.Trace("workloads/sqlite/wal.csv.gz")
+    >>> trace.format
+    'csv'
+    >>> trace.frame(count=2)["op"].to_list()
+    ['write', 'flush']
+    >>> experiment = nandlab.Experiment(workload=trace, ftl=nandlab.ftl.page())
+    >>> experiment.resolve()["workload"]["trace"]["path"]
+    'workloads/sqlite/wal.csv.gz'
+
+    Args:
+        path: The file; gzip, zstd and tar are read as they are.
+        options: Options of `[workload.trace]`, such as `format="spc"`, `device="1"` or
+            `columns={"op": 2, "address": 3, "size": 4}`. They count in every method and in an experiment.
+
+    Raises:
+        ConfigError: An option has a value that no file could hold.
+
+    """
+
+    def __init__(self, path: str | os.PathLike[str], **options: Any) -> None:  # noqa: ANN401 - as in TOML
+        self.path = Path(path)
+        self.options: dict[str, Any] = plain(
+            {name: value for name, value in options.items() if value is not None}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The `[workload]` table that replays it."""
+        return {"trace": {"path": os.fspath(self.path), **self.options}}
+
+    def _overrides(self) -> list[str]:
+        return [f"{name}={toml_value(value)}" for name, value in self.options.items()]
+
+    @property
+    def format(self) -> str:
+        """The name of its format.
+
+        Raises:
+            TraceError: No format fits, or several do that would be read differently.
+
+        """
+        return str(trace_file.head(self.path, self._overrides(), {"count": 1})["format"])
+
+    def info(
+        self, page_bytes: int = 4096, pictures: bool = False, watch: Watch | None = None
+    ) -> dict[str, Any]:
+        """What it holds: requests, sizes, times, footprint, overwrites, skew; see `docs/traces.md`.
+
+        Args:
+            page_bytes: Unit of the footprint, of overwrites, alignment and skew.
+            pictures: Whether `pictures` is part of it, which takes a second pass.
+            watch: Is told of the records read so far.
+
+        Raises:
+            TraceError: The file cannot be read, or a record is wrong; with file, line and column.
+            ConfigError: An option is wrong.
+
+        """
+        return trace_file.info(self.path, self._overrides(), page_bytes, pictures, watch)
+
+    def frame(
+        self,
+        count: int = 100_000,
+        skip: int = 0,
+        from_s: float | None = None,
+        to_s: float | None = None,
+    ) -> polars.DataFrame:
+        """Its requests: `time_us`, `op` (read, write, trim, flush), `sector`, `sectors`, `origin`, `device`.
+
+        Args:
+            count: So many at most.
+            skip: So many left out at the start.
+            from_s: From this time on, in seconds after the first request.
+            to_s: Before this time.
+
+        Raises:
+            TraceError: As `info`.
+
+        """
+        import polars
+
+        part = {"count": count, "skip": skip, "from_s": from_s, "to_s": to_s}
+        rows = trace_file.head(self.path, self._overrides(), part)["requests"]
+        types = {"time_us": polars.Float64, "sector": polars.Int64, "sectors": polars.Int64}
+        return polars.DataFrame(rows, schema={name: types.get(name, polars.String) for name in COLUMNS})
+
+    def frames(self, page_bytes: int = 4096) -> dict[str, polars.DataFrame]:
+        """The data behind the pictures of `plots`.
+
+        `sizes` (requests by kind up to a size), `gaps` (requests up to a time since the one before), `skew`
+        (which share of the writes the most written pages take), `heat` (mean writes of a written page by
+        address), `cells` (bytes by time and address), and `devices`.
+
+        Raises:
+            TraceError: As `info`.
+
+        """
+        import polars
+
+        found = self.info(page_bytes, pictures=True)
+        grid, gaps = found["pictures"], found["inter_arrival_us"] or {"buckets": []}
+        sizes = [(kind, *pair) for kind, one in found["size_bytes"].items() for pair in one["buckets"]]
+        cells = [
+            (column * grid["cell_s"], row * grid["cell_bytes"], *(sectors * 512 for sectors in moved))
+            for column, row, *moved in grid["cells"]
+        ]
+        shapes: dict[str, tuple[list[Any], dict[str, type]]] = {
+            "sizes": (sizes, {"request": str, "up_to_bytes": int, "requests": int}),
+            "gaps": (gaps["buckets"], {"up_to_us": float, "requests": int}),
+            "skew": (found["skew"], {"pages_share": float, "writes_share": float}),
+            "heat": (grid["heat"], {"address_bytes": int, "mean_writes": float}),
+            "cells": (
+                cells,
+                {"time_s": float, "address_bytes": float, "read_bytes": int, "written_bytes": int},
+            ),
+            "devices": (
+                [(each["name"], each["requests"]) for each in found["devices"]],
+                {"device": str, "requests": int},
+            ),
+        }
+        return {
+            name: polars.DataFrame(rows, schema=columns, orient="row", strict=False)
+            for name, (rows, columns) in shapes.items()
+        }
+
+    def plots(
+        self, folder: str | os.PathLike[str], page_bytes: int = 4096, form: Literal["svg"] = "svg"
+    ) -> list[Path]:
+        """Draws addresses over time, sizes, gaps, write heat and skew into SVG files of `folder`.
+
+        Raises:
+            TraceError: As `info`.
+            OSError: With a sentence; the folder is then as it was.
+
+        """
+        from nandlab.report.plots import write_texts
+        from nandlab.report.trace import pictures
+
+        found = self.info(page_bytes, pictures=True)
+        return write_texts(pictures(found) if found["requests"] else {}, folder, form)
+
+    def convert(
+        self,
+        to: str | os.PathLike[str],
+        format: Literal["native", "csv", "fio"] | None = None,  # noqa: A002 - the name of the option
+        **part: float | None,
+    ) -> dict[str, Any]:
+        """Writes it, or a part of it, as another file: `requests`, `dropped` and `notices`.
+
+        Args:
+            to: The new file; its name tells the format unless that is given, `.gz` packs.
+            format: The format.
+            part: `skip`, `count`, `from_s`, `to_s` as for `frame`.
+
+        Raises:
+            TraceError: As `info`.
+            ConfigError: The format is not known.
+            OSError: With a sentence; nothing half-written is left.
+
+        """
+        chosen = {name: value for name, value in part.items() if value is not None}
+        return trace_file.convert(self.path, to, format, self._overrides(), chosen)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"Trace({readable(self.path)!r}{options})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trace):
+            return NotImplemented
+        return os.path.realpath(self.path) == os.path.realpath(other.path) and self.options == other.options
+
+    __hash__ = None  # type: ignore[assignment] # options may hold tables

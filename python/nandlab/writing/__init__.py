@@ -1,0 +1,1 @@
+"""Numbers, tables of TOML and files, written."""
