@@ -197,23 +197,6 @@ pub struct HostCounts {
     pub unreadable: u64,
 }
 
-impl HostCounts {
-    pub(crate) fn and(&self, other: &Self) -> Self {
-        Self {
-            requests: self.requests + other.requests,
-            reads: self.reads + other.reads,
-            writes: self.writes + other.writes,
-            trims: self.trims + other.trims,
-            flushes: self.flushes + other.flushes,
-            read_sectors: self.read_sectors + other.read_sectors,
-            written_sectors: self.written_sectors + other.written_sectors,
-            trimmed_sectors: self.trimmed_sectors + other.trimmed_sectors,
-            partial_writes: self.partial_writes + other.partial_writes,
-            unreadable: self.unreadable + other.unreadable,
-        }
-    }
-}
-
 /// What the flash did. Reads and programs include the halves of copies and metadata pages, and not operations
 /// on a spare area alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -91,6 +91,36 @@ impl Served {
         })
     }
 
+    /// What the image `path` is, as JSON; it may be in use.
+    ///
+    /// # Errors
+    /// [`LabError::Io`] where it is no image, or damaged.
+    pub fn info(path: &Path) -> Result<serde_json::Value, LabError> {
+        let of_image = |error: BackedError| of_image(&error);
+        let image = ImageFile::look(path).map_err(of_image)?;
+        let experiment = described(&image)?;
+        let sizing = experiment.sizing()?;
+        let (bytes, allocated) = image.room().map_err(of_image)?;
+        let geometry = image.geometry();
+        let state = image.state().and_then(|state| serde_json::from_str::<Lifetime>(&state).ok());
+        Ok(serde_json::json!({
+            "made_by": text_of(&image)?.version,
+            "in_use": image.is_in_use().map_err(of_image)?,
+            "ftl": experiment.ftl.as_ref().map(nandlab_ftl::FtlConfig::name),
+            "buffer": experiment.buffer.as_ref().map(nandlab_buffer::BufferConfig::name),
+            "bytes": sizing.logical_bytes(),
+            "physical_bytes": u64::from(geometry.pages()) * u64::from(geometry.page_bytes()),
+            "page_bytes": geometry.page_bytes(),
+            "pages_per_block": geometry.pages_per_block(),
+            "blocks": geometry.blocks(),
+            "nvram_bytes": image.nvram_bytes(),
+            "file_bytes": bytes,
+            "allocated_bytes": allocated,
+            "in_all": state.unwrap_or_default(),
+            "experiment": experiment,
+        }))
+    }
+
     /// Opens the image `path` and mounts what is in it.
     ///
     /// `survives_machine`: what is flushed survives an end of this machine, too, for which erases wait for its disk.
@@ -252,9 +282,13 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
     text.unwrap_or("no reason given").to_owned()
 }
 
+fn text_of(image: &ImageFile) -> Result<Text, LabError> {
+    serde_json::from_str(image.text()).map_err(|_| not_ours(image, "its header describes no disk"))
+}
+
 /// The experiment that an image was made from.
 fn described(image: &ImageFile) -> Result<Experiment, LabError> {
-    let text: Text = serde_json::from_str(image.text()).map_err(|_| not_ours(image, "its header describes no disk"))?;
+    let text = text_of(image)?;
     let experiment = text.experiment.to_string();
     Experiment::parse_disk(&experiment, Format::Json, "", Path::new(""), &[]).map_err(|error| match error {
         LabError::Config(error) => {

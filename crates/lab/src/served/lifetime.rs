@@ -28,6 +28,24 @@ pub struct LifetimeCell {
     pub counts: Cell,
 }
 
+impl HostCounts {
+    /// Both together.
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            reads: self.reads + other.reads,
+            writes: self.writes + other.writes,
+            trims: self.trims + other.trims,
+            flushes: self.flushes + other.flushes,
+            read_sectors: self.read_sectors + other.read_sectors,
+            written_sectors: self.written_sectors + other.written_sectors,
+            trimmed_sectors: self.trimmed_sectors + other.trimmed_sectors,
+            partial_writes: self.partial_writes + other.partial_writes,
+            unreadable: self.unreadable + other.unreadable,
+        }
+    }
+}
+
 impl Lifetime {
     /// Adds what was counted in `time` more.
     pub(super) fn add(&mut self, host: &HostCounts, matrix: &Matrix, time: Time) {

@@ -22,7 +22,7 @@ use crate::context::Origin;
 use crate::counting::{assert_has_tail, Counting, Kept, SpareStore};
 use crate::nand::{Nand, NandError};
 use std::collections::BTreeSet;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::ops::Range;
 use std::path::Path;
@@ -92,10 +92,21 @@ impl Image {
 
     fn open_file(path: &Path) -> Result<Shared, BackedError> {
         let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        let mut file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(error)?;
         if !os::lock(&file).map_err(error)? {
             return Err(BackedError::InUse(path.to_owned()));
         }
+        Self::read_header(path, file)
+    }
+
+    /// The file of an image that may be in use, to be looked at.
+    pub(super) fn look(path: &Path) -> Result<Shared, BackedError> {
+        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
+        Self::read_header(path, OpenOptions::new().read(true).open(path).map_err(error)?)
+    }
+
+    fn read_header(path: &Path, mut file: File) -> Result<Shared, BackedError> {
+        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
         let found = file.metadata().map_err(error)?.len();
         let mut fixed = [0; FIXED_BYTES];
         // What is shorter than a header is missing its last bytes or is something else; the magic tells.

@@ -4,6 +4,7 @@ use super::error::{BackedError, Failure};
 use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, STATE_BYTES};
 use super::nvram::ImageNvram;
 use super::os;
+use crate::address::Geometry;
 use crate::nvm::NvmCost;
 use std::fs::File;
 use std::io;
@@ -74,6 +75,37 @@ impl Shared {
 pub struct ImageFile(pub(super) Arc<Shared>);
 
 impl ImageFile {
+    /// An image that may be in use by another process, to be looked at.
+    ///
+    /// # Errors
+    /// As [`super::Backed::open`], but for the lock.
+    pub fn look(path: &Path) -> Result<Self, BackedError> {
+        super::image::Image::look(path).map(|shared| Self(Arc::new(shared)))
+    }
+
+    /// Whether another process has it open.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`].
+    pub fn is_in_use(&self) -> Result<bool, BackedError> {
+        // The lock that this takes goes with the file.
+        os::lock(&self.0.file).map(|is_free| !is_free).map_err(|source| self.0.error("lock", source))
+    }
+
+    /// The shape of the device.
+    pub fn geometry(&self) -> &Geometry {
+        &self.0.header.geometry
+    }
+
+    /// Bytes of the file, and those of them that take room.
+    ///
+    /// # Errors
+    /// [`BackedError::Io`].
+    pub fn room(&self) -> Result<(u64, u64), BackedError> {
+        let allocated = os::allocated(&self.0.file).map_err(|source| self.0.error("look at", source))?;
+        Ok((self.0.layout.end, allocated))
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0.path
