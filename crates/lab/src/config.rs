@@ -292,6 +292,9 @@ impl Experiment {
             Err((key.to_owned(), format!("{key} = {given} cannot work: {why}")))
         };
         let workload = self.workload.name();
+        if disk::is_none(&self.workload) {
+            return self.check_gaps(&refuse);
+        }
         self.workload.kind().check().map_err(|error| workload_key_and_message(error, workload))?;
         self.check_host(&refuse)?;
         let arrival = self.host.arrival;

@@ -5,7 +5,7 @@ use crate::Text;
 use nandlab_lab::served::Served;
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::Options;
+use nandlab_serve::{nbd, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
@@ -38,7 +38,14 @@ pub(crate) fn disk_ask(py: Python<'_>, path: PathBuf, question: &str) -> PyResul
 pub(crate) struct Disk {
     disk: Arc<nandlab_serve::Disk>,
     path: PathBuf,
-    control: Mutex<Option<Control>>,
+    servers: Mutex<Servers>,
+}
+
+/// What answers programs while the disk is open.
+#[derive(Default)]
+struct Servers {
+    control: Option<Control>,
+    nbd: Vec<nbd::Server>,
 }
 
 fn failed(error: &io::Error) -> PyErr {
@@ -55,7 +62,7 @@ impl Disk {
         let options = Options { pace, survives_machine: durable };
         let opened = py.detach(|| caught(|| nandlab_serve::Disk::open(&path, options)))?;
         let disk = opened.map_err(|error| raised(py, &error))?;
-        Ok(Self { disk: Arc::new(disk), path, control: Mutex::new(None) })
+        Ok(Self { disk: Arc::new(disk), path, servers: Mutex::default() })
     }
 
     /// What was found to be spoilt, in sentences.
@@ -106,15 +113,25 @@ impl Disk {
             let socket = control::socket_of(&self.path);
             NandlabError::new_err(format!("the socket {} cannot be made: {error}", socket.display()))
         })?;
-        *self.control.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).control = Some(started);
+        Ok(())
+    }
+
+    /// Serves the disk by NBD on a unix socket.
+    fn nbd(&self, socket: PathBuf) -> PyResult<()> {
+        let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
+        let started = nbd::Server::start(&socket, disk).map_err(|error| {
+            NandlabError::new_err(format!("the socket {} cannot be made: {error}", socket.display()))
+        })?;
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).nbd.push(started);
         Ok(())
     }
 
     /// Ends what is served, flushes, and keeps the counts in the image.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let control = self.control.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let servers = std::mem::take(&mut *self.servers.lock().unwrap_or_else(PoisonError::into_inner));
         let closed = py.detach(|| {
-            drop(control);
+            drop(servers);
             caught(|| self.disk.close())
         })?;
         closed.map_err(|error| failed(&error))

@@ -6,6 +6,7 @@
 mod clock;
 pub mod control;
 mod disk;
+pub mod nbd;
 mod record;
 pub mod regions;
 

@@ -46,7 +46,8 @@ impl BlockRecord {
         if bytes.iter().all(|&byte| byte == 0) {
             return Ok(None);
         }
-        if !is_sealed(bytes) {
+        // No chip lives that long, and one more erase must be possible.
+        if !is_sealed(bytes) || u32_at(bytes, 0) == u32::MAX {
             return Err(WrongSum);
         }
         let left = std::array::from_fn(|origin| u16_at(bytes, 8 + 2 * origin));

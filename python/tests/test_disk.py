@@ -1,0 +1,218 @@
+"""`nandlab disk`: an image that programs use, over NBD."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+DEVICE = [
+    "--set",
+    "ftl=page",
+    "--set",
+    "device.capacity=24MiB",
+    "--set",
+    "device.over_provisioning=0.28",
+]
+
+
+@pytest.fixture
+def image(nandlab_command, tmp_path):
+    path = tmp_path / "my.img"
+    ended = nandlab_command("disk", "create", path, *DEVICE)
+    assert (ended.status, ended.err) == (0, "")
+    return path
+
+
+@contextlib.contextmanager
+def served(image, *options):
+    """A process that serves the image on a socket beside it; killed at the end if it still runs."""
+    socket = image.parent / "sock"
+    command = [sys.executable, "-m", "nandlab", "disk", "serve", str(image), "--nbd", str(socket), *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            for line in process.stderr:
+                if line.startswith("serving"):
+                    break
+            else:
+                pytest.fail("it does not serve")
+            yield process, f"nbd+unix:///?socket={socket}"
+        finally:
+            process.kill()
+
+
+def program(*arguments):
+    """Runs a program that is no part of nandlab; a test without it is skipped and says so."""
+    if shutil.which(arguments[0]) is None:
+        pytest.skip(f"{arguments[0]} is not installed")
+    done = subprocess.run([*map(str, arguments)], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_what_a_disk_is(nandlab_command, image, tmp_path):
+    info = nandlab_command("disk", "info", image, "--json").document
+    assert (info["ftl"], info["bytes"], info["in_use"]) == ("page", 24 << 20, False)
+    assert info["experiment"]["device"]["over_provisioning"] == 0.28
+    assert "workload" not in info["experiment"]
+    assert info["allocated_bytes"] < info["file_bytes"] / 10, "the file is sparse"
+    assert "24.0 MiB, pages of 4.0 KiB" in nandlab_command("disk", "info", image).out
+
+    again = nandlab_command("disk", "create", image, *DEVICE)
+    assert again.status == 1
+    assert "exists already" in again.err
+
+    nowhere = nandlab_command("disk", "create", tmp_path / "no" / "my.img", *DEVICE)
+    assert nowhere.status == 1
+    assert "cannot create the image" in nowhere.err
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (["ftl=nobody"], "nobody"),
+        (["ftl=page", "fs=fat"], "[fs] does not go with a disk"),
+        (["ftl=page", "device.faults={seed=1}"], "device.faults does not go with a disk"),
+        (["ftl=page", "buffer=wap_lru", "buffer.wap_lru.thresholds=auto"], "thresholds"),
+        (["device.capacity=1MiB"], "needs the key `ftl`"),
+    ],
+)
+def test_what_is_no_disk_is_refused(nandlab_command, tmp_path, sets, says):
+    pairs = [part for pair in sets for part in ("--set", pair)]
+    ended = nandlab_command("disk", "create", tmp_path / "my.img", *pairs)
+    assert ended.status == 2
+    assert says in ended.err
+    assert not (tmp_path / "my.img").exists()
+
+
+def test_an_experiment_file_makes_a_disk(nandlab_command, small, tmp_path):
+    ended = nandlab_command("disk", "create", tmp_path / "my.img", small, "--json")
+    assert ended.status == 0
+    assert "[workload] has no effect on a disk" in ended.err
+    assert ended.document["bytes"] == 16 << 20
+
+
+def test_what_was_written_survives_a_kill(nandlab_command, image, tmp_path):
+    contents = tmp_path / "contents"
+    contents.write_bytes(os.urandom(20 << 20))
+    with served(image) as (process, uri):
+        program("nbdcopy", "--flush", contents, uri)
+        stats = nandlab_command("disk", "stats", image, "--json").document
+        assert stats["host"]["written_sectors"] == (20 << 20) // 512
+        assert stats["in_all"]["sessions"] == 1
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with served(image, "--json") as (process, uri):
+        back = tmp_path / "back"
+        program("nbdcopy", uri, back)
+        assert back.read_bytes()[: 20 << 20] == contents.read_bytes()
+        refused = nandlab_command("disk", "serve", image, "--nbd", tmp_path / "other")
+        assert refused.status == 1
+        assert "is in use by another process" in refused.err
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=30)
+        assert process.returncode == 0, err
+        assert json.loads(out)["host"]["read_sectors"] > 0
+    assert not (tmp_path / "sock").exists()
+    checked = nandlab_command("disk", "check", image, "--json")
+    assert checked.status == 0
+    assert checked.document["sound"]
+    assert checked.document["pages"] >= 20 << 8
+
+
+def test_a_damaged_page_is_found(nandlab_command, image, tmp_path):
+    contents = tmp_path / "contents"
+    contents.write_bytes(b"nandlab!" * (1 << 17))
+    with served(image) as (process, uri):
+        program("nbdcopy", contents, uri)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    whole = bytearray(image.read_bytes())
+    whole[whole.rindex(b"nandlab!") + 3] ^= 1
+    image.write_bytes(whole)
+    checked = nandlab_command("disk", "check", image, "--json")
+    assert checked.status == 1
+    assert len(checked.document["spoilt_pages"]) == 1
+    assert checked.document["broken"] is None
+    with served(image) as (_, uri):
+        if shutil.which("nbdcopy"):
+            failed = subprocess.run(
+                ["nbdcopy", uri, str(tmp_path / "back")], capture_output=True, check=False
+            )
+            assert failed.returncode != 0
+
+
+def test_images_of_other_versions_and_other_files_are_refused(nandlab_command, image):
+    whole = image.read_bytes()
+    for changed, says in [
+        (whole[:8] + b"\x02" + whole[9:], "format version 2, this program reads version 3"),
+        (whole[:-4096], "the device in its header needs"),
+        (b"hello", "is not a nandlab image"),
+    ]:
+        image.write_bytes(changed)
+        for command in ["info", "check"]:
+            ended = nandlab_command("disk", command, image)
+            assert ended.status == 1
+            assert says in ended.err
+
+
+def test_a_recorded_disk_is_a_trace_for_run(nandlab_command, image, tmp_path):
+    trace, regions = tmp_path / "t.nltr", tmp_path / "regions"
+    regions.write_text("0, 64, superblock\n")
+    with served(image, "--record", str(trace), "--regions", str(regions)) as (process, uri):
+        for act in ("write", "read"):
+            program("qemu-io", "-f", "raw", "-c", f"{act} -P 7 0 8k", "-c", f"{act} -P 8 1M 64k", uri)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+    record = nandlab_command(
+        "run", "--json", write_experiment(tmp_path, trace), "--set", "device.capacity=24MiB"
+    ).document
+    assert record["host"]["written_sectors"] == 144
+    assert any(row["origin"] == "superblock" for row in record["matrix"])
+
+
+def write_experiment(folder, trace):
+    path = folder / "replay.toml"
+    path.write_text(f'[workload.trace]\npath = "{trace}"\n[ftl.page]\n')
+    return path
+
+
+def test_pace_is_the_time_of_the_device(nandlab_command, tmp_path):
+    image = tmp_path / "my.img"
+    slow = [*DEVICE, "--set", "device.timing.program_us=30000"]
+    assert nandlab_command("disk", "create", image, *slow).status == 0
+    with served(image, "--pace") as (_, uri):
+        begun = time.monotonic()
+        program("qemu-io", "-f", "raw", "-c", "write 0 4k", "-c", "write 4k 4k", "-c", "write 8k 4k", uri)
+        assert time.monotonic() - begun >= 0.09
+
+
+def test_an_ext4_survives_a_kill(image, tmp_path):
+    files, whole = tmp_path / "files", tmp_path / "whole"
+    files.mkdir()
+    for number in range(40):
+        (files / f"file{number}").write_bytes(os.urandom(1000 * number))
+    program("mke2fs", "-q", "-t", "ext4", "-b", "4096", "-d", files, whole, "16M")
+    with served(image) as (process, uri):
+        program("nbdcopy", "--flush", whole, uri)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    back = tmp_path / "back"
+    with served(image) as (_, uri):
+        program("nbdcopy", uri, back)
+    program("e2fsck", "-fn", back)
+    for number in (1, 39):
+        out = tmp_path / "out"
+        program("debugfs", "-R", f"dump file{number} {out}", back)
+        assert out.read_bytes() == (files / f"file{number}").read_bytes()
+
+
+def test_fio_verifies_what_it_wrote(image):
+    with served(image) as (_, uri):
+        job = [f"--uri={uri}", "--name=job", "--rw=randwrite", "--bs=4k", "--size=8M", "--iodepth=16"]
+        program("fio", "--ioengine=nbd", *job, "--verify=crc32c", "--minimal")
