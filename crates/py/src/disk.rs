@@ -5,7 +5,7 @@ use crate::Text;
 use nandlab_lab::served::Served;
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{nbd, Export, Options};
+use nandlab_serve::{fuse, nbd, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
@@ -46,6 +46,7 @@ pub(crate) struct Disk {
 struct Servers {
     control: Option<Control>,
     nbd: Vec<nbd::Server>,
+    fuse: Vec<fuse::Mounted>,
 }
 
 fn failed(error: &io::Error) -> PyErr {
@@ -120,10 +121,18 @@ impl Disk {
     /// Serves the disk by NBD on a unix socket.
     fn nbd(&self, socket: PathBuf) -> PyResult<()> {
         let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
-        let started = nbd::Server::start(&socket, disk).map_err(|error| {
-            NandlabError::new_err(format!("the socket {} cannot be made: {error}", socket.display()))
-        })?;
+        let started = nbd::Server::start(&socket, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
         self.servers.lock().unwrap_or_else(PoisonError::into_inner).nbd.push(started);
+        Ok(())
+    }
+
+    /// Serves the disk as the file `disk` of a directory, by FUSE.
+    fn fuse(&self, directory: PathBuf) -> PyResult<()> {
+        let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
+        let mounted = fuse::mount(&directory, disk).map_err(|error| {
+            NandlabError::new_err(format!("the disk cannot be mounted on {}: {error}", directory.display()))
+        })?;
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).fuse.push(mounted);
         Ok(())
     }
 

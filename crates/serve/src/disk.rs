@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::record::Recorder;
 use crate::regions::Regions;
-use crate::{Due, Export};
+use crate::{check_range, Due, Export};
 use nandlab_block::{Error, Op, Payload, Request};
 use nandlab_lab::served::{Checked, Lifetime, Live, Served};
 use nandlab_lab::LabError;
@@ -203,8 +203,7 @@ impl Disk {
         if !self.pace {
             return Ok(Due::NOW);
         }
-        let due = self.started + Duration::from_nanos(done);
-        Ok(if due > Instant::now() { Due::at(due) } else { Due::NOW })
+        Ok(Due::at(self.started + Duration::from_nanos(done)))
     }
 
     /// The same, and what was answered until then survives a power cut if `flushes`.
@@ -243,15 +242,6 @@ impl Disk {
             Error::Unreadable { .. } | Error::PowerLost => io::ErrorKind::Other,
         };
         io::Error::new(kind, error.to_string())
-    }
-
-    /// Refuses what lies outside of the disk.
-    fn inside(&self, offset: u64, length: u64) -> io::Result<()> {
-        if offset.checked_add(length).is_some_and(|end| end <= self.size) {
-            return Ok(());
-        }
-        let text = format!("{length} bytes from {offset} on are beyond the disk of {} bytes", self.size);
-        Err(io::Error::new(io::ErrorKind::InvalidInput, text))
     }
 }
 
@@ -403,17 +393,17 @@ impl Export for Disk {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<Due> {
-        self.inside(offset, out.len() as u64)?;
+        check_range(self.size, offset, out.len() as u64)?;
         self.request(|inner| inner.read_bytes(offset, out))
     }
 
     fn write(&self, offset: u64, data: &[u8], fua: bool) -> io::Result<Due> {
-        self.inside(offset, data.len() as u64)?;
+        check_range(self.size, offset, data.len() as u64)?;
         self.change(fua, |inner| inner.write_bytes(offset, data))
     }
 
     fn write_zeroes(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> io::Result<Due> {
-        self.inside(offset, length)?;
+        check_range(self.size, offset, length)?;
         let page = u64::from(self.page_bytes);
         self.change(fua, |inner| match may_trim {
             true => inner.zero_or_trim(offset, length, page),
@@ -422,7 +412,7 @@ impl Export for Disk {
     }
 
     fn trim(&self, offset: u64, length: u64, fua: bool) -> io::Result<Due> {
-        self.inside(offset, length)?;
+        check_range(self.size, offset, length)?;
         let (first, end) = (offset.div_ceil(SECTOR), (offset + length) / SECTOR);
         self.change(fua, |inner| inner.trim(first, end.saturating_sub(first)))
     }
