@@ -161,6 +161,12 @@ def test_images_of_other_versions_and_other_files_are_refused(nandlab_command, i
             assert says in ended.err
 
 
+def test_a_disk_without_a_way_to_it_is_refused(nandlab_command, image):
+    ended = nandlab_command("disk", "serve", image)
+    assert ended.status == 2
+    assert "--nbd SOCKET, --fuse DIR, or both" in ended.err
+
+
 def test_a_recorded_disk_is_a_trace_for_run(nandlab_command, image, tmp_path):
     trace, regions = tmp_path / "t.nltr", tmp_path / "regions"
     regions.write_text("0, 64, superblock\n")

@@ -75,7 +75,11 @@ impl Served {
     /// [`LabError::Io`] where the file exists or cannot be written; options that do not fit. No file is left then.
     pub fn create(path: &Path, experiment: &Experiment) -> Result<(), LabError> {
         let sizing = experiment.sizing()?;
-        let value = serde_json::from_str(&experiment.to_json()).expect("an experiment is JSON");
+        let mut value: serde_json::Value = serde_json::from_str(&experiment.to_json()).expect("an experiment is JSON");
+        if let Some(tables) = value.as_object_mut() {
+            // Programs say what is asked, and when.
+            ["host", "precondition"].iter().for_each(|table| drop(tables.shift_remove(*table)));
+        }
         let text = Text { version: env!("CARGO_PKG_VERSION").to_owned(), experiment: value };
         let text = serde_json::to_string(&text).expect("text keys and finite numbers only");
         let nvram = experiment.buffer.as_ref().map_or(0, |buffer| buffer.nvram_bytes(&sizing.geometry));

@@ -96,16 +96,12 @@ fn survives(ftl: &str, sets: &[&str]) {
     }
 }
 
-/// Writes every sector that may hold more than one thing, so that the next session begins with one of each.
+/// Writes every sector, so that it is known what the next session begins with.
 fn settle(disk: &nandlab_serve::Disk, model: &mut Model) {
-    let sectors = model.may_hold.len() as u64;
-    for first in (0..sectors).step_by(64) {
-        let is_open = (first..first + 64).any(|at| model.may_hold[at as usize] != [u64::MAX]);
-        if is_open {
-            let every = Act::Write { sector: first, sectors: 64 };
-            act(disk, every, 1 << 31).unwrap();
-            model.begin(every, 1 << 31);
-        }
+    for sector in (0..model.may_hold.len() as u64).step_by(64) {
+        let every = Act::Write { sector, sectors: 64 };
+        act(disk, every, 1 << 31).unwrap();
+        model.begin(every, 1 << 31);
     }
     disk.flush().unwrap();
     model.flushed();

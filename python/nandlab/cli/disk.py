@@ -215,7 +215,8 @@ def record(image: str, output: str) -> None:
 
 @command.command("serve")
 @click.argument("image", type=IMAGE)
-@click.option("--nbd", metavar="SOCKET", help="Serve it by NBD on this unix socket.", required=True)
+@click.option("--nbd", metavar="SOCKET", help="Serve it by NBD on this unix socket.")
+@click.option("--fuse", metavar="DIR", help="Serve it as the file `disk` in this directory, by FUSE.")
 @click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
 @click.option(
     "--durable",
@@ -236,6 +237,8 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
     """Serve IMAGE until Ctrl-C or SIGTERM; print what it cost at the end."""
     from nandlab import _native
 
+    if options["nbd"] is None and options["fuse"] is None:
+        raise click.UsageError("say how programs are to reach the disk: --nbd SOCKET, --fuse DIR, or both")
     disk = interruptible(lambda: _native.Disk(image, options["pace"], options["durable"]))
     for notice in disk.notices():
         say(f"warning: {notice}")
@@ -255,8 +258,14 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
 def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> None:
     try:
         disk.answer()
-        disk.nbd(options["nbd"])
-        say(f"serving {image} by NBD on {options['nbd']}; Ctrl-C ends it")
+        ways = []
+        if options["nbd"] is not None:
+            disk.nbd(options["nbd"])
+            ways.append(f"by NBD on {options['nbd']}")
+        if options["fuse"] is not None:
+            disk.fuse(options["fuse"])
+            ways.append(f"as {Path(options['fuse']) / 'disk'}")
+        say(f"serving {image} {' and '.join(ways)}; Ctrl-C ends it")
         while True:
             time.sleep(POLL_S)
     except KeyboardInterrupt:
