@@ -3,11 +3,13 @@
 import contextlib
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -30,11 +32,12 @@ def image(nandlab_command, tmp_path):
 
 
 @contextlib.contextmanager
-def served(image, *options):
+def served(image, *options, first=None):
     """A process that serves the image on a socket beside it; killed at the end if it still runs."""
     socket = image.parent / "sock"
     command = [sys.executable, "-m", "nandlab", "disk", "serve", str(image), "--nbd", str(socket), *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, preexec_fn=first, **pipes) as process:  # noqa: PLW1509 - no test has threads
         try:
             for line in process.stderr:
                 if line.startswith("serving"):
@@ -61,7 +64,7 @@ def test_what_a_disk_is(nandlab_command, image, tmp_path):
     assert info["experiment"]["device"]["over_provisioning"] == 0.28
     assert "workload" not in info["experiment"]
     assert info["allocated_bytes"] < info["file_bytes"] / 10, "the file is sparse"
-    assert "24.0 MiB, pages of 4.0 KiB" in nandlab_command("disk", "info", image).out
+    assert "24 MiB, pages of 4 KiB" in nandlab_command("disk", "info", image).out
 
     again = nandlab_command("disk", "create", image, *DEVICE)
     assert again.status == 1
@@ -133,7 +136,8 @@ def test_a_damaged_page_is_found(nandlab_command, image, tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
     whole = bytearray(image.read_bytes())
-    whole[whole.rindex(b"nandlab!") + 3] ^= 1
+    # Not the last page of a block: an FTL takes that one for torn by a power cut.
+    whole[whole.index(b"nandlab!") + 3] ^= 1
     image.write_bytes(whole)
     checked = nandlab_command("disk", "check", image, "--json")
     assert checked.status == 1
@@ -175,9 +179,7 @@ def test_a_recorded_disk_is_a_trace_for_run(nandlab_command, image, tmp_path):
             program("qemu-io", "-f", "raw", "-c", f"{act} -P 7 0 8k", "-c", f"{act} -P 8 1M 64k", uri)
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=30) == 0
-    record = nandlab_command(
-        "run", "--json", write_experiment(tmp_path, trace), "--set", "device.capacity=24MiB"
-    ).document
+    record = nandlab_command("run", "--json", write_experiment(tmp_path, trace), *DEVICE[2:]).document
     assert record["host"]["written_sectors"] == 144
     assert any(row["origin"] == "superblock" for row in record["matrix"])
 
@@ -196,6 +198,50 @@ def test_pace_is_the_time_of_the_device(nandlab_command, tmp_path):
         begun = time.monotonic()
         program("qemu-io", "-f", "raw", "-c", "write 0 4k", "-c", "write 4k 4k", "-c", "write 8k 4k", uri)
         assert time.monotonic() - begun >= 0.09
+
+
+def test_a_full_host_disk_is_an_error_and_loses_nothing(nandlab_command, image):
+    with served(image) as (process, uri):
+        program("qemu-io", "-f", "raw", "-c", "write -P 7 0 4M", "-c", "flush", uri)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 0
+
+    def no_more_than_half():
+        most = image.stat().st_size // 2
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+    with served(image, first=no_more_than_half) as (process, uri):
+        write = ["qemu-io", "-f", "raw", "-c", "write -P 9 4M 18M", uri]
+        assert subprocess.run(write, capture_output=True, check=False).returncode != 0
+        read = ["qemu-io", "-f", "raw", "-c", "read 0 4k", uri]
+        assert subprocess.run(read, capture_output=True, check=False).returncode != 0, "it is off"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 1
+        assert "cannot write the image" in process.stderr.read()
+    with served(image) as (_, uri):
+        program("qemu-io", "-f", "raw", "-c", "read -P 7 0 4M", uri)
+    assert nandlab_command("disk", "check", image).status == 0
+
+
+def test_a_file_of_fuse_is_the_disk(image, tmp_path):
+    if shutil.which("fusermount3") is None or not Path("/dev/fuse").exists():
+        pytest.skip("fusermount3 or /dev/fuse is missing")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with served(image, "--fuse", str(folder)) as (process, uri):
+        disk = folder / "disk"
+        assert disk.stat().st_size == 24 << 20
+        with disk.open("r+b") as file:
+            file.seek(1000)
+            file.write(b"by FUSE")
+            file.flush()
+            os.fsync(file.fileno())
+        back = tmp_path / "back"
+        program("nbdcopy", uri, back)
+        assert back.read_bytes()[999:1008] == b"\0by FUSE\0"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) == 0
+    assert list(folder.iterdir()) == []
 
 
 def test_an_ext4_survives_a_kill(image, tmp_path):

@@ -53,7 +53,7 @@ impl Control {
                     return;
                 }
                 // Who goes away while it is answered, or asks nothing, is nobody's loss.
-                let _ = stream.and_then(|stream| answer(&disk, stream));
+                let _ = stream.and_then(|stream| answer(&disk, &stream));
             }
         })?;
         Ok(Self { socket, ended, thread: Some(thread) })
@@ -73,14 +73,14 @@ impl Drop for Control {
     }
 }
 
-fn answer(disk: &Disk, stream: UnixStream) -> io::Result<()> {
+fn answer(disk: &Disk, stream: &UnixStream) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
-    let mut reader = BufReader::new(io::Read::take(&stream, 1 << 16));
+    let mut reader = BufReader::new(io::Read::take(stream, 1 << 16));
     reader.read_line(&mut line)?;
     let answer = asked(disk, line.trim_end()).unwrap_or_else(|error| json!({ "error": error }));
-    let mut out = &stream;
+    let mut out = stream;
     out.write_all(format!("{answer}\n").as_bytes())
 }
 

@@ -189,6 +189,10 @@ impl Disk {
         if let Some(broken) = &inner.broken {
             return Err(io::Error::other(broken.clone()));
         }
+        // An FTL that has nothing to flush would not notice.
+        if let Some(why) = self.image.failure().get() {
+            return Err(of_image(why));
+        }
         inner.real = self.started.elapsed().as_nanos() as Time;
         let done = match catch_unwind(AssertUnwindSafe(|| work(&mut inner))) {
             Ok(done) => done,

@@ -4,6 +4,7 @@
 
 mod support;
 
+use nandlab_lab::config::{Experiment, Format};
 use nandlab_nand::random::Random;
 use nandlab_nand::Origin;
 use nandlab_serve::control::{ask, Control};
@@ -156,10 +157,14 @@ fn a_trace_of_it_has_every_request() {
     assert_eq!(disk.end_record().unwrap(), Some(4));
     assert_eq!(disk.end_record().unwrap(), None);
     assert!(disk.record_to(&trace).is_err(), "a trace is not overwritten");
-    let sets = [format!("workload.trace.path={}", trace.display()), "ftl=page".into(), "device.capacity=8MiB".into()];
-    let text =
-        nandlab_lab::config::Experiment::parse("", nandlab_lab::config::Format::Toml, "", directory.path(), &sets);
-    let run = nandlab_lab::run(&text.unwrap(), directory.path(), &Default::default(), Default::default()).unwrap();
+    let sets = [
+        format!("workload.trace.path={}", trace.display()),
+        "ftl=page".into(),
+        "device.capacity=8MiB".into(),
+        "device.over_provisioning=1".into(),
+    ];
+    let experiment = Experiment::parse("", Format::Toml, "", directory.path(), &sets).unwrap();
+    let run = nandlab_lab::run(&experiment, directory.path(), &Default::default(), Default::default()).unwrap();
     assert_eq!((run.host.writes, run.host.flushes, run.host.reads, run.host.trims), (1, 1, 1, 1));
 }
 

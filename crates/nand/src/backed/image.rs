@@ -61,6 +61,18 @@ struct OfBlock {
     is_old: bool,
 }
 
+impl ImageFile {
+    /// An image that may be in use by another process, to be looked at.
+    ///
+    /// # Errors
+    /// As [`super::Backed::open`], but for the lock.
+    pub fn look(path: &Path) -> Result<Self, BackedError> {
+        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
+        let file = OpenOptions::new().read(true).open(path).map_err(error)?;
+        Image::read_header(path, file).map(|shared| Self(Arc::new(shared)))
+    }
+}
+
 impl Image {
     pub(super) fn create(path: &Path, header: Header) -> Result<Self, BackedError> {
         let error = |source: io::Error| match source.kind() {
@@ -97,12 +109,6 @@ impl Image {
             return Err(BackedError::InUse(path.to_owned()));
         }
         Self::read_header(path, file)
-    }
-
-    /// The file of an image that may be in use, to be looked at.
-    pub(super) fn look(path: &Path) -> Result<Shared, BackedError> {
-        let error = |source| BackedError::Io { path: path.to_owned(), action: "open", source };
-        Self::read_header(path, OpenOptions::new().read(true).open(path).map_err(error)?)
     }
 
     fn read_header(path: &Path, mut file: File) -> Result<Shared, BackedError> {

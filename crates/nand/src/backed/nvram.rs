@@ -14,11 +14,14 @@ pub struct ImageNvram {
     usage: NvmUsage,
 }
 
-impl ImageNvram {
-    pub(super) fn new(image: ImageFile, cost: NvmCost) -> Self {
-        Self { image, cost, usage: NvmUsage::default() }
+impl ImageFile {
+    /// The NVRAM, which survives as the flash does.
+    pub fn nvram(&self, cost: NvmCost) -> ImageNvram {
+        ImageNvram { image: self.clone(), cost, usage: NvmUsage::default() }
     }
+}
 
+impl ImageNvram {
     /// Where the bytes from `at` on lie in the file.
     fn place(&self, at: u64, bytes: u64) -> u64 {
         let size = self.bytes();

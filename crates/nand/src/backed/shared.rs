@@ -2,10 +2,8 @@
 
 use super::error::{BackedError, Failure};
 use super::layout::{is_sealed, seal, u32_at, u64_at, Header, Layout, STATE_BYTES};
-use super::nvram::ImageNvram;
 use super::os;
 use crate::address::Geometry;
-use crate::nvm::NvmCost;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -75,14 +73,6 @@ impl Shared {
 pub struct ImageFile(pub(super) Arc<Shared>);
 
 impl ImageFile {
-    /// An image that may be in use by another process, to be looked at.
-    ///
-    /// # Errors
-    /// As [`super::Backed::open`], but for the lock.
-    pub fn look(path: &Path) -> Result<Self, BackedError> {
-        super::image::Image::look(path).map(|shared| Self(Arc::new(shared)))
-    }
-
     /// Whether another process has it open.
     ///
     /// # Errors
@@ -136,11 +126,6 @@ impl ImageFile {
             self.0.failure.keep(self.0.error("synchronise", source));
             self.0.error("synchronise", kind.into())
         })
-    }
-
-    /// The NVRAM, which survives as the flash does.
-    pub fn nvram(&self, cost: NvmCost) -> ImageNvram {
-        ImageNvram::new(self.clone(), cost)
     }
 
     /// Saves `text` in the place of the older of the two last states, so that one of them is whole whenever the process or

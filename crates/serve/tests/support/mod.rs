@@ -13,10 +13,12 @@ pub const SECTOR: usize = 512;
 
 /// An experiment of a small device with this FTL, and what else is said.
 pub fn experiment(ftl: &str, sets: &[&str]) -> Experiment {
+    // MTBS keeps half of the device in reserve.
+    let over_provisioning = if ftl == "mtbs" { 1.2 } else { 0.5 };
     let mut all = vec![
         format!("ftl={ftl}"),
         "device.capacity=8MiB".into(),
-        "device.over_provisioning=0.5".into(),
+        format!("device.over_provisioning={over_provisioning}"),
         "device.shape.pages_per_block=16".into(),
     ];
     all.extend(sets.iter().map(ToString::to_string));
