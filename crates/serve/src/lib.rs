@@ -10,10 +10,12 @@ mod disk;
 mod due;
 mod export;
 pub mod fuse;
+pub mod http;
 mod memory;
 pub mod nbd;
 mod record;
 pub mod regions;
+pub mod volume;
 
 pub use disk::{Disk, Options};
 pub use due::Due;
