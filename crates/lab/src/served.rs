@@ -4,7 +4,7 @@ mod lifetime;
 mod live;
 
 pub use lifetime::Lifetime;
-pub use live::{Live, LiveBlock};
+pub use live::{Live, LiveBlock, LiveKind};
 
 use crate::config::{Experiment, Format, Sizing};
 use crate::control::Control;

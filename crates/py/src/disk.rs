@@ -1,11 +1,13 @@
 //! A device in an image, served to real programs.
 
+#![allow(clippy::needless_pass_by_value)] // Arguments are what Python hands over.
+
 use crate::errors::{caught, raised, NandlabError};
 use crate::Text;
 use nandlab_lab::served::Served;
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{fuse, nbd, Export, Options};
+use nandlab_serve::{fuse, http, nbd, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
@@ -47,6 +49,7 @@ struct Servers {
     control: Option<Control>,
     nbd: Vec<nbd::Server>,
     fuse: Vec<fuse::Mounted>,
+    http: Vec<http::Page>,
 }
 
 fn failed(error: &io::Error) -> PyErr {
@@ -123,6 +126,14 @@ impl Disk {
         let disk: Arc<dyn Export> = Arc::clone(&self.disk) as _;
         let started = nbd::Server::start(&socket, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
         self.servers.lock().unwrap_or_else(PoisonError::into_inner).nbd.push(started);
+        Ok(())
+    }
+
+    /// Shows the disk at work on a page, at a loopback address with a port or on a unix socket.
+    fn http(&self, at: &str) -> PyResult<()> {
+        let disk: Arc<dyn http::Watched> = Arc::clone(&self.disk) as _;
+        let page = http::Page::start(at, disk).map_err(|error| NandlabError::new_err(error.to_string()))?;
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner).http.push(page);
         Ok(())
     }
 

@@ -16,6 +16,7 @@ pub mod nbd;
 mod record;
 pub mod regions;
 pub mod volume;
+mod watched;
 
 pub use disk::{Disk, Options};
 pub use due::Due;

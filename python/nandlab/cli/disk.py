@@ -217,6 +217,7 @@ def record(image: str, output: str) -> None:
 @click.argument("image", type=IMAGE)
 @click.option("--nbd", metavar="SOCKET", help="Serve it by NBD on this unix socket.")
 @click.option("--fuse", metavar="DIR", help="Serve it as the file `disk` in this directory, by FUSE.")
+@click.option("--http", metavar="127.0.0.1:PORT", help="Show it at work on a page, for this machine alone.")
 @click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
 @click.option(
     "--durable",
@@ -265,6 +266,9 @@ def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> Non
         if options["fuse"] is not None:
             disk.fuse(options["fuse"])
             ways.append(f"as {Path(options['fuse']) / 'disk'}")
+        if options["http"] is not None:
+            disk.http(options["http"])
+            ways.append(f"with a page at {options['http']}")
         say(f"serving {image} {' and '.join(ways)}; Ctrl-C ends it")
         while True:
             time.sleep(POLL_S)

@@ -56,6 +56,7 @@ pub struct Live {
     /// Pages of a block.
     pub pages_per_block: u32,
     /// Every block, in the order of addresses.
+    #[serde(skip)]
     pub blocks: Vec<LiveBlock>,
 }
 
