@@ -7,8 +7,10 @@
 mod due;
 mod export;
 pub mod fuse;
+pub mod http;
 mod memory;
 pub mod nbd;
+pub mod volume;
 
 pub use due::Due;
 pub use export::{check_range, Export};

@@ -1,8 +1,8 @@
-//! Where the parts of a FAT volume lie, from its boot sector.
+//! FAT volume layout, from its boot sector.
 
 use nandlab_nand::{Origin, SECTOR_BYTES};
 
-/// Bits of an entry of the file allocation table.
+/// Bits per entry in the file allocation table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Width {
     Fat12,
@@ -19,7 +19,7 @@ impl Width {
         }
     }
 
-    /// The width that a number of clusters stands for: nothing else on the volume says it.
+    /// The width for a cluster count; no volume field records it.
     fn of(clusters: u32) -> Self {
         match clusters {
             0..=4084 => Self::Fat12,
@@ -29,7 +29,7 @@ impl Width {
     }
 }
 
-/// The regions of a volume, in sectors: reserved, tables, root directory (empty on FAT32), clusters.
+/// A volume's regions, in sectors: reserved, tables, root directory (empty on FAT32), clusters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
     pub(super) width: Width,
@@ -40,11 +40,11 @@ pub(super) struct Layout {
     pub(super) fat_sectors: u32,
     pub(super) root_sectors: u32,
     pub(super) clusters: u32,
-    /// First cluster of the root directory; 0 where it has a region.
+    /// The root directory's first cluster; 0 if it has its own region.
     pub(super) root_cluster: u32,
 }
 
-/// Clusters are counted from 2.
+/// The first cluster number is 2.
 pub(super) const FIRST_CLUSTER: u32 = 2;
 
 impl Layout {
@@ -81,12 +81,12 @@ impl Layout {
         self.reserved + self.fats * self.fat_sectors
     }
 
-    /// The first sector of the clusters.
+    /// First cluster sector.
     pub(super) fn data_start(&self) -> u32 {
         self.root_start() + self.root_sectors
     }
 
-    /// The sectors of the root directory where it has a region.
+    /// The root directory's sectors if it has its own region.
     pub(super) fn root_region(&self) -> std::ops::Range<u64> {
         u64::from(self.root_start())..u64::from(self.data_start())
     }
@@ -95,25 +95,26 @@ impl Layout {
         u64::from(self.cluster_sectors) * u64::from(SECTOR_BYTES)
     }
 
-    /// The first sector of a cluster.
+    /// A cluster's first sector.
     pub(super) fn sector_of(&self, cluster: u32) -> u64 {
         u64::from(self.data_start()) + u64::from(cluster - FIRST_CLUSTER) * u64::from(self.cluster_sectors)
     }
 
-    /// The cluster of a sector; `None` before the first.
+    /// A sector's cluster; `None` before the first.
     pub(super) fn cluster_of(&self, sector: u64) -> Option<u32> {
         let at = sector.checked_sub(self.data_start().into())? / u64::from(self.cluster_sectors);
         Some(at as u32 + FIRST_CLUSTER)
     }
 
-    /// Bytes of the first table, on the volume.
+    /// The first table's byte range on the volume.
     pub(super) fn table(&self) -> std::ops::Range<u64> {
         let sector = u64::from(SECTOR_BYTES);
         let start = u64::from(self.reserved) * sector;
         start..start + u64::from(self.fat_sectors) * sector
     }
 
-    /// The sector that stands for `sector`: that of the first table for those of its copies.
+    /// Maps a sector in a table copy to the same sector in the first table; other sectors stay as
+    /// they are.
     pub(super) fn first_copy(&self, sector: u64) -> u64 {
         let (start, end) = (u64::from(self.reserved), u64::from(self.root_start()));
         if (start..end).contains(&sector) {
@@ -123,7 +124,7 @@ impl Layout {
         }
     }
 
-    /// What lies before the clusters; `None` among them.
+    /// A sector's region before the clusters; `None` for a cluster sector.
     pub(super) fn region(&self, sector: u64) -> Option<Origin> {
         let before = |end: u32| sector < u64::from(end);
         if before(self.reserved) {
@@ -135,7 +136,7 @@ impl Layout {
         }
     }
 
-    /// The entry of a cluster in `table`, the bytes from `from` of the first table on.
+    /// A cluster's entry; `table` holds the first table's bytes from `from` on.
     pub(super) fn entry(&self, table: &[u8], from: u64, cluster: u32) -> u32 {
         let at = (self.entry_at(cluster) - from) as usize;
         let byte = |n: usize| u32::from(table[at + n]);
@@ -148,17 +149,17 @@ impl Layout {
         }
     }
 
-    /// The byte of the first table at which the entry of a cluster begins.
+    /// Byte offset for a cluster's entry, rounded down.
     pub(super) fn entry_at(&self, cluster: u32) -> u64 {
         u64::from(cluster) * u64::from(self.width.bits()) / 8
     }
 
-    /// Bytes in which an entry lies.
+    /// Bytes touched by an entry.
     pub(super) fn entry_bytes(&self) -> u64 {
         u64::from(self.width.bits().div_ceil(8))
     }
 
-    /// The clusters whose entries lie, at least in part, in these bytes of the first table.
+    /// Clusters with entries in this byte range in the first table, at least in part.
     pub(super) fn entries_in(&self, bytes: std::ops::Range<u64>) -> std::ops::Range<u32> {
         let bits = u64::from(self.width.bits());
         let first = (bytes.start * 8 / bits) as u32;
@@ -166,7 +167,7 @@ impl Layout {
         first.max(FIRST_CLUSTER)..end.min(self.clusters + FIRST_CLUSTER).max(FIRST_CLUSTER)
     }
 
-    /// Whether an entry names another cluster; else the chain ends.
+    /// Whether an entry names another cluster; otherwise the chain ends.
     pub(super) fn is_link(&self, entry: u32) -> bool {
         (FIRST_CLUSTER..self.clusters + FIRST_CLUSTER).contains(&entry)
     }
@@ -190,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The first bytes of a table with the chain 3 -> 4 -> 5 -> 6 -> 7 -> 8 and its end, as textbooks print it.
+    /// A table with the chain 3 -> 4 -> 5 -> 6 -> 7 -> 8 and its end, as in textbooks.
     #[test]
     fn entries_of_12_bits_are_read() {
         let table = [0xF0, 0xFF, 0xFF, 0x03, 0x40, 0x00, 0x05, 0x60, 0x00, 0x07, 0x80, 0x00, 0xFF, 0xAF, 0x00];
