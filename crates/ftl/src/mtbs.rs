@@ -55,7 +55,7 @@ pub struct Config {
     /// Whether to place the pages of a request together, so that a multi-page host write stays whole; otherwise
     /// each page alone. Default true, the reading that fits the B+tree study.
     pub whole_requests: bool,
-    /// When to erase an empty block. Default `on_free`.
+    /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
     /// merge may leave no room; the default, 2, is safe.

@@ -36,14 +36,14 @@ pub struct ConfigError {
     pub file: Option<String>,
     /// Line, from 1.
     pub line: Option<usize>,
-    /// Character of the line, from 1.
+    /// Character position in the line, from 1.
     pub column: Option<usize>,
     /// The key at fault, such as `device.capacity`.
     pub key: Option<String>,
 }
 
 impl ConfigError {
-    /// An error of one key.
+    /// An error in one key.
     pub(crate) fn of_key((key, message): (String, String)) -> Self {
         Self { message, key: Some(key), ..Self::default() }
     }
@@ -86,11 +86,11 @@ pub struct TraceError {
     pub file: Option<String>,
     /// Line, from 1.
     pub line: Option<usize>,
-    /// Byte of the line, from 1.
+    /// Byte position in the line, from 1.
     pub column: Option<usize>,
     /// The experiment's key that names the trace, if the file as a whole is at fault.
     pub key: Option<String>,
-    /// Configuration lines that may read a trace of unknown format, and a command with them.
+    /// Configuration lines that may read an unknown trace format, and a command with them.
     pub proposal: Option<String>,
 }
 
@@ -137,7 +137,7 @@ impl From<ConfigError> for LabError {
 }
 
 impl LabError {
-    /// A workload's error, as an error about the experiment; `name` is the name of the workload.
+    /// A workload's error, as an experiment's error; `name` is the workload's name.
     pub(crate) fn from_workload(error: WorkloadError, name: &str) -> Self {
         match error {
             WorkloadError::Option { ref key, .. } => {

@@ -14,7 +14,7 @@ macro_rules! ways_inside {
                 &mut self.$field
             }
 
-            /// The inner device, without the wrapper's own knowledge: torn pages, ages, modes of blocks.
+            /// The inner device, without the wrapper's own knowledge: torn pages, ages, block modes.
             pub fn into_inner(self) -> N {
                 self.$field
             }

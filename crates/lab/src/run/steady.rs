@@ -12,10 +12,10 @@ use nandlab_nand::random::Random;
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{Kind, Setting, Workload, WorkloadConfig, WorkloadError};
 
-/// First stream of the experiment's seed for rounds; the preconditioning uses earlier streams.
+/// The experiment seed's first stream for rounds; the preconditioning uses earlier streams.
 const FIRST_ROUND: u64 = 16;
 
-/// Most rounds of a workload in a window; with more, restarts would take most of the time.
+/// Most workload rounds in a window; with more, restarts would take most time.
 const MOST_ROUNDS: u64 = 1000;
 
 const KEY: &str = "precondition.steady_writes";
@@ -82,7 +82,7 @@ fn on_their_way(before: &[Seen], now: &[Seen]) -> f64 {
     before.iter().zip(now).filter(is_on_its_way).count() as f64 / now.len().max(1) as f64
 }
 
-/// Concentration of stale pages in `blocks` of `pages` each; 0 if there are none.
+/// How concentrated stale pages are in `blocks`, each with `pages` pages; 0 if there are none.
 fn gathered(blocks: &[BlockState], pages: u32) -> f64 {
     let stale = blocks.iter().filter(|block| !block.is_free).map(|block| f64::from(pages.saturating_sub(block.valid)));
     let (sum, squares) = stale.fold((0.0, 0.0), |(sum, squares), stale| (sum + stale, squares + stale * stale));
@@ -111,7 +111,7 @@ impl Run<'_> {
         let mut rounds = Rounds { begun: 0, workload: None, written_before: 0 };
         let (all_pages, block_pages) = (self.sizing.geometry.pages(), self.sizing.geometry.pages_per_block());
         let (mut counted, mut requests) = (Vec::new(), u64::from(self.sizing.logical_pages));
-        // Blocks at the start of the first counted window.
+        // Blocks when the first counted window starts.
         let mut first = self.seen();
         for window in 1..=limit {
             let (start, written, requests_before) =
@@ -145,7 +145,7 @@ impl Run<'_> {
         Ok((Some(limit), Some(false)))
     }
 
-    /// Current state of the blocks.
+    /// The blocks' current state.
     fn seen(&mut self) -> Vec<Seen> {
         let engine = self.engine();
         let (blocks, cycles) = (engine.blocks(), engine.chip().pe_cycles());

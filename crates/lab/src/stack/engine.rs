@@ -1,4 +1,4 @@
-//! Interface of all stacks: called once per batch.
+//! Interface for all stacks: called once per batch.
 
 use super::chip::Chip;
 use nandlab_block::{Completion, Error, HostClock, Payload, Request};
@@ -15,18 +15,18 @@ pub(crate) struct Mounted {
     pub nvram: Box<dyn Nvm>,
 }
 
-/// Activity of a buffer and its NVRAM.
+/// Activity in a buffer and its NVRAM.
 #[derive(Clone, Copy)]
 pub struct BufferCounts {
     /// Hits, misses, write-backs.
     pub counts: Counts,
-    /// Placement of requests in the memories, if the buffer decides it.
+    /// How requests were placed in the memories, if the buffer decides it.
     pub placement: Option<Placement>,
-    /// Accesses of the NVRAM; `None` without one.
+    /// NVRAM accesses; `None` without one.
     pub nvram: Option<NvmUsage>,
 }
 
-/// An engine that takes requests: an FTL, with or without a buffer over it.
+/// A request engine: an FTL, with or without a buffer over it.
 pub trait Requests {
     /// Carries out a batch; `done` receives one completion per request. Requests with data lost to bit errors
     /// are counted and skipped; [`Engine::failed`] names them.
@@ -43,7 +43,7 @@ pub trait Requests {
     fn remount(&mut self) -> Result<bool, FtlError>;
 }
 
-/// An engine that takes operations on files: a file system on bare flash, or a real directory.
+/// A file engine: a file system on bare flash, or a real directory.
 pub trait Files {
     /// The file system.
     fn files(&mut self) -> &mut dyn FileSystem;
@@ -51,7 +51,7 @@ pub trait Files {
     /// Counts an operation that failed because bit errors lost its data.
     fn count_unreadable(&mut self) {}
 
-    /// State of each block of the flash.
+    /// Each flash block's state.
     fn blocks(&self) -> Option<Vec<BlockUse>> {
         None
     }
