@@ -7,7 +7,7 @@ use crate::Text;
 use nandlab_lab::served::Served;
 use nandlab_serve::control::{self, Control};
 use nandlab_serve::regions::Regions;
-use nandlab_serve::{fuse, http, nbd, Export, Options};
+use nandlab_serve::{fuse, http, nbd, volume, Export, Options};
 use pyo3::prelude::*;
 use std::io;
 use std::path::PathBuf;
@@ -145,6 +145,17 @@ impl Disk {
         })?;
         self.servers.lock().unwrap_or_else(PoisonError::into_inner).fuse.push(mounted);
         Ok(())
+    }
+
+    /// Finds the file system on the disk and gives requests the origins of its regions: superblocks, bitmaps, inodes,
+    /// journal, data. Returns its kind; None if no known file system is there.
+    fn find_regions(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        let found = py.detach(|| {
+            volume::find(self.disk.size(), &mut |offset, out| self.disk.read(offset, out).map(nandlab_serve::Due::sleep))
+        });
+        let Some(found) = found.map_err(|error| failed(&error))? else { return Ok(None) };
+        self.regions(&found.lines())?;
+        Ok(Some(found.kind))
     }
 
     /// Ends what is served, flushes, and keeps the counts in the image.

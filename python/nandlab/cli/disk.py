@@ -42,7 +42,7 @@ def create(image: str, file: str | None, sets: list[Pair], as_json: bool) -> Non
     """
     from nandlab import _native
 
-    text = _text(file, [override(pair, file) if file else f"{pair[0]}={pair[1]}" for pair in sets])
+    text = text_of(file, [override(pair, file) if file else f"{pair[0]}={pair[1]}" for pair in sets])
     notices = interruptible(lambda: _native.disk_create(text, image))
     for notice in notices:
         say(f"note: {notice}")
@@ -52,7 +52,7 @@ def create(image: str, file: str | None, sets: list[Pair], as_json: bool) -> Non
         _print_info(image, _info(image))
 
 
-def _text(file: str | None, sets: list[str]) -> Any:  # noqa: ANN401 - a class of the compiled module
+def text_of(file: str | None, sets: list[str]) -> Any:  # noqa: ANN401 - a class of the compiled module
     from nandlab import _native
     from nandlab.writing.new_file import readable
 
@@ -161,10 +161,10 @@ def stats(image: str, as_json: bool) -> None:
         say("no process serves the image: these are the counts since it was made")
         _print_info(image, _info(image))
         return
-    _print_stats(found)
+    print_stats(found)
 
 
-def _print_stats(found: dict[str, Any]) -> None:
+def print_stats(found: dict[str, Any]) -> None:
     from nandlab.writing import units
 
     host, flash = found["host"], found["flash"]
@@ -229,9 +229,10 @@ def record(image: str, output: str) -> None:
 )
 @click.option(
     "--regions",
-    type=click.Path(exists=True, dir_okay=False),
-    metavar="FILE",
-    help="Origins of requests: a line `sector, sectors, origin` for each part of the disk.",
+    type=click.Path(),
+    metavar="auto|FILE",
+    help="Origins of requests: those of the ext2, ext3, ext4 or XFS on the disk, or a file with a line "
+    "`sector, sectors, origin` for each part of the disk.",
 )
 @json_option
 def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - as click gives them
@@ -244,7 +245,7 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
     for notice in disk.notices():
         say(f"warning: {notice}")
     if options["regions"] is not None:
-        disk.regions(Path(options["regions"]).read_text(encoding="utf-8"))
+        _set_regions(disk, options["regions"])
     if options["trace"] is not None:
         disk.record(options["trace"])
     _serve_until_stopped(image, disk, options)
@@ -253,7 +254,22 @@ def serve(image: str, as_json: bool, **options: Any) -> None:  # noqa: ANN401 - 
     if as_json:
         print_json(found)
     else:
-        _print_stats(found)
+        print_stats(found)
+
+
+def _set_regions(disk: Disk, regions: str) -> None:
+    from nandlab import _native
+
+    if regions != "auto":
+        try:
+            disk.regions(Path(regions).read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.UsageError(f"the regions in {regions} cannot be read: {error}") from None
+        return
+    kind = interruptible(disk.find_regions)
+    if kind is None:
+        raise _native.NandlabError("no ext2, ext3, ext4 or XFS is on the disk: make one, or name a file of regions")
+    say(f"regions of {kind}")
 
 
 def _serve_until_stopped(image: str, disk: Disk, options: dict[str, Any]) -> None:

@@ -1,0 +1,169 @@
+"""`nandlab disk try`: one command on an ext4 file system on a simulated device, without root."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from nandlab.cli.background import interruptible
+from nandlab.cli.disk import print_stats, text_of
+from nandlab.cli.options import EXPERIMENT, Pair, json_option, sets_option
+from nandlab.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from nandlab._native import Disk
+
+CAPACITY = "256 MiB"
+"""Of the device where neither the file nor `--set` names one."""
+MOUNT_S = 20.0
+"""Seconds that fuse2fs may take to mount."""
+PACKAGES = {"mke2fs": "e2fsprogs", "e2fsck": "e2fsprogs", "fuse2fs": "fuse2fs"}
+
+
+@click.command("try", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, required=True, metavar="-- COMMAND...")
+@click.option("--file", type=EXPERIMENT, help="The experiment that describes the device.")
+@sets_option
+@click.option("--pace", is_flag=True, help="Answer when the simulated time of a request is over.")
+@click.option(
+    "--record", "trace", type=click.Path(), metavar="FILE.nltr", help="Keep every request in a new file."
+)
+@json_option
+def command(
+    words: Sequence[str], file: str | None, sets: list[Pair], pace: bool, trace: str | None, as_json: bool
+) -> None:
+    """Run COMMAND in an ext4 file system on a simulated device, and print what it cost.
+
+    No root is needed. The device has 256 MiB unless `--set device.capacity` or a file says otherwise. The command
+    starts in the root of the new file system; what it writes elsewhere is not counted. Programs needed: mke2fs,
+    e2fsck and fuse2fs.
+    """
+    programs = _programs()
+    with tempfile.TemporaryDirectory(prefix="nandlab-try-") as folder:
+        found = _try(programs, Path(folder), words, (file, sets), pace, trace)
+    if as_json:
+        print_json(found)
+    else:
+        _print(words, found)
+    if found["try"]["status"] != 0:
+        say(f"the command ended with status {found['try']['status']}")
+        raise SystemExit(1)
+
+
+def _programs() -> dict[str, str]:
+    """Where the programs are; the folders of root's programs are searched, too."""
+    from nandlab._native import NandlabError
+
+    path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
+    found = {name: shutil.which(name, path=path) for name in PACKAGES}
+    missing = [name for name, place in found.items() if place is None]
+    if missing:
+        packages = " ".join(sorted({PACKAGES[name] for name in missing}))
+        raise NandlabError(f"{', '.join(missing)} not found: on Debian and Ubuntu, install {packages}")
+    unmount = [found for name in ("fusermount3", "fusermount") if (found := shutil.which(name, path=path))]
+    if not unmount:
+        raise NandlabError("fusermount3 not found: on Debian and Ubuntu, install fuse3")
+    return {**{name: place for name, place in found.items() if place}, "fusermount": unmount[0]}
+
+
+def _try(
+    programs: dict[str, str],
+    folder: Path,
+    words: Sequence[str],
+    device: tuple[str | None, list[Pair]],
+    pace: bool,
+    trace: str | None,
+) -> dict[str, Any]:
+    from nandlab import _native
+
+    image, at, inside = folder / "image", folder / "device", folder / "files"
+    at.mkdir()
+    inside.mkdir()
+    file, sets = device
+    if file is None and not any(key == "device.capacity" for key, _ in sets):
+        sets = [("device.capacity", CAPACITY), *sets]
+    for notice in interruptible(lambda: _native.disk_create(text_of(file, sets), str(image))):
+        say(f"note: {notice}")
+    page_bytes = json.loads(_native.disk_info(str(image)))["page_bytes"]
+    block_bytes = str(min(max(page_bytes, 1024), 65536))
+    with _opened(_native.Disk(str(image)), at):
+        # The block of the file system is the page of the flash: smaller ones make each write a read and a write.
+        _run([programs["mke2fs"], "-q", "-F", "-t", "ext4", "-b", block_bytes, str(at / "disk")])
+    disk = _native.Disk(str(image), pace)
+    regions = disk.find_regions()
+    if trace is not None:
+        disk.record(trace)
+    with _opened(disk, at):
+        with _mounted(programs, at / "disk", inside):
+            begun = time.monotonic()
+            status = subprocess.run(list(words), cwd=inside, check=False).returncode
+            wall_s = time.monotonic() - begun
+        found: dict[str, Any] = json.loads(disk.stats())
+        checked = subprocess.run(
+            [programs["e2fsck"], "-f", "-n", str(at / "disk")], capture_output=True, text=True, check=False
+        )
+    found["try"] = {
+        "command": list(words),
+        "status": status,
+        "wall_s": wall_s,
+        "file_system": regions,
+        "file_system_is_clean": checked.returncode == 0,
+    }
+    return found
+
+
+@contextlib.contextmanager
+def _opened(disk: Disk, at: Path) -> Iterator[None]:
+    """The disk as a file in the folder `at`; closed at the end."""
+    try:
+        disk.fuse(str(at))
+        yield
+    finally:
+        disk.close()
+
+
+@contextlib.contextmanager
+def _mounted(programs: dict[str, str], disk: Path, inside: Path) -> Iterator[None]:
+    """The file system on `disk` in the folder `inside`."""
+    from nandlab._native import NandlabError
+
+    mount = [programs["fuse2fs"], "-f", "-o", "fakeroot", str(disk), str(inside)]
+    with subprocess.Popen(mount, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        end = time.monotonic() + MOUNT_S
+        while not os.path.ismount(inside):
+            if server.poll() is not None or time.monotonic() > end:
+                server.kill()
+                output = server.stdout.read().strip() if server.stdout else ""
+                raise NandlabError(f"fuse2fs cannot mount the file system: {output or 'no reason given'}")
+            time.sleep(0.005)
+        try:
+            yield
+        finally:
+            _run([programs["fusermount"], "-u", str(inside)])
+            server.wait()
+
+
+def _run(words: list[str]) -> None:
+    from nandlab._native import NandlabError
+
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NandlabError(f"{Path(words[0]).name} failed: {(done.stderr or done.stdout).strip()}")
+
+
+def _print(words: Sequence[str], found: dict[str, Any]) -> None:
+    click.echo()
+    click.echo(f"{' '.join(words)} took {found['try']['wall_s']:.2f} s; on the simulated device:")
+    print_stats(found)
+    if not found["try"]["file_system_is_clean"]:
+        say("warning: e2fsck finds errors in the file system")
