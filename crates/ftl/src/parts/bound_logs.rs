@@ -2,7 +2,7 @@
 
 use super::store::{Found, Store};
 use crate::{FtlError, RamUse};
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand};
 
 /// Which log block is reclaimed when all are in use.
@@ -65,9 +65,6 @@ pub(crate) struct Log {
 
 const NO_LOG: u32 = u32::MAX;
 
-/// The stream of the seed that victims are drawn from; workloads and preconditioning draw from 1 to 3.
-const VICTIM_STREAM: u64 = 4;
-
 /// What is to be done with the log blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogOptions {
@@ -98,7 +95,7 @@ impl BoundLogs {
             log_of: vec![NO_LOG; groups as usize],
             logs: Vec::new(),
             writes: 0,
-            random: Random::stream(options.seed, VICTIM_STREAM),
+            random: Random::of(options.seed, Stream::LogVictims),
             options,
         }
     }

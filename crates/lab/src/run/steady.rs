@@ -8,12 +8,9 @@ use crate::run::precondition::{Before, Preconditioning};
 use crate::run::session::{Run, BATCH};
 use nandlab_block::ByteCount;
 use nandlab_ftl::BlockState;
-use nandlab_nand::random::Random;
+use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{Kind, Setting, Workload, WorkloadConfig, WorkloadError};
-
-/// The first stream of the experiment's seed that is a round's; those before are the preconditioning's own.
-const FIRST_ROUND: u64 = 16;
 
 /// Rounds of a workload that a window may take; with more of them most of the time would go by in beginning anew.
 const MOST_ROUNDS: u64 = 1000;
@@ -177,7 +174,7 @@ impl Run<'_> {
     }
 
     fn begin_round(&mut self, before: &mut Before, rounds: &mut Rounds) -> Result<Box<dyn Workload>, LabError> {
-        let seed = Random::stream(self.experiment.seed, FIRST_ROUND + rounds.begun).next_u64();
+        let seed = Random::stream(self.experiment.seed, Stream::Rounds as u64 + rounds.begun).next_u64();
         rounds.begun += 1;
         rounds.written_before = before.written_sectors;
         if self.experiment.paces_itself() {
