@@ -20,7 +20,7 @@ CUTS ?= 200000
 FUZZ_SECONDS ?= 600
 FUZZ_VERSION := 0.13.2
 
-.PHONY: demo test build bench lint docs validation powercut fuzz test-long clean help prerequisites
+.PHONY: demo test build bench lint docs validation powercut fuzz mutations test-long clean help prerequisites
 
 demo: build
 	@mkdir -p reports
@@ -59,6 +59,10 @@ fuzz: prerequisites
 		mkdir -p corpus/$$target && \
 		cargo fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; done
 
+# Bugs made by hand; each must be caught by its test.
+mutations:
+	$(PYTHON) crates/proof/mutations/run.py
+
 validation: build
 	$(BIN)/python docs/images/validation.py
 
@@ -78,6 +82,7 @@ help:
 	@echo 'make docs       the documentation as a site, reports/site/index.html'
 	@echo 'make validation tables and pictures of docs/validation.md, closed forms beside what is measured'
 	@echo 'make powercut   every FTL with all its options: cuts everywhere, twice, and CUTS=$(CUTS) random ones'
+	@echo 'make mutations  bugs made by hand, each of which its test must catch'
 	@echo 'make fuzz       every fuzz target, FUZZ_SECONDS=$(FUZZ_SECONDS) each'
 	@echo 'make test-long  every test, with as many power cuts as make powercut, every fault, the notebook, a browser'
 	@echo 'make clean      remove what the build made'

@@ -229,6 +229,7 @@ def wap_lru(
     size_unit: Literal['page', 'sector', 'run'] | None = None,
     flush_when_complete: bool | None = None,
     allocation: Literal['block', 'page'] | None = None,
+    padding: bool | None = None,
 ) -> Choice:
     """Requests go to DRAM or to blocks in NVRAM by the pattern of writes.
 
@@ -257,4 +258,6 @@ def wap_lru(
             false.
         allocation: What a block takes of NVRAM: room for the whole `block`, or for its `page`s there.
             Default "block".
+        padding: Whether a block that leaves NVRAM takes the dirty pages of the same block in DRAM with
+            it: lines 14 to 18 of Algorithm 2. Default true.
     """

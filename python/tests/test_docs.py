@@ -2,6 +2,8 @@
 
 import csv
 import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,3 +106,10 @@ def test_every_column_of_an_operation_log_is_documented(nandlab_command, small, 
         assert counts["read"] + counts["tail_read"] + counts["copy"] == flash["reads"]
         assert counts["erase"] == flash["erases"]
     assert sum(row["phase"] == "mount" for row in rows) == record["mount"]["spare_reads"]
+
+
+def test_the_page_of_policies_is_what_the_code_says():
+    found = subprocess.run(
+        [sys.executable, DOCS / "policies.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == 0, found.stderr

@@ -19,6 +19,17 @@ MUTATIONS = {
         'thresholds = "auto"\nallocation = "block"',
         {"fig3.mean": "differs", "fig3.max": "differs", "fig4.clock_dnv": "differs"},
     ),
+    # What lines 14 to 18 of Algorithm 2 do.
+    "no padding": (
+        'thresholds = "auto"\nallocation = "page"',
+        'thresholds = "auto"\nallocation = "page"\npadding = false',
+        {
+            "fig3.mean": "differs",
+            "fig4.clock_dnv": "differs",
+            "fig5.mean": "differs",
+            "fig7.dynamic_share": "differs",
+        },
+    ),
     "no footprint near the buffer": (
         'footprint = "44 MiB"',
         'footprint = "704 MiB"',

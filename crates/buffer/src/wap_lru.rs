@@ -28,7 +28,8 @@
 //! paper, and options: what counts as a run (`fw`), the length of an interval, the unit of the sizes, whether a block that is
 //! complete is flushed at once, whether a block takes room for all its pages. The thresholds of the paper's Table 4 are
 //! presets; as numbers of pages they exceed nearly every request of such traces, so that one place is hardly taken: the
-//! record calls that degenerate.
+//! record calls that degenerate. `padding = false` shows what lines 14 to 18 of Algorithm 2 are worth: without them a block
+//! that leaves NVRAM does not take its dirty pages of DRAM along.
 //!
 //! ## References
 //! K. M. Kim, J.-H. Choi, J. W. Kwak, "WAP-LRU: write pattern analysis based hybrid disk buffer management in flash storage
@@ -36,6 +37,7 @@
 
 mod pattern;
 pub mod profile;
+mod tally;
 
 use crate::parts::blocks::{Blocks, Node};
 use crate::parts::cache::{Access, Cached, Policy};
@@ -51,8 +53,9 @@ use nandlab_block::{ByteCount, Error, RamUse, Request};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 use pattern::Pattern;
-pub use pattern::{Decider, Frequency, SizeUnit, Source};
+pub use pattern::{Decider, Source};
 use profile::{Profiler, Thresholds};
+pub use tally::{Frequency, SizeUnit};
 
 /// Options of `[buffer.wap_lru]`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -88,6 +91,8 @@ pub struct Config {
     pub flush_when_complete: bool,
     /// What a block takes of NVRAM: room for the whole `block`, or for its `page`s there.
     pub allocation: Allocation,
+    /// Whether a block that leaves NVRAM takes the dirty pages of the same block in DRAM with it: lines 14 to 18 of Algorithm 2.
+    pub padding: bool,
 }
 
 impl Default for Config {
@@ -105,6 +110,7 @@ impl Default for Config {
             size_unit: SizeUnit::Page,
             flush_when_complete: false,
             allocation: Allocation::Block,
+            padding: true,
         }
     }
 }
@@ -126,7 +132,8 @@ impl Options for Config {
             ("low", low.clone()),
             ("sectors", Self { size_unit: SizeUnit::Sector, fw: Frequency::Switches, ..low.clone() }),
             ("by_page", Self { allocation: Allocation::Page, size_unit: SizeUnit::Run, ..low.clone() }),
-            ("complete", Self { flush_when_complete: true, ..low }),
+            ("complete", Self { flush_when_complete: true, ..low.clone() }),
+            ("unpadded", Self { padding: false, ..low }),
             ("online", Self { thresholds: Source::Online, interval: 7, window: 3, ..self.clone() }),
         ]
     }
@@ -138,7 +145,7 @@ impl Config {
         let policy = WapLru {
             links: Links::default(),
             dram: List::default(),
-            nvram: NvramBlocks::new(geometry, nvram_pages, self.allocation),
+            nvram: NvramBlocks::new(geometry, nvram_pages, self.allocation).padding(self.padding),
             node_links: Links::default(),
             nodes: List::default(),
             pattern: Pattern::new(self, geometry)?,

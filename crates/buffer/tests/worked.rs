@@ -176,6 +176,21 @@ fn clock_dnv_flushes_a_block_with_its_dirty_pages_in_dram() {
 }
 
 #[test]
+fn clock_dnv_gives_a_used_page_one_second_chance() {
+    let config = clock_dnv::Config { dram: pages(3), nvram: pages(16), ..Default::default() };
+    let mut player = Player::new(&BufferConfig::ClockDnv(config));
+    player.quiet(&[0, 4, 8]);
+    player.quiet(&[0]);
+    // The hand passes 0, which was used, and takes 4. Its next rounds find 8, then 0 without a bit.
+    player.quiet(&[12]);
+    assert_eq!((player.memory(0), player.memory(4)), (Some(Memory::Dram), Some(Memory::Nvram)));
+    player.quiet(&[16]);
+    assert_eq!((player.memory(0), player.memory(8)), (Some(Memory::Dram), Some(Memory::Nvram)));
+    player.quiet(&[20]);
+    assert_eq!((player.memory(0), player.memory(12)), (Some(Memory::Nvram), Some(Memory::Dram)));
+}
+
+#[test]
 fn clock_dnv_can_let_clean_pages_go_first_and_the_fullest_block() {
     let config = clock_dnv::Config {
         dram: pages(2),
@@ -319,6 +334,23 @@ fn wap_lru_takes_the_thresholds_that_are_given_over_those_that_it_learns() {
     let open = wap_lru::Config { t_write: None, ..fixed };
     let placement = Player::new(&BufferConfig::WapLru(open)).0.buffer.placement().unwrap();
     assert_eq!([placement.t_state, placement.t_read, placement.t_write], [5.0, 2.0, f64::from(u32::MAX)]);
+}
+
+#[test]
+fn wap_lru_without_padding_leaves_dirty_pages_in_dram() {
+    for (padding, first, second) in [(true, (1, 3), vec![]), (false, (2, 2), vec![(4, 2)])] {
+        let config =
+            wap_lru::Config { dram: pages(2), nvram: pages(4), t_write: Some(2.0), padding, ..Default::default() };
+        let mut player = Player::new(&BufferConfig::WapLru(config));
+        // Page 1 goes to DRAM, pages 2 and 3 to NVRAM, which has room for one block.
+        player.quiet(&[1]);
+        assert_eq!(player.access(Op::Write, 2, 2), []);
+        assert_eq!(player.access(Op::Write, 4, 2), [first]);
+        // Page 1 has to leave DRAM: it is clean, or goes to NVRAM in place of block 1.
+        player.quiet(&[8]);
+        assert_eq!(player.write(9), second);
+        assert_eq!(player.memory(1), (!padding).then_some(Memory::Nvram));
+    }
 }
 
 #[test]

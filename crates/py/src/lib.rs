@@ -10,7 +10,7 @@ use nandlab_lab::config::{Experiment, Format};
 use nandlab_lab::LabError;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The version of the program.
 #[pyfunction]
@@ -40,6 +40,8 @@ impl Text {
             "json" => Format::Json,
             other => return Err(PyValueError::new_err(format!("format {other:?} is neither \"toml\" nor \"json\""))),
         };
+        // So that errors name files of the current folder as the experiment does, without `./`.
+        let base = if base == Path::new(".") { PathBuf::new() } else { base };
         Ok(Self { text, format, source, base, sets })
     }
 

@@ -9,8 +9,7 @@ import difflib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nandlab import _native
-from nandlab._native import ConfigError, papers
+from nandlab._native import ConfigError, papers, searches
 from nandlab.reproduce.block_map import BlockMap, parse_block_map
 from nandlab.reproduce.claim import Claim, parse_claim
 from nandlab.reproduce.conclusion import Conclusion, parse_conclusions
@@ -266,7 +265,7 @@ def load(paper: str) -> Paper:
 
 def _bundled_search(name: str) -> str | None:
     """The text of the search that comes with a bundled paper."""
-    return dict(getattr(_native, "searches", list)()).get(name)
+    return dict(searches()).get(name)
 
 
 def _with_search(paper: Paper, text: str | None, file: str) -> Paper:

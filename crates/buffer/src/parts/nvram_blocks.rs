@@ -25,6 +25,8 @@ pub(crate) struct NvramBlocks {
     pub blocks: Blocks,
     /// Pages in NVRAM of each node.
     pages: Vec<u32>,
+    /// Whether a flush takes the dirty pages of the block in DRAM along.
+    pads: bool,
     allocation: Allocation,
     pages_per_block: u32,
     capacity_pages: u32,
@@ -40,6 +42,7 @@ impl NvramBlocks {
         Self {
             blocks: Blocks::new(geometry.pages_per_block()),
             pages: Vec::new(),
+            pads: true,
             allocation,
             pages_per_block: geometry.pages_per_block(),
             capacity_pages,
@@ -48,6 +51,11 @@ impl NvramBlocks {
             used_blocks: 0,
             batch: Vec::new(),
         }
+    }
+
+    /// The same, where a flush takes the dirty pages of the block in DRAM along, or leaves them.
+    pub(crate) fn padding(self, pads: bool) -> Self {
+        Self { pads, ..self }
     }
 
     /// Pages of the block in NVRAM.
@@ -116,8 +124,9 @@ impl NvramBlocks {
         Some(node)
     }
 
-    /// Writes what is dirty of a block in both memories as one ordered run, with its clean pages where `with_clean`. Its
-    /// pages in NVRAM go; those in DRAM stay, clean, and `cleaned` gets those that were dirty. Whether anything was written.
+    /// Writes what is dirty of a block as one ordered run, with its clean pages where `with_clean`. Its pages in NVRAM go.
+    /// Where it `pads`, dirty pages of the block in DRAM are written, too: they stay, clean, and `cleaned` gets them. Whether
+    /// anything was written.
     pub(crate) fn flush(
         &mut self,
         io: &mut Io<'_>,
@@ -127,6 +136,9 @@ impl NvramBlocks {
     ) -> Result<bool, Error> {
         let mut batch = std::mem::take(&mut self.batch);
         self.blocks.dirty(io.pages, node, &mut batch);
+        if !self.pads {
+            batch.retain(|&slot| io.pages.memory(slot) == Memory::Nvram);
+        }
         let dirty = batch.len();
         if with_clean && dirty > 0 {
             batch.extend(self.blocks.slots(node).filter(|&slot| !io.pages.is_dirty(slot)));

@@ -1,22 +1,9 @@
 //! The prior profiling of WAP-LRU: what the requests of each interval were, and the thresholds that follow.
 
-use super::pattern::{Frequency, Sizes, Tally};
-use super::SizeUnit;
+pub use super::tally::Interval;
+use super::tally::{Frequency, SizeUnit, Sizes, Tally};
 use nandlab_block::{Op, Request};
 use std::collections::BTreeMap;
-
-/// What the requests of an interval were.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Interval {
-    /// Sizes of its writes over the number of their runs; `None` without writes.
-    pub w_eval: Option<f64>,
-    /// The longest read; `None` without reads.
-    pub longest_read: Option<u64>,
-    /// The longest write; `None` without writes.
-    pub longest_write: Option<u64>,
-    /// Sizes of its writes together.
-    pub written: u64,
-}
 
 /// How requests are looked at: the interval, and the readings of the paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

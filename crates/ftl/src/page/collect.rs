@@ -401,7 +401,13 @@ impl PageMap {
         Ok(true)
     }
 
-    fn retire<N: Nand>(&mut self, nand: &mut N, die: usize, block: BlockId, replaced: Time) -> Result<(), FtlError> {
+    pub(super) fn retire<N: Nand>(
+        &mut self,
+        nand: &mut N,
+        die: usize,
+        block: BlockId,
+        replaced: Time,
+    ) -> Result<(), FtlError> {
         scoped(nand, Cause::BadBlock, |nand| {
             let before = nand.ctx().fence_at(replaced.max(self.noted));
             let retired = nand.retire(block);

@@ -3,6 +3,8 @@
 use super::relocation::Reason;
 use super::{Config, PageMap};
 use crate::parts::block_table::BlockUse;
+use crate::parts::frontier::cycles_in;
+use crate::parts::placement::Placement;
 use crate::tests::two_dies;
 use crate::Ftl;
 use nandlab_nand::counting::Full;
@@ -116,4 +118,57 @@ fn a_strained_block_of_a_weak_die_is_rewritten_on_another() {
     assert!(ftl.start_relocation(&mut nand, 1).unwrap());
     ftl.empty_victim(&mut nand, 1).unwrap();
     assert_eq!((on_working_die(&ftl), ftl.events.refreshes), (10, 1));
+}
+
+#[test]
+fn a_block_is_retired_only_when_the_copies_out_of_it_are_on_flash() {
+    let (mut ftl, mut nand) = filled();
+    occupy_next_die(&ftl, &mut nand);
+    let replaced = write(&mut ftl, &mut nand, 3);
+    assert!(nand.ctx().settled() < replaced);
+    let block = ftl.dies[0].free.pop_back().expect("a die has free blocks").block;
+    ftl.retire(&mut nand, 0, block, replaced).unwrap();
+    assert!(nand.ctx().settled() >= replaced);
+}
+
+/// A block's pages carry its P/E cycles; a block without pages has left none of them on flash.
+#[test]
+fn a_mount_finds_the_erases_of_each_block_and_writes_them_on() {
+    let mut nand = two_dies();
+    // One frontier a die, so that the host fills what a mount finds half full.
+    let config = Config { placement: Placement::One, ..Config::default() };
+    let mut ftl = PageMap::mount(&mut nand, 16, &config).unwrap();
+    // Pages 13 to 15 are written once, so the erase counts of blocks differ.
+    for n in 0..402 {
+        write(&mut ftl, &mut nand, if n < 16 { n } else { n * 7 % 13 });
+    }
+    ftl.flush(&mut nand).unwrap();
+    let cycles = nand.inner().pe_cycles().to_vec();
+    let mut ftl = PageMap::mount(&mut nand, 16, &config).unwrap();
+    for die in 0..2 {
+        let blocks = || (10 * die..10 * die + 10).map(BlockId);
+        let (used, blank): (Vec<_>, Vec<_>) = blocks().partition(|&block| nand.inner().high_water(block) > 0);
+        let known: Vec<u32> = used.iter().map(|block| cycles[block.index()]).collect();
+        assert!(known.iter().min() < known.iter().max(), "the blocks differ: {known:?}");
+        let found: Vec<u32> = used.iter().map(|&block| ftl.table.cycles(block)).collect();
+        assert_eq!(found, known);
+        let mean = known.iter().sum::<u32>() / known.len() as u32;
+        assert!(mean > 0 && !blank.is_empty());
+        assert!(blank.iter().all(|&block| ftl.table.cycles(block) == mean), "the mean where no page tells");
+    }
+    let filled: Vec<u32> = (0..20).map(|block| nand.inner().high_water(BlockId(block))).collect();
+    for n in 0..8 {
+        write(&mut ftl, &mut nand, n);
+    }
+    let mut filled_further = 0;
+    for block in (0..20).map(BlockId) {
+        let (before, now) = (filled[block.index()], nand.inner().high_water(block));
+        if 0 < before && before < now && nand.inner().pe_cycles()[block.index()] == cycles[block.index()] {
+            let page = ftl.geometry.page(block, before);
+            let oob = nand.read_spare(page).unwrap().expect("the page was programmed");
+            assert_eq!(cycles_in(oob.aux), cycles[block.index()]);
+            filled_further += 1;
+        }
+    }
+    assert!(filled_further > 0, "no block is filled further");
 }

@@ -106,8 +106,8 @@ fn crates() -> BTreeSet<String> {
 #[test]
 fn no_files_import_one_another_in_a_circle() {
     let mut complaints = Vec::new();
-    for name in crates().difference(&BTreeSet::from(["buffer".to_owned()])) {
-        let arrows = arrows(name);
+    for name in crates() {
+        let arrows = arrows(&name);
         let circles = arrows.keys().filter_map(|module| circle(module, &arrows));
         complaints.extend(circles.map(|way| {
             let way: Vec<String> = way.iter().map(|module| module.join("::")).collect();

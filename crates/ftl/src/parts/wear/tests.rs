@@ -41,12 +41,13 @@ fn free_blocks_are_chosen_by_their_erases() {
 #[test]
 fn threshold_moves_the_least_worn_data_when_the_difference_is_more() {
     for (most, moved) in [(12, None), (13, Some(BlockId(1)))] {
-        let cycles = [5, 2, 9, 2, most, 3, 3, 3];
+        let cycles = [5, 2, 9, 2, most, 2, 3, 3];
         let mut policy = policy(Wear::Threshold, &cycles, &OPTIONS);
         let table = table(&cycles);
         let expected = moved.map(|block| Move { block, to_most_worn: true });
         assert_eq!(policy.next_move(table.die(0), &FREE), expected);
         assert_eq!(policy.next_move(table.die(0), &[]), None, "there is no better place");
+        assert_eq!(policy.next_move(table.die(0), &[BlockId(5)]), None, "a free block that is no more worn");
     }
 }
 

@@ -1,0 +1,130 @@
+//! Requests of an interval: their sizes, and what they were together.
+
+use nandlab_block::Request;
+
+/// What the requests of an interval were.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// Sizes of its writes over the number of their runs; `None` without writes.
+    pub w_eval: Option<f64>,
+    /// The longest read; `None` without reads.
+    pub longest_read: Option<u64>,
+    /// The longest write; `None` without writes.
+    pub longest_write: Option<u64>,
+    /// Sizes of its writes together.
+    pub written: u64,
+}
+
+/// How often writes occurred in an interval: what the pages written are divided by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Frequency {
+    /// Runs of writes without a read between them.
+    Runs,
+    /// 1, and 1 for each request of another kind than the one before.
+    Switches,
+}
+
+/// What the size of a request is counted in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeUnit {
+    /// Pages that it touches.
+    Page,
+    /// Sectors.
+    Sector,
+    /// Pages that it and the requests of its kind before it touch that it continues.
+    Run,
+}
+
+/// Sizes of requests, one after the other.
+#[derive(Clone, Debug)]
+pub(super) struct Sizes {
+    unit: SizeUnit,
+    sectors_per_page: u64,
+    /// The sequential run that the request before ended: its kind, the sector behind it, and its pages.
+    run: (bool, u64, u64),
+}
+
+impl Sizes {
+    pub(super) fn new(unit: SizeUnit, sectors_per_page: u64) -> Self {
+        Self { unit, sectors_per_page, run: (false, u64::MAX, 0) }
+    }
+
+    /// The size by which a request is placed, and what it adds to what is written in the interval.
+    #[inline]
+    pub(super) fn of(&mut self, request: &Request, is_write: bool) -> (u64, u64) {
+        let pages = request.end().div_ceil(self.sectors_per_page) - request.sector / self.sectors_per_page;
+        match self.unit {
+            SizeUnit::Page => (pages, pages),
+            SizeUnit::Sector => (request.sectors.into(), request.sectors.into()),
+            SizeUnit::Run => (self.length_of_run(request, is_write, pages), pages),
+        }
+    }
+
+    fn length_of_run(&mut self, request: &Request, is_write: bool, pages: u64) -> u64 {
+        let (kind, end, before) = self.run;
+        let continues = kind == is_write && end == request.sector;
+        self.run = (is_write, request.end(), if continues { before + pages } else { pages });
+        self.run.2
+    }
+}
+
+/// The requests of an interval so far.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    interval: u32,
+    frequency: Frequency,
+    requests: u32,
+    /// Sizes of its writes.
+    written: u64,
+    runs: u32,
+    switches: u32,
+    /// Whether the request before was a write; `None` at the start of an interval.
+    last: Option<bool>,
+    longest: [u64; 2],
+}
+
+impl Tally {
+    pub(super) fn new(interval: u32, frequency: Frequency) -> Self {
+        Self { interval, frequency, requests: 0, written: 0, runs: 0, switches: 0, last: None, longest: [0; 2] }
+    }
+
+    /// Takes a request of a size that adds `pages` to what is written; the interval, where that was its last one.
+    #[inline]
+    pub(super) fn note(&mut self, is_write: bool, size: u64, pages: u64) -> Option<Interval> {
+        if is_write {
+            self.written += pages;
+            self.runs += u32::from(self.last != Some(true));
+        }
+        let longest = &mut self.longest[usize::from(is_write)];
+        *longest = size.max(*longest);
+        self.switches += u32::from(self.last.is_some_and(|last| last != is_write));
+        self.last = Some(is_write);
+        self.requests += 1;
+        if self.requests < self.interval {
+            return None;
+        }
+        self.end()
+    }
+
+    /// Ends the interval, unless it has no request.
+    pub(super) fn end(&mut self) -> Option<Interval> {
+        let whole = std::mem::replace(self, Self::new(self.interval, self.frequency));
+        if whole.requests == 0 {
+            return None;
+        }
+        let frequency = match self.frequency {
+            Frequency::Runs => whole.runs.max(1),
+            Frequency::Switches => 1 + whole.switches,
+        };
+        let [read, write] = whole.longest;
+        Some(Interval {
+            // An interval without writes is balanced, whatever the threshold.
+            w_eval: (whole.written > 0).then(|| whole.written as f64 / f64::from(frequency)),
+            longest_read: (read > 0).then_some(read),
+            longest_write: (write > 0).then_some(write),
+            written: whole.written,
+        })
+    }
+}

@@ -1,0 +1,134 @@
+"""Writes docs/policies.md: every policy with its file and its source, from the head comments of the code.
+
+python docs/policies.py            writes the page
+python docs/policies.py --check    fails if the page differs from the code
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import nandlab
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "policies.md"
+
+HEAD = """# Every policy, its file and its source
+
+`python docs/policies.py` writes this page from the head comments of the code. `nandlab list` shows the same
+names, and the site (`make docs`) has a reference page with every option.
+"""
+
+
+class Kind(NamedTuple):
+    """One table of the page."""
+
+    title: str
+    """Heading."""
+    table: str
+    """How an experiment chooses one."""
+    folder: str
+    """Where the files are."""
+    names: str = ""
+    """The list of `nandlab list` that names the policies; empty: the files of the folder."""
+
+
+KINDS = [
+    Kind("Flash translation layers", "`[ftl.<name>]`", "crates/ftl/src", "ftls"),
+    Kind("Victim policies", "`victim`", "crates/ftl/src/parts/victim"),
+    Kind("Placement", "`placement` of `page`", "crates/ftl/src/parts/placement"),
+    Kind("Wear levelling", "`wear` of `page`", "crates/ftl/src/parts/wear"),
+    Kind("Write buffers", "`[buffer.<name>]`", "crates/buffer/src", "buffers"),
+    Kind("File systems", "`[fs.<name>]`", "crates/fs/src", "file_systems"),
+    Kind("Indexes", "`[index.<name>]`", "crates/index/src", "indexes"),
+    Kind("Replacement in the buffer pool of an index", "`pool`", "crates/index/src/pool"),
+    Kind("Workloads of sectors, keys and files", "`[workload.<name>]`", "crates/workload/src", "workloads"),
+    Kind("Trace formats", "`workload.trace.format`", "crates/workload/src/trace", "traces"),
+]
+
+PARTS = {"tests", "score", "streams", "config", "header", "list", "page_mut", "policy", "shadow"}
+"""Files of those folders that are no policies."""
+
+KEY_TRACE = "keys/trace.rs"
+"""The file of the workload `keys`, which replays a trace of keys."""
+
+
+def page() -> str:
+    """The text of the page."""
+    return "\n".join([HEAD, *(_table(kind) for kind in KINDS)])
+
+
+def _table(kind: Kind) -> str:
+    rows = [
+        f"## {kind.title}\n",
+        f"Chosen by {kind.table}.\n",
+        "| name | what it does | source |",
+        "|---|---|---|",
+    ]
+    for name in _names(kind):
+        path = _file(kind, name)
+        head = _head_comment(path)
+        link = f"[`{name}`](../{path.relative_to(ROOT)})"
+        rows.append(f"| {link} | {_first_sentence(head)} | {_references(head)} |")
+    return "\n".join([*rows, ""])
+
+
+def _names(kind: Kind) -> list[str]:
+    if kind.names:
+        return [entry["name"] for entry in nandlab.lists()[kind.names]]
+    return sorted(file.stem for file in (ROOT / kind.folder).glob("*.rs") if file.stem not in PARTS)
+
+
+def _file(kind: Kind, name: str) -> Path:
+    folder = ROOT / kind.folder
+    if kind.names == "workloads" and name == "keys":
+        return folder / KEY_TRACE
+    places = ["", "keys/", "files/"]
+    found = [folder / f"{place}{name}{end}" for place in places for end in (".rs", "/mod.rs")]
+    return next(path for path in found if path.is_file())
+
+
+def _head_comment(path: Path) -> list[str]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    head = []
+    for line in lines:
+        if not line.startswith("//!"):
+            break
+        head.append(line.removeprefix("//!").strip())
+    return head
+
+
+def _first_sentence(head: list[str]) -> str:
+    paragraph = " ".join(head[: head.index("")] if "" in head else head)
+    return _cell(paragraph)
+
+
+def _references(head: list[str]) -> str:
+    if "## References" not in head:
+        return ""
+    after = head[head.index("## References") + 1 :]
+    # What follows an empty line are remarks.
+    return _cell(" ".join(after[: after.index("")] if "" in after else after))
+
+
+def _cell(text: str) -> str:
+    # Links of Rust lead to items, which have no page.
+    return re.sub(r"\[(`[^`\]]+`)\](?!\()", r"\1", text).replace("|", "\\|")
+
+
+def main() -> int:
+    """Writes the page, or compares it with the code."""
+    if "--check" in sys.argv[1:]:
+        same = PAGE.read_text(encoding="utf-8") == page()
+        if not same:
+            print("docs/policies.md differs from the code: run `python docs/policies.py`", file=sys.stderr)
+        return 0 if same else 1
+    PAGE.write_text(page(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
