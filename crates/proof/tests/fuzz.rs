@@ -5,6 +5,7 @@
 
 use nandlab_nand::random::Random;
 use nandlab_proof::fuzz::{Case, End, Target, TARGETS};
+use nandlab_workload::trace::FORMATS;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
@@ -165,6 +166,17 @@ fn every_committed_input_passes() {
                 assert_eq!(Case::named(&input).as_ref(), Some(&input), "{name} does not name its FTL and options");
             }
         }
+    }
+}
+
+#[test]
+fn every_trace_format_but_the_own_ones_has_an_input() {
+    let inputs = seeds(target("trace"));
+    for (at, entry) in FORMATS.iter().enumerate().filter(|(_, entry)| !["native", "csv"].contains(&entry.name)) {
+        let name = format!("format_{}", entry.name);
+        let file = inputs.iter().find(|file| file.ends_with(&name)).unwrap_or_else(|| panic!("there is no {name}"));
+        let input = std::fs::read(file).expect("a seed can be read");
+        assert_eq!(usize::from(input[2]), at + 1, "{name} names another format");
     }
 }
 
