@@ -1,22 +1,24 @@
-//! ARC: recency and frequency in a balance that adapts.
+//! ARC: an adaptive balance of recency and frequency.
 //!
 //! ## Idea
-//! Pages that were used once of late stand in one list, those that were used again in another. Each list has ghosts, the
-//! pages that it lost. A page that comes back as a ghost says which list was too short, and the balance moves there.
+//! One list holds pages used once recently, the other list holds pages used again. Each list has ghosts: the
+//! numbers of pages it evicted. When a ghost's page returns, its list was too short, and the balance shifts
+//! towards it.
 //!
 //! ## Write path
-//! As in LRU, but for the choice of the page that goes: the oldest of the first list where it is longer than its target,
-//! else the oldest of the second.
+//! As in LRU, except for the victim: the oldest page of the first list if that list exceeds its target
+//! length, otherwise the oldest page of the second.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! With c pages: the first list and its ghosts are at most c, all four together at most 2 c.
+//! With c pages: the first list and its ghosts hold at most c, all four lists together at most 2 c.
 //!
 //! ## Differences
-//! The target is a fraction of pages, so that a step of |B2| / |B1| is taken as it is. Trims make room that the paper does
-//! not know: until the buffer is full again nothing goes and no ghost is made, and a page that goes with a trim leaves none.
+//! The target length is a fraction, so a step of |B2| / |B1| is not rounded. The paper has no trims. Here a
+//! trim frees space: until the buffer is full again, it evicts nothing and adds no ghosts. A trimmed page
+//! leaves no ghost.
 //!
 //! ## References
 //! N. Megiddo, D. S. Modha, "ARC: a self-tuning, low overhead replacement cache", FAST 2003.
@@ -49,7 +51,7 @@ impl Config {
     }
 }
 
-/// Whether the page of the last miss was a ghost, and of which list.
+/// Ghost list that held the page of the last miss, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Known {
     No,
@@ -57,7 +59,7 @@ enum Known {
     Again,
 }
 
-/// In the mark of a page: it is in the second list.
+/// Page mark: the page is in the second list.
 const AGAIN: u8 = 1;
 
 /// T1, T2, B1 and B2 of the paper.
@@ -69,15 +71,15 @@ pub(crate) struct Arc {
     once_ghosts: Ghost,
     again_ghosts: Ghost,
     capacity: u32,
-    /// How long the first list should be: p.
+    /// Target length of the first list: p.
     target: f64,
     ghost: Known,
-    /// Whether the victim is remembered.
+    /// Whether the victim becomes a ghost.
     leaves_ghost: bool,
 }
 
 impl Arc {
-    /// Case IV of the paper: of a page that nobody knows the lists must not grow beyond their bounds.
+    /// Case IV of the paper: keeps the lists within their bounds when an unknown page arrives.
     fn bound_ghosts(&mut self) {
         self.leaves_ghost = true;
         let (once, capacity) = (self.once.len() + self.once_ghosts.len(), self.capacity);

@@ -1,27 +1,28 @@
-//! BPLRU: the least recently written block goes, as a whole block.
+//! BPLRU: evicts the least recently written block, as a whole block.
 //!
 //! ## Idea
-//! A log-block FTL takes a block that is written wholly and in order by switching it. So the block that goes is padded
-//! with what is missing of it, read from flash, and written from its first page to its last.
+//! A log-block FTL can take a block by a switch if all of it is written in order. So BPLRU pads the victim
+//! with its missing pages, read from flash, and writes it from its first page to its last.
 //!
 //! ## Write path
-//! Blocks stand in a list by their last write; a write moves its whole block to the front. A block that was written in
-//! order from its first sector to its last will not be written again soon, and moves to the end (LRU compensation). The
-//! block at the end goes, with padding.
+//! Blocks are in a list by last write; a write moves its whole block to the front. A block written in order
+//! from its first sector to its last will not be written again soon, so it moves to the end (LRU
+//! compensation). The victim is the block at the end; it is padded.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! Every page is on the node of its block, every node in the list once.
+//! Every page is on the node of its block, and every node is in the list once.
 //!
 //! ## Differences
-//! Padding and compensation are options; both are on. Reads pass by, unless `cache_reads` lets them in; they never move a
-//! block. A flush of the host writes what is dirty, without padding. A page of which nothing was ever written pads as
-//! zeros, and is written. A page that is lost to bit errors is left out.
+//! Padding and compensation are options; both are on by default. Reads bypass the buffer unless `cache_reads`
+//! is set, and never move a block. A host flush writes the dirty pages without padding. A page never written
+//! is padded with zeros, and these are written. A page lost to bit errors is left out.
 //!
 //! ## References
-//! H. Kim, S. Ahn, "BPLRU: a buffer management scheme for improving random writes in flash storage", FAST 2008.
+//! H. Kim, S. Ahn, "BPLRU: a buffer management scheme for improving random writes in flash storage", FAST
+//! 2008.
 
 use crate::parts::blocks::Node;
 use crate::parts::blockwise::{BlockOrder, Blockwise, Manner, Use};
@@ -37,13 +38,13 @@ use nandlab_nand::Geometry;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size of the buffer; rounded down to whole pages.
+    /// Buffer size; rounded down to whole pages.
     pub size: ByteCount,
-    /// Whether pages that were read come in.
+    /// Whether to cache pages on reads.
     pub cache_reads: bool,
-    /// Whether a block is made whole before it is written: what is not here is read from below.
+    /// Whether to complete a block before it is written, by reading its missing pages from below.
     pub padding: bool,
-    /// Whether a block that was written wholly and in order goes next.
+    /// Whether a block written wholly and in order becomes the next victim.
     pub compensation: bool,
 }
 
@@ -76,7 +77,7 @@ impl Config {
     }
 }
 
-/// The nodes by their last write.
+/// Nodes by last write.
 #[derive(Debug)]
 pub(crate) struct Bplru {
     compensates: bool,

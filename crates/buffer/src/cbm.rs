@@ -1,26 +1,29 @@
-//! CBM: pages and blocks in NVRAM, and a read cache in DRAM whose pages complete a block that is written.
+//! CBM: pages and blocks in NVRAM, and a DRAM read cache that completes written blocks.
 //!
 //! ## Idea
-//! NVRAM is the write buffer, DRAM the read cache. Pages that are written one by one stand in a page region; a block of which
-//! enough pages have gathered there moves to a block region. A block goes to flash as a whole, with what the read cache has
-//! of it, so that as much as possible of it is written in order.
+//! NVRAM is the write buffer, DRAM the read cache. Pages written one by one enter a page region; once enough
+//! pages of a block have gathered there, the block moves to a block region. A block goes to flash as a whole,
+//! together with its pages in the read cache, so as much as possible of it is written in order.
 //!
 //! ## Write path
-//! A page that is written goes to the page region, or to its block where that is in the block region. With `threshold` pages
-//! in the page region a block moves. Where the page region exceeds its share, the block of its least recent page moves.
-//! Where NVRAM is full, the least popular block of the block region is written: its dirty pages and the clean ones in DRAM.
-//! A page that is clean in DRAM moves to NVRAM when it is written.
+//! A written page goes to the page region, or joins its block if the block is in the block region. A block
+//! with `threshold` pages in the page region moves to the block region. If the page region exceeds its share,
+//! the block of its least recently used page moves. If NVRAM is full, the least popular block of the block
+//! region is written: its dirty pages, and its clean pages in DRAM. A write to a clean page in DRAM moves
+//! that page to NVRAM.
 //!
 //! ## Recovery
 //! Every acknowledged write is in NVRAM or was flushed below: nothing is lost.
 //!
 //! ## Invariants
-//! Every page in NVRAM is dirty, none in DRAM is. A block has pages in one of the two regions.
+//! Every page in NVRAM is dirty, every page in DRAM is clean. A block has pages in only one of the two
+//! regions.
 //!
 //! ## Differences
-//! The paper was not at hand, only descriptions of it. Open in those, and options: the threshold, the share of the page
-//! region, and the block that goes (`victim`): the one used least often, the least recent of several, where uses of the same
-//! block in a row count once; or the one with the most pages, or the least recent one.
+//! The paper was not available, only descriptions of it. They leave some points open, so these are options:
+//! the threshold, the page region's share, and the `victim`. The victim is the least often used block, and
+//! the least recently used of several; successive uses of the same block count once. It can also be the block
+//! with the most pages, or the least recently used block.
 //!
 //! ## References
 //! Q. Wei, C. Chen, J. Yang, "CBM: a cooperative buffer management for SSD", MSST 2014.
@@ -40,15 +43,15 @@ use nandlab_block::{ByteCount, Error, RamUse};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
-/// Which block of the block region goes.
+/// Victim in the block region.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Victim {
-    /// The one used least often.
+    /// The least often used block.
     LeastUsed,
-    /// The one with the most pages.
+    /// The block with the most pages.
     Fullest,
-    /// The one that was not used for the longest time.
+    /// The least recently used block.
     Oldest,
 }
 
@@ -56,17 +59,17 @@ pub enum Victim {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size of the DRAM; rounded down to whole pages.
+    /// DRAM size; rounded down to whole pages.
     pub dram: ByteCount,
-    /// Size of the NVRAM; rounded down to whole pages.
+    /// NVRAM size; rounded down to whole pages.
     pub nvram: ByteCount,
-    /// Pages of a block in the page region with which it moves to the block region.
+    /// Number of pages in the page region at which a block moves to the block region.
     pub threshold: u32,
-    /// Share of the NVRAM that the page region has, from 0 to 1.
+    /// The page region's share of NVRAM, from 0 to 1.
     pub page_region: f64,
-    /// Which block goes: `least_used`, `fullest` or `oldest`.
+    /// The next victim: `least_used`, `fullest` or `oldest`.
     pub victim: Victim,
-    /// Whether clean pages in DRAM are written with the dirty ones of their block.
+    /// Whether a block's clean pages in DRAM are written with its dirty pages.
     pub merge_clean: bool,
 }
 
@@ -123,7 +126,7 @@ impl Config {
     }
 }
 
-/// More uses do not make a block more popular.
+/// Use count limit; further uses do not make a block more popular.
 const MOST_USES: u32 = 255;
 
 /// The regions.
@@ -135,10 +138,10 @@ pub(crate) struct Cbm {
     /// The page region, by last use.
     writes: List,
     nvram: NvramBlocks,
-    /// The blocks of the block region.
+    /// Blocks in the block region.
     region: Ranked,
     in_region: Vec<bool>,
-    /// The block that was used last.
+    /// The last used block.
     last_used: Node,
     dram_pages: u32,
     nvram_pages: u32,
@@ -153,7 +156,7 @@ impl Cbm {
         self.in_region.get(node as usize).copied().unwrap_or(false)
     }
 
-    /// Moves the pages of a block from the page region to the block region.
+    /// Moves a block's pages from the page region to the block region.
     fn move_to_region(&mut self, pages: &Pages, node: Node) {
         for slot in self.nvram.blocks.slots(node).filter(|&slot| pages.memory(slot) == Memory::Nvram) {
             self.writes.remove(&mut self.links, slot);
@@ -167,7 +170,7 @@ impl Cbm {
         self.region.add(node, rank);
     }
 
-    /// A block of the block region is used.
+    /// Records a use of a block in the block region.
     fn use_block(&mut self, node: Node) {
         let rank = match self.config.victim {
             Victim::LeastUsed if self.last_used == node => self.region.rank(node),
@@ -203,7 +206,7 @@ impl Cbm {
         }
     }
 
-    /// A page has come into NVRAM.
+    /// Adds a page that entered NVRAM.
     fn enter_nvram(&mut self, pages: &Pages, slot: Slot) {
         let node = self.nvram.blocks.node_of(slot);
         self.nvram.add_nvram(node);
@@ -243,7 +246,7 @@ impl Policy for Cbm {
             self.last_used = node;
             return Ok(());
         }
-        // What makes room takes nothing out of DRAM.
+        // Making room in NVRAM leaves DRAM pages in place.
         self.free_nvram(io)?;
         self.reads.remove(&mut self.links, slot);
         io.migrate(slot, Memory::Nvram, access.mask)?;

@@ -1,22 +1,23 @@
-//! CFLRU: a clean page at the old end of the list goes before a dirty one.
+//! CFLRU: evicts clean pages at the old end of the list before dirty ones.
 //!
 //! ## Idea
-//! To drop a clean page costs nothing, to write a dirty one back costs a program. Pages stand in a list by their last use;
-//! the old end of it is the clean-first window. The oldest clean page of the window goes; where all of it is dirty, the
-//! oldest page.
+//! Dropping a clean page costs nothing; writing back a dirty page costs a program. Pages are in a list by
+//! last use, and its old end is the clean-first window. The victim is the oldest clean page in the window. If
+//! the whole window is dirty, the victim is the oldest page.
 //!
 //! ## Write path
-//! As in LRU, but for the choice of the page that goes.
+//! As in LRU, except for the victim.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! The window holds so many of the oldest pages, or all that are here; the list of its clean pages is in the same order.
+//! The window holds the configured number of oldest pages, or all pages if there are fewer. The list of its
+//! clean pages has the same order.
 //!
 //! ## Differences
-//! The window is of a fixed size (`window`, a share of the buffer); the paper also lets it follow the ratio of reads to
-//! writes, by a rule that it does not give.
+//! The window size is fixed (`window`, a share of the buffer). The paper also adapts it to the ratio of reads
+//! to writes, by a rule it does not give.
 //!
 //! ## References
 //! S. Park, D. Jung, J. Kang, J. Kim, J. Lee, "CFLRU: a replacement algorithm for flash memory", CASES 2006.
@@ -35,11 +36,11 @@ use nandlab_nand::Geometry;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size of the buffer; rounded down to whole pages.
+    /// Buffer size; rounded down to whole pages.
     pub size: ByteCount,
-    /// Whether pages that were read come in.
+    /// Whether to cache pages on reads.
     pub cache_reads: bool,
-    /// Share of the buffer in which clean pages go first, above 0 and up to 1.
+    /// Size of the clean-first window, as a share of the buffer, above 0 and up to 1.
     pub window: f64,
 }
 
@@ -81,25 +82,26 @@ impl Config {
 }
 
 const IN_WINDOW: u8 = 1;
-/// In the list of clean pages of the window.
+/// In the list of clean window pages.
 const LISTED: u8 = 2;
 
-/// The list by last use in two parts.
+/// The list by last use, in two parts.
 #[derive(Debug)]
 pub(crate) struct Cflru {
     links: Links,
     clean_links: Links,
     recent: List,
     window: List,
-    /// The clean pages of the window in its order; none becomes dirty in it, since a write takes it out.
+    /// Clean pages of the window, in window order. A write removes a page from the window, so these stay
+    /// clean.
     clean: List,
     window_pages: u32,
-    /// Whether pages of the window became clean where they stand.
+    /// Whether pages became clean inside the window.
     is_stale: bool,
 }
 
 impl Cflru {
-    /// Moves the oldest of the recent pages into the window until it is full.
+    /// Moves the oldest recent pages into the window until it is full.
     #[inline]
     fn fill_window(&mut self, pages: &mut Pages) {
         while self.window.len() < self.window_pages && !self.recent.is_empty() {
@@ -162,7 +164,7 @@ impl Replacement for Cflru {
 
     #[inline]
     fn evicted(&mut self, slot: Slot, _: u32) {
-        // A clean page is the victim wherever there is one.
+        // The victim is a clean page if there is one.
         let mark = if !self.clean.is_empty() && self.clean.back() == slot { IN_WINDOW | LISTED } else { IN_WINDOW };
         self.take_out(mark, slot);
     }

@@ -1,21 +1,21 @@
-//! CLOCK: the oldest page goes that was not used since the hand passed it.
+//! CLOCK: evicts the oldest page not used since the hand passed it.
 //!
 //! ## Idea
-//! A bit for each page says that it was used. A hand goes round over the pages: it clears a bit that is set and takes the
-//! first page whose bit is not. It comes near LRU at the price of a bit instead of a place in a list.
+//! Each page has a reference bit. A hand circles over the pages: it clears set bits and evicts the first page
+//! with a clear bit. This approximates LRU with one bit per page instead of list links.
 //!
 //! ## Write path
-//! As in LRU, but for the choice of the page that goes. A page that comes stands right behind the hand, so that it is
-//! visited last.
+//! As in LRU, except for the victim. A new page is inserted right behind the hand, so the hand visits it
+//! last.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! Every page is in the ring once; no more are here than fit.
+//! Every page is in the ring once, and the pages fit the buffer.
 //!
 //! ## Differences
-//! Whether the bit of a page that comes is set is an option (`reference_on_insert`); it is not.
+//! Setting the reference bit of a new page is an option (`reference_on_insert`), off by default.
 //!
 //! ## References
 //! F. J. Corbato, "A paging experiment with the Multics system", MIT Project MAC Report MAC-M-384, 1968.
@@ -34,11 +34,11 @@ use nandlab_nand::Geometry;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size of the buffer; rounded down to whole pages.
+    /// Buffer size; rounded down to whole pages.
     pub size: ByteCount,
-    /// Whether pages that were read come in.
+    /// Whether to cache pages on reads.
     pub cache_reads: bool,
-    /// Whether a page that comes counts as used.
+    /// Whether a new page counts as used.
     pub reference_on_insert: bool,
 }
 
@@ -70,12 +70,12 @@ impl Config {
     }
 }
 
-/// The ring as a list: its end is where the hand stands, its front right behind it.
+/// The ring as a list: the hand is at its end, and the front is right behind the hand.
 #[derive(Debug)]
 pub(crate) struct Clock {
     links: Links,
     ring: List,
-    /// The bit of a page that comes.
+    /// Reference bit of a new page.
     mark: u8,
 }
 

@@ -1,31 +1,33 @@
-//! CLOCK-DNV: a clock of pages in DRAM, a clock of blocks in NVRAM behind it.
+//! CLOCK-DNV: a clock of pages in DRAM, backed by a clock of blocks in NVRAM.
 //!
 //! ## Idea
-//! Writes go to DRAM first. A dirty page that DRAM has no room for moves to its block in NVRAM, where the pages of a block
-//! gather until the block is flushed as one ordered run.
+//! Writes go to DRAM first. Dirty pages evicted from DRAM move to their block in NVRAM. A block gathers pages
+//! there until it is flushed as one ordered run.
 //!
 //! ## Write path
-//! A page comes into DRAM. Where that is full, the hand looks for a page that was not used since it passed: among the dirty
-//! ones first, which move to NVRAM, then among the clean ones, which are dropped. Where NVRAM is full, another hand takes
-//! the block that was not used since it passed. The block is flushed with the dirty pages of the same block in DRAM (dirty
-//! page padding), which stay there as clean ones. A page that is in NVRAM is changed there.
+//! A new page enters DRAM. If DRAM is full, the hand looks for a page not used since its last pass: first
+//! among the dirty pages, which move to NVRAM, then among the clean pages, which are dropped. If NVRAM is
+//! full, another hand picks a block not used since its last pass. The block is flushed together with its
+//! dirty pages in DRAM (dirty page padding), which stay in DRAM as clean pages. A page in NVRAM is updated in
+//! place there.
 //!
 //! ## Recovery
-//! What is in NVRAM survives; of what is in DRAM a power cut takes what was not flushed.
+//! NVRAM contents survive; a power cut loses unflushed data in DRAM.
 //!
 //! ## Invariants
-//! A page is in one memory. Dirty and clean pages in DRAM are in rings of their own, a block is in the ring of NVRAM while a
-//! page of it is there.
+//! A page is in one memory. Dirty and clean DRAM pages are in separate rings. A block is in the NVRAM ring
+//! while it has a page in NVRAM.
 //!
 //! ## Differences
-//! Open in the papers, and options: which pages leave DRAM first (`prefer`; dirty ones, as the WAP-LRU paper describes it),
-//! whether the block with the most pages leaves NVRAM instead (`rank_by_fill`), whether pages that were read come in
-//! (`cache_reads`), what a block takes of NVRAM (`allocation`). A page that becomes dirty, or clean, stands right behind the
-//! hand of its new ring.
+//! The papers leave some points open, so these are options: the pages evicted first from DRAM (`prefer`; by
+//! default dirty ones, as the WAP-LRU paper describes it), eviction of the NVRAM block with the most pages
+//! instead (`rank_by_fill`), caching of reads (`cache_reads`), and the NVRAM space of a block (`allocation`).
+//! A page that becomes dirty or clean is inserted right behind the hand of its new ring.
 //!
 //! ## References
-//! D. H. Kang, S. J. Han, Y.-C. Kim, Y. I. Eom, "CLOCK-DNV: a write buffer algorithm for flash storage devices of consumer
-//! electronics", IEEE Transactions on Consumer Electronics 63(1), 2017; as described in K. M. Kim et al., "WAP-LRU", 2018.
+//! D. H. Kang, S. J. Han, Y.-C. Kim, Y. I. Eom, "CLOCK-DNV: a write buffer algorithm for flash storage
+//! devices of consumer electronics", IEEE Transactions on Consumer Electronics 63(1), 2017; as described in
+//! K. M. Kim et al., "WAP-LRU", 2018.
 
 use crate::parts::blocks::{Blocks, Node};
 use crate::parts::blockwise::mark_of;
@@ -43,15 +45,15 @@ use nandlab_block::{ByteCount, Error, RamUse};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
-/// Which pages leave DRAM first.
+/// Pages evicted first from DRAM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Prefer {
-    /// Dirty ones.
+    /// Dirty pages.
     Dirty,
-    /// Clean ones.
+    /// Clean pages.
     Clean,
-    /// Neither: one ring holds both.
+    /// No preference: one ring holds both.
     Neither,
 }
 
@@ -59,17 +61,18 @@ pub enum Prefer {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size of the DRAM; rounded down to whole pages.
+    /// DRAM size; rounded down to whole pages.
     pub dram: ByteCount,
-    /// Size of the NVRAM; rounded down to whole blocks.
+    /// NVRAM size; rounded down to whole blocks.
     pub nvram: ByteCount,
-    /// Which pages leave DRAM first: `dirty`, `clean` or `neither`.
+    /// Pages evicted first from DRAM: `dirty`, `clean` or `neither`.
     pub prefer: Prefer,
-    /// Whether the block with the most pages leaves NVRAM, the least recent of several, and not the one that the hand finds.
+    /// Whether NVRAM evicts the block with the most pages (the least recently used of several) instead of the
+    /// hand's choice.
     pub rank_by_fill: bool,
-    /// Whether pages that were read come in.
+    /// Whether to cache pages on reads.
     pub cache_reads: bool,
-    /// What a block takes of NVRAM: room for its `page`s there, or for the whole `block`.
+    /// NVRAM space of a block: only its `page`s there, or a whole `block`.
     pub allocation: Allocation,
 }
 
@@ -119,24 +122,24 @@ impl Config {
     }
 }
 
-/// In the mark of a page in DRAM: it was used.
+/// Mark of a DRAM page: used.
 const USED: u8 = 1;
-/// It is in the second ring.
+/// Mark of a DRAM page: in the second ring.
 const SECOND: u8 = 2;
 
-/// The rings; the end of a list is where its hand stands.
+/// The rings; the hand is at the end of each list.
 #[derive(Debug)]
 pub(crate) struct ClockDnv {
     links: Links,
-    /// Pages in DRAM: those that are preferred, and the others.
+    /// DRAM pages: preferred victims, and the others.
     rings: [List; 2],
     nvram: NvramBlocks,
     /// Blocks in NVRAM.
     ring: Links,
     nodes: List,
-    /// The same by their number of pages, where that ranks them.
+    /// The same blocks by page count, if `rank_by_fill` is set.
     ranked: Ranked,
-    /// Whether a block in NVRAM was used since the hand passed.
+    /// Whether a block in NVRAM was used since the hand passed it.
     is_used: Vec<bool>,
     config: Config,
     dram_pages: u32,
@@ -160,7 +163,7 @@ impl ClockDnv {
         usize::from(mark & SECOND != 0)
     }
 
-    /// Moves a page in DRAM to the ring for its state; nothing where it is there.
+    /// Moves a DRAM page to the ring for its state, unless it is already there.
     fn place(&mut self, pages: &mut Pages, slot: Slot, is_dirty: bool) {
         let (from, to) = (Self::ring_of(pages.mark(slot)), self.ring_for(is_dirty));
         if from != usize::from(to) {
@@ -170,7 +173,7 @@ impl ClockDnv {
         }
     }
 
-    /// The first page of a ring that was not used, in one round.
+    /// The first unused page of a ring, within one round.
     fn unused(&mut self, pages: &mut Pages, ring: usize) -> Option<Slot> {
         for _ in 0..self.rings[ring].len() {
             let slot = self.rings[ring].back();
@@ -194,7 +197,7 @@ impl ClockDnv {
         if io.pages.is_dirty(slot) {
             self.free_nvram(io, io.pages.lpn(slot))?;
         }
-        // The flush of its block may have cleaned it, and moved it to the other ring.
+        // The flush of its block may have cleaned the page and moved it to the other ring.
         let ring = Self::ring_of(io.pages.mark(slot));
         if io.pages.is_dirty(slot) {
             self.rings[ring].remove(&mut self.links, slot);
@@ -221,7 +224,7 @@ impl ClockDnv {
         Ok(())
     }
 
-    /// The block that goes; it stays in the ring.
+    /// The next victim; it stays in the ring.
     fn victim(&mut self) -> Node {
         if self.config.rank_by_fill {
             return self.ranked.highest();
@@ -235,7 +238,7 @@ impl ClockDnv {
         }
     }
 
-    /// A page of the node has come into NVRAM.
+    /// Adds a page of the node that entered NVRAM.
     fn enter_nvram(&mut self, node: Node) {
         let is_first = self.nvram.add_nvram(node);
         let pages = self.nvram.pages(node);

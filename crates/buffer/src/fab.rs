@@ -1,26 +1,26 @@
-//! FAB: the block with the most pages goes.
+//! FAB: evicts the block with the most pages.
 //!
 //! ## Idea
-//! The pages of a logical block are written back together, so that the FTL merges it once. The block of which most pages
-//! are here gives the most room for the fewest merges.
+//! The pages of a logical block are written back together, so the FTL merges the block once. The block with
+//! the most buffered pages frees the most room with the fewest merges.
 //!
 //! ## Write path
-//! Pages hang on the node of their block. A use of any of them makes the block the most recent. Where room is needed, the
-//! block with the most pages goes, the least recent one of several: its dirty pages are written as one ordered run, its
-//! clean ones are dropped.
+//! Each page is attached to its block's node. Any use of its pages makes a block the most recent. The victim
+//! is the block with the most pages, and the least recently used of several. Its dirty pages are written as
+//! one ordered run, its clean pages are dropped.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! Every page is on the node of its block, every node in the list of its number of pages.
+//! Every page is on the node of its block, and every node is in the list for its page count.
 //!
 //! ## Differences
-//! Whether pages that were read come in is an option (`cache_reads`).
+//! Caching of reads is an option (`cache_reads`).
 //!
 //! ## References
-//! H. Jo, J.-U. Kang, S.-Y. Park, J.-S. Kim, J. Lee, "FAB: flash-aware buffer management policy for portable media
-//! players", IEEE Transactions on Consumer Electronics 52(2), 2006.
+//! H. Jo, J.-U. Kang, S.-Y. Park, J.-S. Kim, J. Lee, "FAB: flash-aware buffer management policy for portable
+//! media players", IEEE Transactions on Consumer Electronics 52(2), 2006.
 
 use crate::parts::blocks::Node;
 use crate::parts::blockwise::{BlockOrder, Blockwise, Manner, Use};
@@ -40,7 +40,7 @@ impl Config {
     }
 }
 
-/// The nodes by their number of pages.
+/// Nodes by page count.
 #[derive(Debug, Default)]
 pub(crate) struct Fab {
     nodes: Ranked,

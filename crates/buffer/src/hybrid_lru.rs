@@ -1,27 +1,27 @@
-//! Hybrid-LRU: clean pages in DRAM, dirty ones in NVRAM, each by their last use.
+//! Hybrid-LRU: clean pages in DRAM, dirty pages in NVRAM, each in LRU order.
 //!
 //! ## Idea
-//! What is dirty must survive, and is the dearer to lose from the buffer: it stands in NVRAM. What is clean stands in DRAM.
+//! Dirty data must survive and is expensive to evict, so it is in NVRAM. Clean data is in DRAM.
 //!
 //! ## Write path
-//! A page that is written comes into NVRAM, also when it was clean in DRAM. Where NVRAM is full, its least recent page is
-//! written back and moves, clean, to the old end of the list in DRAM. A page that was read comes into DRAM. With
-//! `lend_nvram` a page that DRAM has no room for moves to NVRAM while that has room to spare, and gives way to the next
-//! dirty page.
+//! A written page goes to NVRAM, even if it was clean in DRAM. If NVRAM is full, its least recently used page
+//! is written back and moves, now clean, to the old end of the DRAM list. A page read from below goes to
+//! DRAM. With `lend_nvram`, pages evicted from DRAM move to NVRAM while it has spare room, and make way for
+//! the next dirty page.
 //!
 //! ## Recovery
 //! Every acknowledged write is in NVRAM or was flushed below: nothing is lost.
 //!
 //! ## Invariants
-//! No page in DRAM is dirty. Every page is on one list, that of its memory and state.
+//! No page in DRAM is dirty. Every page is on one list, by memory and state.
 //!
 //! ## Differences
-//! A page that was written back takes the place of the oldest in DRAM where that is full. Whether NVRAM is lent to clean
-//! pages is an option; it is not.
+//! If DRAM is full, a page written back from NVRAM replaces the oldest page there. Lending NVRAM to clean
+//! pages is an option, off by default.
 //!
 //! ## References
-//! The policy to compare with in K. M. Kim, J.-H. Choi, J. W. Kwak, "WAP-LRU", IEMEK Journal of Embedded Systems and
-//! Applications 13(3), 2018, and the works cited there; a scheme without one origin.
+//! The comparison policy in K. M. Kim, J.-H. Choi, J. W. Kwak, "WAP-LRU", IEMEK Journal of Embedded Systems
+//! and Applications 13(3), 2018, and the works cited there; the scheme has no single origin.
 
 use crate::parts::cache::{Access, Cached, Policy};
 use crate::parts::io::Io;
@@ -38,11 +38,11 @@ use nandlab_nand::Geometry;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size of the DRAM; rounded down to whole pages.
+    /// DRAM size; rounded down to whole pages.
     pub dram: ByteCount,
-    /// Size of the NVRAM; rounded down to whole pages.
+    /// NVRAM size; rounded down to whole pages.
     pub nvram: ByteCount,
-    /// Whether clean pages stand in NVRAM that is not used otherwise.
+    /// Whether clean pages may use spare NVRAM.
     pub lend_nvram: bool,
 }
 
@@ -77,13 +77,13 @@ impl Config {
     }
 }
 
-/// The lists by last use.
+/// Lists by last use.
 #[derive(Debug)]
 pub(crate) struct HybridLru {
     links: Links,
-    /// In DRAM.
+    /// Pages in DRAM.
     clean: List,
-    /// In NVRAM.
+    /// Dirty pages in NVRAM.
     dirty: List,
     /// Clean pages in NVRAM.
     lent: List,
@@ -163,7 +163,7 @@ impl Policy for HybridLru {
             self.dirty.push_front(&mut self.links, slot);
             return Ok(());
         }
-        // Off its list, so that it is not what makes room.
+        // Take the page off its list first, so it is not evicted to make room.
         self.clean.remove(&mut self.links, slot);
         if let Err(error) = self.free_nvram(io) {
             self.clean.push_front(&mut self.links, slot);

@@ -1,30 +1,31 @@
-//! LB-CLOCK: of the blocks that were not written of late, the one with the most pages goes.
+//! LB-CLOCK: evicts the largest block not written recently.
 //!
 //! ## Idea
-//! A bit for each block says that it was written since the hand passed it. Blocks without it are candidates, and of those
-//! the largest goes: recency keeps what is being written, size makes room with few merges.
+//! Each block has a bit, set by writes and cleared when the hand passes. Blocks with a clear bit are
+//! candidates, and the largest candidate is evicted: recency keeps the blocks being written, and size frees
+//! room with few merges.
 //!
 //! ## Write path
-//! A write sets the bit of its block. A block that was just written wholly, in order, to its last page loses the bit.
-//! Where room is needed, the hand goes one round over all blocks: it clears the bits that are set, and blocks without are
-//! candidates; where there is none, it goes a second round. The candidate with the most pages goes, the first that the
-//! hand saw of several, and the hand stands behind it.
+//! A write sets its block's bit. A block just written in order up to its last page loses the bit. To make
+//! room, the hand goes one round over all blocks: it clears set bits, and blocks with a clear bit are
+//! candidates. If there is none, it goes a second round. The victim is the candidate with the most pages, and
+//! the first of several in hand order. The hand stops behind it.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! The tournament over the ring holds the number of pages of each candidate, and 0 in every other place.
+//! The tournament over the ring holds the page count of each candidate, and 0 in every other place.
 //!
 //! ## Differences
-//! The round is not walked: candidates stand in a tournament, and the others are listed since the last round, so that a
-//! victim costs a few steps. A new block takes the place in the ring that was given up last, which is mostly that of the
-//! last victim, right behind the hand. Reads pass by, unless `cache_reads` lets them in; they never set a bit. A flush of
-//! the host leaves bits as they are.
+//! The hand does not really walk. Candidates are in a tournament, and a list holds the blocks written since
+//! the last round, so choosing a victim takes a few steps. A new block takes the most recently freed ring
+//! place, usually the last victim's place right behind the hand. Reads bypass the buffer unless `cache_reads`
+//! is set, and never set a bit. A host flush leaves the bits unchanged.
 //!
 //! ## References
-//! B. Debnath, S. Subramanya, D. Du, D. J. Lilja, "Large block CLOCK (LB-CLOCK): a write caching algorithm for solid state
-//! disks", MASCOTS 2009.
+//! B. Debnath, S. Subramanya, D. Du, D. J. Lilja, "Large block CLOCK (LB-CLOCK): a write caching algorithm
+//! for solid state disks", MASCOTS 2009.
 
 use crate::parts::blocks::Node;
 use crate::parts::blockwise::{mark_of, BlockOrder, Blockwise, Manner, Use};
@@ -48,7 +49,7 @@ impl Config {
     }
 }
 
-/// The ring: a node stands in the place of its number.
+/// The ring; a node's number is its place.
 #[derive(Debug, Default)]
 pub(crate) struct LbClock {
     candidates: Tournament,
@@ -58,13 +59,13 @@ pub(crate) struct LbClock {
     hand: Node,
 }
 
-/// What is known of a node.
+/// State of a node.
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
     pages: u32,
-    /// The bit.
+    /// The bit: written since the hand passed.
     is_written: bool,
-    /// Whether it is in the list of those that were written.
+    /// Whether the node is in the `written` list.
     is_listed: bool,
 }
 

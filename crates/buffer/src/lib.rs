@@ -1,14 +1,15 @@
 //! Write buffers.
 //!
-//! Read this file first: [`Buffer`] is the contract, and [`buffers!`] is the list. A new buffer is one new
-//! file and one line of that list; the configuration, `nandlab list`, the Python function, the docs page and
-//! the runs that compare stacks follow from it.
+//! Read this file first: [`Buffer`] is the contract, and [`buffers!`] is the list. To add a buffer, write one
+//! file and add one line to the list. The configuration, `nandlab list`, the Python function, the docs page
+//! and the runs that compare stacks follow from it.
 //!
-//! A buffer is a block device over a block device: [`Buffered`] puts one over another device.
+//! A buffer is a block device on top of a block device: [`Buffered`] puts one on another device.
 //!
-//! A page in NVRAM that is newer than below has a header. Its checksum is stored last and cleared first. A change goes to
-//! another place, and the higher sequence number wins at mount. The page leaves when the device below was flushed after
-//! the write-back or the trim that replaces it. A page is in one memory only, so no newer copy in DRAM hides one in NVRAM.
+//! Every NVRAM page with data newer than below has a header; its checksum is stored last and cleared first. A
+//! change goes to another place, and at mount the higher sequence number wins. The header is cleared only
+//! after the device below was flushed, following the write-back or trim of the page. A page is in one memory
+//! only, so no newer copy in DRAM hides a copy in NVRAM.
 
 mod parts;
 
@@ -34,68 +35,70 @@ use parts::places::Places;
 use parts::sizes::Size;
 use wap_lru::profile::{Profiler, Thresholds};
 
-/// The devices under a buffer, lent to it for each request: what survives when it is dropped.
+/// The devices under a buffer, lent to it for each request; they survive when the buffer is dropped.
 pub struct Devices<'a> {
-    /// What it writes back to.
+    /// The device for write-backs.
     pub below: &'a mut dyn BlockDevice,
-    /// Its NVRAM; without bytes where it has none.
+    /// Its NVRAM; zero bytes if it has none.
     pub nvram: &'a mut dyn Nvm,
 }
 
-/// A write buffer: the state in RAM. The device below and the NVRAM are separate values, as the NAND is to an FTL, so
-/// that `drop` is the power cut: it takes the DRAM and nothing else.
+/// A write buffer: the state in RAM. The device below and the NVRAM are separate values, as the NAND is for
+/// an FTL. So `drop` is the power cut: it loses the DRAM and nothing else.
 ///
-/// Reads see what was written, whether it is still here or below. After a [`nandlab_block::Op::Flush`] everything
-/// acknowledged survives: what is in DRAM is sent to the device below, what is in NVRAM stays there. What was
-/// acknowledged and is in NVRAM survives without a flush. [`BufferConfig::mount`] is the only constructor, and finds
-/// again what the NVRAM holds.
+/// Reads return the latest data, from the buffer or from below. After a [`nandlab_block::Op::Flush`], all
+/// acknowledged data survives: the buffer sends DRAM data to the device below, and NVRAM data stays in place.
+/// Acknowledged data in NVRAM survives without a flush. [`BufferConfig::mount`] is the only constructor; it
+/// recovers the contents of the NVRAM.
 ///
-/// Without bytes ([`Payload::None`]) it does the same requests below and the same accesses to NVRAM. What it writes back
-/// carries the origin of the request that wrote it, not of the one that evicts it.
+/// Without bytes ([`Payload::None`]) the buffer sends the same requests below and makes the same NVRAM
+/// accesses. A write-back carries the origin of the request that wrote the data, not of the request that
+/// evicts it.
 pub trait Buffer: Send {
-    /// Carries out one request that came at `request.time`, with what it needs of the devices below.
+    /// Carries out one request that arrived at `request.time`, using the devices below as needed.
     ///
     /// # Errors
-    /// Those of the device below, and that power was lost in NVRAM. A write-back that failed stays in the buffer.
+    /// Errors of the device below, and power loss in NVRAM. After a failed write-back the data stays in the
+    /// buffer.
     fn submit(&mut self, devices: Devices<'_>, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 
-    /// What it did since it was mounted.
+    /// Counts since the mount.
     fn counts(&self) -> Counts;
 
-    /// How long a read and a write of a page in DRAM take from now on, in ns; 0 at first.
+    /// Sets the time of a page read and write in DRAM, in ns; initially 0.
     fn set_dram_times(&mut self, _read_ns: f64, _write_ns: f64) {}
 
-    /// Memory that it needs, the cached pages and what firmware keeps about them. NVRAM is not part of it.
+    /// Memory for cached pages and their metadata, without NVRAM.
     fn ram(&self) -> RamUse;
 
-    /// What a policy that looks at patterns decided by them.
+    /// Decisions of a policy that analyses access patterns.
     fn placement(&self) -> Option<Placement> {
         None
     }
 
-    /// Which memory a logical page is in; `None` where it is not here.
+    /// The memory holding a logical page; `None` if it is not buffered.
     fn kept_in(&self, page: u32) -> Option<Memory>;
 
-    /// Sectors of a logical page that are newer here than below and survive a power cut, a bit each.
+    /// Sectors of a logical page, one bit each, with data that is newer than below and survives a power cut.
     fn surviving(&self, page: u32) -> u64;
 }
 
-/// A memory of a buffer.
+/// A buffer memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
-    /// Lost with the power.
+    /// Volatile.
     Dram,
-    /// Survives.
+    /// Nonvolatile.
     Nvram,
 }
 
-/// Why a buffer cannot be mounted.
+/// Reasons a buffer cannot be mounted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MountError {
-    /// The options, or the NVRAM, do not fit.
+    /// The options or the NVRAM size do not fit.
     #[error("{0}")]
     Config(String),
-    /// Power went while the NVRAM was read.
+    /// Power was lost while the NVRAM was read.
     #[error("power lost")]
     PowerLost,
 }
@@ -106,36 +109,36 @@ impl From<PowerLost> for MountError {
     }
 }
 
-/// What a buffer did. Accesses are counted a page at a time: a request that touches three pages is three.
+/// Buffer counts. Accesses count once per page: a request for three pages counts three.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counts {
-    /// Pages read without the device below: everything that was asked of them was here.
+    /// Pages read from the buffer alone.
     pub read_hits: u64,
-    /// Pages read with it.
+    /// Pages read with help from the device below.
     pub read_misses: u64,
-    /// Pages written of which something was here.
+    /// Pages written with at least one sector already in the buffer.
     pub write_hits: u64,
-    /// Pages written of which nothing was here.
+    /// Pages written with no sector in the buffer.
     pub write_misses: u64,
-    /// Pages moved from one memory of the buffer to another.
+    /// Pages moved between the buffer's memories.
     pub demotions: u64,
-    /// Batches of dirty pages written back, each one ordered run of writes.
+    /// Batches of dirty pages written back, each as one ordered run of writes.
     pub flushes: u64,
-    /// Pages in those batches, without padding.
+    /// Dirty pages in those batches, without padding.
     pub flushed_pages: u64,
-    /// Pages read from below to complete what is written back.
+    /// Pages read from below to complete a write-back.
     pub fill_reads: u64,
-    /// Pages that were not here and written back with others, to make a block whole.
+    /// Padding pages: not buffered, but written back to complete a block.
     pub padded_pages: u64,
     /// Accesses to DRAM, in pages.
     pub dram: Accesses,
     /// Accesses to NVRAM, in pages.
     pub nvram: Accesses,
-    /// Words of 8 bytes stored in the headers of pages in NVRAM.
+    /// Header words stored in NVRAM, 8 bytes each.
     pub header_words: u64,
-    /// Pages in DRAM that a power cut would take now.
+    /// DRAM pages a power cut would lose now.
     pub dirty_dram_pages: u64,
-    /// The most that there were of them.
+    /// Maximum of `dirty_dram_pages`.
     pub dirty_dram_pages_max: u64,
 }
 
@@ -151,7 +154,7 @@ impl Counts {
     }
 }
 
-/// Accesses to a memory, a page or a part of one at a time.
+/// Accesses to a memory, each to a page or a part of one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Accesses {
     /// Reads.
@@ -160,26 +163,26 @@ pub struct Accesses {
     pub writes: u64,
 }
 
-/// What a policy that looks at patterns decided by them.
+/// Decisions of a policy that analyses access patterns.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Placement {
-    /// Intervals in the balanced state, the first one included.
+    /// Intervals in the balanced state, including the first.
     pub balanced_intervals: u64,
     /// Intervals in the write-intensive state.
     pub write_intensive_intervals: u64,
-    /// Requests whose pages go to DRAM where they are not here.
+    /// Requests placing new pages in DRAM.
     pub dram_requests: u64,
-    /// Requests whose pages go to NVRAM where they are not here.
+    /// Requests placing new pages in NVRAM.
     pub nvram_requests: u64,
-    /// Pages written in a row from which an interval is write-intensive, as it stands now.
+    /// Current threshold for the write-intensive state, in consecutive written pages.
     pub t_state: f64,
-    /// Size from which reads go to NVRAM while balanced, as it stands now.
+    /// Current minimum size of reads placed in NVRAM while balanced.
     pub t_read: f64,
-    /// Size from which writes do.
+    /// Current minimum size of writes placed in NVRAM while balanced.
     pub t_write: f64,
 }
 
-/// A buffer over the devices below, as one device.
+/// A buffer and the device below, as one device.
 pub struct Buffered<'a> {
     buffer: &'a mut dyn Buffer,
     nvram: &'a mut dyn Nvm,
@@ -187,7 +190,7 @@ pub struct Buffered<'a> {
 }
 
 impl<'a> Buffered<'a> {
-    /// Puts `buffer` over `below`; `nvram` and `below` must be those that it was over before.
+    /// Puts `buffer` on `below`; `nvram` and `below` must be the same devices as before.
     pub fn new(buffer: &'a mut dyn Buffer, nvram: &'a mut dyn Nvm, below: &'a mut dyn BlockDevice) -> Self {
         Self { buffer, nvram, below }
     }
@@ -213,32 +216,32 @@ impl BlockDevice for Buffered<'_> {
     }
 }
 
-/// The size of a buffer where none is given, that of the paper on WAP-LRU.
+/// Default buffer size, from the WAP-LRU paper.
 const DEFAULT_SIZE: ByteCount = ByteCount(32 << 20);
 
-/// The memories of a hybrid buffer of that size, 1 : 4.
+/// Default memories of a hybrid buffer, 1 : 4.
 const DEFAULT_DRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 / 5);
 const DEFAULT_NVRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 - DEFAULT_DRAM.0);
 
-/// What the options of every buffer can do.
+/// Operations on the options of every buffer.
 pub(crate) trait Options: Sized {
-    /// The sizes that are written: of DRAM, then of NVRAM where there is any.
+    /// Configured sizes: DRAM, then NVRAM if there is any.
     fn memories(&self) -> Vec<Size>;
 
-    /// Pages of NVRAM.
+    /// Number of NVRAM pages.
     fn nvram_pages(&self, geometry: &Geometry) -> u64 {
         self.memories().get(1).map_or(0, |nvram| nvram.pages(geometry).map_or(0, u64::from))
     }
 
-    /// The same options with about so many bytes in all.
+    /// The same options with a total size of about `bytes`.
     fn sized(&self, bytes: u64, geometry: &Geometry) -> Self;
 
-    /// What looks at the requests before they are played, where the options follow from them.
+    /// A profiler for the requests before the run, if the options depend on it.
     fn profiler(&self, _: &Geometry) -> Option<Profiler> {
         None
     }
 
-    /// The same options with the thresholds that were found.
+    /// The same options with the given thresholds.
     fn with_thresholds(&self, _: Thresholds) -> Self
     where
         Self: Clone,
@@ -246,7 +249,7 @@ pub(crate) trait Options: Sized {
         self.clone()
     }
 
-    /// Other options that the proofs run, each with a name.
+    /// Other option sets for the proofs, each with a name.
     fn variants(&self) -> Vec<(&'static str, Self)> {
         Vec::new()
     }
@@ -259,7 +262,7 @@ pub struct Entry {
     pub name: &'static str,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
-    /// The paper or book it comes from, short; empty where there is none.
+    /// Short reference to the paper or book; empty if there is none.
     pub paper: &'static str,
     /// The schema of its options.
     pub options: fn() -> schemars::Schema,
@@ -276,26 +279,27 @@ macro_rules! buffers {
         }
 
         impl BufferConfig {
-            /// The chosen buffer for a device whose flash has the shape `geometry`, with what `nvram` holds.
+            /// Mounts the chosen buffer for a device with flash of shape `geometry`, with the contents of
+            /// `nvram`.
             ///
             /// # Errors
-            /// [`MountError::Config`] where options, flash and NVRAM do not fit; [`MountError::PowerLost`].
+            /// [`MountError::Config`] if options, flash and NVRAM do not fit; [`MountError::PowerLost`].
             pub fn mount(&self, geometry: &Geometry, nvram: &mut dyn Nvm) -> Result<Box<dyn Buffer>, MountError> {
                 Ok(match self { $(Self::$variant(config) => Box::new(config.mount(geometry, nvram)?),)* })
             }
 
-            /// Bytes of NVRAM that it needs, with the headers of its pages; 0 for a buffer without.
+            /// Bytes of NVRAM it needs, including page headers; 0 for a buffer without NVRAM.
             pub fn nvram_bytes(&self, geometry: &Geometry) -> u64 {
                 let pages = match self { $(Self::$variant(config) => config.nvram_pages(geometry),)* };
                 Places::bytes(pages, geometry.page_bytes().into())
             }
 
-            /// What looks at the requests before they are played, where the options follow from them.
+            /// A profiler for the requests before the run, if the options depend on it.
             pub fn profiler(&self, geometry: &Geometry) -> Option<Profiler> {
                 match self { $(Self::$variant(config) => config.profiler(geometry),)* }
             }
 
-            /// The same buffer with the thresholds that a [`Self::profiler`] has found.
+            /// The same buffer with thresholds from [`Self::profiler`].
             #[must_use]
             pub fn with_thresholds(&self, found: Thresholds) -> Self {
                 match self { $(Self::$variant(config) => Self::$variant(config.with_thresholds(found)),)* }
@@ -312,13 +316,13 @@ macro_rules! buffers {
                 buffer.mount(geometry, &mut nvram).map(drop).map_err(|error| error.to_string())
             }
 
-            /// What of its sizes is not used, in sentences.
+            /// Sentences about sizes that were rounded down.
             pub fn notices(&self, geometry: &Geometry) -> Vec<String> {
                 let memories = match self { $(Self::$variant(config) => config.memories(),)* };
                 memories.iter().filter_map(|memory| memory.notice(geometry)).collect()
             }
 
-            /// Bytes of DRAM and of NVRAM for pages, as they are written.
+            /// Configured bytes of DRAM and NVRAM for pages.
             pub fn nominal_bytes(&self) -> (u64, u64) {
                 let memories = match self { $(Self::$variant(config) => config.memories(),)* };
                 let sum = |is_nvram: bool| {
@@ -328,13 +332,14 @@ macro_rules! buffers {
                 (sum(false), sum(true))
             }
 
-            /// The same buffer with about so many bytes in all, at least a page or a block for each of its memories.
+            /// The same buffer with a total size of about `bytes`, with at least one page or block in each
+            /// memory.
             #[must_use]
             pub fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
                 match self { $(Self::$variant(config) => Self::$variant(config.sized(bytes, geometry)),)* }
             }
 
-            /// The options that the proofs run beside the default ones, each with a name.
+            /// Other option sets for the proofs, each with a name.
             pub fn variants(&self) -> Vec<(&'static str, Self)> {
                 match self { $(
                     Self::$variant(config) => {
@@ -367,25 +372,25 @@ macro_rules! buffers {
 }
 
 buffers! {
-    /// Nothing is kept.
+    /// Forwards every request unbuffered.
     PassThrough(pass_through), "pass_through.rs", "";
-    /// The least recently used page goes.
+    /// Evicts the least recently used page.
     Lru(lru), "lru.rs", "Denning 1968";
-    /// The oldest page goes that was not used since the hand passed it.
+    /// Evicts the oldest page not used since the hand passed it.
     Clock(clock), "clock.rs", "Corbato 1968";
-    /// A clean page at the old end of the list goes before a dirty one.
+    /// Evicts clean pages at the old end of the list before dirty ones.
     Cflru(cflru), "cflru.rs", "Park et al., CASES 2006";
-    /// Three queues: new pages, those that were used again, and ghosts.
+    /// Three queues: new pages, reused pages, and ghosts.
     S3Fifo(s3_fifo), "s3_fifo.rs", "Yang et al., SOSP 2023";
-    /// One queue in which what was used again keeps its place.
+    /// One queue; reused pages keep their place.
     Sieve(sieve), "sieve.rs", "Zhang et al., NSDI 2024";
-    /// Recency and frequency in a balance that adapts.
+    /// An adaptive balance of recency and frequency.
     Arc(arc), "arc.rs", "Megiddo and Modha, FAST 2003";
-    /// The block with the most pages goes.
+    /// Evicts the block with the most pages.
     Fab(fab), "fab.rs", "Jo et al., TCE 2006";
-    /// The least recently written block goes, padded to a whole block.
+    /// Evicts the least recently written block, padded to a whole block.
     Bplru(bplru), "bplru.rs", "Kim and Ahn, FAST 2008";
-    /// Of the blocks that were not written of late, the largest goes.
+    /// Evicts the largest block not written recently.
     LbClock(lb_clock), "lb_clock.rs", "Debnath et al., MASCOTS 2009";
     /// Clean pages in DRAM, dirty ones in NVRAM.
     HybridLru(hybrid_lru), "hybrid_lru.rs", "";
@@ -393,6 +398,6 @@ buffers! {
     ClockDnv(clock_dnv), "clock_dnv.rs", "Kang et al., TCE 2017";
     /// Pages and blocks in NVRAM, a read cache in DRAM that completes blocks.
     Cbm(cbm), "cbm.rs", "Wei et al., MSST 2014";
-    /// Requests go to DRAM or NVRAM by the pattern of writes.
+    /// Places requests in DRAM or NVRAM by write pattern.
     WapLru(wap_lru), "wap_lru.rs", "Kim et al., IEMEK 2018";
 }

@@ -1,19 +1,19 @@
-//! LRU: the page that was not used for the longest time goes.
+//! LRU: evicts the least recently used page.
 //!
 //! ## Idea
-//! Pages that were read or written of late are read or written again before long. All pages stand in one list by their
-//! last use; the one at its end goes.
+//! Recently used pages are likely to be used again soon. All pages are in one list by last use; the victim is
+//! the page at its end.
 //!
 //! ## Write path
-//! A page that is here is changed here and moves to the front. One that is not takes the place of the page at the end,
-//! which is written back if it is dirty. A part of a page is kept as the sectors that were written; the rest is read from
-//! below when it is asked for, or when the page is written back together with a neighbour.
+//! A buffered page is updated in the buffer and moves to the front. A new page replaces the page at the end,
+//! which is written back if dirty. A partial page keeps only its written sectors. The rest is read from below
+//! on demand, or when the page is written back together with a neighbour.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! Every page is on the list once; no more are here than fit.
+//! Every page is on the list once, and the pages fit the buffer.
 //!
 //! ## Differences
 //! None.

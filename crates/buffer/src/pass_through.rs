@@ -1,17 +1,17 @@
-//! Pass-through: every request goes to the device below as it came.
+//! Pass-through: forwards every request unchanged to the device below.
 //!
 //! ## Idea
-//! A buffer of no size. It costs nothing and keeps nothing, so a run with it gives the result of the run
-//! without it: what the tests of every stack compare with, and the smallest example of a buffer.
+//! A buffer of size zero. It costs nothing and keeps nothing, so a run with it has the same result as a run
+//! without it. The tests of every stack compare with it, and it is the smallest example of a buffer.
 //!
 //! ## Write path
-//! None of its own: what is acknowledged is what the device below acknowledged, and a flush is a flush there.
+//! None of its own: the device below acknowledges writes and carries out flushes.
 //!
 //! ## Recovery
-//! Nothing is lost with the power but what the device below may lose.
+//! A power cut loses only the device's own unflushed data.
 //!
 //! ## Invariants
-//! Every page that is read or written is a miss.
+//! Every page read or written is a miss.
 //!
 //! ## Differences
 //! None: no paper describes it.
@@ -25,7 +25,7 @@ use nandlab_block::{Completion, Error, Op, Payload, RamUse, Request};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
-/// Options of `[buffer.pass_through]`: there are none.
+/// Options of `[buffer.pass_through]`: none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
@@ -41,13 +41,13 @@ impl Options for Config {
 }
 
 impl Config {
-    #[allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref)] // every buffer is mounted so
+    #[allow(clippy::unnecessary_wraps, clippy::trivially_copy_pass_by_ref)] // every buffer is mounted this way
     pub(crate) fn mount(&self, geometry: &Geometry, _: &mut dyn Nvm) -> Result<PassThrough, MountError> {
         Ok(PassThrough { sectors_per_page: geometry.sectors_per_page().into(), counts: Counts::default() })
     }
 }
 
-/// Hands on every request.
+/// Forwards every request.
 #[derive(Clone, Copy, Debug)]
 pub struct PassThrough {
     sectors_per_page: u64,
@@ -89,7 +89,7 @@ mod tests {
     use nandlab_block::BlockDevice;
     use nandlab_nand::nvm::Nvram;
 
-    /// Notes what it is asked.
+    /// Records its requests.
     #[derive(Default)]
     struct Below(Vec<(Request, usize)>);
 
@@ -136,7 +136,7 @@ mod tests {
         let failing = Request::new(Op::Write, 13, 1);
         assert_eq!(device.submit(&failing, Payload::None), Err(Error::PowerLost));
         assert_eq!(below.0, [(read, 1024), (write, 2048), (trim, 0), (flush, 0), (failing, 0)]);
-        // Sectors 3 and 4 lie in two pages of four; 4 to 7 and 13 in one each.
+        // Sectors 3 and 4 are in two pages of four sectors; 4 to 7 and 13 are in one page each.
         assert_eq!(buffer.counts(), Counts { read_misses: 2, write_misses: 2, ..Counts::default() });
         assert_eq!(buffer.ram().total(), 0);
     }

@@ -1,26 +1,28 @@
-//! S3-FIFO: three queues, for new pages, for those that were used again, and for ghosts.
+//! S3-FIFO: three queues, for new pages, reused pages, and ghosts.
 //!
 //! ## Idea
-//! Most pages are used once. New pages go through a small queue; what was used there goes on to the main queue, the rest
-//! leaves and is remembered as a ghost. A page whose ghost is still known goes to the main queue at once.
+//! Most pages are used once. New pages go through a small queue. Pages used again there move to the main
+//! queue; the rest are evicted and remembered as ghosts. A page with a ghost goes to the main queue at once.
 //!
 //! ## Write path
-//! As in LRU, but for the choice of the page that goes: from the small queue while it holds more than its share, else from
-//! the main one, where a page that was used goes round again and counts as used once less.
+//! As in LRU, except for the victim. It comes from the small queue while that queue exceeds its share,
+//! otherwise from the main queue. A used page in the main queue goes round again, with its use count reduced
+//! by one.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! A page is in one queue, and then not a ghost. A count of uses is at most 3.
+//! A page is in one queue, and then not a ghost. A use count is at most 3.
 //!
 //! ## Differences
-//! A page leaves the small queue for the main one after `promote_uses` uses. One is enough here, as the text of the paper
-//! says; its listing asks for two, and so does the implementation by its
-//! authors, which also fills the main queue before the first page goes (`fill_main`). The ghosts of trimmed pages stay.
+//! A page moves from the small queue to the main queue after `promote_uses` uses. The default is one, as in
+//! the paper's text. Its listing asks for two, and so does the authors' implementation. That implementation
+//! also fills the main queue before the first eviction (`fill_main`). Trimmed pages keep their ghosts.
 //!
 //! ## References
-//! J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache eviction", SOSP 2023.
+//! J. Yang, Y. Zhang, Z. Qiu, Y. Yue, K. V. Rashmi, "FIFO queues are all you need for cache eviction", SOSP
+//! 2023.
 
 use crate::parts::cache::Cached;
 use crate::parts::ghost::Ghost;
@@ -37,17 +39,17 @@ use nandlab_nand::Geometry;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size of the buffer; rounded down to whole pages.
+    /// Buffer size; rounded down to whole pages.
     pub size: ByteCount,
-    /// Whether pages that were read come in.
+    /// Whether to cache pages on reads.
     pub cache_reads: bool,
-    /// Share of the buffer that the queue of new pages has, above 0 and below 1.
+    /// Size of the small queue, as a share of the buffer, above 0 and below 1.
     pub small: f64,
-    /// Uses after which a page goes from the small queue to the main one, 1 to 3.
+    /// Uses required to move from the small queue to the main queue, 1 to 3.
     pub promote_uses: u8,
-    /// Ghosts, as a share of the pages of the buffer.
+    /// Number of ghosts, as a share of the buffer's pages.
     pub ghosts: f64,
-    /// Whether, until the first page goes, what the small queue has no room for comes into the main one.
+    /// Whether new pages overflow from the small queue into the main queue until the first eviction.
     pub fill_main: bool,
 }
 
@@ -108,10 +110,10 @@ impl Config {
 }
 
 const MOST_USES: u8 = 3;
-/// In the mark of a page: it is in the main queue.
+/// Page mark: in the main queue.
 const MAIN: u8 = 4;
 
-/// The queues; pages come at the front.
+/// The queues; new pages enter at the front.
 #[derive(Debug)]
 pub(crate) struct S3Fifo {
     links: Links,
@@ -120,16 +122,16 @@ pub(crate) struct S3Fifo {
     ghosts: Ghost,
     small_pages: u32,
     main_pages: u32,
-    /// Whether new pages may still come into the main queue.
+    /// Whether new pages may still enter the main queue.
     fills_main: bool,
     most_ghosts: u32,
     promote_uses: u8,
-    /// Whether the page of the last miss was among the ghosts.
+    /// Whether the page of the last miss was a ghost.
     was_ghost: bool,
 }
 
 impl S3Fifo {
-    /// From the small queue: what was used goes on to the main one.
+    /// A victim from the small queue; used pages move to the main queue.
     fn small_victim(&mut self, pages: &mut Pages) -> Option<Slot> {
         while !self.small.is_empty() {
             let slot = self.small.back();

@@ -1,25 +1,25 @@
-//! SIEVE: one queue in which what was used again keeps its place.
+//! SIEVE: one queue; reused pages keep their place.
 //!
 //! ## Idea
-//! Pages stand in the order in which they came. A hand goes from the oldest to the newest: it clears the bit of a page that
-//! was used and leaves the page where it is, and takes the first that was not used. New pages are sifted early, and what
-//! proves useful stays.
+//! Pages are in order of arrival. A hand goes from the oldest to the newest: it clears the bit of a used page
+//! and leaves the page in place, and evicts the first unused page. New pages are sifted early, and useful
+//! pages stay.
 //!
 //! ## Write path
-//! As in LRU, but for the choice of the page that goes.
+//! As in LRU, except for the victim.
 //!
 //! ## Recovery
-//! All of it is DRAM: a power cut takes what was not flushed.
+//! Everything is in DRAM: a power cut loses all unflushed data.
 //!
 //! ## Invariants
-//! Every page is in the queue once. The hand stands at a page of the queue, or begins at its oldest.
+//! Every page is in the queue once. The hand points to a page in the queue, or starts at the oldest.
 //!
 //! ## Differences
 //! None.
 //!
 //! ## References
-//! Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. V. Rashmi, "SIEVE is simpler than LRU: an efficient turn-key eviction
-//! algorithm for web caches", NSDI 2024.
+//! Y. Zhang, J. Yang, Y. Yue, Y. Vigfusson, K. V. Rashmi, "SIEVE is simpler than LRU: an efficient turn-key
+//! eviction algorithm for web caches", NSDI 2024.
 
 use crate::parts::cache::Cached;
 use crate::parts::list::{Links, List, NONE};
@@ -42,12 +42,12 @@ impl Config {
     }
 }
 
-/// The queue; pages come at the front.
+/// The queue; new pages enter at the front.
 #[derive(Debug)]
 pub(crate) struct Sieve {
     links: Links,
     queue: List,
-    /// The next page to look at; [`NONE`] is the oldest.
+    /// The hand's next page; [`NONE`] means the oldest.
     hand: Slot,
 }
 

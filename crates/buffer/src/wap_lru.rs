@@ -1,9 +1,10 @@
-//! WAP-LRU: requests go to DRAM or to blocks in NVRAM by the pattern of writes.
+//! WAP-LRU: places requests in DRAM or in NVRAM blocks by the pattern of writes.
 //!
 //! ## Idea
-//! The requests of an interval tell how much is written in a row. While that is little (balanced), small requests go to DRAM
-//! and large ones, taken as sequential, to blocks in NVRAM. While it is much (write-intensive), writes go to DRAM, from
-//! where they move on to NVRAM and so stay longest, and reads go to NVRAM.
+//! The requests of an interval show the length of write runs. While runs are short (balanced), small requests
+//! go to DRAM, and large ones, presumably sequential, go to NVRAM blocks. While runs are long
+//! (write-intensive), writes go to DRAM and reads to NVRAM. Written pages later move from DRAM to NVRAM, so
+//! they stay longest.
 //!
 //! ## Write path
 //! ```text
@@ -14,26 +15,29 @@
 //! NVRAM full:  its least recent block goes: its dirty pages, and those of the block in DRAM, are written in order;
 //!              the pages in DRAM stay, clean, and the others go
 //! ```
-//! At the end of `interval` requests: the pages written, over the number of runs of writes, against `t_state`.
+//! After every `interval` requests, the pages written divided by the number of write runs are compared with
+//! `t_state`.
 //!
 //! ## Recovery
-//! What is in NVRAM and dirty survives; of what is in DRAM a power cut takes what was not flushed. The state is balanced.
+//! Dirty data in NVRAM survives; a power cut loses unflushed data in DRAM. After a mount the state is
+//! balanced.
 //!
 //! ## Invariants
-//! A page is in one memory; a block is in the list of NVRAM while a page of it is there.
+//! A page is in one memory. A block is in the NVRAM list while it has a page there.
 //!
 //! ## Differences
-//! The listing of the paper inserts into DRAM only where that is full, and never says that the least recent block is flushed;
-//! its text says both. A dirty page of DRAM whose own block is flushed to make room for it is dropped as clean. Open in the
-//! paper, and options: what counts as a run (`fw`), the length of an interval, the unit of the sizes, whether a block that is
-//! complete is flushed at once, whether a block takes room for all its pages. The thresholds of the paper's Table 4 are
-//! presets; as numbers of pages they exceed nearly every request of such traces, so that one place is hardly taken: the
-//! record calls that degenerate. `padding = false` shows what lines 14 to 18 of Algorithm 2 are worth: without them a block
-//! that leaves NVRAM does not take its dirty pages of DRAM along.
+//! The paper's listing inserts into DRAM only if DRAM is full, and never flushes the least recently used
+//! block; its text says both. If a dirty DRAM page needs NVRAM room and its own block is flushed for it, the
+//! page is clean afterwards and is dropped. The paper leaves some points open, so these are options: the
+//! count of runs (`fw`), the interval length, the unit of sizes, an immediate flush of complete blocks, and
+//! the NVRAM space of a block. The thresholds in the paper's Table 4 are presets. As page counts they exceed
+//! nearly every request of such traces, so one memory is hardly used: the record calls this degenerate.
+//! `padding = false` shows the value of lines 14 to 18 of Algorithm 2: without them, a block leaving NVRAM
+//! does not take its dirty DRAM pages along.
 //!
 //! ## References
-//! K. M. Kim, J.-H. Choi, J. W. Kwak, "WAP-LRU: write pattern analysis based hybrid disk buffer management in flash storage
-//! systems", IEMEK Journal of Embedded Systems and Applications 13(3), 2018.
+//! K. M. Kim, J.-H. Choi, J. W. Kwak, "WAP-LRU: write pattern analysis based hybrid disk buffer management in
+//! flash storage systems", IEMEK Journal of Embedded Systems and Applications 13(3), 2018.
 
 mod pattern;
 pub mod profile;
@@ -61,37 +65,38 @@ pub use tally::{Frequency, SizeUnit};
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Size of the DRAM; rounded down to whole pages.
+    /// DRAM size; rounded down to whole pages.
     pub dram: ByteCount,
-    /// Size of the NVRAM; rounded down to whole blocks.
+    /// NVRAM size; rounded down to whole blocks.
     pub nvram: ByteCount,
-    /// Requests of an interval.
+    /// Requests per interval.
     pub interval: u32,
-    /// Where thresholds come from that are not given: the paper's recipe over the whole workload before the run (`auto`), or
-    /// over its last intervals while it runs (`online`), as far as that lowers what is flushed; or Table 4 of the paper
-    /// (`financial`, `fiu_online`, `web_vm`, `webmail`).
+    /// Source of the thresholds not given below. `auto` applies the paper's recipe to the whole workload
+    /// before the run. `online` applies it to the last intervals during the run, as far as this reduces
+    /// flushing. `financial`, `fiu_online`, `web_vm` and `webmail` take Table 4 of the paper.
     pub thresholds: Source,
-    /// Intervals from which `online` learns.
+    /// Number of intervals `online` learns from.
     pub window: u32,
-    /// Pages written in a row, on the mean, from which an interval is write-intensive; that of `thresholds` where it is not given.
+    /// Threshold for a write-intensive interval: mean pages per write run. Default: from `thresholds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_state: Option<f64>,
-    /// Size from which reads go to NVRAM while balanced; that of `thresholds` where it is not given.
+    /// Minimum size of reads placed in NVRAM while balanced. Default: from `thresholds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_read: Option<f64>,
-    /// Size from which writes go to NVRAM while balanced; that of `thresholds` where it is not given.
+    /// Minimum size of writes placed in NVRAM while balanced. Default: from `thresholds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_write: Option<f64>,
-    /// What the pages written are divided by: the `runs` of writes of the interval, or 1 and its `switches` between reads and
-    /// writes.
+    /// Divisor of the pages written in an interval: its `runs` of writes, or one plus its `switches` between
+    /// reads and writes.
     pub fw: Frequency,
-    /// What sizes are counted in: `page`s or `sector`s of a request, or pages of the sequential `run` that it continues.
+    /// Unit of request sizes: `page`s or `sector`s of the request, or pages of the sequential `run` it
+    /// continues.
     pub size_unit: SizeUnit,
-    /// Whether a block all pages of which are in NVRAM is flushed at once.
+    /// Whether to flush a block as soon as all its pages are in NVRAM.
     pub flush_when_complete: bool,
-    /// What a block takes of NVRAM: room for the whole `block`, or for its `page`s there.
+    /// NVRAM space of a block: the whole `block`, or only its `page`s there.
     pub allocation: Allocation,
-    /// Whether a block that leaves NVRAM takes the dirty pages of the same block in DRAM with it: lines 14 to 18 of Algorithm 2.
+    /// Whether a block leaving NVRAM takes its dirty pages in DRAM along: lines 14 to 18 of Algorithm 2.
     pub padding: bool,
 }
 
@@ -160,7 +165,7 @@ impl Config {
     }
 }
 
-/// The lists by last use.
+/// Lists by last use.
 #[derive(Debug)]
 pub(crate) struct WapLru {
     links: Links,
@@ -171,9 +176,9 @@ pub(crate) struct WapLru {
     /// Blocks in NVRAM.
     nodes: List,
     pattern: Pattern,
-    /// Where pages of the request go that are not here.
+    /// Memory for new pages of the current request.
     target: Memory,
-    /// Blocks of which something was written to the device below so far.
+    /// Blocks flushed with at least one dirty page so far.
     flushed: u64,
     flushes_complete: bool,
     dram_pages: u32,
@@ -215,12 +220,12 @@ impl WapLru {
     fn flush_block(&mut self, io: &mut Io<'_>, node: Node) -> Result<(), Error> {
         let has_written = self.nvram.flush(io, node, false, |_, _| {})?;
         self.nodes.remove(&mut self.node_links, node);
-        // A block without a dirty page costs the flash nothing.
+        // A block without dirty pages costs the flash nothing.
         self.flushed += u64::from(has_written);
         Ok(())
     }
 
-    /// Flushes the block of a page in NVRAM where it is complete and that is asked for.
+    /// Flushes the block of an NVRAM page if it is complete and `flush_when_complete` is set.
     fn flush_complete(&mut self, io: &mut Io<'_>, slot: Slot) -> Result<(), Error> {
         let node = self.nvram.blocks.node_of(slot);
         if self.flushes_complete && self.nvram.is_complete(node) {
@@ -229,7 +234,7 @@ impl WapLru {
         Ok(())
     }
 
-    /// A page of the node has come into NVRAM.
+    /// Adds a page of the node that entered NVRAM.
     fn enter_nvram(&mut self, node: Node) {
         if self.nvram.add_nvram(node) {
             self.nodes.push_front(&mut self.node_links, node);

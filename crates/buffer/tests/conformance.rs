@@ -1,4 +1,4 @@
-//! Every buffer of the list, with all its options and sizes from one page to more than the device, against an array.
+//! Every buffer with every option set and size, from one page to more than the device, against an array.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -9,7 +9,7 @@ use nandlab_block::{Op, Payload, Request};
 use nandlab_nand::nvm::{CountedNvram, NvmCost};
 use nandlab_nand::random::Random;
 
-/// What a sector may read as: more than one thing after a trim of a part of its page.
+/// Allowed contents of a sector; several after a trim of part of its page.
 type Sector = Vec<[u8; SECTOR]>;
 
 fn submit(rig: &mut Rig, model: &mut [Sector], request: &Request, version: u64) {
@@ -65,7 +65,7 @@ fn every_buffer_answers_as_an_array_does() {
                     eprintln!("{name}, seed {seed}, step {step}: {request:?}");
                     std::panic::resume_unwind(panic);
                 }
-                // A flush leaves nothing to lose in DRAM.
+                // After a flush, no DRAM data can be lost.
                 let counts = rig.buffer.counts();
                 assert!(request.op != Op::Flush || counts.dirty_dram_pages == 0, "{name}: {counts:?}");
                 assert!(counts.dirty_dram_pages <= counts.dirty_dram_pages_max);
@@ -116,7 +116,8 @@ fn what_is_written_back_carries_the_origin_of_its_author() {
         let mut written = 0;
         for step in 0..800 {
             let mut request = request(&mut random);
-            // A page has one author here, and pads take that of their neighbours: whole pages, no padding.
+            // A page has one origin here, and padding takes its neighbours' origin. So use whole pages and no
+            // padding.
             if request.op == Op::Trim
                 || request.op == Op::Write && (request.sector % 4 != 0 || request.sectors % 4 != 0)
             {
@@ -135,7 +136,7 @@ fn what_is_written_back_carries_the_origin_of_its_author() {
             for sent in rig.disk.log.iter().filter(|sent| sent.op == Op::Write) {
                 written += 1;
                 for sector in sent.sector as usize..sent.end() as usize {
-                    // What goes while the request is carried out may be from before it, or of it.
+                    // A write-back during the request may have the old origin or the new one.
                     let authors = [before[sector], author[sector]];
                     assert!(authors.contains(&sent.origin), "{name}, step {step}: {sent:?}, {authors:?}");
                 }

@@ -1,5 +1,5 @@
-//! Golden counts: what every buffer does with one script, in debug and in release builds. A change belongs into the
-//! changelog; `NANDLAB_BLESS=1` takes it over.
+//! Golden counts: results of every buffer for one script, in debug and release builds. A change belongs in
+//! the changelog; `NANDLAB_BLESS=1` updates the file.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -15,14 +15,14 @@ use std::fmt::Write;
 const HEAD: &str = "buffer,options,read_hits,write_hits,demotions,flushes,flushed_pages,fill_reads,padded_pages,\
                     dram_reads,dram_writes,nvram_reads,nvram_writes,dirty_dram_pages_max,requests_below\n";
 
-/// Pages of 4 KiB, blocks of 64: 4,096 logical pages under a buffer of 512.
+/// Pages of 4 KiB, blocks of 64: 4,096 logical pages under a buffer of 512 pages.
 fn row(name: &str, config: &BufferConfig) -> String {
     let geometry = Geometry::single_die(80, 64, 4096).unwrap();
     let config = config.sized(512 * 4096, &geometry);
     let mut rig = Rig::new(&config, geometry, 4096 * 8);
     let mut random = Random::new(2024);
     for _ in 0..20_000 {
-        // A power law with runs in it: the k-th block is as frequent as k^-0.5.
+        // A power law with runs: the k-th block has frequency k^-0.5.
         let page = (4096.0 * random.unit() * random.unit()) as u64;
         let length = [1, 1, 1, 2, 4, 16][random.below(6) as usize];
         let (sector, sectors) = match random.below(8) {

@@ -1,5 +1,5 @@
-//! Power cuts between the words that a buffer stores in NVRAM, during mounts too, over a device that keeps of the
-//! changes since its last flush what it likes.
+//! Power cuts between the NVRAM word stores of a buffer, also during mounts. The device below keeps an
+//! arbitrary subset of changes since its last flush.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -11,12 +11,12 @@ use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::random::Random;
 
-/// Scripts with cuts of each subject.
+/// Number of scripts with cuts per subject.
 const SEEDS: u64 = 4;
 
 type Bytes = [u8; SECTOR];
 
-/// What a sector may be now, and what it may be after a cut.
+/// Allowed contents of a sector, now and after a cut.
 #[derive(Clone)]
 struct Sector {
     now: Vec<Bytes>,
@@ -28,7 +28,7 @@ fn fresh() -> Vec<Sector> {
     vec![Sector { now: zeros.clone(), after_cut: zeros }; SECTORS as usize]
 }
 
-/// A rig whose NVRAM can be cut.
+/// A rig with NVRAM cuts.
 struct Cuttable {
     rig: Rig,
     nvram: Nvram,
@@ -42,7 +42,7 @@ impl Cuttable {
         Self { rig: Rig::new(config, geometry(), SECTORS), nvram, model: fresh(), version: 0 }
     }
 
-    /// Mounts until no cut falls into the mount; each of them is dropped, as the power is.
+    /// Mounts until no cut hits the mount; each interrupted mount is dropped, as at a power cut.
     fn mount(&mut self, random: &mut Random, cuts: u32) {
         for left in (0..=cuts).rev() {
             self.nvram.restore();
@@ -67,7 +67,7 @@ impl Cuttable {
         nandlab_block::BlockDevice::submit(&mut device, request, data).map(drop)
     }
 
-    /// Carries a request out and notes what it makes of its sectors.
+    /// Carries out a request and updates the model of its sectors.
     fn step(&mut self, request: &Request) -> Result<(), Error> {
         let range = request.sector as usize..request.end() as usize;
         match request.op {
@@ -104,7 +104,7 @@ impl Cuttable {
         Ok(())
     }
 
-    /// What is newest in NVRAM survives without a flush: pages that were written there, and those that moved there since.
+    /// The newest data in NVRAM survives without a flush: pages written there, and pages moved there since.
     fn pin(&mut self) {
         for sector in 0..SECTORS {
             if self.rig.buffer.surviving((sector / 4) as u32) >> (sector % 4) & 1 == 1 {
@@ -131,13 +131,13 @@ impl Cuttable {
         Ok(())
     }
 
-    /// Power is gone: DRAM with it, and of the device below what was not flushed.
+    /// Cuts the power: DRAM is lost, and so is unflushed data of the device below.
     fn cut(&mut self, random: &mut Random) {
         self.rig.disk.cut(random);
         self.model.iter_mut().for_each(|sector| sector.now.clone_from(&sector.after_cut));
     }
 
-    /// Reads everything; what was read is what there is, also after the next cut.
+    /// Reads everything; the contents read are fixed from now on, even after the next cut.
     fn settle(&mut self) {
         self.read(&Request::new(Op::Read, 0, SECTORS as u32)).expect("there is power");
         self.submit(&Request::new(Op::Flush, 0, 0), Payload::None).expect("there is power");
@@ -145,7 +145,7 @@ impl Cuttable {
     }
 }
 
-/// Plays a script with cuts; how many of them fell into a store.
+/// Plays a script with cuts; returns the number of cuts that hit a store.
 fn play(name: &str, config: &BufferConfig, seed: u64, rounds: u64) -> u64 {
     let mut random = Random::stream(seed, 991);
     let mut rig = Cuttable::new(config);
@@ -184,13 +184,13 @@ fn what_was_acknowledged_in_nvram_or_flushed_survives_every_cut() {
             });
         }
         let has_nvram = config.nvram_bytes(&geometry()) > 0;
-        // What is larger than the device fills its DRAM alone.
+        // A buffer larger than the device fills only its DRAM.
         let demotes = !name.ends_with(" 100 pages");
         assert!(!has_nvram || !demotes || torn > SEEDS, "{name}: only {torn} cuts fell into a store");
     }
 }
 
-/// Between every two words of a script that changes, demotes and flushes pages.
+/// Cuts between every two words of a script that changes, demotes and flushes pages.
 #[test]
 fn no_word_is_a_bad_one_to_be_cut_at() {
     for config in BufferConfig::all().iter().filter(|config| config.nvram_bytes(&geometry()) > 0) {

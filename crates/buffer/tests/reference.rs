@@ -1,6 +1,7 @@
-//! Hits against libCacheSim, another implementation by other people: `reference/make.py` plays the same streams on it.
+//! Hit counts compared with libCacheSim, an independent implementation: `reference/make.py` plays the same
+//! streams on it.
 //!
-//! Every figure must be the same to the hit.
+//! All counts must match exactly.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -11,10 +12,10 @@ use nandlab_nand::Geometry;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// Pages of every stream.
+/// Number of pages in every stream.
 const PAGES: u64 = 20_000;
 
-/// A device that does nothing.
+/// A device without effect.
 struct Nothing;
 
 impl BlockDevice for Nothing {
@@ -62,7 +63,7 @@ fn phases() -> Vec<u64> {
     stream
 }
 
-/// The pages of 4 KiB that a bundled trace reads and writes.
+/// 4 KiB pages read and written by a bundled trace.
 fn sqlite(name: &str) -> Vec<u64> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/sqlite").join(name);
     let mut text = String::new();
@@ -78,7 +79,7 @@ fn sqlite(name: &str) -> Vec<u64> {
     stream
 }
 
-/// The buffer with the options that libCacheSim has.
+/// The buffer with the options of libCacheSim.
 fn buffer(policy: &str, pages: u64, geometry: &Geometry) -> BufferConfig {
     let (name, variant) = match policy {
         "s3_fifo" => ("s3_fifo", "filled"),
@@ -112,7 +113,7 @@ fn hits_are_those_of_libcachesim() {
         let mut device = Nothing;
         let mut buffered = Buffered::new(&mut *buffer, &mut nvram, &mut device);
         for (at, &page) in keys.iter().enumerate() {
-            // Reads and writes are uses alike.
+            // Reads and writes both count as uses.
             let op = if at % 3 == 0 { Op::Write } else { Op::Read };
             buffered.submit(&Request::new(op, page * 8, 8), Payload::None).unwrap();
         }

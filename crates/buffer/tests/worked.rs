@@ -1,4 +1,5 @@
-//! Examples worked by hand from the descriptions of the policies: what goes to the device below, and when.
+//! Examples worked by hand from the policies' descriptions: the writes sent to the device below, and their
+//! order.
 //!
 //! Pages have 4 sectors, blocks 4 pages: pages 0 to 3 are block 0, 4 to 7 block 1, and so on.
 
@@ -22,7 +23,7 @@ impl Player {
         Self(Rig::new(config, geometry(), SECTORS * 2))
     }
 
-    /// Does it to `count` pages from `page` on; the writes that go below: first page and pages.
+    /// Accesses `count` pages from `page` on; returns the writes sent below: first page and page count.
     fn access(&mut self, op: Op, page: u64, count: u32) -> Vec<(u64, u32)> {
         self.0.disk.log.clear();
         self.0.submit(&Request::new(op, page * 4, count * 4), Payload::None).unwrap();
@@ -61,12 +62,12 @@ fn cflru_drops_a_clean_page_of_the_window_before_an_older_dirty_one() {
     player.read(0);
     player.quiet(&[2]);
     player.read(3);
-    // By last use 3, 2, 0, 1; the window is 0 and 1: page 0 is clean and goes, though 1 is older.
+    // By last use: 3, 2, 0, 1. The window is 0 and 1: page 0 is clean and is evicted, though 1 is older.
     assert_eq!(player.write(4), []);
     assert_eq!((player.memory(0), player.memory(1)), (None, Some(Memory::Dram)));
-    // 4, 3, 2, 1: all of the window is dirty, the oldest goes.
+    // 4, 3, 2, 1: the whole window is dirty, so the oldest page is evicted.
     assert_eq!(player.write(5), [(1, 1)]);
-    // 5, 4, 3, 2: page 3 is clean, and goes before 2.
+    // 5, 4, 3, 2: page 3 is clean and is evicted before 2.
     assert_eq!(player.write(6), []);
     assert_eq!(player.memory(3), None);
 }
@@ -78,13 +79,13 @@ fn fab_flushes_the_fullest_block_and_of_several_the_oldest() {
     // Blocks 0 and 1 have two pages each; block 0 was used before block 1.
     assert_eq!(player.write(12), [(0, 2)]);
     player.quiet(&[16]);
-    // The largest is block 1, though it was used of late.
+    // Block 1 is the largest, though recently used.
     player.quiet(&[5]);
     assert_eq!(player.write(20), [(4, 2)]);
-    // One page each, 8 the oldest.
+    // One page each, 8 is the oldest.
     player.quiet(&[24]);
     assert_eq!(player.write(28), [(8, 1)]);
-    // Clean pages go without a write.
+    // Clean pages are evicted without a write.
     player.0.submit(&Request::new(Op::Flush, 0, 0), Payload::None).unwrap();
     assert_eq!(player.write(32), []);
     assert_eq!(player.memory(12), None);
@@ -110,11 +111,11 @@ fn bplru_lets_a_block_go_first_that_was_written_in_order() {
     player.quiet(&[5, 0, 1, 2, 3, 9]);
     assert_eq!(player.write(13), [(0, 4)]);
     assert_eq!(player.counts().fill_reads, 0);
-    // Without compensation it is the oldest.
+    // Without compensation the oldest block is evicted.
     let mut player = Player::new(&BufferConfig::Bplru(bplru::Config { compensation: false, ..config.clone() }));
     player.quiet(&[5, 0, 1, 2, 3, 9]);
     assert_eq!(player.write(13), [(4, 4)]);
-    // All of the block, but not in order: no compensation.
+    // The whole block, but not in order: no compensation.
     let mut player = Player::new(&BufferConfig::Bplru(config));
     player.quiet(&[5, 0, 2, 1, 3, 9]);
     assert_eq!(player.write(13), [(4, 4)]);
@@ -124,9 +125,10 @@ fn bplru_lets_a_block_go_first_that_was_written_in_order() {
 fn lb_clock_takes_the_largest_of_the_blocks_without_a_bit() {
     let mut player = Player::new(&BufferConfig::LbClock(lb_clock::Config { size: pages(5), ..Default::default() }));
     player.quiet(&[0, 4, 5, 8, 1]);
-    // Every bit is set: the first round clears them, in the second blocks 0 and 1 are the largest, 0 the first.
+    // Every bit is set. The first round clears them; in the second, blocks 0 and 1 are the largest, and 0
+    // comes first.
     assert_eq!(player.write(12), [(0, 2)]);
-    // Block 2 has two pages too, and its bit: of the candidates 1 is the only one.
+    // Block 2 also has two pages, but its bit is set: 1 is the only candidate.
     player.quiet(&[9]);
     assert_eq!(player.write(16), [(4, 2)]);
     // That round cleared the bits of blocks 2 and 3; 2 is larger.
@@ -138,7 +140,7 @@ fn lb_clock_takes_the_largest_of_the_blocks_without_a_bit() {
 fn lb_clock_clears_the_bit_of_a_block_that_was_written_in_order() {
     let mut player = Player::new(&BufferConfig::LbClock(lb_clock::Config { size: pages(6), ..Default::default() }));
     player.quiet(&[4, 0, 1, 2, 3, 8]);
-    // Block 0 alone is a candidate in the first round.
+    // Block 0 is the only candidate in the first round.
     assert_eq!(player.write(12), [(0, 4)]);
 }
 
@@ -150,10 +152,10 @@ fn hybrid_lru_keeps_what_it_flushed_as_a_clean_page() {
     player.read(2);
     assert_eq!(player.write(3), [(0, 1)]);
     assert_eq!((player.memory(0), player.counts().demotions), (Some(Memory::Dram), 1));
-    // It stands at the old end: the next page that is read takes its place.
+    // It is at the old end: the next page read replaces it.
     player.read(4);
     assert_eq!((player.memory(0), player.memory(2)), (None, Some(Memory::Dram)));
-    // A clean page that is written moves to NVRAM, and page 1 from there.
+    // A written clean page moves to NVRAM, and page 1 leaves NVRAM.
     assert_eq!(player.write(2), [(1, 1)]);
     assert_eq!((player.memory(2), player.memory(1)), (Some(Memory::Nvram), Some(Memory::Dram)));
 }
@@ -162,14 +164,16 @@ fn hybrid_lru_keeps_what_it_flushed_as_a_clean_page() {
 fn clock_dnv_flushes_a_block_with_its_dirty_pages_in_dram() {
     let config = clock_dnv::Config { dram: pages(3), nvram: pages(4), ..Default::default() };
     let mut player = Player::new(&BufferConfig::ClockDnv(config));
-    // 0, 4, 8 and 12 move to NVRAM one after another, each to a block of its own; 16, 20 and 1 are in DRAM.
+    // 0, 4, 8 and 12 move to NVRAM one after another, each to its own block; 16, 20 and 1 are in DRAM.
     player.quiet(&[0, 4, 8, 12, 16, 20, 1]);
     assert_eq!(player.counts().demotions, 4);
     assert_eq!((player.memory(12), player.memory(16)), (Some(Memory::Nvram), Some(Memory::Dram)));
-    // 16 has to go to NVRAM, which is full: block 0 goes from there, page 1 with it, which stays as a clean one.
+    // 16 must move to NVRAM, which is full. Block 0 is flushed together with page 1, which stays in DRAM as a
+    // clean page.
     assert_eq!(player.write(24), [(0, 2)]);
     assert_eq!((player.memory(0), player.memory(1)), (None, Some(Memory::Dram)));
-    // Dirty pages leave DRAM first: 20 moves, and block 4 .. 12 have to make room; 4 was used since it came.
+    // Dirty pages leave DRAM first: 20 moves, and one of blocks 4 to 12 must make room; 4 was used since it
+    // arrived.
     player.quiet(&[4]);
     assert_eq!(player.write(28), [(8, 1)]);
     assert_eq!((player.memory(1), player.memory(20)), (Some(Memory::Dram), Some(Memory::Nvram)));
@@ -181,7 +185,7 @@ fn clock_dnv_gives_a_used_page_one_second_chance() {
     let mut player = Player::new(&BufferConfig::ClockDnv(config));
     player.quiet(&[0, 4, 8]);
     player.quiet(&[0]);
-    // The hand passes 0, which was used, and takes 4. Its next rounds find 8, then 0 without a bit.
+    // The hand passes 0, which was used, and evicts 4. Its next rounds find 8, then 0 with a clear bit.
     player.quiet(&[12]);
     assert_eq!((player.memory(0), player.memory(4)), (Some(Memory::Dram), Some(Memory::Nvram)));
     player.quiet(&[16]);
@@ -213,7 +217,7 @@ fn clock_dnv_can_let_clean_pages_go_first_and_the_fullest_block() {
 fn cbm_writes_a_block_with_its_clean_pages() {
     let config = cbm::Config { dram: pages(4), nvram: pages(5), threshold: 2, page_region: 1.0, ..Default::default() };
     let mut player = Player::new(&BufferConfig::Cbm(config.clone()));
-    // With page 1 block 0 moves to the block region, 2 joins it there; 4 and 8 stay in the page region.
+    // Page 1 moves block 0 to the block region, where 2 joins it; 4 and 8 stay in the page region.
     player.quiet(&[0, 4, 1, 2, 8]);
     player.read(3);
     assert_eq!(player.write(12), [(0, 4)]);
@@ -231,7 +235,7 @@ fn cbm_keeps_the_block_that_is_used_more_often() {
     let config = cbm::Config { dram: pages(1), nvram: pages(4), threshold: 2, ..Default::default() };
     let mut player = Player::new(&BufferConfig::Cbm(config));
     player.quiet(&[0, 1, 4, 5]);
-    // Uses in a row count once: block 0 is used twice more, block 1 once.
+    // Successive uses count once: block 0 has two more uses, block 1 one more.
     player.quiet(&[0, 4, 5, 4, 1]);
     assert_eq!(player.write(8), [(4, 2)]);
 }
@@ -253,15 +257,15 @@ fn wap_lru_places_by_size_and_then_by_kind() {
     assert_eq!(player.access(Op::Write, 4, 2), []);
     player.read(8);
     assert_eq!([0, 4, 8].map(|page| player.memory(page)), [Memory::Dram, Memory::Nvram, Memory::Dram].map(Some));
-    // Page 0 has to leave DRAM and is dirty.
+    // Page 0 must leave DRAM and is dirty.
     player.quiet(&[1]);
     assert_eq!((player.memory(0), player.counts().demotions), (Some(Memory::Nvram), 1));
-    // Four requests: 4 pages in 2 runs of writes, 2 in the mean. It stays balanced.
+    // Four requests: 4 pages in 2 runs of writes, 2 on average. The state stays balanced.
     player.quiet(&[9]);
     assert_eq!(player.memory(8), None, "a clean page leaves without a trace");
-    // NVRAM has room for two blocks; block 1 is the least recent.
+    // NVRAM has room for two blocks; block 1 is the least recently used.
     assert_eq!(player.access(Op::Write, 12, 2), [(4, 2)]);
-    // Block 0 goes with its dirty page in DRAM, which stays as a clean one.
+    // Block 0 is flushed with its dirty page in DRAM, which stays as a clean page.
     assert_eq!(player.access(Op::Write, 16, 4), [(0, 2)]);
     assert_eq!(player.memory(1), Some(Memory::Dram));
     player.quiet(&[20]);
@@ -300,8 +304,8 @@ fn wap_lru_learns_thresholds_from_the_last_intervals() {
     };
     let never = f64::from(u32::MAX);
     assert_eq!(thresholds(&player), [never; 3], "at first all goes to DRAM");
-    // A trial is of three intervals. After the first of the best rule the sizes are tried: longest writes of 3 and 2, their
-    // 75th percentile 2.75, their median 2.5; the longest reads are of 1.
+    // A trial takes three intervals. The first trial runs the best rule, the next one tries the sizes: longest
+    // writes of 3 and 2, their 75th percentile 2.75, their median 2.5; the longest reads are 1.
     for _ in 0..2 {
         player.access(Op::Write, 0, 3);
         player.read(0);
@@ -322,7 +326,7 @@ fn wap_lru_learns_thresholds_from_the_last_intervals() {
         player.access(Op::Write, 4, 1);
         player.read(1);
     }
-    // Then all of the recipe: runs of 1 page, writes of 1.
+    // Then the whole recipe applies: runs of 1 page, writes of 1.
     assert_eq!(thresholds(&player), [1.0, 1.0, 1.0]);
 }
 
@@ -346,7 +350,7 @@ fn wap_lru_without_padding_leaves_dirty_pages_in_dram() {
         player.quiet(&[1]);
         assert_eq!(player.access(Op::Write, 2, 2), []);
         assert_eq!(player.access(Op::Write, 4, 2), [first]);
-        // Page 1 has to leave DRAM: it is clean, or goes to NVRAM in place of block 1.
+        // Page 1 must leave DRAM: it is clean and dropped, or moves to NVRAM in place of block 1.
         player.quiet(&[8]);
         assert_eq!(player.write(9), second);
         assert_eq!(player.memory(1), (!padding).then_some(Memory::Nvram));
@@ -379,7 +383,7 @@ fn wap_lru_by_page_flushes_the_block_that_a_page_comes_to() {
     };
     let mut player = Player::new(&BufferConfig::WapLru(config));
     player.quiet(&[0, 4, 8, 9]);
-    // NVRAM is full, and block 1 is there: it goes, not block 0, which is older.
+    // NVRAM is full and holds block 1, so block 1 is evicted, not the older block 0.
     assert_eq!(player.write(5), [(4, 1)]);
     assert_eq!(player.write(12), [(0, 1)]);
 }

@@ -1,99 +1,99 @@
-/// Why a file system cannot do what was asked.
+/// Reasons a file system call fails.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum FsError {
     /// The device refused or failed.
     #[error(transparent)]
     Device(#[from] nandlab_block::Error),
-    /// There is no such name.
+    /// The path does not exist.
     #[error("there is no '{path}'")]
     NotFound {
         /// The path.
         path: String,
     },
-    /// The name is taken.
+    /// The name already exists.
     #[error("'{path}' exists already")]
     Exists {
         /// The path.
         path: String,
     },
-    /// A file stands where a directory is needed, or the other way.
+    /// A file was found instead of a directory, or the reverse.
     #[error("'{path}' is a {is}, not a {needed}")]
     WrongKind {
         /// The path.
         path: String,
-        /// What it is.
+        /// The actual type.
         is: &'static str,
-        /// What was needed.
+        /// The required type.
         needed: &'static str,
     },
-    /// A directory that is to go holds names.
+    /// A directory to be removed is not empty.
     #[error("the directory '{path}' is not empty")]
     NotEmpty {
         /// The path.
         path: String,
     },
-    /// The file, or one in the directory, is open.
+    /// The file, or a file below the directory, is open.
     #[error("'{path}' is open")]
     Busy {
         /// The path.
         path: String,
     },
-    /// The name cannot be used here.
+    /// The name is not allowed.
     #[error("'{path}' cannot be a name here: {why}")]
     BadName {
         /// The path.
         path: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// There is no room.
+    /// There is no free space.
     #[error("the file system is full: {what}")]
     Full {
-        /// What did not fit.
+        /// The part without room.
         what: String,
     },
-    /// The memory that a file system keeps its metadata in has no room, whatever the flash has.
+    /// The NVRAM for metadata is full, regardless of free flash.
     #[error("the file system is full: {what}")]
     NvramFull {
-        /// What did not fit.
+        /// The part without room.
         what: String,
     },
-    /// A root directory that cannot grow has no room for another name.
+    /// A fixed-size root directory has no room for another name.
     #[error("the file system is full: the root directory of {entries} entries has no {needed} in a row for '{name}'")]
     RootFull {
-        /// Its entries.
+        /// Its entry count.
         entries: u64,
-        /// Those that the name takes.
+        /// Entries needed by the name.
         needed: u64,
         /// The name.
         name: String,
     },
-    /// A file would be longer than any can be.
+    /// A file would exceed the maximum size.
     #[error("a file has at most {most} bytes on this file system")]
     TooLong {
-        /// The longest.
+        /// Maximum file size in bytes.
         most: u64,
     },
-    /// The file was never opened, or was closed.
+    /// The handle was never opened, or was closed.
     #[error("the file was closed, or never opened")]
     Closed,
-    /// An option has a value that cannot work; the message starts with its key.
+    /// An option has an unusable value; the message starts with its key.
     #[error("{key} = {given} cannot work: {why}")]
     Option {
         /// The key.
         key: &'static str,
-        /// What was given.
+        /// The given value.
         given: String,
-        /// What is allowed.
+        /// The allowed values.
         why: String,
     },
-    /// This file system does not do that.
+    /// The file system does not support this call.
     #[error("{0} is not possible on this file system")]
     Unsupported(&'static str),
-    /// The system of this machine refused or failed.
+    /// The operating system refused the call or failed.
     #[error("the system says: {0}")]
     System(String),
-    /// What the device holds is not this file system, or is damaged.
+    /// The device holds no such file system, or a damaged one.
     #[error("the file system is damaged: {0}")]
     Damaged(String),
 }

@@ -1,41 +1,50 @@
 //! FAT: the file system of memory cards, with tables of 12, 16 or 32 bits.
 //!
 //! ## Idea
-//! The library `fatfs` knows the format; this file makes it a [`FileSystem`] over any device. The library writes a few
-//! bytes at a time, so below it lies a cache of sectors that decides when the device is written: `write_through`. Every
-//! request says what it is for: boot sector, FAT, root directory, another directory, or file data.
+//! The library `fatfs` implements the format; this file adapts it to [`FileSystem`] on any device.
+//! The library writes a few bytes at a time, so a sector cache below it decides when to write to
+//! the device: `write_through`. Every request carries its origin: boot sector, FAT, root directory,
+//! another directory, or file data.
 //!
 //! ## Write path
-//! A write that needs clusters takes the next free one after the one taken last, round the volume (the library's rule:
-//! what was freed is not taken again before the search comes round; FAT12 and FAT16 start at the first cluster after each
-//! mount, FAT32 where the volume says). Each cluster changes two entries of the FAT, and those of its copies. The directory
-//! entry of a file, with its size, is written when the file is closed or synced. Every name takes a long entry beside its
-//! short one, also where the short one would do.
-//! With `write_through = "sector"` two windows are open: the sector of metadata that is being changed (a FAT sector
-//! with its copies) and a run of neighbouring sectors of file data; each is written when the library moves on to
-//! another place, and at the end of each operation. Neighbouring sectors that are written together are one request; a
-//! cluster that a directory gets is cleared in one. The first change after a mount marks the volume as in use in its
-//! boot sector, the unmount takes the mark off.
+//! A write that needs clusters takes the next free one after the last allocated cluster,
+//! cyclically. This is the library's rule: a freed cluster is reused only after the search has come
+//! round. After each mount, FAT12 and FAT16 start at the first cluster, FAT32 at the cluster
+//! recorded on the volume. Each new cluster changes two FAT entries, and the same entries in the
+//! copies. A file's directory entry, with its size, is written when the file is closed or synced.
+//! Every name takes a long entry in addition to its short one, even if the short one would suffice.
+//!
+//! With `write_through = "sector"` two windows are open: the metadata sector being changed (a FAT
+//! sector with its copies) and a run of adjacent file data sectors. Each window is written when the
+//! library moves to another place, and at the end of each operation. Adjacent sectors written
+//! together form one request, and so does clearing a new cluster of a directory. The first change
+//! after a mount sets the in-use mark in the boot sector; the unmount clears it.
 //!
 //! ## Recovery
-//! None: FAT has no journal. After a sync everything is on the device; a cut later may leave lost clusters, or an entry
-//! and a chain that do not agree. On a device that keeps the order of its writes everything can be read all the same, and
-//! fsck mends the rest; on another one fsck comes first, since the library trusts what it reads.
+//! None: FAT has no journal. After a sync everything is on the device. A later cut may leave lost
+//! clusters, or a directory entry and a chain that disagree. If the device keeps write order, all
+//! synced data stays readable and fsck repairs the rest. If it does not, run fsck before mounting,
+//! because the library trusts the volume's contents.
 //!
 //! ## Invariants
-//! The copies of the FAT are equal after every operation, and the free clusters counted here are those of the FAT.
+//! The FAT copies are equal after every operation. The free cluster count kept here matches the
+//! FAT.
 //!
 //! ## Differences
-//! The library leaves some things undone that are done here: `..` of a directory that moves, and of one in the root
-//! directory of FAT32, is set; `.` and `..` get no long entries; what the root directory of FAT32 grows by is cleared; what
-//! does not fit is refused before anything is written;
-//! an open file is not removed. Names differ by more than their case, and have no `~`, which short names have. Time
-//! stamps do not come from a clock: each change is two seconds after the one before, so that a directory entry changes
-//! as on a device in use.
+//! This file fills gaps in the library:
+//! * `..` is set in a moved directory, and in a directory below the FAT32 root directory.
+//! * `.` and `..` get no long entries.
+//! * New clusters of the FAT32 root directory are cleared.
+//! * An operation without enough room is refused before anything is written.
+//! * An open file is not removed.
+//!
+//! Names must differ in more than case, and `~` is not allowed, because short names use it. Time
+//! stamps do not come from a clock: each change is two seconds after the previous one, so a
+//! directory entry changes as on a device in use.
 //!
 //! ## References
-//! Microsoft, "FAT: General Overview of On-Disk Format", version 1.03, 2000. The two windows are those of ChaN's FatFs
-//! in its usual configuration.
+//! Microsoft, "FAT: General Overview of On-Disk Format", version 1.03, 2000. The two windows are
+//! those of ChaN's FatFs in its usual configuration.
 
 mod cache;
 mod config;
@@ -59,18 +68,18 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
-/// What a volume turned out to be.
+/// Shape of a FAT volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Bits of a FAT entry.
     pub fat_bits: u32,
-    /// Sectors of one copy of the FAT.
+    /// Sectors in one copy of the FAT.
     pub fat_sectors: u32,
-    /// Sectors of the root directory; 0 where it grows.
+    /// Sectors of the root directory; 0 if it can grow.
     pub root_sectors: u32,
-    /// Bytes of a cluster.
+    /// Bytes per cluster.
     pub cluster_bytes: u32,
-    /// Clusters.
+    /// Number of clusters.
     pub clusters: u32,
 }
 
@@ -93,12 +102,12 @@ impl From<Shape> for Volume {
 }
 
 impl Config {
-    /// Mounts the volume on `device`, lets `work` use it, and unmounts it.
+    /// Mounts the volume on `device`, runs `work` on it, and unmounts it.
     ///
-    /// A device that failed meanwhile is left as it is: `work` knows.
+    /// After a device failure the volume is left as it is; `work` has seen the failure.
     ///
     /// # Errors
-    /// [`FsError::Damaged`] where there is no volume, and what the device failed with.
+    /// [`FsError::Damaged`] if there is no volume, and device errors.
     pub fn mounted<R>(
         &self,
         device: &mut dyn BlockDevice,
@@ -132,7 +141,7 @@ impl Config {
     }
 }
 
-/// What is wrong: the device's reason where there is one.
+/// The device's error if it failed, otherwise a damaged volume.
 fn failure(cache: &RefCell<Cache<'_>>, error: &std::io::Error) -> FsError {
     match cache.borrow().failure() {
         Some(failure) => FsError::Device(failure.clone()),
@@ -145,7 +154,7 @@ pub struct Fat<'v, 'd> {
     volume: &'v fatfs::FileSystem<Io<'d>>,
     cache: Rc<RefCell<Cache<'d>>>,
     layout: Layout,
-    /// By path, in lower case.
+    /// Open files by path, in lower case.
     open: BTreeMap<Rc<str>, Open<'v, 'd>>,
     handles: BTreeMap<u32, Rc<str>>,
     next_handle: u32,
@@ -156,14 +165,14 @@ pub struct Fat<'v, 'd> {
 type Dir<'v, 'd> = fatfs::Dir<'v, Io<'d>>;
 type File<'v, 'd> = fatfs::File<'v, Io<'d>>;
 
-/// An open file, which all its handles share.
+/// An open file, shared by all its handles.
 struct Open<'v, 'd> {
     file: File<'v, 'd>,
     bytes: u64,
     handles: u32,
 }
 
-/// The longest file.
+/// Maximum file size.
 const MOST_FILE_BYTES: u64 = u32::MAX as u64;
 
 impl std::fmt::Debug for Fat<'_, '_> {
@@ -173,24 +182,24 @@ impl std::fmt::Debug for Fat<'_, '_> {
 }
 
 impl<'v, 'd> Fat<'v, 'd> {
-    /// What the volume is.
+    /// Shape of the volume.
     pub fn shape(&self) -> Shape {
         self.layout.into()
     }
 
-    /// Begins an operation that changes something.
+    /// Begins a changing operation.
     fn change(&mut self) {
         self.changes += 1;
         stamps::set(if self.counts { self.changes } else { 0 });
         self.cache.borrow_mut().touches_file = false;
     }
 
-    /// Begins an operation that only looks.
+    /// Begins a read-only operation.
     fn look(&self) {
         self.cache.borrow_mut().touches_file = false;
     }
 
-    /// Ends an operation: what it changed goes to the device.
+    /// Ends an operation and writes its changes to the device.
     fn end(&self) -> Result<(), FsError> {
         Ok(self.cache.borrow_mut().end_operation()?)
     }
@@ -212,7 +221,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         Handle(handle)
     }
 
-    /// Refuses what may not happen to open files.
+    /// Refuses a change to an open file or to a directory above it.
     fn refuse_open(&self, path: &str) -> Result<(), FsError> {
         let key = directory::key(path);
         let below = format!("{key}/");
@@ -224,7 +233,8 @@ impl<'v, 'd> Fat<'v, 'd> {
         }
     }
 
-    /// Whether the clusters that a file lacks for so many bytes are there.
+    /// Refuses growth from `now` to `then` bytes if the file would be too long or clusters are
+    /// missing.
     fn refuse_too_long(&self, now: u64, then: u64) -> Result<(), FsError> {
         if then > MOST_FILE_BYTES {
             return Err(FsError::TooLong { most: MOST_FILE_BYTES });
@@ -239,7 +249,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         Err(FsError::Full { what })
     }
 
-    /// Writes at the end of what is there, or over it.
+    /// Writes inside the file or directly at its end.
     fn put(&mut self, file: Handle, at: u64, bytes: &[u8]) -> Result<(), FsError> {
         let end = self.opened(file)?.bytes;
         self.cache.borrow_mut().enter_file(at, end);
@@ -459,7 +469,8 @@ impl FileSystem for Fat<'_, '_> {
 
     fn ram(&self) -> RamUse {
         let (sectors, directory) = self.cache.borrow().ram();
-        // What firmware keeps of a volume and of an open file, in words: where it lies, and where it is read.
+        // State firmware keeps for a volume and for an open file, in words: location and read
+        // position.
         let (volume, files) = (64, self.open.len() as u64 * 48);
         RamUse {
             sram: [

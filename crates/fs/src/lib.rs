@@ -1,12 +1,12 @@
 //! File systems.
 //!
-//! Read this file first: [`FileSystem`] is the contract, and [`file_systems!`] is the list. A new file system is one new
-//! file and one line of that list; the configuration, `nandlab list`, the Python function, the docs page and the
-//! conformance runs follow from it.
+//! Read this file first: [`FileSystem`] is the contract, and [`file_systems!`] is the list. To add
+//! a file system, write one file and add one line to the list. The configuration, `nandlab list`,
+//! the Python function, the docs page and the conformance runs follow from it.
 //!
-//! A file system is written for a device with sectors, which it borrows while it is mounted, or for bare flash, which is
-//! its own until it is dropped ([`flash`]). [`posix`] is the same contract over a real directory, to
-//! compare with; it has no device.
+//! A file system runs either on a device with sectors or on bare flash ([`flash`]). It borrows a
+//! device while mounted, and owns bare flash until it is dropped. [`posix`] implements the same
+//! contract on a real directory, for comparison; it has no device.
 
 mod error;
 pub mod fat;
@@ -29,47 +29,49 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Handle(pub u32);
 
-/// What a name stands for.
+/// Type of a directory entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// Bytes.
+    /// A regular file.
     File,
-    /// Names.
+    /// A directory.
     Directory,
-    /// Another path.
+    /// A symbolic link.
     Symlink,
 }
 
-/// What is known of a name.
+/// Metadata of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stat {
-    /// What it stands for.
+    /// Its type.
     pub kind: Kind,
-    /// Bytes of a file; 0 of a directory.
+    /// File size in bytes; 0 for a directory.
     pub bytes: u64,
 }
 
-/// Space of a file system.
+/// Capacity of a file system.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Space {
-    /// Bytes that files can have together, about.
+    /// Bytes available to files in total, approximately.
     pub total_bytes: u64,
-    /// Bytes of it that no file uses.
+    /// Bytes still free.
     pub free_bytes: u64,
 }
 
 /// A mounted file system.
 ///
-/// Paths are names joined by `/`, from the root; an empty path is the root. What a call has done is visible to the next;
-/// it survives a power cut after [`Self::sync`] or [`Self::sync_all`], on a file system that promises more, earlier.
+/// A path is a list of names joined by `/`, starting at the root; an empty path is the root. Each
+/// call sees the effects of all earlier calls. These effects survive a power cut after
+/// [`Self::sync`] or [`Self::sync_all`]; some file systems promise this earlier.
 ///
-/// An open file is not taken away, replaced or given another name, nor is a directory above it.
+/// An open file cannot be removed, replaced or renamed, and neither can its parent directories.
 ///
 /// # Errors
-/// Every call fails with the reasons of [`FsError`]; a call that failed for the name or for space has changed nothing.
-/// After a device failed to write, the file system is of no more use until it is mounted again.
+/// Every call fails with an [`FsError`]. A call refused because of a name or a lack of space has
+/// changed nothing. After a device write error, the file system must be mounted again before
+/// further use.
 pub trait FileSystem {
-    /// Makes an empty file and opens it; a file of that name is cut to nothing.
+    /// Creates an empty file and opens it; an existing file is truncated to zero bytes.
     fn create(&mut self, path: &str) -> Result<Handle, FsError>;
 
     /// Opens a file.
@@ -78,81 +80,82 @@ pub trait FileSystem {
     /// Closes a file.
     fn close(&mut self, file: Handle) -> Result<(), FsError>;
 
-    /// Fills `bytes` from position `at` of the file on and returns how many there were before the end.
+    /// Fills `bytes` from file position `at` and returns the number of bytes read before the end of
+    /// the file.
     fn read(&mut self, file: Handle, at: u64, bytes: &mut [u8]) -> Result<usize, FsError>;
 
-    /// Writes `bytes` from position `at` on; a gap behind the end reads as zeros.
+    /// Writes `bytes` at position `at`; a gap after the old end reads as zeros.
     fn write(&mut self, file: Handle, at: u64, bytes: &[u8]) -> Result<(), FsError>;
 
-    /// Cuts or extends a file to so many bytes; what is new reads as zeros.
+    /// Cuts or extends a file to `bytes` bytes; new bytes read as zeros.
     fn truncate(&mut self, file: Handle, bytes: u64) -> Result<(), FsError>;
 
-    /// Makes the contents and the size of a file survive a power cut, with its name.
+    /// Makes a file's contents, size and name survive a power cut.
     fn sync(&mut self, file: Handle) -> Result<(), FsError>;
 
     /// Makes everything survive a power cut.
     fn sync_all(&mut self) -> Result<(), FsError>;
 
-    /// Bytes of an open file.
+    /// Size of an open file in bytes.
     fn len(&mut self, file: Handle) -> Result<u64, FsError>;
 
-    /// Gives a file or directory another name; where a file gets it, a file of that name goes.
+    /// Renames a file or directory; a renamed file replaces an existing file at `to`.
     fn rename(&mut self, from: &str, to: &str) -> Result<(), FsError>;
 
-    /// Takes a file away.
+    /// Removes a file.
     fn unlink(&mut self, path: &str) -> Result<(), FsError>;
 
-    /// Makes a directory.
+    /// Creates a directory.
     fn mkdir(&mut self, path: &str) -> Result<(), FsError>;
 
-    /// Takes an empty directory away.
+    /// Removes an empty directory.
     fn rmdir(&mut self, path: &str) -> Result<(), FsError>;
 
-    /// What a name stands for.
+    /// Type and size of a path.
     fn stat(&mut self, path: &str) -> Result<Stat, FsError>;
 
-    /// The names in a directory, in ascending order.
+    /// Names in a directory, in ascending order.
     fn list(&mut self, path: &str) -> Result<Vec<String>, FsError>;
 
-    /// Space of the file system.
+    /// Capacity and free space.
     fn space(&mut self) -> Result<Space, FsError>;
 
-    /// Memory that the file system needs, by structure.
+    /// Memory needed by the file system, by structure.
     fn ram(&self) -> RamUse;
 }
 
-/// A file system with links, hard and symbolic ones.
+/// A file system with hard and symbolic links.
 ///
 /// # Errors
-/// As those of [`FileSystem`].
+/// As for [`FileSystem`].
 pub trait Links: FileSystem {
-    /// Makes a symbolic link at `path` that leads to `target`, a path from the root of at most 159 bytes.
+    /// Makes a symbolic link at `path` to `target`, a path from the root of at most 159 bytes.
     fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError>;
 
-    /// Where a symbolic link leads.
+    /// Target of a symbolic link.
     fn read_link(&mut self, path: &str) -> Result<String, FsError>;
 
     /// Gives the file at `from` a second name.
     fn link(&mut self, from: &str, to: &str) -> Result<(), FsError>;
 }
 
-/// What became of a volume.
+/// Size of a formatted volume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Volume {
-    /// Bytes of the unit in which files take space.
+    /// Bytes of an allocation unit; files take space in these units.
     pub unit_bytes: u64,
-    /// Those units.
+    /// Number of units.
     pub units: u64,
 }
 
-/// What a file system is written for.
+/// Storage needed by a file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
     /// A device with sectors, such as an FTL: [`FsConfig::format`] and [`FsConfig::mounted`].
     Device,
-    /// Bare flash, and NVRAM where it needs that: [`FsConfig::mount`].
+    /// Bare flash, plus NVRAM if needed: [`FsConfig::mount`].
     Flash,
-    /// A directory of this machine, and no device: [`FsConfig::take`].
+    /// A directory of this machine, without a device: [`FsConfig::take`].
     Directory,
 }
 
@@ -165,19 +168,19 @@ pub struct Entry {
     pub file: &'static str,
     /// The source file, whose head comment is the docs page.
     pub source: &'static str,
-    /// The paper or book it comes from, short; empty where there is none.
+    /// Short reference to the paper or book; empty if there is none.
     pub paper: &'static str,
-    /// What it is written for.
+    /// Storage it needs.
     pub over: Over,
     /// The schema of its options.
     pub options: fn() -> schemars::Schema,
 }
 
-/// What is asked of a file system that only one on a device can do.
+/// The error for calls that need a file system on a device.
 const ON_A_DEVICE: FsError = FsError::Unsupported("a volume in sectors");
-/// What only one on bare flash can do.
+/// The error for calls that need a file system on bare flash.
 const ON_FLASH: FsError = FsError::Unsupported("bare flash without an FTL");
-/// What only a real directory can do.
+/// The error for calls that need a real directory.
 const IN_A_DIRECTORY: FsError = FsError::Unsupported("a directory of this machine");
 
 /// Makes the configuration and the list of every file system from one line each.
@@ -206,7 +209,7 @@ macro_rules! file_systems {
                 }
             }
 
-            /// What the chosen file system is written for.
+            /// Storage needed by the chosen file system.
             pub fn over(&self) -> Over {
                 match self {
                     $(Self::$variant(_) => Over::Device,)*
@@ -215,7 +218,7 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Checks what can be checked without a device.
+            /// Checks the options, as far as possible without a device.
             ///
             /// # Errors
             /// [`FsError::Option`].
@@ -227,10 +230,10 @@ macro_rules! file_systems {
                 }
             }
 
-            /// What [`Self::format`] makes of a device of so many sectors.
+            /// The volume [`Self::format`] would make on a device of `sectors` sectors.
             ///
             /// # Errors
-            /// [`FsError::Option`]; [`FsError::Unsupported`] of one on bare flash.
+            /// [`FsError::Option`]; [`FsError::Unsupported`] for a file system on bare flash.
             pub fn plan(&self, sectors: u64) -> Result<Volume, FsError> {
                 match self {
                     $(Self::$variant(config) => config.plan(sectors).map(Into::into),)*
@@ -239,7 +242,8 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Options that have no effect on a device of so many sectors, in sentences that begin with the key.
+            /// Options without effect on a device of `sectors` sectors, as sentences that begin
+            /// with the key.
             pub fn notices(&self, sectors: u64) -> Vec<String> {
                 match self {
                     $(Self::$variant(config) => config.notices(sectors),)*
@@ -251,7 +255,7 @@ macro_rules! file_systems {
             /// Makes an empty volume on `device`.
             ///
             /// # Errors
-            /// As [`Self::plan`], and what the device failed with.
+            /// As [`Self::plan`], and any device error.
             pub fn format(&self, device: &mut dyn BlockDevice) -> Result<Volume, FsError> {
                 match self {
                     $(Self::$variant(config) => config.format(device).map(Into::into),)*
@@ -260,11 +264,12 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Mounts the volume on `device`, lets `work` use it, and unmounts it unless the device failed meanwhile.
+            /// Mounts the volume on `device`, runs `work` on it, and unmounts it unless the device
+            /// failed.
             ///
             /// # Errors
-            /// [`FsError::Damaged`] where there is no volume, and what the device failed with in mount or unmount;
-            /// [`FsError::Unsupported`] of one on bare flash.
+            /// [`FsError::Damaged`] if there is no volume, and device errors during mount or
+            /// unmount; [`FsError::Unsupported`] for a file system on bare flash.
             pub fn mounted<R>(
                 &self,
                 device: &mut dyn BlockDevice,
@@ -277,10 +282,10 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Checks whether the file system can live on such flash.
+            /// Checks whether the file system can use flash with this geometry and these rules.
             ///
             /// # Errors
-            /// [`FsError::Option`]; [`FsError::Unsupported`] of one that needs a device.
+            /// [`FsError::Option`]; [`FsError::Unsupported`] for a file system on a device.
             pub fn check_flash(&self, geometry: &Geometry, rules: &Rules) -> Result<(), FsError> {
                 match self {
                     $(Self::$variant(_) => Err(ON_FLASH),)*
@@ -289,7 +294,7 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Bytes of NVRAM that the file system needs on such flash.
+            /// Bytes of NVRAM the file system needs with this flash.
             pub fn nvram_bytes(&self, geometry: &Geometry) -> u64 {
                 match self {
                     $(Self::$variant(_) => 0,)*
@@ -298,7 +303,7 @@ macro_rules! file_systems {
                 }
             }
 
-            /// That NVRAM, empty.
+            /// An empty NVRAM of [`Self::nvram_bytes`].
             pub fn nvram(&self, geometry: &Geometry) -> Nvram {
                 match self {
                     $(Self::$variant(_) => Nvram::new(0, NvmCost::default()),)*
@@ -307,10 +312,10 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Mounts what is on flash and in NVRAM; an erased device gets an empty file system.
+            /// Mounts the contents of flash and NVRAM; an erased device gets an empty file system.
             ///
             /// # Errors
-            /// As [`Self::check_flash`]; [`FsError::Damaged`]; what the devices fail with.
+            /// As [`Self::check_flash`]; [`FsError::Damaged`]; device errors.
             pub fn mount<N: Nand + Send + 'static>(&self, nand: N, nvram: Nvram) -> Result<Box<dyn FlashFs<N>>, FsError> {
                 match self {
                     $(Self::$variant(_) => Err(ON_FLASH),)*
@@ -319,10 +324,10 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Looks whether the directory can be taken; relative paths start at `base`.
+            /// Checks that the directory exists and is empty; relative paths start at `base`.
             ///
             /// # Errors
-            /// [`FsError::Option`]; [`FsError::Unsupported`] of one that needs a device.
+            /// [`FsError::Option`]; [`FsError::Unsupported`] for a file system on a device.
             pub fn find(&self, base: &Path) -> Result<PathBuf, FsError> {
                 match self {
                     Self::$posix(config) => config.find(base),
@@ -330,7 +335,7 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Takes the directory for a run.
+            /// Claims the directory for a run.
             ///
             /// # Errors
             /// As [`Self::find`].

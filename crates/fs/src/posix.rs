@@ -1,26 +1,29 @@
-//! A real directory of this machine, with whatever file system it lies on.
+//! A real directory of this machine, on whatever file system is there.
 //!
 //! ## Idea
-//! The same workloads through the calls of the operating system: what they mean to a system that nobody here wrote, and
-//! how long they take on this machine. There is no device: everything about flash in the result is zero, and no time is
-//! simulated. The time by the clock on the wall stands in `speed`, with the parts of the run; it differs from run to run,
-//! and tells more of the system's cache than of its disk unless the workload syncs. The looks that keep a run inside of the
-//! directory, a call for each name of a path, are in it.
+//! The same workloads run through operating system calls. This shows how another file system treats
+//! them, and how long they take on this machine. There is no device: all flash results are zero,
+//! and no time is simulated. The measured wall-clock time is in `speed`, with the parts of the run.
+//! It differs from run to run, and reflects the system's cache more than its disk unless the
+//! workload syncs. It includes the checks that keep a run inside the directory, one call for each
+//! name of a path.
 //!
 //! ## Write path
-//! Each operation is the call of its name, reads and writes at a position after a seek. A sync is an fsync of the file;
-//! everything that is still open gets one at the end.
+//! Each operation becomes the system call of the same name; reads and writes seek to their position
+//! first. A sync is an fsync of the file. At the end, every open file gets an fsync.
 //!
 //! ## Recovery
-//! None. At the end, and where Ctrl-C stops the run, what it made is removed: the directory must be empty at the start,
-//! and is so again. What another program put there meanwhile is neither opened, overwritten nor removed.
+//! None. The directory must be empty at the start. At the end of a run, or after Ctrl-C, the run
+//! removes its own files and directories, so the directory is empty again. Files from other
+//! programs are never opened, overwritten or removed.
 //!
 //! ## Invariants
-//! Nothing outside of the directory is touched: paths that lead out of it, also over symbolic links, are refused.
+//! Nothing outside the directory is touched. Paths that lead out of it, also over symbolic links,
+//! are refused.
 //!
 //! ## Differences
-//! An open file is not removed, as on the other file systems. How much is free is not asked, since the answer would not
-//! be the same twice.
+//! An open file is not removed, as on the other file systems. Free space is not queried, because
+//! the answer would change from run to run.
 //!
 //! ## References
 //! IEEE Std 1003.1, The Open Group Base Specifications, System Interfaces.
@@ -36,15 +39,16 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// The directory, which must be empty; a relative path starts from the folder of the experiment's file.
+    /// The directory, which must be empty; a relative path starts from the folder of the
+    /// experiment's file.
     pub directory: String,
 }
 
-/// Made and removed at once, to see whether files can be made.
+/// A file made and removed at once, to test whether files can be created.
 const PROBE: &str = "nandlab-probe";
 
 impl Config {
-    /// Checks what can be checked without a look at the machine.
+    /// Checks the options without looking at the machine.
     ///
     /// # Errors
     /// [`FsError::Option`].
@@ -55,7 +59,7 @@ impl Config {
         }
     }
 
-    /// Looks whether the directory is there, and empty; relative paths start at `base`.
+    /// Checks that the directory exists and is empty; relative paths start at `base`.
     ///
     /// # Errors
     /// [`FsError::Option`].
@@ -81,10 +85,10 @@ impl Config {
         }
     }
 
-    /// Takes the directory for a run.
+    /// Claims the directory for a run.
     ///
     /// # Errors
-    /// [`FsError::Option`]: as [`Self::find`], and where no file can be made there.
+    /// [`FsError::Option`]: as [`Self::find`], and if no file can be created there.
     pub fn take(&self, base: &Path) -> Result<Posix, FsError> {
         let root = self.find(base)?;
         let probe = root.join(PROBE);
@@ -101,22 +105,22 @@ impl Config {
     }
 }
 
-/// A directory that is used as a file system.
+/// A directory used as a file system.
 #[derive(Debug)]
 pub struct Posix {
     root: PathBuf,
     open: BTreeMap<u32, (PathBuf, fs::File)>,
     next: u32,
-    /// What was made here, to be removed at the end: nothing else is touched. `None`: the directory stays as it is left,
-    /// and what is there may be used.
+    /// Files and directories made by this run, to be removed at the end. `None`: nothing is
+    /// removed, and existing files may be used.
     made: Option<BTreeMap<String, Kind>>,
 }
 
 impl Posix {
-    /// The directory `root`, which must exist, with what is in it.
+    /// Opens the existing directory `root` with its contents.
     ///
     /// # Errors
-    /// Where it does not exist, or is no directory.
+    /// If `root` does not exist or is not a directory.
     pub fn at(root: &Path) -> io::Result<Self> {
         let root = root.canonicalize()?;
         if !root.is_dir() {
@@ -125,12 +129,12 @@ impl Posix {
         Ok(Self { root, open: BTreeMap::new(), next: 0, made: None })
     }
 
-    /// Removes what was made here, where that is to be; returns what stayed, such as a directory that somebody else put a
-    /// file in.
+    /// Removes everything this run made, unless it is to stay. Returns the paths still there, such
+    /// as a directory with a foreign file in it.
     pub fn clean_up(&mut self) -> Vec<String> {
         self.open.clear();
         let mut left = Vec::new();
-        // What is in a directory comes before it.
+        // In reverse order, the contents of a directory come before the directory.
         for (path, kind) in self.made.take().unwrap_or_default().into_iter().rev() {
             let removed = self.place(&path).and_then(|place| {
                 let removed = if kind == Kind::Directory { fs::remove_dir(place) } else { fs::remove_file(place) };
@@ -143,7 +147,7 @@ impl Posix {
         left
     }
 
-    /// Refuses what somebody else put here.
+    /// Refuses a file or directory made by another program.
     fn refuse_foreign(&self, path: &str, place: &Path) -> Result<(), FsError> {
         let is_ours = self.made.as_ref().is_none_or(|made| made.contains_key(&normal(path)));
         if is_ours || Self::kind(place).is_none() {
@@ -164,7 +168,7 @@ impl Posix {
         }
     }
 
-    /// A directory takes what is in it along.
+    /// Renames the recorded entry and, for a directory, its contents.
     fn note_moved(&mut self, from: &str, to: &str) {
         let (from, to) = (normal(from), normal(to));
         let Some(made) = &mut self.made else { return };
@@ -177,7 +181,7 @@ impl Posix {
         }
     }
 
-    /// Where a path leads; every name above the last must be a directory, and none a link.
+    /// Resolves a path; every name above the last must be a directory, not a link.
     fn place(&self, path: &str) -> Result<PathBuf, FsError> {
         let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
         let mut place = self.root.clone();
@@ -203,13 +207,13 @@ impl Posix {
         Ok(place)
     }
 
-    /// What stands at a place; `None`: nothing.
+    /// Type of a place; `None` if nothing is there.
     fn kind(place: &Path) -> Option<Kind> {
         let found = fs::symlink_metadata(place).ok()?;
         Some(if found.is_dir() { Kind::Directory } else { Kind::File })
     }
 
-    /// The place of a file; refuses a directory, and nothing.
+    /// The place of a file; refuses a directory or a missing name.
     fn file(&self, path: &str) -> Result<PathBuf, FsError> {
         let place = self.place(path)?;
         match Self::kind(&place) {
@@ -251,7 +255,7 @@ impl Drop for Posix {
     }
 }
 
-/// A path as the names in it, joined.
+/// A path with empty names removed.
 fn normal(path: &str) -> String {
     path.split('/').filter(|name| !name.is_empty()).collect::<Vec<_>>().join("/")
 }
@@ -260,7 +264,7 @@ fn is_directory(path: &str) -> FsError {
     FsError::WrongKind { path: path.to_owned(), is: "directory", needed: "file" }
 }
 
-/// An error of the machine about a path.
+/// Converts an operating system error about a path.
 fn explain(path: &str, error: &io::Error) -> FsError {
     let path = path.to_owned();
     match error.kind() {

@@ -1,8 +1,8 @@
-//! How fast the simulator is, and how fast the machine lets it be.
+//! Simulator speed, and the machine's limit.
 //!
-//! Every figure is the median of several repetitions, per second of processor time of one core, and names the
-//! state it was measured with. A hot loop that is bound by memory is also given as a share of what the
-//! machine does when nothing but the unavoidable access is left of it, so that figures compare across machines.
+//! Every figure is the median of several repetitions, per second of processor time of one core, with its
+//! workload and state size. For a hot loop bound by memory, the bench also gives a share of the machine's
+//! limit: the rate of the unavoidable memory accesses alone. Figures then compare across machines.
 
 mod buffers;
 mod hot_loops;
@@ -31,15 +31,15 @@ pub struct Figure {
     pub highest: f64,
     /// Bytes of the tables that the loop works on.
     pub state_bytes: u64,
-    /// Share of the machine's limit, where the bench has one: value / value of the bench that `limit` names.
+    /// Share of the machine's limit, if the bench has one: value / value of the bench named by `limit`.
     pub of_limit: Option<f64>,
     /// The bench that measures the limit.
     pub limit: Option<&'static str>,
-    /// Capacity, over-provisioning, workload and what else belongs beside the number.
+    /// Capacity, over-provisioning, workload and other conditions of the figure.
     pub params: BTreeMap<&'static str, String>,
 }
 
-/// What a bench gives back.
+/// Result of a bench.
 struct Measured {
     unit: &'static str,
     values: Vec<f64>,
@@ -50,7 +50,7 @@ struct Measured {
 /// One bench of the list.
 struct Bench {
     name: &'static str,
-    /// The bench whose value is the limit of this one; it comes before on the list.
+    /// The bench whose value is the limit of this one; it comes earlier in the list.
     limit: Option<&'static str>,
     measure: fn(quick: bool) -> Result<Measured, LabError>,
 }
@@ -143,8 +143,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "trace_replay", limit: None, measure: traces::replay },
 ];
 
-/// The page map with another than the usual policy, on the smaller device.
-/// Both pools have half of the pages, and about half of the blocks.
+/// The page map with a different victim or placement policy, on the smaller device. Both pools have half of the
+/// pages, and about half of the blocks.
 fn pools(quick: bool) -> Result<Measured, LabError> {
     let (pages, blocks) = if quick { (2048, 163) } else { (131_072, 654) };
     policy(quick, &format!("placement = \"pools\"\npool_pages = {pages}\npool_blocks = {blocks}"))
@@ -154,7 +154,7 @@ fn policy(quick: bool, option: &str) -> Result<Measured, LabError> {
     hot_loops::untimed(quick, Scale::Small, &format!("[ftl.page]\n{option}"))
 }
 
-/// Two sizes of device: one whose map is in the processor's caches, one whose map is not.
+/// Two device sizes: the map fits the processor's caches, or it does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Scale {
     Small,
@@ -162,14 +162,14 @@ enum Scale {
 }
 
 impl Scale {
-    /// Exported GiB, or 64th of GiB where it has to be quick.
+    /// Exported GiB, or 64ths of a GiB for a quick run.
     fn capacity_bytes(self, quick: bool) -> u64 {
         let gib: u64 = if self == Self::Small { 1 } else { 16 };
         gib << if quick { 24 } else { 30 }
     }
 }
 
-/// Bytes of a page in every bench.
+/// Page size in every bench.
 const PAGE_BYTES: u64 = 4096;
 
 /// The names of all benches.
@@ -177,13 +177,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BENCHES.iter().map(|bench| bench.name)
 }
 
-/// Measures the benches in `wanted`, all where it is empty; `quick` makes states and repetitions small.
+/// Measures the benches in `wanted`, or all if it is empty; `quick` makes states and repetitions small.
 ///
-/// `tell` gets a line before each measurement; where it returns false the bench ends with what it has.
+/// `tell` gets a line before each measurement; if it returns false, the bench ends with the results so far.
 ///
 /// # Errors
-/// [`LabError::Config`] for an unknown name; [`LabError::Io`] where a trace cannot be written for the benches
-/// that read one.
+/// [`LabError::Config`] for an unknown name; [`LabError::Io`] if a trace cannot be written for the benches that
+/// read one.
 pub fn run(wanted: &[String], quick: bool, tell: &mut dyn FnMut(&str) -> bool) -> Result<Vec<Figure>, LabError> {
     for name in wanted {
         if !names().any(|known| known == name) {
@@ -194,7 +194,7 @@ pub fn run(wanted: &[String], quick: bool, tell: &mut dyn FnMut(&str) -> bool) -
         }
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
-    // A figure with a limit needs the bench of the limit as well.
+    // A figure with a limit also needs the bench of the limit.
     let is_limit = |name: &str| BENCHES.iter().any(|bench| bench.limit == Some(name) && is_wanted(bench.name));
     let mut figures: Vec<Figure> = Vec::new();
     for bench in BENCHES.iter().filter(|bench| is_wanted(bench.name) || is_limit(bench.name)) {
@@ -238,7 +238,7 @@ fn repetitions(quick: bool) -> usize {
     }
 }
 
-/// Runs `work`, which returns how many of something it did; the result is million a second of processor time.
+/// Runs `work`, which returns its operation count; the result is in millions per second of processor time.
 fn million_per_s<E>(work: impl FnOnce() -> Result<u64, E>) -> Result<f64, E> {
     let (wall, before) = (Instant::now(), cpu_ns());
     let done = work()?;
@@ -249,7 +249,7 @@ fn million_per_s<E>(work: impl FnOnce() -> Result<u64, E>) -> Result<f64, E> {
     Ok(done as f64 / seconds / 1e6)
 }
 
-/// Processor time of this thread, where the system tells it. Other programs on the machine do not count.
+/// Processor time of this thread, if the system reports it. Other programs on the machine do not count.
 fn cpu_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok()

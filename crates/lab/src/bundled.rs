@@ -3,13 +3,13 @@
 /// A bundled file.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundled {
-    /// Its name without the ending, by which it is asked for.
+    /// Its name without the extension. Experiments ask for it by this name.
     pub name: &'static str,
-    /// What it holds.
+    /// Its contents.
     pub text: &'static str,
 }
 
-/// The [`Bundled`] files of a folder of the project, by name; with another ending than `.toml` where one is given.
+/// The [`Bundled`] files of a project folder, by name; an extension other than `.toml` may be given.
 macro_rules! bundled {
     ($folder:literal: $($name:literal,)*) => { $crate::bundled::bundled! { $folder, ".toml": $($name,)* } };
     ($folder:literal, $ending:literal: $($name:literal,)*) => {
@@ -22,7 +22,7 @@ macro_rules! bundled {
 
 pub(crate) use bundled;
 
-/// Fails unless `list` has every file of the folder with this ending, in the order of names.
+/// Fails unless `list` has every file of the folder with this extension, in name order.
 #[cfg(test)]
 pub(crate) fn assert_complete(list: &[Bundled], folder: &str, ending: &str) {
     let folder = format!("{}/../../{folder}", env!("CARGO_MANIFEST_DIR"));

@@ -1,18 +1,18 @@
-//! How far a run is, and how it is stopped: shared between the thread that runs and the one that watches.
+//! Progress and cancellation of a run: shared between the running thread and the watching thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering::Relaxed};
 
-/// What a run is doing.
+/// Current phase of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Phase {
     /// It reads the workload through and mounts the device.
     Opening = 0,
-    /// It writes what comes before the measurement.
+    /// It writes the preconditioning.
     Precondition = 1,
     /// It runs the workload.
     Workload = 2,
-    /// It removes what it made in a real directory; who stops it waits for that.
+    /// It removes its files from a real directory; a cancelled run still finishes this.
     CleaningUp = 3,
     /// It has ended.
     Done = 4,
@@ -21,7 +21,7 @@ pub enum Phase {
 impl Phase {
     const ALL: [Self; 5] = [Self::Opening, Self::Precondition, Self::Workload, Self::CleaningUp, Self::Done];
 
-    /// The name for people.
+    /// Display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Opening => "opening",
@@ -39,7 +39,7 @@ pub struct Control {
     phase: AtomicU8,
     done: AtomicU64,
     total: AtomicU64,
-    /// Sectors of a request of this phase on average, of all requests of the phases before, and of all there are.
+    /// Average sectors per request in this phase, sectors of all requests in earlier phases, and total sectors.
     sectors_each: AtomicU64,
     sectors_before: AtomicU64,
     sectors_in_all: AtomicU64,
@@ -47,7 +47,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// The phase, the requests done in it, and how many it has; 0: not known.
+    /// The phase, its completed requests, and its total requests; 0 if unknown.
     pub fn progress(&self) -> (Phase, u64, u64) {
         let phase = Phase::ALL[usize::from(self.phase.load(Relaxed)).min(Phase::ALL.len() - 1)];
         let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed));
@@ -55,17 +55,17 @@ impl Control {
         (phase, done, if total == 0 { 0 } else { total.max(done) })
     }
 
-    /// Stops the run at the next batch; what it did until then becomes a partial record.
+    /// Stops the run at the next batch; the results so far become a partial record.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
     }
 
-    /// Whether the run is to stop.
+    /// Whether the run should stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Relaxed)
     }
 
-    /// The part of the run that is done, 0 to 1, each request counted by its length; `None` while that is not known.
+    /// Completed part of the run, 0 to 1, with each request counted by its length; `None` while unknown.
     pub fn share(&self) -> Option<f64> {
         let all = self.sectors_in_all.load(Relaxed);
         (all > 0).then(|| (self.sectors_done() as f64 / all as f64).min(1.0))
@@ -76,12 +76,12 @@ impl Control {
         self.sectors_before.load(Relaxed).saturating_add(here)
     }
 
-    /// How many sectors the requests of all phases touch.
+    /// Sets the number of sectors that the requests of all phases touch.
     pub(crate) fn plan(&self, sectors: u64) {
         self.sectors_in_all.store(sectors, Relaxed);
     }
 
-    /// Counts from here on alone, in another measure than before.
+    /// Restarts the count from here, in a new measure.
     pub(crate) fn plan_anew(&self, sectors: u64) {
         self.done.store(0, Relaxed);
         self.sectors_before.store(0, Relaxed);
@@ -97,7 +97,7 @@ impl Control {
         self.phase.store(phase as u8, Relaxed);
     }
 
-    /// Plans `total` requests for this phase where it had fewer.
+    /// Raises the plan of this phase to at least `total` requests.
     pub(crate) fn cover(&self, total: u64) {
         let more = total.saturating_sub(self.total.fetch_max(total, Relaxed));
         if self.sectors_in_all.load(Relaxed) > 0 {

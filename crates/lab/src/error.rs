@@ -1,7 +1,7 @@
 use nandlab_workload::WorkloadError;
 use std::fmt::{self, Write as _};
 
-/// Why an experiment cannot be run, or stopped.
+/// Why an experiment cannot run, or why it stopped.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LabError {
     /// The configuration is wrong.
@@ -10,7 +10,7 @@ pub enum LabError {
     /// A trace is wrong or cannot be read.
     #[error("{0}")]
     Trace(Box<TraceError>),
-    /// Bad blocks have used up the spare ones.
+    /// Bad blocks have used up the spare blocks.
     #[error("{0}")]
     DeviceFull(String),
     /// Power is gone.
@@ -27,10 +27,10 @@ pub enum LabError {
     Io(String),
 }
 
-/// What is wrong in a configuration, and where.
+/// An error in a configuration, and its place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConfigError {
-    /// What is wrong and what is allowed, a sentence.
+    /// What is wrong and what is allowed, as a sentence.
     pub message: String,
     /// The file or other source of the text.
     pub file: Option<String>,
@@ -43,7 +43,7 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// What is wrong with a key.
+    /// An error of one key.
     pub(crate) fn of_key((key, message): (String, String)) -> Self {
         Self { message, key: Some(key), ..Self::default() }
     }
@@ -51,17 +51,17 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What was given is quoted, and may hold anything.
+        // The message quotes the input, which may hold any character.
         let mut f = Escaped(f);
         place(&mut f, self.file.as_deref(), self.line, self.column)?;
         f.write_str(&shortened(&self.message))
     }
 }
 
-/// Digits of a number that are shown in full.
+/// Longest number shown in full, in digits.
 const MANY_DIGITS: usize = 40;
 
-/// `message` with the numbers of hundreds of digits that a float can be, such as 1e308, cut short.
+/// `message` with very long numbers cut short; a float such as 1e308 can have hundreds of digits.
 fn shortened(message: &str) -> String {
     let mut short = String::with_capacity(message.len());
     let mut rest = message;
@@ -77,10 +77,10 @@ fn shortened(message: &str) -> String {
     short + rest
 }
 
-/// What is wrong with a trace, and where.
+/// An error in a trace, and its place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceError {
-    /// What was found and what was expected, a sentence.
+    /// What was found and what was expected, as a sentence.
     pub message: String,
     /// The trace.
     pub file: Option<String>,
@@ -88,9 +88,9 @@ pub struct TraceError {
     pub line: Option<usize>,
     /// Byte of the line, from 1.
     pub column: Option<usize>,
-    /// The key of the experiment that names the trace, where the file as a whole is at fault.
+    /// The experiment's key that names the trace, if the file as a whole is at fault.
     pub key: Option<String>,
-    /// Lines that may read a trace of no known format, and a command with them.
+    /// Configuration lines that may read a trace of unknown format, and a command with them.
     pub proposal: Option<String>,
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for TraceError {
         let mut f = Escaped(f);
         place(&mut f, self.file.as_deref(), self.line, self.column)?;
         f.write_str(&self.message)?;
-        // Its lines stay lines, so that they can be pasted.
+        // Its lines stay separate, so the user can paste them.
         let Some(proposal) = &self.proposal else { return Ok(()) };
         f.0.write_str("\n")?;
         proposal.lines().try_for_each(|line| {
@@ -109,7 +109,7 @@ impl fmt::Display for TraceError {
     }
 }
 
-/// Writes control characters as escapes, so that a message stays on one line.
+/// Writes control characters as escapes and keeps the message on one line.
 struct Escaped<'a, 'b>(&'a mut fmt::Formatter<'b>);
 
 impl fmt::Write for Escaped<'_, '_> {
@@ -137,7 +137,7 @@ impl From<ConfigError> for LabError {
 }
 
 impl LabError {
-    /// What a workload says, as an error about the experiment; `name` is the name of the workload.
+    /// A workload's error, as an error about the experiment; `name` is the name of the workload.
     pub(crate) fn from_workload(error: WorkloadError, name: &str) -> Self {
         match error {
             WorkloadError::Option { ref key, .. } => {
@@ -166,7 +166,7 @@ impl LabError {
     }
 }
 
-/// The key that names `file`; the lines of a file that stand in the experiment are named by their key.
+/// The key that names `file`; lines written in the experiment itself are named by their key.
 fn key_of(file: &str, workload: &str) -> String {
     let text = format!("workload.{workload}.text");
     if file == text {

@@ -1,4 +1,4 @@
-//! How long requests took.
+//! Request latencies.
 
 use crate::record::{Latencies, LatencyHistograms, LatencySummary, OriginLatency};
 use hdrhistogram::Histogram;
@@ -9,13 +9,13 @@ use nandlab_workload::trace::Took;
 /// Latencies by origin and operation, to three significant digits.
 #[derive(Debug, Default)]
 pub(crate) struct LatencyMeter {
-    /// In the order in which they asked first.
+    /// In the order of their first requests.
     origins: Vec<(Origin, ByOp)>,
-    /// Which of them asked last.
+    /// Index of the origin of the latest request.
     last: usize,
 }
 
-/// Histograms of the operations that were asked for.
+/// Histograms by operation; `None` for operations without requests.
 type ByOp = [Option<OpMeter>; 4];
 
 #[derive(Clone, Debug)]
@@ -26,9 +26,9 @@ struct OpMeter {
     max: u64,
 }
 
-/// The finest difference that is told apart, and the width of the first bucket of a histogram: 1 us.
+/// Resolution, and width of the first histogram bucket: 1 us.
 const FIRST_BUCKET_NS: u64 = 1000;
-/// Each bucket of a histogram ends at this multiple of the one before: four buckets an octave.
+/// Each histogram bucket ends at this multiple of the previous end: four buckets per octave.
 const BUCKET_GROWTH: f64 = 1.189_207_115_002_721;
 
 impl OpMeter {
@@ -38,7 +38,7 @@ impl OpMeter {
         Self { histogram, sum: 0, max: 0 }
     }
 
-    /// Whether none took longer or as long.
+    /// Adds a latency; true if it is longer than all earlier ones.
     #[inline]
     fn add(&mut self, ns: u64) -> bool {
         self.sum += u128::from(ns);
@@ -84,7 +84,7 @@ fn us(ns: u64) -> f64 {
 }
 
 impl LatencyMeter {
-    /// Whether no request of this kind and origin took longer or as long.
+    /// Adds a request; true if it took longer than all earlier requests of this kind and origin.
     #[inline]
     pub(crate) fn add(&mut self, request: &Request, completion: &Completion) -> bool {
         let ops = match self.origins.get_mut(self.last) {
@@ -128,7 +128,7 @@ impl LatencyMeter {
         histograms(&self.all())
     }
 
-    /// By the part of the host that asked, in the order of their numbers; `None` for one or none.
+    /// By origin, in numeric order; `None` for one origin or none.
     pub(crate) fn by_origin(&self) -> Option<Vec<OriginLatency>> {
         let mut origins: Vec<_> = self.origins.iter().collect();
         origins.sort_by_key(|(origin, _)| *origin);
@@ -141,7 +141,7 @@ impl LatencyMeter {
     }
 }
 
-/// How long the requests of a trace took when they were recorded, to three significant digits.
+/// Latencies stored in a trace, from its recording, to three significant digits.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedMeter {
     latency: ByOp,
@@ -156,12 +156,12 @@ impl RecordedMeter {
         }
     }
 
-    /// From the time of a request to its end; `None` where nothing was recorded.
+    /// From the arrival of a request to its end; `None` if the trace has no such times.
     pub(crate) fn latencies(&self) -> Option<Latencies> {
         self.latency.iter().any(Option::is_some).then(|| summaries(&self.latency))
     }
 
-    /// In the device alone; `None` where nothing was recorded.
+    /// In the device alone; `None` if the trace has no such times.
     pub(crate) fn services(&self) -> Option<Latencies> {
         self.service.iter().any(Option::is_some).then(|| summaries(&self.service))
     }

@@ -1,14 +1,15 @@
-//! The laboratory: an experiment is read, checked, assembled, run and measured.
+//! The laboratory: reads, checks, assembles, runs and measures an experiment.
 //!
-//! Rooms, each of which sees only those above it here:
+//! Rooms, each of which sees only the rooms above it in this list:
 //!
 //! * [`bundled`], [`profiles`], [`memories`]: files that come with the program.
 //! * [`config`]: the text of an experiment as a checked description.
 //! * [`stack`]: the description as a running stack: device, FTL, buffer, or a file system on bare flash.
-//! * [`record`]: the result of a run; `latency`: how long requests took, as histograms.
+//! * [`record`]: the result of a run; `latency`: histograms of request latencies.
 //! * [`run`](run()): precondition, play, measure.
 //!
-//! Beside them: [`papers`], [`lists`] of everything that has a name, [`traces`] looked at without a run, and [`bench`].
+//! Beside them: [`papers`], [`lists`] of everything with a name, [`traces`] (examined without a run), and
+//! [`bench`].
 
 pub mod bench;
 pub mod bundled;

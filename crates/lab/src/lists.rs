@@ -1,4 +1,4 @@
-//! What there is to choose from: everything on the lists of the crates below, as JSON.
+//! The choices of the crates below, as JSON.
 
 use crate::memories::{self, MemoryCosts, MemoryProfile};
 use crate::profiles;
@@ -32,22 +32,22 @@ pub struct Lists {
     pub victims: Vec<Choice>,
 }
 
-/// Something to choose by name.
+/// A named choice.
 #[derive(Clone, Debug, Serialize)]
 pub struct Choice {
     /// The name in an experiment.
     pub name: &'static str,
     /// One line.
     pub summary: String,
-    /// All there is to say, Markdown.
+    /// The full description, Markdown.
     pub doc: String,
     /// The paper or book it comes from, short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<&'static str>,
-    /// What a workload asks for: `sectors` of a device, `keys` of an index, or `files` of a file system.
+    /// Target of a workload's requests: `sectors` of a device, `keys` of an index, or `files` of a file system.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<&'static str>,
-    /// What a file system is written for: a `device` with sectors, such as an FTL, or bare `flash`.
+    /// What a file system runs on: a `device` with sectors, such as an FTL, or bare `flash`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<&'static str>,
     /// JSON schema of its options.
@@ -62,49 +62,49 @@ pub struct DeviceChoice {
     pub name: &'static str,
     /// One line.
     pub summary: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
     /// Channels.
     pub channels: u32,
-    /// Dies of all channels.
+    /// Dies over all channels.
     pub dies: u32,
-    /// Blocks of the device.
+    /// Blocks in the device.
     pub blocks: u32,
-    /// Pages of a block.
+    /// Pages per block.
     pub pages_per_block: u32,
-    /// Bytes of a page.
+    /// Page size, bytes.
     pub page_bytes: u32,
-    /// Bytes of the device.
+    /// Physical size, bytes.
     pub physical_bytes: u64,
-    /// Read of a page, us.
+    /// Page read time, us.
     pub read_us: f64,
-    /// Program of a page, us.
+    /// Page program time, us.
     pub program_us: f64,
-    /// Erase of a block, us.
+    /// Block erase time, us.
     pub erase_us: f64,
-    /// P/E cycles that the data sheet guarantees.
+    /// P/E cycles guaranteed by the data sheet.
     pub endurance: u32,
     /// The profile itself, TOML.
     pub doc: &'static str,
 }
 
-/// A memory of a buffer.
+/// A memory for buffers.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemoryChoice {
     /// The name in `memory.dram.profile` and `memory.nvram.profile`.
     pub name: &'static str,
     /// One line.
     pub summary: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
-    /// What it costs.
+    /// Its costs.
     #[serde(flatten)]
     pub costs: MemoryCosts,
     /// The profile itself, TOML.
     pub doc: &'static str,
 }
 
-/// Everything there is to choose from.
+/// All choices.
 pub fn lists() -> Lists {
     let ftls = nandlab_ftl::LIST.iter();
     let indexes = nandlab_index::LIST.iter();
@@ -130,11 +130,11 @@ pub fn to_json() -> String {
     serde_json::to_string(&lists()).expect("lists have text keys and finite numbers only")
 }
 
-/// An entry whose source file says what it is.
+/// An entry described by its source file.
 fn choice(name: &'static str, source: &str, paper: Option<&'static str>, options: Option<schemars::Schema>) -> Choice {
     let doc = head_comment(source);
     let first = doc.split("\n\n").next().unwrap_or_default().replace('\n', " ");
-    // "Page map: a map entry for every page." is headed by the name.
+    // The head comment starts with the name: "Page map: a map entry for every page."
     let summary = capitalised(first.split_once(": ").map_or(first.as_str(), |(_, rest)| rest));
     Choice { name, summary, doc, paper, asks: None, over: None, options }
 }
@@ -200,7 +200,7 @@ fn memory(bundled: &crate::bundled::Bundled) -> MemoryChoice {
 mod tests {
     use super::*;
 
-    /// What has options and a docs page.
+    /// The choices with options and a docs page.
     fn with_options(lists: &Lists) -> impl Iterator<Item = &Choice> {
         let (ftls, above) = (lists.ftls.iter(), lists.indexes.iter().chain(&lists.file_systems));
         ftls.chain(above).chain(&lists.buffers).chain(&lists.workloads)

@@ -1,4 +1,4 @@
-//! What is known of a memory of a buffer: times, energies and static power.
+//! Memory profiles for buffers: times, energies and static power.
 
 use crate::bundled::{bundled, Bundled};
 use nandlab_nand::nvm::{NvmCost, WORD_BYTES};
@@ -14,43 +14,43 @@ pub const LIST: &[Bundled] = bundled! { "memories":
     "wap-stt-mram",
 };
 
-/// A memory: what an access costs, and what it takes while nothing is done.
+/// A memory: its cost per access, and its idle power.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryProfile {
-    /// The name by which experiments ask for it; that of the file.
+    /// The name by which experiments ask for it; also the file's name.
     pub name: String,
-    /// What the memory is, in one line.
+    /// One-line description of the memory.
     pub description: String,
-    /// Where the figures come from, and how they were scaled.
+    /// Source of the figures, and how they were scaled.
     pub source: String,
-    /// Costs of it.
+    /// Costs of accesses and idle time.
     #[serde(flatten)]
     pub costs: MemoryCosts,
 }
 
-/// What a memory costs.
+/// Costs of a memory.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MemoryCosts {
-    /// Bytes that an access of the times and energies below moves.
+    /// Bytes moved by one access; the times and energies below are for this size.
     pub unit_bytes: NonZeroU32,
-    /// Reading so many bytes, ns.
+    /// Read time for `unit_bytes`, ns.
     pub read_ns: f64,
-    /// Writing them, ns.
+    /// Write time, ns.
     pub write_ns: f64,
-    /// Reading them, nJ.
+    /// Read energy, nJ.
     pub read_nj: f64,
-    /// Writing them, nJ.
+    /// Write energy, nJ.
     pub write_nj: f64,
-    /// Power for each GiB that there is of it, W.
+    /// Static power per GiB of memory, W.
     pub static_w_per_gib: f64,
 }
 
-/// No memory takes more nanoseconds, nanojoules or watts.
+/// Upper limit for nanoseconds, nanojoules and watts of any memory.
 const MOST: f64 = 1e9;
 
 impl MemoryCosts {
-    /// The key whose value no memory has, with what is wrong about it.
+    /// The key with an impossible value, and the error text.
     pub(crate) fn wrong(&self) -> Option<(&'static str, String)> {
         let numbers = [
             ("read_ns", self.read_ns),
@@ -63,28 +63,28 @@ impl MemoryCosts {
         Some((key, format!("{value} is not in the range from 0 to 1,000,000,000")))
     }
 
-    /// What of the costs of a unit an access to so many bytes takes.
+    /// Number of cost units in an access to this many bytes.
     fn units(&self, bytes: u64) -> f64 {
         bytes as f64 / f64::from(self.unit_bytes.get())
     }
 
-    /// Time of a read and of a write of so many bytes, ns.
+    /// Times of a read and of a write of this many bytes, ns.
     pub(crate) fn times_ns(&self, bytes: u64) -> (f64, f64) {
         (self.units(bytes) * self.read_ns, self.units(bytes) * self.write_ns)
     }
 
-    /// Energy of reads and of writes of so many bytes each, J.
+    /// Energy of reads and writes of this many bytes each, J.
     pub(crate) fn energy_j(&self, bytes: u64, reads: u64, writes: u64) -> (f64, f64) {
         let each = self.units(bytes) * 1e-9;
         (reads as f64 * self.read_nj * each, writes as f64 * self.write_nj * each)
     }
 
-    /// What `bytes` of it take in so many seconds with nothing done, J.
+    /// Energy of `bytes` of idle memory over this many seconds, J.
     pub(crate) fn static_j(&self, bytes: u64, seconds: f64) -> f64 {
         bytes as f64 / f64::from(1 << 30) * self.static_w_per_gib * seconds
     }
 
-    /// The times as those of words; the energies are added up from the counts of the buffer.
+    /// The times per word; the energies are computed later from the buffer's counts.
     pub(crate) fn by_words(&self) -> NvmCost {
         let (read_ns, write_ns) = self.times_ns(WORD_BYTES);
         NvmCost { read_ns, write_ns, ..NvmCost::default() }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn static_power_of_the_papers_buffers() {
-        // 32 MB: 31.25 mW of DRAM, 3.125 mW of STT-MRAM, and 28 % of the former at 1 : 4.
+        // 32 MB: 31.25 mW of DRAM, 3.125 mW of STT-MRAM, and 28 % of the DRAM figure at 1 : 4.
         let (dram, nvram, size) = (of("wap-dram"), of("wap-stt-mram"), 32 << 20);
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
         close(dram.static_j(size, 1.0), 0.03125);

@@ -15,7 +15,7 @@ pub const LIST: &[Bundled] = bundled! { "papers":
     "wap-lru",
 };
 
-/// Their searches, by the same names: what `nandlab reproduce PAPER --search` has measured.
+/// Searches of the papers, by the same names: measurements of `nandlab reproduce PAPER --search`.
 pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "btree",
     "migration",
@@ -24,12 +24,12 @@ pub const SEARCHES: &[Bundled] = bundled! { "papers/search", ".csv":
     "wap-lru",
 };
 
-/// A TOML text as JSON: `tree` is what it holds, `lines` says where each key stands.
+/// A TOML text as JSON: `tree` holds the values, `lines` gives the line of each key.
 ///
 /// `source` names the text in errors. Keys are written `claims[3].published`.
 ///
 /// # Errors
-/// The text is not TOML, or holds a date or a number that JSON has no form for.
+/// The text is not TOML, or holds a date or a number without a JSON form.
 pub fn toml_to_json(text: &str, source: &str) -> Result<String, ConfigError> {
     let tree = Tree::parse(text, Format::Toml, source)?;
     Ok(serde_json::json!({ "tree": tree.root, "lines": tree.lines() }).to_string())

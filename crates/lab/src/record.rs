@@ -1,4 +1,4 @@
-//! The result of a run: stable names, each with its unit. Serialized as JSON.
+//! Result of a run: stable names, each with its unit. Serialized as JSON.
 
 mod blocks;
 mod buffer;
@@ -43,7 +43,7 @@ use nandlab_nand::{Cell, Matrix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a run cost, and what would make it again.
+/// The cost of a run, and the inputs that reproduce it.
 ///
 /// Everything but `speed` is the same for the same experiment on every machine.
 #[derive(Clone, Debug, Serialize)]
@@ -54,125 +54,128 @@ pub struct Record {
     pub seed: u64,
     /// The experiment with every default explicit.
     pub experiment: Experiment,
-    /// Whether the run was stopped before its end; all counts are those up to then.
+    /// Whether the run was stopped before its end; if so, all counts end there.
     pub partial: bool,
-    /// Why it was stopped; null where it came to its end.
+    /// Why it was stopped; null if it reached its end.
     pub stopped: Option<Stopped>,
-    /// What the host asked.
+    /// Requests of the host.
     pub host: HostCounts,
-    /// What the flash did for it.
+    /// Operations of the flash.
     pub flash: FlashCounts,
-    /// Sum of the data-sheet times of all operations, us; with one die and nothing outstanding, their time.
+    /// Sum of the data-sheet times of all operations, us; with one die and a queue depth of 1, also their
+    /// elapsed time.
     pub busy_us: f64,
-    /// Programs that took no array time of their own, since another plane programmed at the same time; all of it is in
-    /// `busy_us`.
+    /// Programs without array time of their own, because another plane programmed at the same time; `busy_us`
+    /// includes their full time.
     pub joined_programs: u64,
-    /// Reads that did not wait for the erase or the program on their die, which was suspended or began after them.
+    /// Reads that overtook an erase or a program on their die; it was suspended or began after them.
     pub reads_ahead: u64,
-    /// Write amplification: programs x sectors per page / sectors written by the host; null where none were.
+    /// Write amplification: programs x sectors per page / sectors written by the host; null if the host wrote
+    /// none.
     pub waf: Option<f64>,
     /// Merges of log blocks.
     pub merges: Merges,
     /// Log blocks renewed by moving their valid pages.
     pub migrations: u64,
-    /// What became of single log blocks; null where none was kept, or the options of the FTL keep none.
+    /// History of single log blocks; null if none was kept, or if the FTL's options keep none.
     pub recyclings: Option<RecyclingRecord>,
     /// Garbage collection.
     pub gc: Gc,
-    /// The map of an FTL that pages it in from flash; null for others.
+    /// The map of an FTL that pages its map in from flash; null for others.
     pub map: Option<MapCounts>,
-    /// The blocks of one bit a cell; null where there are none.
+    /// Blocks of one bit a cell; null if there are none.
     pub slc: Option<SlcRecord>,
-    /// Who asked for what, and why; sums to `flash`.
+    /// Operations by origin and cause; sums to `flash`.
     pub matrix: Vec<MatrixRow>,
-    /// What the buffer did; null without one.
+    /// Activity of the buffer; null without one.
     pub buffer: Option<BufferRecord>,
-    /// What the index did; null without one.
+    /// Activity of the index; null without one.
     pub index: Option<IndexRecord>,
-    /// What the file system did; null without one.
+    /// Activity of the file system; null without one.
     pub fs: Option<FsRecord>,
-    /// The NVRAM of a file system; null without.
+    /// NVRAM of a file system; null without.
     pub nvram: Option<FsNvramRecord>,
-    /// What the preconditioning cost; null where there was none.
+    /// Cost of the preconditioning; null if there was none.
     pub precondition: Option<PreconditionRecord>,
-    /// What opening the device cost.
+    /// Cost of opening the device.
     pub mount: MountRecord,
-    /// What opening it again cost after the run, with a file system; null without one, under a buffer, and where the run
-    /// could not go on.
+    /// Cost of opening it again after the run, with a file system; null without a file system, under a buffer,
+    /// and after a run that could not go on.
     pub remount: Option<MountRecord>,
     /// Simulated time from the start of the workload to the end of its last operation, us; null without time.
     pub time_us: Option<f64>,
     /// Latencies of requests, us; null without time.
     pub latency_us: Option<Latencies>,
-    /// Both by the part of the host that asked; null without time, and where one part asked for everything.
+    /// Latencies and histograms by origin; null without time, and if one origin made all requests.
     pub latency_by_origin: Option<Vec<OriginLatency>>,
     /// Latencies as histograms; null without time.
     pub latency_histogram: Option<LatencyHistograms>,
-    /// From the time of a request to its end when the trace was recorded, us, of all requests of the trace; null without
-    /// `host.arrival = "recorded"`, and where the trace has no such times.
+    /// From arrival to end of all trace requests when the trace was recorded, us; null without
+    /// `host.arrival = "recorded"`, and if the trace has no such times.
     pub recorded_latency_us: Option<Latencies>,
-    /// What of it the recorded device took, us; null where the trace does not say that.
+    /// The recorded device's own share of these times, us; null if the trace does not give it.
     pub recorded_service_us: Option<Latencies>,
     /// `recorded_latency_us` as histograms.
     pub recorded_latency_histogram: Option<LatencyHistograms>,
-    /// The request that took longest, and why if that is asked for; null without time, and where no request took any.
+    /// The slowest request, and its explanation if the experiment asks for one; null without time, and if no
+    /// request took any.
     pub longest_request: Option<LongestRequest>,
     /// Simulated throughput; null without time.
     pub throughput: Option<Throughput>,
-    /// Energy of the flash, J; null where the profile states none.
+    /// Energy of the flash, J; null if the profile states none.
     pub energy_j: Option<EnergyRecord>,
-    /// Energy of flash, buffer and NVRAM together, J; null where none of them states one.
+    /// Energy of flash, buffer and NVRAM together, J; null if none of them states one.
     pub energy_all_j: Option<WholeEnergyRecord>,
-    /// Memory that firmware would need, bytes.
+    /// Memory needed by firmware, bytes.
     pub ram: RamRecord,
     /// P/E cycles of the blocks at the end, preconditioning included.
     pub wear: Wear,
-    /// What the blocks hold at the end.
+    /// Contents of the blocks at the end.
     pub blocks: BlocksRecord,
-    /// How long the device lasts under this workload; null where nothing was written or no block was erased.
+    /// Lifetime of the device under this workload; null if nothing was written or no block was erased.
     pub lifetime: Option<LifetimeRecord>,
-    /// What failed, where faults were asked for.
+    /// Failures, if the experiment asks for faults.
     pub faults: Option<FaultRecord>,
-    /// Bit errors of cells that age, where they were asked for.
+    /// Bit errors of aging cells, if the experiment asks for them.
     pub reliability: Option<ReliabilityRecord>,
-    /// The run in the course of its requests; at most 200 samples.
+    /// Time series of the run; at most 200 samples.
     pub series: Vec<Sample>,
     /// The device.
     pub device: DeviceRecord,
-    /// How fast the simulation ran; not a result.
+    /// Speed of the simulation; not a result.
     pub speed: Speed,
-    /// What was rounded or set aside, in sentences.
+    /// Sentences about rounded or ignored inputs.
     pub notices: Vec<String>,
 }
 
-/// What stopped a run before its end.
+/// Why a run ended early.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stopped {
-    /// The kind of it.
+    /// Kind of reason.
     pub why: StopReason,
-    /// Where the run stood, a sentence.
+    /// State of the run at this point, as a sentence.
     pub message: String,
 }
 
-/// What can stop a run.
+/// Reasons for an early end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The caller, such as Ctrl-C.
     Cancelled,
-    /// Too few good blocks are left to take another write.
+    /// Too few good blocks are left for another write.
     WornOut,
-    /// The index has no page left for what it may need.
+    /// The index has no page left for a worst-case change.
     IndexFull,
-    /// The file system has no room for what the workload writes.
+    /// The file system has no room for the workload's write.
     FsFull,
-    /// A page of the index or of the file system was lost to bit errors.
+    /// Bit errors lost a page of the index or of the file system.
     Unreadable,
-    /// The system of this machine refused an operation in a real directory.
+    /// This machine's system refused an operation in a real directory.
     FsFailed,
 }
 
-/// What the host asked. A request that failed is counted, its sectors are not.
+/// Requests of the host. A failed request counts, but its sectors do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostCounts {
     /// Requests of every kind.
@@ -191,21 +194,21 @@ pub struct HostCounts {
     pub written_sectors: u64,
     /// 512-byte sectors trimmed.
     pub trimmed_sectors: u64,
-    /// Writes that do not begin and end with pages of the device.
+    /// Writes that do not begin and end at page boundaries of the device.
     pub partial_writes: u64,
-    /// Requests that failed because data was lost to bit errors.
+    /// Requests that failed because bit errors lost their data.
     pub unreadable: u64,
 }
 
-/// What the flash did. Reads and programs include the halves of copies and metadata pages, and not operations
-/// on a spare area alone.
+/// Operations of the flash. Reads and programs include the halves of copies and metadata pages, but not
+/// operations on a spare area alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashCounts {
     /// Page reads.
     pub reads: u64,
     /// Page programs.
     pub programs: u64,
-    /// Copies, each of which is also a read and a program.
+    /// Copies; each is also a read and a program.
     pub copies: u64,
     /// Block erases.
     pub erases: u64,
@@ -250,11 +253,11 @@ impl FlashCounts {
 /// Merges of log blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Merges {
-    /// Log blocks that became data blocks as they were.
+    /// Switch merges: a log block became the data block unchanged.
     pub switch: u64,
-    /// Log blocks that were completed.
+    /// Partial merges: copies completed the log block.
     pub partial: u64,
-    /// Data blocks gathered anew.
+    /// Full merges: a new data block was gathered.
     pub full: u64,
 }
 
@@ -273,36 +276,36 @@ impl Merges {
 pub struct Gc {
     /// Victim blocks collected.
     pub runs: u64,
-    /// Those of them whose victim held nothing valid: it was erased, and nothing moved or merged for it.
+    /// Of these, victims without valid pages: erased without moves or merges.
     pub empty_runs: u64,
-    /// Those of the victims that were chosen in a gap between requests.
+    /// Of these, victims chosen in a gap between requests.
     pub idle_runs: u64,
-    /// Steps of collection, mostly copies and erases, that were made in such gaps, whenever the victim was chosen.
+    /// Collection steps in such gaps, mostly copies and erases, whenever the victim was chosen.
     pub idle_steps: u64,
-    /// Blocks emptied to even out wear.
+    /// Blocks emptied for wear levelling.
     pub wear_moves: u64,
-    /// Runs of a file system on bare flash with enough erased blocks at hand; null for others.
+    /// Runs of a file system on bare flash with enough erased blocks; null for others.
     pub passive: Option<u64>,
-    /// The other runs of it.
+    /// Its other runs.
     pub aggressive: Option<u64>,
-    /// Blocks that it erased because their last page in use went, outside of collection.
+    /// Blocks it erased outside of collection, after their last used page was freed.
     pub emptied: Option<u64>,
 }
 
-/// What an FTL did whose map is on flash. Reads and programs of its pages are in the matrix.
+/// Activity of a map on flash. The matrix contains its page reads and programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MapCounts {
-    /// Entries, or units of the map, that were asked for and in memory.
+    /// Entries, or units of the map, found in memory.
     pub hits: u64,
-    /// Those that were not.
+    /// Entries or units not found in memory.
     pub misses: u64,
-    /// Those that had changed when they left memory.
+    /// Entries or units evicted after a change.
     pub dirty_evictions: u64,
-    /// Victim blocks that held pages of the map, a part of `gc.runs`.
+    /// Victim blocks with pages of the map, a part of `gc.runs`.
     pub gc_runs: u64,
-    /// Pages of the map that were moved for it.
+    /// Map pages moved by these collections.
     pub gc_copies: u64,
-    /// Logical pages whose sectors lay apart and that garbage collection put together.
+    /// Logical pages with scattered sectors that garbage collection put together.
     pub folded_pages: u64,
 }
 
@@ -325,7 +328,7 @@ impl MapCounts {
 pub struct MatrixRow {
     /// The author of the page.
     pub origin: String,
-    /// Why the flash was asked.
+    /// Reason for the operation.
     pub cause: &'static str,
     /// Page reads.
     pub reads: u64,
@@ -333,7 +336,7 @@ pub struct MatrixRow {
     pub programs: u64,
     /// Copies.
     pub copies: u64,
-    /// Block erases; one is shared by the origins whose pages were invalid in the block.
+    /// Block erases; origins share one in proportion to their invalid pages in the block.
     pub erases: f64,
     /// Reads of a spare area alone.
     pub spare_reads: u64,
@@ -348,7 +351,7 @@ pub struct MatrixRow {
 }
 
 impl MatrixRow {
-    /// The rows of `matrix`, of which `slc` was in blocks of one bit a cell.
+    /// The rows of `matrix`; `slc` is its part in blocks of one bit a cell.
     pub(crate) fn all(matrix: &Matrix, slc: Option<&Matrix>, profile: &Profile) -> Vec<Self> {
         let row = |(origin, cause, cell): (nandlab_nand::Origin, nandlab_nand::Cause, &Cell)| {
             let FlashCounts { reads, programs, copies, spare_reads, spare_programs, meta_reads, meta_programs, .. } =
@@ -371,25 +374,26 @@ impl MatrixRow {
     }
 }
 
-/// What the preconditioning cost.
+/// Cost of the preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionRecord {
-    /// Page writes, and requests of the workload that came before the measurement.
+    /// Page writes, plus requests of the workload before the measurement.
     pub requests: u64,
-    /// What the flash did for them.
+    /// Flash operations for them.
     pub flash: FlashCounts,
-    /// Write amplification; null where nothing was written.
+    /// Write amplification; null if nothing was written.
     pub waf: Option<f64>,
-    /// Capacities written until the device was steady, or to the limit; null where that was not asked for.
+    /// Capacities written until the device was steady, or up to the limit; null if the experiment does not ask
+    /// for a steady device.
     pub windows: Option<u32>,
-    /// Whether it was steady then.
+    /// Whether it was steady at the end.
     pub steady: Option<bool>,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
 }
 
 impl PreconditionRecord {
-    /// This and what came after it: `written_sectors` in all.
+    /// This cost plus a later one: `written_sectors` is their total.
     pub(crate) fn and(&self, other: &Self, written_sectors: u64, sectors_per_page: u32) -> Self {
         let flash = self.flash.and(&other.flash);
         Self {
@@ -406,9 +410,9 @@ impl PreconditionRecord {
 /// The NVRAM of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FsNvramRecord {
-    /// Bytes that the metadata of the device takes.
+    /// Bytes of the device's metadata in it.
     pub bytes: u64,
-    /// What was done with it.
+    /// Its accesses.
     #[serde(flatten)]
     pub used: NvramRecord,
 }
@@ -424,7 +428,7 @@ pub struct Throughput {
     pub written_mb_per_s: f64,
 }
 
-/// Energy of the flash, J; a copy is a read and a program.
+/// Energy of the flash, J; a copy counts as a read and a program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyRecord {
     /// Reads.
@@ -433,12 +437,12 @@ pub struct EnergyRecord {
     pub program: f64,
     /// Erases.
     pub erase: f64,
-    /// All of it.
+    /// Sum of the three.
     pub total: f64,
 }
 
 impl EnergyRecord {
-    /// What operations take; `None` where the profile states none.
+    /// Energy of the operations; `None` if the profile states none.
     pub(crate) fn of(profile: &Profile, operations: &Cell) -> Option<Self> {
         profile.energy(operations).map(|used| Self {
             read: used.read_j,
@@ -449,33 +453,33 @@ impl EnergyRecord {
     }
 }
 
-/// Memory that firmware would need, bytes by structure.
+/// Memory needed by firmware, bytes by structure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RamRecord {
     /// Fast memory on the controller.
     pub sram: BTreeMap<&'static str, u64>,
-    /// Memory beside it.
+    /// Memory beside the controller.
     pub dram: BTreeMap<&'static str, u64>,
-    /// Both together.
+    /// Sum of both.
     pub total_bytes: u64,
-    /// What of it the controller has; null where the profile says nothing of one, and without an FTL.
+    /// The controller's memory and its use; null if the profile has no controller, and without an FTL.
     pub controller: Option<ControllerRecord>,
 }
 
-/// What failed.
+/// Failures of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FaultRecord {
     /// Programs, copies and spare programs that failed.
     pub failed_programs: u64,
     /// Erases that failed.
     pub failed_erases: u64,
-    /// Bits that the ECC corrected, at every read anew.
+    /// Bits corrected by the ECC, counted again at every read.
     pub corrected_bits: u64,
     /// Reads, copies included, of pages with more errors than the ECC corrects.
     pub uncorrectable_reads: u64,
     /// Blocks taken out of use after a failure.
     pub retired_blocks: u64,
-    /// Pages whose contents were lost to bit errors while they were moved.
+    /// Pages lost to bit errors during a move.
     pub lost_pages: u64,
 }
 

@@ -41,24 +41,24 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::time::Instant;
 
-/// Files that a run writes beside its record.
+/// Optional files written by a run beside its record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outputs<'a> {
-    /// Every operation of the device.
+    /// Log of every operation of the device.
     pub op_log: Option<&'a Path>,
-    /// The device after its preconditioning, for `precondition.from_state` of other runs.
+    /// The device after its preconditioning, for `precondition.from_state` of later runs.
     pub save_state: Option<&'a Path>,
 }
 
 /// Runs `experiment`; relative paths start at `base`.
 ///
-/// A run that [`Control::cancel`] stops, or that wears the device out, gives a record all the same, marked partial.
+/// A run stopped by [`Control::cancel`] or by a worn-out device still returns a record, marked partial.
 ///
 /// # Errors
-/// [`LabError`]; nothing half-written is left behind.
+/// [`LabError`]; no half-written file remains.
 ///
 /// # Panics
-/// Where the FTL or the simulator is wrong: with the invariant that broke.
+/// If the FTL or the simulator has a bug: with the broken invariant.
 pub fn run(experiment: &Experiment, base: &Path, control: &Control, outputs: Outputs<'_>) -> Result<Record, LabError> {
     carry_out(experiment, base, control, outputs).map_err(|error| experiment.located(error))
 }
@@ -76,11 +76,11 @@ fn carry_out(
         let message = "an operation log has the operations of a device, and a real directory (fs.posix) has none";
         return Err(ConfigError { message: message.to_owned(), ..Default::default() }.into());
     }
-    // Who stops a run before it began removes its files without waiting for it.
+    // A run cancelled before it began must not create its log: the canceller removes files without waiting.
     let log = op_log.filter(|_| !control.is_cancelled()).map(OpLog::create).transpose()?;
     let recorded = RefCell::new(RecordedMeter::default());
     let took = |op, took| recorded.borrow_mut().add(op, took);
-    // Without the recorded arrivals the two would not be of the same load.
+    // Without recorded arrivals, the trace and the run would have different loads.
     let is_recorded = experiment.host.arrival == Arrival::Recorded;
     let told: Option<&dyn Fn(Op, Took)> = if is_recorded { Some(&took) } else { None };
     let mut source = Source::open(experiment, &sizing, base, control, told)?;
@@ -114,15 +114,15 @@ fn carry_out(
     })
 }
 
-/// Sectors of a request, or what takes as long.
+/// Sectors per request, or an operation's equivalent in sectors.
 fn sectors_each(source: &Source, sizing: &Sizing) -> u64 {
-    // What is shorter than a page costs as much as one.
+    // A request shorter than a page costs a whole page.
     let page = u64::from(sizing.geometry.sectors_per_page());
     source.sectors().map_or(0, |sectors| sectors / source.total().max(1)).max(page)
 }
 
-/// Sectors that a run touches, with those that are written before it and not in a state; 0 where these tell nothing of how
-/// long the workload takes, since it asks an index or a file system.
+/// Sectors touched by a run, including its own preconditioning; 0 if they say nothing about the duration,
+/// because the workload uses an index or a file system.
 fn planned(experiment: &Experiment, sizing: &Sizing, source: &Source) -> u64 {
     let page = u64::from(sizing.geometry.sectors_per_page());
     let before = match &experiment.precondition.from_state {
@@ -148,7 +148,7 @@ impl Run<'_> {
         self.lie();
         let total = total.saturating_sub(self.experiment.precondition.warm_up);
         let mut start = self.mark();
-        // An operation on keys or files may be no request, or many.
+        // An operation on keys or files may make no request, or many.
         let requests = if matches!(source, Source::Requests(_)) { total } else { 0 };
         let mut meter = self.meter(requests);
         let mut wall_s = 0.0;
@@ -208,7 +208,7 @@ impl Run<'_> {
         Ok(record)
     }
 
-    /// Lets the device lie for as long as the experiment says.
+    /// Leaves the device idle for the experiment's shelf time.
     fn lie(&mut self) {
         let days = self.experiment.precondition.shelf_days;
         self.engine.lie((days * NS_PER_DAY) as Time);

@@ -1,4 +1,5 @@
-//! What can be done with a trace besides playing it: what it holds, its first requests, another format, a part of it.
+//! Work on a trace without playing it: its contents, its first requests, conversion to another format,
+//! extraction of a part.
 
 mod heat;
 mod info;
@@ -19,10 +20,10 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Told of the records read so far; false stops the work.
+/// Progress callback: receives the number of records read so far; false stops the work.
 pub type Watch<'a> = &'a (dyn Fn(u64) -> bool + Sync);
 
-/// The options of a trace at `path`, of overrides such as `format=spc` or `columns.time=1`.
+/// Options of the trace at `path`, from overrides such as `format=spc` or `columns.time=1`.
 ///
 /// # Errors
 /// [`LabError::Config`], as in an experiment.
@@ -38,7 +39,7 @@ pub fn options(path: &str, sets: &[String]) -> Result<Config, LabError> {
 
 fn explained(error: WorkloadError) -> LabError {
     match LabError::from_workload(error, "trace") {
-        // There is no experiment whose key could be shown.
+        // The trace stands alone, so there is no experiment key to show.
         LabError::Trace(mut wrong) => {
             wrong.key = None;
             LabError::Trace(wrong)
@@ -51,18 +52,18 @@ fn explained(error: WorkloadError) -> LabError {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Part {
-    /// Requests that are left out at the start.
+    /// Requests skipped at the start.
     pub skip: u64,
-    /// Requests at most.
+    /// Most requests to take.
     pub count: Option<u64>,
-    /// From this time on.
+    /// Start time, inclusive.
     pub from_s: Option<f64>,
-    /// Before this time.
+    /// End time, exclusive.
     pub to_s: Option<f64>,
 }
 
 impl Part {
-    /// The part that a JSON object with these keys names.
+    /// Parses a part from a JSON object with these keys.
     ///
     /// # Errors
     /// [`LabError::Config`].
@@ -75,7 +76,7 @@ fn wrong(message: String) -> LabError {
     ConfigError { message, ..Default::default() }.into()
 }
 
-/// The format of that name that can be written.
+/// The output format with this name.
 ///
 /// # Errors
 /// [`LabError::Config`].
@@ -84,7 +85,7 @@ pub fn output_format(name: &str) -> Result<OutputFormat, LabError> {
     known.map_err(|_| wrong(format!("traces are written as native, csv or fio, not as {name:?}")))
 }
 
-/// The requests of a part, one after the other.
+/// Iterator over the requests of a part.
 struct Selected<'a> {
     records: Records,
     part: &'a Part,
@@ -168,16 +169,16 @@ struct Converted {
     from: &'static str,
     to: OutputFormat,
     requests: u64,
-    /// What the new format has no place for, in sentences.
+    /// Data that the new format cannot hold, in sentences.
     dropped: Vec<String>,
     notices: Vec<String>,
 }
 
-/// Writes a part of a trace into the file `to`, packed with gzip where `is_gzip`; what was done, as JSON.
+/// Writes a part of a trace into the file `to`, compressed with gzip if `is_gzip`. Returns a JSON summary.
 ///
 /// # Errors
-/// [`LabError`]: the options, the file, a record, a part without a request; or `to` cannot be written, which then may be
-/// there in part.
+/// [`LabError`]: the options, the file, a record, or a part without a request; also a write error of `to`, which may leave
+/// a partial file.
 pub fn convert(
     config: &Config,
     base: &Path,
@@ -186,10 +187,10 @@ pub fn convert(
     watch: Watch<'_>,
 ) -> Result<String, LabError> {
     let (path, format, is_gzip) = to;
-    // The caller knows the name that people gave it.
+    // The caller knows the user's name for the file.
     let io = |error: std::io::Error| LabError::Io(format!("the new trace cannot be written: {error}"));
     let stopped = || explained(WorkloadError::Stopped);
-    // The devices stand at the head of some formats.
+    // Some formats list the devices in their header.
     let mut records = config.records(base).map_err(explained)?;
     let summary = Summary::of(&mut records, watch, |_, _, _| {}).map_err(explained)?;
     let names: Vec<Vec<u8>> =

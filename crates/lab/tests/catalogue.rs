@@ -1,7 +1,7 @@
-//! Published traces, where `NANDLAB_TRACES` names their folder: counts, shares, and what two of them say of each other.
+//! Published traces, if `NANDLAB_TRACES` names their folder: counts, shares, and agreement between two of them.
 //!
-//! The traces are not part of the project, and most ask to be cited; their formats are described in `docs/traces.md`.
-//! The figures are those of whoever published or catalogued them, or are counted in another way than by the readers.
+//! The traces are not part of the project, and most ask to be cited; `docs/traces.md` describes their formats.
+//! The figures come from the publishers or catalogues, or from counts independent of the readers.
 
 #![allow(clippy::unwrap_used)]
 
@@ -12,7 +12,7 @@ use nandlab_lab::{run, Control, Outputs};
 use nandlab_workload::trace::{Action, Config, FormatName};
 use std::path::{Path, PathBuf};
 
-/// The folder of the traces; a test without it has nothing to read.
+/// The folder of the traces; without it the tests have nothing to read.
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("NANDLAB_TRACES").map(PathBuf::from);
     if folder.is_none() {
@@ -25,7 +25,7 @@ struct Listed {
     file: &'static str,
     format: FormatName,
     requests: u64,
-    /// Percent of them, to one decimal, where that is published.
+    /// Their percentage, to one decimal, if published.
     writes: Option<f64>,
     action: Option<Action>,
 }
@@ -34,7 +34,7 @@ const fn listed(file: &'static str, format: FormatName, requests: u64, writes: O
     Listed { file, format, requests, writes, action: None }
 }
 
-/// Requests and writes as the catalogue of the traces has them; without a share, lines counted by `wc`.
+/// Requests and writes from the catalogue of the traces; entries without a share come from `wc` line counts.
 const LISTED: &[Listed] = &[
     listed("biotracer/log106_Messaging.txt", FormatName::Biotracer, 5_702, None),
     listed("biotracer/log225_MusicTwitter.txt", FormatName::Biotracer, 30_057, Some(93.8)),
@@ -60,18 +60,18 @@ const LISTED: &[Listed] = &[
     listed("mobile-pixel6a/pubg_precond.csv.gz", FormatName::Pixel, 51_110, None),
     listed("mobile-pixel6a/cod_exec.csv.gz", FormatName::Pixel, 223_998, None),
     listed("mobile-pixel6a/cod_precond.csv.gz", FormatName::Pixel, 72_878, None),
-    // The summary that blkparse prints says 9,039 reads and 848 writes completed.
+    // The summary of blkparse reports 9,039 completed reads and 848 completed writes.
     listed("ycsb-fs/blkparseout_ext4.txt", FormatName::Blkparse, 9_039 + 848, None),
     // 5,003 writes, 4 reads and a discard.
     listed("wiscsee/blkparse-events-for-ftlsim.txt", FormatName::Wiscsee, 5_008, None),
     Listed {
-        // The summary says that 161 reads and 512 writes were given to the device, and none completed.
+        // The summary reports 161 reads and 512 writes sent to the device, and none completed.
         action: Some(Action::D),
         ..listed("wiscsee/blkparse-output.txt", FormatName::Blkparse, 161 + 512, None)
     },
 ];
 
-/// The files of BIOtracer, which are all alike.
+/// The files of BIOtracer, all of one form.
 const BIOTRACER: usize = 19;
 
 fn config(listed: &Listed) -> Config {
@@ -99,7 +99,7 @@ fn every_trace_of_the_smartphones_is_whole() {
     for entry in std::fs::read_dir(folder.join("biotracer")).unwrap() {
         let path = entry.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();
-        // Counted without the reader: lines, odd flags, and a sector less for each packed write.
+        // Counted without the reader: lines, odd flags, and one sector less for each packed write.
         let fields =
             |line: &str| line.split_whitespace().take(4).map(|word| word.parse().unwrap()).collect::<Vec<u64>>();
         let (mut requests, mut writes, mut written) = (0, 0, 0);
@@ -161,7 +161,7 @@ fn requests(folder: &Path, file: &str, format: FormatName) -> Vec<(Request, Stri
     all
 }
 
-/// Whoever made the nanoseconds kept seven digits of the seconds.
+/// The producer of the nanoseconds kept seven digits of the seconds.
 fn is_close(one: u64, other: u64) -> bool {
     one.abs_diff(other) <= 1_000 + one / 5_000_000
 }
@@ -205,7 +205,8 @@ fn a_block_trace_agrees_with_the_totals_that_blkparse_prints() {
     let config = Config::new("ycsb-fs/blkparseout_ext4.txt");
     let summary = config.summary(&folder, &|_| true).unwrap();
     assert_eq!((summary.reads, summary.writes), (9_039, 848));
-    // What the four processors completed; blkparse prints the sum of the reads as "1023MiB", of a thousand KiB each.
+    // Sectors completed by the four processors; blkparse prints the sum of the reads as "1023MiB", with 1000
+    // KiB each.
     assert_eq!(summary.read_sectors / 2, 380_048 + 204_108 + 233_648 + 205_268);
     assert_eq!(summary.written_sectors / 2, 246_040);
 }
@@ -228,7 +229,7 @@ fn overwrites_and_devices_are_those_of_the_catalogue() {
     // 5,003 writes, 69 MB.
     let sqlite = Config::new("wiscsee/blkparse-events-for-ftlsim.txt").summary(&folder, &|_| true).unwrap();
     assert_eq!((sqlite.writes, sqlite.written_sectors * 512 / 1_000_000), (5_003, 69));
-    // Several storage units: none is chosen silently.
+    // Several storage units: the reader must not choose one silently.
     let example = Config::new("ssdsim-example/example.ascii");
     let summary = example.summary(&folder, &|_| true).unwrap();
     assert_eq!(summary.devices.len(), 22);

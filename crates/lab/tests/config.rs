@@ -1,4 +1,4 @@
-//! Reading experiments: what is equal, what is refused, and with which sentence.
+//! Parsing of experiments: equal forms, refusals, and their messages.
 
 #![allow(clippy::unwrap_used)]
 
@@ -355,7 +355,7 @@ fn options_that_the_rule_of_recycling_does_not_read_are_told() {
         ("merge", &[][..]),
         ("cost", &[]),
         ("limit", &["limit"]),
-        // The last migration alone gives alpha, whatever the window.
+        // Alpha depends on the last migration alone, whatever the window.
         ("macro", &["alpha_fit"]),
         ("adaptive", &["patience", "erase_copies"]),
     ] {
@@ -366,7 +366,7 @@ fn options_that_the_rule_of_recycling_does_not_read_are_told() {
             idle.iter().zip(&notices).all(|(key, notice)| notice.starts_with(&format!("ftl.migration.{key} = ")));
         assert!(named && idle.len() == notices.len(), "{recycling}: {notices:#?}");
         assert!(notices.iter().all(|notice| notice.contains(" has no effect: it counts only with ")), "{notices:?}");
-        // What is written out with its default value is not told.
+        // An explicitly written default value causes no notice.
         assert_eq!(parse(&[&rule, "alpha_window=0", "patience=0.5"]).unwrap().notices, [""; 0]);
     }
     let told = parse(&["recycling=\"merge\"", "limit=5"]).unwrap().notices;

@@ -1,4 +1,4 @@
-//! Requests a second at queue depths 1 to 64, against the closed forms of the geometry.
+//! Requests per second at queue depths 1 to 64, compared with closed forms of the geometry.
 
 #![allow(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
@@ -13,7 +13,7 @@ const PROGRAM_US: f64 = 500.0;
 const PAGE_US: f64 = 10.56;
 const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Requests of a page each, a second.
+/// Rate of single-page requests, per second.
 fn rate(workload: &str, (channels, dies): (u32, u32), depth: u32) -> f64 {
     let text = format!(
         "[workload.{workload}\n[host]\nqueue_depth = {depth}\n[ftl.page]\n[device]\nprofile = \"generic-8x4\"\n\
@@ -24,7 +24,7 @@ fn rate(workload: &str, (channels, dies): (u32, u32), depth: u32) -> f64 {
     record(&text, &[]).throughput.unwrap().requests_per_s
 }
 
-/// Requests that follow one another go to the dies in turn: each die is busy or has nothing to do, and so is each channel.
+/// Consecutive requests go to the dies in turn: each die is busy or idle, and so is each channel.
 fn in_turn((channels, dies): (u32, u32), array_us: f64, depth: u32) -> f64 {
     let busy = f64::from(depth.min(channels * dies));
     1e6 * (busy / (array_us + PAGE_US)).min(f64::from(channels) / PAGE_US)
@@ -49,8 +49,8 @@ fn sequential_requests_and_all_writes_have_the_rate_of_the_geometry() {
     }
 }
 
-/// The mean number of urns that have a ball, of `urns` urns with `balls` balls, where each of them throws one into any urn at
-/// each step: the stationary distribution, by iteration.
+/// Mean number of non-empty urns, of `urns` urns with `balls` balls, if each non-empty urn throws one ball into
+/// a random urn at each step: the stationary distribution, by iteration.
 fn mean_busy(urns: usize, balls: usize) -> f64 {
     let mut start = vec![0; urns];
     start[0] = balls;
@@ -70,7 +70,7 @@ fn mean_busy(urns: usize, balls: usize) -> f64 {
                     for urn in 0..urns {
                         let mut state = state.clone();
                         state[urn] += 1;
-                        // The urns are alike.
+                        // The urns are interchangeable.
                         state.sort_unstable();
                         *more.entry(state).or_insert(0.0) += share / urns as f64;
                     }
@@ -103,7 +103,7 @@ fn random_reads_of_dies_that_share_a_bus_stay_between_the_bounds() {
     for depth in DEPTHS {
         let got = rate("uniform]\nread_share = 1.0\nrequests = 100_000", (channels, dies), depth);
         let fullest = (service / f64::from(channels * dies)).max(PAGE_US / f64::from(channels));
-        // Balanced job bounds for exponential times (Zahorjan et al. 1982); constant ones wait less.
+        // Balanced job bounds for exponential times (Zahorjan et al. 1982); constant times wait less.
         let least = 1e6 * f64::from(depth) / (service + f64::from(depth - 1) * fullest);
         let most = in_turn((channels, dies), READ_US, depth);
         assert!(least * 0.9999 <= got && got <= most * 1.0001, "{depth}: {least} {got} {most}");

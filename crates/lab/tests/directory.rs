@@ -1,4 +1,4 @@
-//! Workloads of files in a real directory of this machine.
+//! File workloads in a real directory of this machine.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -20,7 +20,7 @@ fn with_directory() -> TempDir {
     folder
 }
 
-/// What is in that directory.
+/// Names in this directory.
 fn names(folder: &TempDir) -> Vec<String> {
     let names = fs::read_dir(folder.path().join("in")).unwrap();
     names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
@@ -38,12 +38,12 @@ fn record(folder: &TempDir, sets: &[&str]) -> Result<Record, LabError> {
     run(&parse(POSTMARK, folder.path(), sets)?, folder.path(), &Control::default(), Outputs::default())
 }
 
-/// A record without what the clock on the wall says.
+/// A record without wall-clock times.
 fn timeless(record: &Record) -> String {
     Record { speed: nandlab_lab::record::Speed::default(), ..record.clone() }.to_json()
 }
 
-/// Waits until a run has begun so many transactions.
+/// Waits until a run has begun this many transactions.
 fn wait_for(control: &Control, transactions: u64) {
     loop {
         let (phase, done, _) = control.progress();
@@ -55,7 +55,7 @@ fn wait_for(control: &Control, transactions: u64) {
     }
 }
 
-/// A run that would not end.
+/// A practically endless run.
 const ENDLESS: [&str; 2] = ["workload.postmark.transactions=1_000_000_000", "workload.postmark.bias_create=6"];
 
 #[test]
@@ -102,7 +102,7 @@ fn there_is_no_device_and_no_simulated_time() {
     let took = record.speed.phases.unwrap();
     assert!(took.transactions_s > 0.0 && took.set_up_s > 0.0 && took.clean_up_s > 0.0, "{took:?}");
     assert!(took.transactions_s + took.set_up_s + took.clean_up_s <= record.speed.wall_s, "{took:?}");
-    // What an experiment comes down to can be read again.
+    // The resolved experiment can be parsed again.
     let again = Experiment::parse(&record.experiment.to_json(), Format::Json, "x", folder.path(), &[]).unwrap();
     assert_eq!(again.to_json(), record.experiment.to_json());
 }
@@ -127,7 +127,8 @@ fn a_run_that_is_stopped_leaves_nothing_behind() {
 #[test]
 fn what_somebody_else_puts_there_stays_and_stops_the_run() {
     let folder = with_directory();
-    // Files of the workload are called 1, 2, 3 and so on: one that comes when the run has begun is in its way.
+    // The workload's files are called 1, 2, 3 and so on: a file created after the start of the run gets in its
+    // way.
     let sets = ["workload={ postmark={ number=100000, transactions=10 } }"];
     let experiment = parse(POSTMARK, folder.path(), &sets).unwrap();
     let control = Control::default();
@@ -184,7 +185,7 @@ fn a_directory_that_cannot_be_used_is_refused() {
         assert!(error.contains(sentence) && error.contains("--set fs.posix.directory"), "{error}\n{sentence}");
     }
     assert_eq!(fs::read_dir(folder.path().join("full")).unwrap().count(), 1);
-    // A look at the experiment says the same, and makes nothing.
+    // Inspection reports the same, and creates nothing.
     let look = |text: &str| inspect(&parse(text, folder.path(), &[]).unwrap(), folder.path());
     let error = look(&POSTMARK.replace("\"in\"", "\"full\"")).unwrap_err().to_string();
     assert!(error.starts_with("x.toml, line 6, column 13: fs.posix.directory = \"full\" cannot work"), "{error}");
@@ -220,7 +221,7 @@ fn what_needs_a_device_is_refused_with_a_way_out() {
         let error = refused(sets);
         assert!(error.contains(sentence), "{error}\n{sentence}");
     }
-    // The way out works, also over a file that has all these tables.
+    // The advice works, also over a file with all these tables.
     let text =
         "[workload.phone]\ntransactions = 3\n[fs.fat]\n[ftl.bast]\n[buffer.lru]\n[precondition]\nfill = \"random\"\n\
                 [device]\ncapacity = \"8 MiB\"\n";

@@ -1,4 +1,4 @@
-//! How runs end before their workload does, and what a result says about itself.
+//! Early ends of runs, and the notices in a result.
 
 #![allow(clippy::unwrap_used)]
 
@@ -104,7 +104,7 @@ fn a_run_to_its_end_was_not_stopped() {
 
 #[test]
 fn the_sectors_of_failed_requests_are_not_counted() {
-    // Writes of half a page read the other half, so they too can find it lost.
+    // Half-page writes read the other half, so they can hit lost data, too.
     let sets = [
         "device.faults={ bit_errors = { rber = 2e-4, ecc_bits = 3 } }",
         "workload.uniform.size=2 KiB",

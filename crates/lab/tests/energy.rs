@@ -8,7 +8,7 @@ use nandlab_lab::config::{Experiment, Format};
 use std::path::Path;
 use support::{parse, record};
 
-/// Ten writes of a page each, a second apart, and again the same ten.
+/// Ten one-page writes, a second apart, and then the same ten again.
 const TRACE: &str = "time_us,op,sector,sectors\n";
 
 fn text(trace: &str) -> String {
@@ -34,8 +34,8 @@ fn joules_are_operations_and_static_power_over_the_time_of_the_trace() {
     let energy = timed.buffer.as_ref().unwrap().energy_j.unwrap();
     let nvram = energy.nvram.unwrap();
     assert_eq!(energy.powered_us, Some(19e6), "from the first request to the last");
-    // Dirty pages are in NVRAM: 20 writes of 0.26 nJ; a header has 4 words, and one more is cleared for each page that
-    // is written again.
+    // Dirty pages are in NVRAM: 20 writes of 0.26 nJ. A header has 4 words, and each rewritten page clears one
+    // more.
     close(nvram.write, 20.0 * 0.26e-9);
     let words = 20.0 * 4.0 + 10.0;
     close(nvram.header, words / 512.0 * 0.26e-9);
@@ -47,7 +47,7 @@ fn joules_are_operations_and_static_power_over_the_time_of_the_trace() {
     let all = timed.energy_all_j.unwrap();
     close(all.total.unwrap(), energy.total.unwrap() + timed.energy_j.unwrap().total);
     close(all.per_gb_written.unwrap(), all.total.unwrap() / (20.0 * 4096.0 / 1e9));
-    // A write takes 27 ns, and its header words their part of that.
+    // A write takes 27 ns, plus its header words' share.
     let latency = timed.latency_us.unwrap().write.unwrap();
     assert!((0.027..0.029).contains(&latency.mean), "{latency:?}");
 

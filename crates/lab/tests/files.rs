@@ -1,4 +1,4 @@
-//! File workloads over a file system, from the text of an experiment to its record.
+//! File workloads over a file system, from experiment text to record.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -11,7 +11,7 @@ use nandlab_workload::{Asks, LIST};
 use std::path::Path;
 use support::{parse, record};
 
-/// A small device, and few of everything.
+/// A small device, and a small workload.
 const SMALL: &str = r#"
 [workload.postmark]
 number = 40
@@ -41,7 +41,7 @@ fn the_parts_of_a_run_sum_to_the_record() {
     let time: f64 = parts.iter().map(|part| part.time_us.unwrap()).sum();
     assert!((time / record.time_us.unwrap() - 1.0).abs() < 1e-9);
     assert!(parts.iter().all(|part| part.flash.programs > 0), "{parts:?}");
-    // As many files go as are made.
+    // The workload deletes as many files as it creates.
     assert_eq!((fs.transactions, fs.operations.create), (120, fs.operations.unlink));
     assert_eq!(fs.operations.close, fs.operations.create + fs.operations.open);
     let samples: Vec<u64> = fs.samples.iter().map(|sample| sample.transactions).collect();
@@ -49,7 +49,7 @@ fn the_parts_of_a_run_sum_to_the_record() {
     let (last, transactions) = (fs.samples.last().unwrap(), fs.phases.transactions);
     assert_eq!((last.programs, last.erases), (transactions.flash.programs, transactions.flash.erases));
     assert_eq!((last.requests, last.time_us), (transactions.requests, transactions.time_us));
-    // Everything was removed: all but nothing is free again.
+    // The workload removed everything, so nearly all space is free again.
     assert_eq!(fs.volume.free_bytes, Some(fs.volume.units * fs.volume.unit_bytes));
     // One boot sector, two tables of 16-bit entries, 32 sectors of root directory.
     let fat_sectors = (fs.volume.units + 2).div_ceil(256);
@@ -67,7 +67,7 @@ fn every_origin_of_a_volume_is_in_the_matrix() {
     assert!(!record.matrix.iter().any(|row| row.origin == "host"), "{:?}", record.matrix);
 }
 
-/// Everything that a record says but what depends on the model of the device.
+/// The record without the parts that depend on the device model.
 fn result(record: &Record) -> String {
     let mut fs = record.fs.clone().unwrap();
     fs.latency_us = None;
@@ -90,12 +90,12 @@ fn every_model_counts_the_same_and_every_run_too() {
         let timed = of("device.model=\"timed\"");
         assert_eq!(timed, of("device.model=\"timed\""));
         assert_eq!(timed, of("device.model=\"counting\""));
-        // With bytes, whatever the file system reads is compared with what it wrote.
+        // With bytes, the run compares everything the file system reads with its earlier writes.
         assert_eq!(timed, of("device.model=\"bytes\""));
     }
 }
 
-/// The least of each workload of files.
+/// The smallest version of each file workload.
 fn least(name: &str) -> Vec<String> {
     let options: &[&str] = match name {
         "postmark" => &["number=20", "transactions=40"],
@@ -149,7 +149,7 @@ fn a_full_volume_of_a_given_size_names_that_size() {
     let record = record(SMALL, &["fs.fat.volume_bytes=\"40 KiB\""]);
     let message = record.stopped.unwrap().message;
     assert!(message.ends_with("; a larger fs.fat.volume_bytes has more, or the workload needs less"), "{message}");
-    // What PostMark makes at first is no transaction.
+    // PostMark's initial files are not a transaction.
     assert!(message.contains(" operations on files, before the first transaction: "), "{message}");
 }
 
@@ -204,7 +204,7 @@ fn what_does_not_fit_together_is_refused_with_a_way_out() {
     assert!(inspect(&parse(SMALL, &[]).unwrap(), Path::new(".")).unwrap().contains("\"trace\":null"));
 }
 
-/// A small chip with pages of 512 B, and few of everything; the file system is added.
+/// A small chip with pages of 512 B, and a small workload; tests add the file system.
 const BARE: &str = r#"
 [workload.postmark]
 number = 40
@@ -214,7 +214,7 @@ profile = "k9f5608"
 capacity = "768 KiB"
 "#;
 
-/// Pages of 2 KiB, which are programmed once and in ascending order.
+/// Pages of 2 KiB, programmed once and in ascending order.
 const LARGE_PAGES: [&str; 3] = [
     "device.capacity=\"1 MiB\"",
     "device.shape={ page_bytes=2048, spare_bytes=64, pages_per_block=16 }",
@@ -234,7 +234,7 @@ fn every_model_counts_the_same_on_bare_flash_and_every_run_too() {
         assert!(timed.contains("aggressive: Some("), "{timed}");
         assert_eq!(timed, of(&[]));
         assert_eq!(timed, of(&["device.model=\"counting\""]));
-        // With bytes, whatever the workload reads is compared with what it wrote.
+        // With bytes, the run compares everything the workload reads with its earlier writes.
         assert_eq!(timed, of(&["device.model=\"bytes\""]));
         // The stack for faults and operation logs.
         assert_eq!(timed, of(&["device.faults={ seed=3 }"]));
@@ -255,12 +255,12 @@ fn the_parts_of_a_run_on_bare_flash_sum_to_the_record() {
         assert_eq!(sum(|part| part.flash.programs), record.flash.programs);
         assert_eq!(sum(|part| part.flash.spare_programs), record.flash.spare_programs);
         assert_eq!(sum(|part| part.flash.erases), record.flash.erases);
-        // The host asks for the reads and writes of files, by the sectors of the files that they touch.
+        // Host requests are the reads and writes of files, counted in touched sectors of the files.
         let asked = (record.host.reads, record.host.writes, record.host.flushes);
         assert_eq!(asked, (fs.operations.read, fs.operations.write, fs.operations.sync));
         assert!(record.host.written_sectors * 512 >= fs.written_bytes && fs.written_bytes > 0);
-        // One operation after the other: the time is that of the data sheet, and that of the NVRAM. Of a header in a large
-        // page less is transferred than the sheet's page.
+        // Operations run one after another: the total is data-sheet time plus NVRAM time. For a header in a
+        // large page, the transfer is shorter than the data sheet's full page.
         let in_nvram = record.nvram.map_or(0.0, |nvram| nvram.used.time_us);
         let ahead = record.busy_us + in_nvram - record.time_us.unwrap();
         assert!(ahead.abs() < 0.01 || ahead > 0.0 && record.device.page_bytes > 512, "{ahead}");
@@ -293,7 +293,8 @@ fn the_parts_of_a_run_on_bare_flash_sum_to_the_record() {
 fn what_a_mount_reads_depends_on_where_the_metadata_is() {
     let of = |sets: &[&str]| record(BARE, sets);
     let blocks = |record: &Record| u64::from(record.device.blocks);
-    // An erased device: the first two pages of each block; the first page of each; the first page of each.
+    // For each file system on an erased device: the first two pages of each block; the first page; the first
+    // page.
     let small = of(&[YAFFS]);
     assert_eq!((small.mount.page_reads, small.mount.spare_reads), (0, 2 * blocks(&small)));
     let again = small.remount.unwrap();
@@ -317,9 +318,9 @@ fn a_mount_of_a_volume_is_that_of_the_ftl_and_its_own() {
         let timed = set("device.model=\"timed\"");
         let again = timed.remount.unwrap_or_else(|| panic!("{ftl}: {:?}", timed.notices));
         let own = again.fs.unwrap();
-        // The boot sector and the first entries of the table, which hold the state of the volume.
+        // The boot sector and the first entries of the table, with the state of the volume.
         assert!((1..=8).contains(&own.page_reads), "{ftl}: {again:?}");
-        // An FTL has to look at each block at least.
+        // An FTL must look at each block at least once.
         assert!(
             again.spare_reads + again.page_reads - own.page_reads >= u64::from(timed.device.blocks),
             "{ftl}: {again:?}"
@@ -362,7 +363,7 @@ fn metadata_in_nvram_is_counted_and_costs_what_the_experiment_says() {
     assert_eq!(free.flash, paid.flash);
     assert!((paid.time_us.unwrap() - free.time_us.unwrap() - after.used.time_us).abs() < 0.01);
     assert!(after.used.energy_j > 0.0 && after.bytes > 64 << 10 && paid.ram.total_bytes < 1 << 10, "{after:?}");
-    // No metadata is on flash, and no page gets a mark.
+    // No metadata goes to flash, and no page gets a mark.
     assert!(paid.matrix.iter().all(|row| row.origin == "file_data") && paid.flash.spare_programs == 0);
     assert!(record(BARE, &[YAFFS]).nvram.is_none());
 }
@@ -453,7 +454,7 @@ fn what_needs_an_ftl_is_refused_on_bare_flash() {
     assert_eq!((whole.geometry.blocks(), whole.logical_pages), (48, 48 * 32));
     let rounded = parse(BARE, &[YAFFS, "device.capacity=\"700 KiB\""]).unwrap();
     assert!(rounded.notices[0].contains("rounded up to 704 KiB"), "{:?}", rounded.notices);
-    // What an experiment comes down to can be read again.
+    // The resolved experiment can be parsed again.
     let resolved = parse(BARE, &[MINV]).unwrap().to_json();
     let again = Experiment::parse(&resolved, Format::Json, "x", Path::new("."), &[]).unwrap();
     assert_eq!(again.to_json(), resolved);
@@ -495,6 +496,6 @@ fn the_phone_uses_every_block_and_collects_when_the_paper_says() {
     println!("minv: aggressive from {first}; until 2,000 {} erases", minv[99].erases);
     assert!((2001..=2500).contains(&first), "{first}");
     assert!(minv[99].transactions == 2000 && minv[99].blocks.as_ref().unwrap().unused > 0);
-    // Claimed for every interval: metadata in NVRAM is faster.
+    // The paper's claim for every interval: metadata in NVRAM is faster.
     assert!(yaffs.iter().zip(&minv).all(|(yaffs, minv)| minv.time_us < yaffs.time_us));
 }

@@ -1,4 +1,4 @@
-//! When requests come, and how long they wait, against what a data sheet says.
+//! Arrival and waiting times of requests, compared with data-sheet times.
 
 #![allow(clippy::unwrap_used, reason = "a test that finds nothing fails")]
 
@@ -8,7 +8,7 @@ use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::Path;
 use support::{record, refused};
 
-/// Writes of a page each: 500 us of program and (4096 + 128) bytes at 2.5 ns on the bus.
+/// Writes of one page each: 500 us of program and (4096 + 128) bytes at 2.5 ns on the bus.
 const WRITES: &str = "[workload.sequential]\nrequests = 1000\n[ftl.page]\n[device]\ncapacity = \"64 MiB\"";
 const WRITE_US: f64 = 510.56;
 
@@ -18,7 +18,7 @@ fn a_host_that_thinks_asks_once_in_latency_and_think_time() {
         let record = record(WRITES, &[&format!("host.think_time_us={think_us:?}")]);
         let write = record.latency_us.unwrap().write.unwrap();
         assert_eq!((write.mean, write.max), (WRITE_US, WRITE_US), "an idle device is as fast as the data sheet");
-        // The last request is not thought about.
+        // No think time follows the last request.
         let expected = 1000.0 * WRITE_US + 999.0 * think_us;
         assert!((record.time_us.unwrap() - expected).abs() < 1e-6, "{think_us}: {:?}", record.time_us);
     }
@@ -26,8 +26,8 @@ fn a_host_that_thinks_asks_once_in_latency_and_think_time() {
 
 #[test]
 fn slots_that_think_as_long_as_a_write_takes_share_a_die_without_waiting() {
-    // Two slots on one die: a request comes 510.56 us + T after the one before in its slot. The die is free for it from
-    // T = 510.56 us on: not 1 ns earlier.
+    // Two slots on one die: a request comes 510.56 us + T after the previous one in its slot. The die is free
+    // for it from T = 510.56 us on: not 1 ns earlier.
     let max = |think_us: f64| {
         let sets = ["host.queue_depth=2", &format!("host.think_time_us={think_us:?}")];
         let latencies = record(WRITES, &sets).latency_us.unwrap();
@@ -35,11 +35,11 @@ fn slots_that_think_as_long_as_a_write_takes_share_a_die_without_waiting() {
         (write.max, write.mean, write.p50)
     };
     let (longest, mean, median) = max(WRITE_US);
-    // Both slots begin at once, so that the second one waits once.
+    // Both slots begin at once, so the second one waits once.
     assert_eq!(longest, 2.0 * WRITE_US);
     assert!((mean - (WRITE_US + WRITE_US / 1000.0)).abs() < 1e-3 && median < WRITE_US * 1.001, "{mean} {median}");
     let (_, mean, _) = max(WRITE_US - 0.001);
-    // From then on each request comes 1 ns before the die is free.
+    // From then on, each request comes 1 ns before the die is free.
     assert!((mean - (WRITE_US + 0.001 + (WRITE_US - 0.001) / 1000.0)).abs() < 2e-3, "{mean}");
 }
 
@@ -67,7 +67,7 @@ fn time_to_think_needs_a_closed_loop_of_requests() {
     assert!(files.message.contains("requests of an index or a file system follow one another"), "{files}");
 }
 
-/// Random writes of a page on one die.
+/// Random one-page writes on one die.
 const COLLECTING: &str = r#"
 [workload.uniform]
 requests = 4000
@@ -84,7 +84,7 @@ pages_per_block = 32
 
 #[test]
 fn the_longest_write_waits_for_collection_to_the_nanosecond() {
-    // Copies go out and in over the bus, with 4096 + 128 bytes at 2.5 ns.
+    // Copies cross the bus in both directions, with 4096 + 128 bytes at 2.5 ns.
     let copy_us = 50.0 + 2.0 * 10.56 + 500.0;
     let run = |requests: u64| {
         // Random victims: some are nearly full, and cost a write many copies.
@@ -94,7 +94,7 @@ fn the_longest_write_waits_for_collection_to_the_nanosecond() {
     };
     let longest = run(4000).longest_request.unwrap();
     assert_eq!((longest.op, longest.origin.as_str(), longest.unknown_us), ("write", "host", Some(0.0)));
-    // It waits for what the write before it has led to.
+    // It waits for the work caused by the previous write.
     let [before, after] = [longest.number - 2, longest.number - 1].map(run);
     let copies = (after.flash.copies - before.flash.copies) as f64;
     let erases = (after.flash.erases - before.flash.erases) as f64;
@@ -150,7 +150,7 @@ fn years_follow_from_what_is_written_a_day() {
     assert_eq!(record(COLLECTING, &sets[1..]).lifetime.unwrap().even.years, None);
 }
 
-/// Four dies that fit the whole of the workload.
+/// Four dies with room for the whole workload.
 const FOUR_DIES: &str = "[ftl.page]\n[device]\nprofile = \"generic-8x4\"\ncapacity = \"64 MiB\"\n\
                          [device.shape]\nchannels = 2\ndies_per_channel = 2\npages_per_block = 32\n";
 
@@ -196,7 +196,7 @@ fn jobs_at_once_are_told_apart_by_their_names() {
             .sum::<u64>()
     };
     assert_eq!((written("log"), written("scan"), written("[host]")), (2048, 0, 4096));
-    // 2,048 requests a clone at 1,000 a second: the last comes after 2.047 s.
+    // 2,048 requests per clone at 1,000 per second: the last comes after 2.047 s.
     let time_us = record.time_us.unwrap();
     assert!((2_047_000.0..2_055_000.0).contains(&time_us), "{time_us}");
 }
@@ -227,7 +227,7 @@ fn jobs_have_their_own_depth_and_time_to_think() {
     assert!(error.contains("workload.fio.text, line 4, column 8: the key `iodept` is not known"), "{error}");
 }
 
-/// What is wrong with the jobs as a whole is wrong where their lines stand.
+/// An error in the jobs as a whole is reported at their lines.
 #[test]
 fn errors_of_jobs_in_the_text_are_located_there() {
     for (lines, says) in [("[global]\nrw=read\n", "it has no job"), ("[a]\nrw=read\nsize=1t\n", " needs ")] {
@@ -255,7 +255,7 @@ fn reads_that_suspend_erases_wait_for_less_and_change_no_count() {
     let (before, after) = (plain.latency_us.unwrap(), suspended.latency_us.unwrap());
     let (before, after) = (before.read.unwrap(), after.read.unwrap());
     assert!(after.p999 < before.p999 && after.mean < before.mean, "{before:?} {after:?}");
-    // The least is what the data sheet says, with either.
+    // The minimum is the data-sheet time in both cases.
     assert_eq!(before.p50, after.p50);
     let error = refused(&text, &[recorded, suspend, "host.explain_longest=true"]);
     assert!(error.message.contains("an operation that is suspended has no single end"), "{error}");
@@ -266,7 +266,7 @@ fn reads_that_suspend_erases_wait_for_less_and_change_no_count() {
     assert!(error.message.contains("an operation gives way to 1 read or more"), "{error}");
 }
 
-/// After 2,562,048 hours no number of nanoseconds tells the time any more.
+/// After 2,562,048 hours, the time no longer fits the counter of nanoseconds.
 #[test]
 fn time_that_runs_out_ends_the_run_with_a_sentence() {
     let text = WRITES.replace("requests = 1000", "requests = 2_700_000\nread_share = 1.0");
@@ -289,14 +289,14 @@ fn years_of_few_erases_are_told_as_such() {
     let notice = notice.unwrap();
     let times = (5.0 / life.even.cycles).ceil();
     assert!(notice.contains("where 5 are wanted") && notice.contains(&format!("of {times} times")), "{notice}");
-    // Whoever asks for no years gets none, and no word about them.
+    // Without a request for years, there are neither years nor a notice.
     assert_eq!(few(&["workload.uniform.requests=2000"]).1, None);
     let (life, notice) = few(&["host.daily=100 MB", &format!("workload.uniform.requests={}", 2000.0 * times)]);
     assert!(!life.first_block.coarse && life.first_block.cycles >= 5.0, "{life:?}");
     assert_eq!(notice, None);
 }
 
-/// One request at a time on an idle device: its latency is that of the flash, and what firmware takes.
+/// One request at a time on an idle device: its latency is the sum of flash time and firmware time.
 #[test]
 fn firmware_takes_its_time_for_a_request_and_for_each_entry() {
     let wide = "device.shape.page_bytes=32768";
@@ -304,18 +304,18 @@ fn firmware_takes_its_time_for_a_request_and_for_each_entry() {
     let read = "workload.uniform={requests=200, size=\"4 KiB\", alignment=\"4 KiB\", read_share=1.0}";
     let long = "workload.uniform={requests=50, size=\"64 KiB\", alignment=\"64 KiB\", read_share=1.0}";
     for (ftl, requests, entries) in [
-        // Pages of 64 sectors: an entry for each page, or for each of 8 sectors.
+        // Pages of 64 sectors: one entry per page, or one per 8 sectors.
         ("page", small, 1),
         ("page", long, 2),
         ("superpage", small, 1),
         ("sector_map", small, 8),
         ("sector_map", read, 8),
         ("sector_map", long, 128),
-        // The entry of the page, and those of the sectors that are written small.
+        // The page's entry, and the entries of the small-written sectors.
         ("hybrid_map", small, 9),
         ("hybrid_map", read, 1),
         ("hybrid_map", long, 2),
-        // The log takes sectors of its own; nothing of what was filled is in it.
+        // The log takes single sectors; the filled data is not in it.
         ("sector_log", small, 9),
         ("sector_log", read, 1),
     ] {
@@ -330,7 +330,7 @@ fn firmware_takes_its_time_for_a_request_and_for_each_entry() {
         };
         let plain = mean(&[]);
         assert_eq!(mean(&["host.lookup_us=0"]), plain);
-        // Firmware takes longer than the flash, which is idle when a request begins.
+        // Firmware takes longer than the flash, so the flash is idle when a request begins.
         let flash = mean(&["host.firmware_us=1e6", "host.lookup_us=1e5"]) - 1e6 - 1e5 * f64::from(entries);
         assert!((0.0..=plain + 0.001).contains(&(flash + 0.0005)), "{ftl}, {requests}: {flash} {plain}");
     }

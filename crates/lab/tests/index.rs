@@ -1,4 +1,4 @@
-//! Key workloads over an index, from the text of an experiment to its record.
+//! Key workloads over an index, from experiment text to record.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 
@@ -10,7 +10,7 @@ use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::{Path, PathBuf};
 use support::{parse, record, refused};
 
-/// The setting of the paper on page sizes: random inserts over about 150 KB of pool.
+/// The setting of the paper on page sizes: random inserts with about 150 KB of pool.
 const PAPER: &str = r#"
 [workload.inserts]
 [index.btree]
@@ -23,7 +23,7 @@ capacity = "16 MiB"
 over_provisioning = 1.25
 "#;
 
-/// Less of everything.
+/// A smaller setting.
 const SMALL: &str = r#"
 [workload.inserts]
 operations = 4_000
@@ -37,8 +37,8 @@ capacity = "1 MiB"
 over_provisioning = 2.0
 "#;
 
-/// Yoo et al., Table 1: its cells imply 61 to 62 thousand page writes at every page size; 57 to 66 are as near as the
-/// pages of a pool that is only known to be "about 150 KB" come.
+/// Yoo et al., Table 1: its cells imply 61 to 62 thousand page writes at every page size. The pool size is only
+/// known as "about 150 KB", so results of 57 to 66 thousand are as close as possible.
 #[test]
 fn the_published_setting_writes_as_many_pages_at_every_page_size() {
     for (page_bytes, height, frames) in [(512, 3, 300), (4096, 2, 37), (16_384, 2, 9)] {
@@ -49,7 +49,7 @@ fn the_published_setting_writes_as_many_pages_at_every_page_size() {
         assert!(index.present < 12, "{} keys came twice", index.present);
         assert_eq!((index.height, index.pool.frames), (height, frames), "{page_bytes}");
         assert!((60_000..64_500).contains(&index.page_writes.total), "{page_bytes}: {}", index.page_writes.total);
-        // The fill swings about ln 2 as the tree grows, the more so the larger the pages.
+        // The fill factor oscillates around ln 2 as the tree grows, more with larger pages.
         assert!((0.62..0.78).contains(&index.leaf_fill.unwrap()), "{page_bytes}: {:?}", index.leaf_fill);
         let leaves = index.records as f64 * 8.0 / (f64::from(page_bytes) - 8.0) / index.leaf_fill.unwrap();
         assert_eq!(index.leaves.unwrap(), leaves.round() as u64);
@@ -71,7 +71,7 @@ fn requests_below_are_the_pages_of_the_index() {
     let index = record.index.unwrap();
     assert_eq!(record.host.requests, record.host.reads + record.host.writes + record.host.flushes);
     assert_eq!((record.host.reads, record.host.writes), (index.page_reads.total, index.page_writes.total));
-    // A header is one sector, another page two.
+    // A header is one sector, any other page two.
     assert_eq!(record.host.written_sectors, 2 * index.page_writes.total - index.page_writes.header);
     assert_eq!(index.pool.misses, index.page_reads.total);
     assert_eq!(index.pool.write_backs + index.pool.flushed + index.page_writes.header, index.page_writes.total);
@@ -90,12 +90,13 @@ fn requests_below_are_the_pages_of_the_index() {
     assert_eq!((last.requests, last.erases), (record.host.requests, record.flash.erases));
     let latency = index.latency_us.unwrap().write.unwrap();
     assert_eq!(latency.count, operations);
-    // With one die, and the index waiting for each request, operations take all of the time but that of the creation.
+    // With one die and an index that waits for each request, operations take all of the time except for the
+    // creation.
     let (sum, time) = (latency.mean * operations as f64, record.time_us.unwrap());
     assert!(sum <= time && sum > 0.999 * time, "{sum} us of {time} us");
 }
 
-/// Everything that a record says but what depends on the model of the device.
+/// The record without the parts that depend on the device model.
 fn result(record: &Record) -> String {
     let mut index = record.index.unwrap();
     index.latency_us = None;
@@ -119,7 +120,7 @@ fn every_model_counts_the_same_and_every_run_too() {
     }
 }
 
-/// The run compares each page with what was written there, walks over the tree, and checks the counts of the device.
+/// The run compares each page with its last write, walks the tree, and checks the device's counts.
 #[test]
 fn every_ftl_carries_every_layout() {
     for ftl in nandlab_ftl::LIST {
@@ -153,11 +154,11 @@ fn values_have_the_lengths_that_were_asked_for() {
         let load = "workload={ load_update = { records = 5_000, updates = 0 } }";
         let sets = [load, "index.btree.layout=slotted", "index.btree.value_bytes=20", "device.capacity=4MiB", shortest];
         let index = record(SMALL, &sets).index.unwrap();
-        // A record has 6 bytes beside key and value.
+        // A record has 6 bytes in addition to key and value.
         index.leaf_fill.unwrap() * index.leaves.unwrap() as f64 * (1024.0 - 16.0) / 5_000.0 - 6.0 - 4.0
     };
     assert!((fill("index.btree.shortest_value_bytes=20") - 20.0).abs() < 1e-9);
-    // Equally likely from 4 to 20: the mean of 5,000 is 12, give or take.
+    // Uniform from 4 to 20: the mean of 5,000 is about 12.
     assert!((fill("index.btree.shortest_value_bytes=4") - 12.0).abs() < 0.25);
 }
 
@@ -216,7 +217,7 @@ fn a_full_index_gives_what_was_measured_until_then() {
         assert!(record.partial && stopped.why == StopReason::IndexFull, "{stopped:?}");
         let start = format!("after {} operations: the index is full", index.operations.total);
         assert!(stopped.message.starts_with(&start), "{stopped:?}");
-        // The tree is whole: it was refused before anything was changed.
+        // The tree is intact: the operation was refused before any change.
         assert_eq!(index.records, index.operations.total);
         let pages = index.leaves.unwrap() + index.inner_pages.unwrap();
         assert!((800..1024).contains(&pages) && index.leaf_fill.unwrap() > 0.6, "{pages}");
@@ -281,7 +282,7 @@ fn the_log_of_operations_is_that_of_the_index_too() {
     assert!(latency.max < record.time_us.unwrap() / 10.0, "the time of the preconditioning is not that of a request");
 }
 
-/// A page that is written again and again leaves blocks without anything valid.
+/// Repeated writes of one page leave blocks without valid pages.
 #[test]
 fn victims_with_nothing_valid_are_counted() {
     let text = "[workload.uniform]\nrequests = 5_000\nsize = 512\nalignment = 512\nfootprint = \"512 B\"\n[ftl.page]\n\
@@ -294,7 +295,7 @@ fn victims_with_nothing_valid_are_counted() {
     }
     let several = record(text, &[fast, "workload.uniform.footprint=1.0", "precondition.fill=sequential"]);
     assert!(several.gc.empty_runs < several.gc.runs / 10, "{:?}", several.gc);
-    // Of FAST without a sequential log block: a victim costs its own erase, and one for each logical block merged.
+    // FAST without a sequential log block: a victim costs its own erase, and one for each merged logical block.
     assert_eq!(several.flash.erases, several.merges.full + several.gc.runs);
 }
 

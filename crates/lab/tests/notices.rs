@@ -1,4 +1,4 @@
-//! What an experiment asks for and a run has no use for: told in sentences, and not where it is used.
+//! Notices about unused options, and their absence if the run uses the options.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,7 @@ mod support;
 
 use support::{parse, record, MIXED};
 
-/// Random writes of two pages by a host that thinks, on two dies of two planes, most of which is written before.
+/// Random two-page writes by a host that thinks, on a mostly full device with two dies of two planes.
 const WRITES: &str = r#"
 [workload.uniform]
 requests = 3000
@@ -25,7 +25,7 @@ planes_per_die = 2
 pages_per_block = 64
 "#;
 
-/// The sentences of `sets` that hold `part`.
+/// The notices of `sets` that contain `part`.
 fn told(text: &str, sets: &[&str], part: &str) -> Vec<String> {
     record(text, sets).notices.into_iter().filter(|notice| notice.contains(part)).collect()
 }
@@ -36,7 +36,7 @@ fn gaps_that_are_too_short_to_collect_in() {
     let asked = ["ftl.page.idle_blocks=4", "ftl.page.idle_after_us=0"];
     assert!(record(WRITES, &asked).gc.idle_runs > 0);
     assert_eq!(told(WRITES, &asked, SENTENCE), [""; 0]);
-    // A block beyond the reserve is enough to end what the host's writes began.
+    // One block beyond the reserve is enough to finish the collections started by host writes.
     let one = ["ftl.page.idle_blocks=1", "ftl.page.idle_after_us=0"];
     assert!(record(WRITES, &one).gc.idle_steps > 0);
     assert_eq!(told(WRITES, &one, SENTENCE), [""; 0]);

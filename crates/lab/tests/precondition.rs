@@ -1,4 +1,4 @@
-//! What comes before the measurement: until the device is steady, and the first requests of the workload.
+//! Preconditioning: until the device is steady, and the first requests of the workload.
 
 #![allow(clippy::unwrap_used)]
 
@@ -20,7 +20,7 @@ over_provisioning = 0.25
 pages_per_block = 64
 "#;
 
-/// Without a fill, the writes of the warm-up are all that comes before the measurement.
+/// Without a fill, the warm-up's writes are the whole preconditioning.
 const NO_FILL: &str = "precondition.fill=none";
 
 #[test]
@@ -32,7 +32,7 @@ fn a_steady_device_writes_as_much_on_as_it_did_before() {
     assert_eq!(before.steady, Some(true));
     assert!((2..50).contains(&windows), "{windows}");
     assert_eq!(before.requests, pages + u64::from(windows) * pages, "a fill and whole windows");
-    // Far more overwrites than the search made lead to the same, to within what two windows may differ by.
+    // Far more overwrites than the search made give the same result, within the tolerance for two windows.
     let long = record(UNIFORM, &["precondition.overwrites=30"]);
     let (found, expected) = (steady.waf.unwrap(), long.waf.unwrap());
     assert!((found / expected - 1.0).abs() < 0.02, "{found} and {expected}");
@@ -57,13 +57,13 @@ fn a_device_whose_spare_space_was_not_used_once_is_not_steady() {
     let found = record(UNIFORM, &sets);
     let before = found.precondition.unwrap();
     assert_eq!(before.steady, Some(true));
-    // 3.5 capacities are programmed before any window counts, and four have to.
+    // 3.5 capacities are programmed before any window counts, and the search needs four counted windows.
     assert!((7..20).contains(&before.windows.unwrap()), "{before:?}");
     assert!(before.flash.erases > 0);
     let long = record(UNIFORM, &["device.over_provisioning=2.5", "precondition.overwrites=30"]);
     let (found, expected) = (found.waf.unwrap(), long.waf.unwrap());
     assert!(expected > 1.02 && (found / expected - 1.0).abs() < 0.01, "{found} and {expected}");
-    // Five capacities are written to a flash of six.
+    // The test writes five capacities to a flash of six.
     let few = ["device.over_provisioning=5", sets[1], "precondition.steady_windows=4"];
     let few = record(UNIFORM, &few).precondition.unwrap();
     assert_eq!((few.steady, few.flash.erases, few.waf), (Some(false), 0, Some(1.0)));
@@ -89,7 +89,7 @@ fn a_warm_up_and_what_is_measured_after_it_sum_to_the_whole() {
     assert_eq!(before.flash.reads + parted.flash.reads, whole.flash.reads);
     assert_eq!(before.flash.erases + parted.flash.erases, whole.flash.erases);
     assert!(before.flash.erases > 0 && parted.flash.erases > 0);
-    // Both on one device: what it ends with is the same.
+    // Both start from one device, so both end in the same state.
     assert_eq!(parted.wear, whole.wear);
     let time = before.time_us.unwrap() + parted.time_us.unwrap();
     assert!((time / whole.time_us.unwrap() - 1.0).abs() < 1e-3, "{time} and {:?}", whole.time_us);

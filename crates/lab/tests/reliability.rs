@@ -1,4 +1,4 @@
-//! Cells that age, as an experiment asks for them and as a record tells of them. Expected figures are closed forms.
+//! Aging cells in experiments and in records. Expected figures are closed forms.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::Path;
 use support::{parse, record, refused, MIXED};
 
-/// Reads alone, one at a time, of a device of one die that was filled.
+/// Reads alone, one at a time, from a filled device of one die.
 const READS: &str = r#"
 [workload.uniform]
 requests = 2_000
@@ -41,7 +41,7 @@ fn a_retry_is_a_read_in_every_figure() {
     let plain = record(READS, &[energy]);
     let none = plain.reliability.unwrap();
     assert_eq!((none.retries, none.retried_reads, none.uncorrectable_reads, none.most_errors), (0, 0, 0, 0.0));
-    // 32 wrong bits are a quarter of that after two steps.
+    // 32 wrong bits shrink to a quarter after two steps.
     let retried = record(READS, &[energy, &set("rber", 32.0 / BITS)]);
     let told = retried.reliability.unwrap();
     assert_eq!((told.retried_reads, told.retries, told.most_retries), (2_000, 4_000, 2));
@@ -109,7 +109,7 @@ fn blocks_are_rewritten_before_a_read_is_repeated() {
     sets.push("ftl.page.refresh_percent=75");
     let refreshed = record(READS, &sets);
     let told = refreshed.reliability.unwrap();
-    // 8 bits come after 256 reads, 75 % of that after 192; up to 16 pages are moved by as many reads.
+    // 8 bits come after 256 reads, 75 % of that after 192; up to 16 pages are moved with as many reads.
     assert_eq!((told.retries, told.uncorrectable_reads), (0, 0));
     assert!(told.refreshes > 20 && told.refreshes <= 20_000 / 192, "{told:?}");
     let moved = refreshed.matrix.iter().filter(|row| row.cause == "refresh");
@@ -153,7 +153,7 @@ fn what_cannot_work_is_refused_where_it_stands() {
         ("retry_steps", "1000", "device.reliability.retry_steps = 1000 cannot work: a page is read again at most 100"),
         ("retry_factor", "2.0", "device.reliability.retry_factor = 2 cannot work: it lies between 0 and 1"),
     ] {
-        // In the text, as not-a-number is no value of an override.
+        // In the text, because an override cannot hold a not-a-number.
         let line = format!("{key} = {value}\n");
         let own = ["ecc_bits = 8\n", "codeword_bytes = 4096\n"].into_iter().find(|own| own.starts_with(key));
         let text = own.map_or_else(|| READS.to_owned() + &line, |own| READS.replace(own, &line));

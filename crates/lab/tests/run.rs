@@ -1,4 +1,4 @@
-//! Runs: equal seeds, equal counts over the stacks, theory, partial results, what stops a run.
+//! Runs: equal seeds, equal counts across the stacks, theory, partial results, reasons for early ends.
 
 #![allow(clippy::unwrap_used)]
 
@@ -67,7 +67,7 @@ fn counts_alike(ftl: &str) {
     assert_eq!(timed["time_us"], all[0]["time_us"], "a log changes no times");
     assert_eq!(timed["latency_us"], all[2]["latency_us"], "nor do bytes");
     assert!(all[1]["latency_us"].is_null() && all[1]["time_us"].is_null(), "counting alone keeps no time");
-    // The log holds every operation: mount and preconditioning, too.
+    // The log holds every operation, including mount and preconditioning.
     let lines = std::fs::read_to_string(log).unwrap().lines().count() as u64 - 1;
     let sum = |part: &Value| {
         let of = |key: &str| part[key].as_u64().unwrap();
@@ -77,7 +77,7 @@ fn counts_alike(ftl: &str) {
     assert_eq!(lines, sum(&timed["flash"]) + sum(&timed["precondition"]["flash"]) + mount);
 }
 
-/// Each block was freed by something: a collection, a merge, a move, a trim.
+/// A collection, a merge, a move or a trim frees each block.
 #[test]
 fn no_erase_counts_for_a_request_of_the_host() {
     for ftl in nandlab_ftl::LIST {
@@ -138,7 +138,7 @@ fn a_pass_through_changes_nothing() {
         for sets in [
             &["device.model=timed"][..],
             &["device.model=counting"],
-            // Each read is compared with what was written.
+            // The run compares each read with the last write.
             &["device.model=bytes"],
             &[
                 "device.model=bytes",
@@ -151,7 +151,7 @@ fn a_pass_through_changes_nothing() {
             assert!(bare["buffer"].is_null());
             let counts = buffered["buffer"].take();
             assert_eq!([&counts["hits"], &counts["demotions"], &counts["flushes"]], [0, 0, 0]);
-            // Requests of 512 B to 24 KiB, aligned to 512 B: 4.1 pages of 4 KiB each.
+            // Requests of 512 B to 24 KiB, aligned to 512 B: about 4.1 pages of 4 KiB each.
             let accesses = bare["host"]["reads"].as_f64().unwrap() + bare["host"]["writes"].as_f64().unwrap();
             let pages = counts["misses"].as_f64().unwrap() / accesses;
             assert!((3.9..4.2).contains(&pages), "{pages}");
@@ -210,8 +210,8 @@ fn sequential_writes_are_not_amplified() {
 #[test]
 fn uniform_writes_are_amplified_as_theory_says() {
     let record = record(STEADY, &[]);
-    // Greedy, finite blocks: f (1 - rho b / m) = rho b (H_b - H_m) - (b - m), A = b / (b - m + f), where the
-    // blocks that never hold reclaimable data (two frontiers, the reserve) are left out of rho.
+    // Greedy, finite blocks: f (1 - rho b / m) = rho b (H_b - H_m) - (b - m), A = b / (b - m + f); rho excludes
+    // blocks without reclaimable data (two frontiers, the reserve).
     let (blocks, b) = (f64::from(record.device.blocks) - 3.0, 64.0);
     let rho = f64::from(32_768) / (blocks * b);
     let harmonic = |from: u32| (from + 1..=64).map(|i| 1.0 / f64::from(i)).sum::<f64>();
@@ -366,7 +366,8 @@ fn too_small_a_device_names_its_keys() {
 #[test]
 fn the_seed_reaches_the_random_choices_of_an_ftl() {
     let folder = tempfile::tempdir().unwrap();
-    // Pages of 40 logical blocks in turn, one of 8 KiB among every three of 4 KiB, so that victims differ in cost.
+    // Pages of 40 logical blocks in turn, with one of 8 KiB among every three of 4 KiB, so victims differ in
+    // cost.
     let rows =
         (0..4_000).map(|n| format!("{n},W,{},{}\n", n * 7 % 40 * 256 + n % 5 * 8, if n % 3 == 0 { 16 } else { 8 }));
     let trace = std::iter::once("time_us,op,sector,sectors\n".to_owned()).chain(rows).collect::<String>();
@@ -410,7 +411,8 @@ fn an_operation_log_that_cannot_be_written_stops_the_run_before_it_starts() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "a failed run leaves nothing behind");
 }
 
-/// Pages of the map are lost to bit errors, and found again from the newest copies on flash: every byte is compared.
+/// Bit errors destroy map pages, and the FTL rebuilds them from the newest copies on flash: the test compares
+/// every byte.
 #[test]
 fn a_map_page_that_is_lost_is_made_again_of_what_was_mapped() {
     let text = r#"

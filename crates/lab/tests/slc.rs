@@ -1,4 +1,4 @@
-//! Blocks of one bit a cell in a run: what the record says, and what is refused.
+//! Blocks of one bit a cell in a run: the record and the refusals.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,7 +7,8 @@ mod support;
 use nandlab_lab::record::SlcRecord;
 use support::{record, refused};
 
-/// Every page of the device once and a third of them again, on the smallest device with a few blocks a plane.
+/// Writes every page of the device once and a third of them again, on the smallest device with a few blocks per
+/// plane.
 const TEXT: &str = r#"
 [workload.sequential]
 requests = 5000
@@ -38,7 +39,7 @@ fn pages_go_through_the_cache_or_past_it_and_the_counts_agree() {
         assert_eq!(slc.written_pages + slc.direct_pages, pages, "{sets:?}");
         let folds = record.matrix.iter().filter(|row| row.cause == "fold");
         assert_eq!(slc.folded_pages, folds.map(|row| row.copies).sum::<u64>(), "{sets:?}");
-        // Garbage collection sees no such block, so only the host programs there, and only folds read there.
+        // Garbage collection skips these blocks: only the host programs there, and only folds read there.
         assert_eq!((slc.programs, slc.reads), (slc.written_pages, slc.folded_pages), "{sets:?}");
         assert_eq!(slc.erases, slc.folds as f64, "{sets:?}");
         assert!(slc.written_pages > 0);
@@ -47,8 +48,8 @@ fn pages_go_through_the_cache_or_past_it_and_the_counts_agree() {
     }
 }
 
-/// With one die that does one thing at a time and one request at a time, the run takes the data-sheet times of its
-/// operations, those of both kinds of blocks: the sum is independent of what keeps the clock.
+/// With one die, one operation at a time and one request at a time, the run takes the sum of its data-sheet
+/// times, over both kinds of blocks. The clock does not affect this sum.
 #[test]
 fn times_of_both_kinds_of_blocks_sum_to_the_time_of_the_run() {
     let serial =
@@ -100,8 +101,8 @@ fn a_device_without_such_blocks_is_refused_with_what_is_missing() {
     assert!(error.message.starts_with("ftl.page.slc_blocks = 100000: it is at least 2, and at most "), "{error}");
 }
 
-/// Requests that come so far apart that every one finds the cache emptied go to it all, and what the longest of them waited
-/// for still sums to its latency.
+/// With long gaps between requests, every request finds an empty cache and goes to it; the longest request's
+/// breakdown still sums to its latency.
 #[test]
 fn gaps_between_requests_empty_the_cache() {
     let apart = [

@@ -1,4 +1,4 @@
-//! Devices that were preconditioned once and are begun with again.
+//! Saved states of preconditioned devices, and runs that begin with them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +31,7 @@ fn outcome_of(experiment: &Experiment, save: Option<&Path>) -> Result<Record, La
     run(experiment, Path::new("."), &Control::default(), Outputs { save_state: save, ..Outputs::default() })
 }
 
-/// What was measured: all but how fast, and the experiment.
+/// The measured part of a record, without speed and experiment.
 fn measured(record: &Record) -> Value {
     let mut json: Value = serde_json::from_str(&record.to_json()).unwrap();
     json.as_object_mut().unwrap().retain(|key, _| key != "speed" && key != "experiment");
@@ -53,14 +53,14 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
             let state = from(&folder.path().join("state"));
             let begun = outcome(&[&sets[..], &[&state]].concat(), None).unwrap();
             assert_eq!(measured(&saved), measured(&begun), "{}, {model}", ftl.name);
-            // Its options need not be given again.
+            // The preconditioning options may be omitted.
             for nothing in ["precondition={}", "precondition=none"] {
                 let bare = outcome(&[&sets[..], &[nothing, &state]].concat(), None).unwrap();
                 assert_eq!(measured(&saved), measured(&bare), "{}, {model}, {nothing}", ftl.name);
             }
             let before = begun.precondition.unwrap();
             assert_eq!(before.requests, 2048 + 1434);
-            // Also on a device that is asked for more than counts.
+            // Also on a device that does more than count.
             let log = folder.path().join("ops.csv");
             let outputs = Outputs { op_log: Some(&log), ..Outputs::default() };
             let logged = small(&[&sets[..], &[&state]].concat()).unwrap();
@@ -70,7 +70,7 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
     }
 }
 
-/// A mount closes no books: the device costs about what one costs that never lost its power.
+/// A mount does not change the cost: the device performs about like a device that never lost power.
 #[test]
 fn a_state_stands_for_what_was_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,7 +138,7 @@ fn what_does_not_fit_is_refused_with_the_key() {
         let LabError::Config(wrong) = &error else { panic!("{error}") };
         assert!(wrong.message.contains(says), "{sets:?}: {error}");
         assert_eq!(wrong.key.as_deref(), Some("precondition.from_state"), "{sets:?}: {error}");
-        // `nandlab check` says the same.
+        // `nandlab check` reports the same.
         assert!(nandlab_lab::inspect(&small(&[sets, &[&state]].concat()).unwrap(), Path::new(".")).is_err());
     }
 }
@@ -158,7 +158,7 @@ fn a_file_that_is_no_whole_state_is_refused() {
         let said = refused(&whole[..length]);
         assert!(said.contains("cut short"), "{length}: {said}");
     }
-    // No byte may change, wherever it stands, but for the date, the system and the flags in the header of gzip.
+    // Every byte is protected except date, system and flags in the gzip header.
     let gzip = 26 + u32::from_le_bytes(whole[18..22].try_into().unwrap()) as usize;
     assert_eq!(whole[gzip..gzip + 2], [0x1F, 0x8B]);
     for at in (0..gzip + 3).chain((gzip + 10..whole.len()).step_by(whole.len() / 200)) {

@@ -1,4 +1,4 @@
-//! Devices that are made steady by their own workload.
+//! Devices made steady by their own workload.
 
 #![allow(clippy::unwrap_used)]
 
@@ -35,7 +35,7 @@ fn before(record: &Record) -> PreconditionRecord {
     record.precondition.unwrap()
 }
 
-/// Why a run is refused that was accepted as a text.
+/// The refusal at run time of an experiment with accepted text.
 fn refused_at_run(text: &str, sets: &[&str]) -> String {
     match run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), Outputs::default()) {
         Err(LabError::Config(error)) => {
@@ -46,7 +46,7 @@ fn refused_at_run(text: &str, sets: &[&str]) -> String {
     }
 }
 
-/// A trace that writes the device once in order, then a tenth of it again and again: its parts cost differently.
+/// A trace that writes the device once in order, then repeats a tenth of it: its parts differ in cost.
 fn trace(folder: &TempDir, name: &str, again: u64) -> String {
     let mut text = "time_us,op,sector,sectors\n".to_owned();
     for at in (0..PAGES).chain((0..again).map(|turn| turn * 7919 % (PAGES / 10))) {
@@ -59,26 +59,27 @@ fn trace(folder: &TempDir, name: &str, again: u64) -> String {
 
 #[test]
 fn a_device_is_steady_under_its_own_workload() {
-    // What far more of the same writes lead to.
+    // The result of far more such writes.
     let long = ["workload.hot_cold.requests=800_000", "precondition.warm_up=700_000"];
     let expected = record(SKEWED, &long).waf.unwrap();
     let steady = record(SKEWED, &OWN);
     assert_eq!(before(&steady).steady, Some(true));
     let found = steady.waf.unwrap();
-    // Windows that differ by 1 %, and 20,000 writes, in which WAF varies by about as much.
+    // Tolerance: windows differ by up to 1 %, and WAF varies by about as much over 20,000 writes.
     assert!((found / expected - 1.0).abs() < 0.03, "{found} and {expected}");
-    // Uniform writes make another device: greedy pays less for them than for skewed ones, by a quarter at first.
+    // Uniform writes make a different device: at first, greedy pays a quarter less for them than for skewed
+    // writes.
     let uniform = record(SKEWED, &[OWN[0], "workload.hot_cold.requests=5_000"]);
     assert!(uniform.waf.unwrap() < 0.9 * expected, "{:?} and {expected}", uniform.waf);
     let told = |record: &Record| record.notices.iter().any(|notice| notice.contains("precondition.steady_writes"));
     assert!(told(&uniform) && !told(&steady), "{:?}", uniform.notices);
     assert!(!told(&record(SKEWED, &[OWN[0], "workload.hot_cold.read_share=1"])), "it writes nothing");
-    // A warm-up of a capacity is writes of its own; a shorter one leaves the device much as it was.
+    // A warm-up of one capacity counts as the workload's own writes; a shorter one hardly changes the device.
     let warm = |requests| told(&record(SKEWED, &[OWN[0], &format!("precondition.warm_up={requests}")]));
     assert!(warm(1) && warm(PAGES - 1) && !warm(PAGES));
 }
 
-/// Uniform writes of a page make a device steady for such writes and for no others.
+/// Uniform page writes make a device steady only for uniform page writes.
 #[test]
 fn whoever_writes_otherwise_than_uniformly_is_told() {
     let text = SKEWED.replace("[workload.hot_cold]\nrequests = 20_000\nhot_share = 0.1\nhot_accesses = 0.9\n", "");
@@ -96,7 +97,7 @@ fn whoever_writes_otherwise_than_uniformly_is_told() {
         ("uniform = { requests = 2000, footprint = 0.5 }", Some("uniform, on a part of the device")),
         ("uniform = { requests = 2000, trim_share = 0.1 }", Some("uniform, with trims")),
         ("uniform = { requests = 2000, size = \"8 KiB\" }", Some("uniform, of more than a page at a time")),
-        // Most of these lie in two pages.
+        // Most of these cross a page boundary.
         ("uniform = { requests = 2000, alignment = 512 }", Some("uniform, of more than a page at a time")),
         (
             "uniform = { requests = 2000, size = \"1536 B\", alignment = 1024 }",
@@ -129,7 +130,7 @@ fn what_it_takes_is_kept_apart() {
     let windows = u64::from(made.windows.unwrap());
     assert!((2..50).contains(&windows), "{windows}");
     assert_eq!(steady.host.requests, 20_000, "all of the workload is measured");
-    // Windows end where a batch does that fills the capacity.
+    // A window ends with the batch that fills the capacity.
     let written = made.requests - PAGES;
     assert!((windows * PAGES..windows * (PAGES + 1024)).contains(&written), "{windows} windows, {written} requests");
     assert_eq!(made.waf, Some(made.flash.programs as f64 / made.requests as f64));
@@ -137,7 +138,7 @@ fn what_it_takes_is_kept_apart() {
     let written = before(&reads).requests - PAGES;
     let windows = u64::from(before(&reads).windows.unwrap());
     assert!(written as f64 > 1.9 * (windows * PAGES) as f64, "a window is a capacity written, whatever is read");
-    // Other random numbers than those of the measurement; the same again.
+    // The rounds use other random numbers than the measurement, but the same in every run.
     assert_eq!(record(SKEWED, &OWN).precondition, steady.precondition);
 }
 
@@ -180,8 +181,8 @@ fn cold_blocks_that_still_fill_with_stale_pages_are_not_steady() {
     assert_eq!((short.windows, short.steady), (Some(50), Some(false)), "50 windows are too few, and that is said");
 }
 
-/// They get so few writes that neither the write amplification nor where stale pages lie moves by 1 % in a short search: 1.001
-/// after five windows, and 1.45 after 250.
+/// Cold blocks get so few writes that neither write amplification nor the distribution of stale pages moves by
+/// 1 % in a short search: 1.001 after five windows, and 1.45 after 250.
 #[test]
 fn cold_blocks_that_hardly_anybody_writes_are_not_steady_either() {
     let hardly = [
@@ -192,13 +193,13 @@ fn cold_blocks_that_hardly_anybody_writes_are_not_steady_either() {
     ];
     let found = before(&record(SKEWED, &[&VERY_HOT[2..], &hardly, &OWN].concat()));
     assert_eq!((found.windows, found.steady), (Some(50), Some(false)));
-    // Pages that nobody writes at all are waited for by nobody.
+    // The search does not wait for never-written pages.
     let never = ["workload.hot_cold.footprint=8 MiB", "device.over_provisioning=0.28"];
     let found = before(&record(SKEWED, &[&never[..], &OWN].concat()));
     assert_eq!(found.steady, Some(true));
 }
 
-/// Uniform writes to a part of a device, of which static wear levelling moves the rest in time.
+/// Uniform writes to a part of a device; static wear levelling eventually moves the rest.
 const LEVELLED: &str = r#"
 [workload.uniform]
 requests = 1_000
@@ -217,7 +218,7 @@ over_provisioning = 0.28
 pages_per_block = 32
 "#;
 
-/// What is told of wear levelling that waits, from its name on.
+/// The notice about waiting wear levelling, from its name on.
 fn waits(record: &Record) -> Option<&str> {
     assert_eq!(before(record).steady, Some(true));
     let mut told =
@@ -243,13 +244,13 @@ fn wear_levelling_that_waits_is_told() {
         let starts =
             format!("ftl.page.wear = \"{wear}\" had moved anything, and it began to move data in what was measured: ");
         assert!(moves > 20 && says.as_ref().is_some_and(|says| says.starts_with(&starts)), "{moves} {says:?}");
-        // What the notice names as a way out is one.
+        // The notice's advice works.
         assert_eq!(told(&[LONG, "precondition.warm_up=90_000"]).1, None);
         assert_eq!(told(&["ftl.page.wear_threshold=2"]).1, None);
         let uniform = "precondition.steady_writes=uniform";
         let reads = |share| told(&[uniform, &format!("workload.uniform.read_share={share}")]).1;
         assert!(reads(0.9).is_some() && reads(1.0).is_none(), "of what writes cost nothing is told");
-        // A warm-up counts requests, and these are the file system's.
+        // A warm-up counts requests, and here requests come from the file system.
         let files = told(&[uniform, "workload={ postmark = { number = 20, transactions = 40 } }", "fs=fat"]).1.unwrap();
         assert!(files.ends_with("once it does; with a smaller ftl.page.wear_threshold it begins sooner"), "{files}");
     }
@@ -282,7 +283,7 @@ fn windows_of_a_trace_are_whole_rounds() {
     let trace = format!("workload={{ trace = {{ path = {:?} }} }}", trace(&folder, "t.csv", again));
     let steady = record(SKEWED, &[&OWN[..], &[&trace]].concat());
     let made = before(&steady);
-    // Cut into capacities, windows would hold more or less of either half and never agree.
+    // In windows of one capacity, the halves would mix in varying shares and never agree.
     assert_eq!(made.steady, Some(true));
     assert_eq!(made.requests, PAGES + u64::from(made.windows.unwrap()) * (PAGES + again));
     assert_eq!(steady.host.requests, PAGES + again, "then it is measured from its start");
@@ -293,12 +294,12 @@ fn a_buffer_takes_its_part() {
     let buffer = "buffer={ lru = { size = \"16 MiB\" } }";
     let (plain, buffered) = (record(SKEWED, &OWN), record(SKEWED, &[&OWN[..], &[buffer]].concat()));
     let (plain, buffered) = (before(&plain), before(&buffered));
-    // It holds the hot pages, and so most writes never reach the flash.
+    // The buffer holds the hot pages, so most writes never reach the flash.
     assert!(buffered.waf.unwrap() < 0.7 * plain.waf.unwrap(), "{buffered:?} and {plain:?}");
     assert_eq!(buffered.steady, Some(true));
 }
 
-/// Two jobs of fio, one of which thinks.
+/// Two fio jobs; one of them thinks.
 fn jobs() -> String {
     let jobs = "[workload.fio]\ntext = \"\"\"\n[a]\nrw=randwrite\nbs=4k\nsize=48m\niodepth=4\nioengine=libaio\n\
                 [b]\nrw=write\nbs=16k\nsize=4m\nthinktime=50\n\"\"\"\n";
@@ -360,7 +361,7 @@ fn a_state_knows_the_workload_that_made_it() {
     assert_eq!((again.flash, again.precondition), (first.flash, first.precondition));
     let plain = record(SKEWED, &OWN);
     assert_eq!(before(&first).requests, before(&plain).requests, "saving changes nothing of it");
-    // What the measurement alone depends on may differ, and one who asks for nothing takes what there is.
+    // Options of the measurement alone may differ, and an experiment without preconditioning accepts any state.
     begun(&[&OWN[..], &["host.queue_depth=4"]].concat(), &state).unwrap();
     begun(&["precondition={}", "workload.hot_cold.hot_share=0.3"], &state).unwrap();
     let warm = begun(&[&OWN[..], &["precondition.warm_up=5_000"]].concat(), &state).unwrap();
@@ -398,7 +399,7 @@ fn a_state_knows_the_trace_that_made_it() {
     assert!(error.contains("it was made with workload.trace.path = "), "{error}");
 }
 
-/// How fast the device is decides in which order jobs with a pace of their own write.
+/// The speed of the device decides the write order of self-paced jobs.
 #[test]
 fn a_state_knows_the_device_that_jobs_were_paced_by() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Ways out of a device of the wrong size: each that a message names is followed.
+//! Advice in messages about a device of the wrong size: the tests follow each piece of advice.
 
 #![allow(clippy::unwrap_used)]
 
@@ -21,7 +21,7 @@ fn with(workload: &str, rest: &str) -> String {
     format!("[workload.uniform]\n{workload}\n[ftl.page]\n{rest}")
 }
 
-/// The ways out that a message names, each as overrides.
+/// Each piece of advice in a message, as overrides.
 fn ways_out(message: &str) -> Vec<Vec<String>> {
     let ways = message.split(": set ").nth(1).unwrap_or_else(|| panic!("no way out: {message}"));
     let of_device = |way: &&str| way.starts_with("device.");
@@ -29,7 +29,7 @@ fn ways_out(message: &str) -> Vec<Vec<String>> {
     ways.split(", or ").map(|way| way.trim_start_matches("set ")).filter(of_device).map(sets).collect()
 }
 
-/// Devices that cannot export what they are asked for, and the keys of the ways out.
+/// Experiments too large for their device, and the keys in the advice.
 const TOO_MUCH: &[(&str, &[&str])] = &[
     ("capacity = \"16 MiB\"\nover_provisioning = 0.07", &["device.over_provisioning", "device.capacity"]),
     ("capacity = \"16 MiB\"", &["device.over_provisioning", "device.capacity"]),
@@ -66,7 +66,7 @@ fn every_way_out_of_a_wrong_size_works_when_it_is_followed() {
     }
 }
 
-/// A device is not made larger for the sake of a pool that somebody made too large.
+/// For a pool too large, the advice is a smaller pool, not a larger device.
 #[test]
 fn a_pool_too_large_is_answered_with_the_largest_that_works() {
     let text = |pool_blocks: &str| {
@@ -80,7 +80,7 @@ fn a_pool_too_large_is_answered_with_the_largest_that_works() {
         let most: u32 = way.parse().unwrap_or_else(|_| panic!("{error}"));
         assert!(parse(&text(&most.to_string())).is_ok() && parse(&text(&(most + 1).to_string())).is_err(), "{error}");
     }
-    // What no pool mends is answered with devices.
+    // If no pool size helps, the advice names devices.
     let small = text("20").replace("0.28", "0.01");
     assert!(error(&small).message.contains("set device.over_provisioning = "), "{}", error(&small));
 }
@@ -140,7 +140,7 @@ fn a_way_out_of_a_device_too_small_for_the_ftl_holds_the_workload_too() {
                 nandlab_lab::run(&experiment, &folder, &control, Outputs::default())
             };
             let Err(LabError::Config(error)) = run(&[]) else { panic!("{text}") };
-            // What is wrong with the footprint of a generator is told before.
+            // The generator's footprint error comes first.
             if error.message.contains("footprint") {
                 continue;
             }

@@ -47,11 +47,17 @@ impl Origin {
     pub const INDEX_ROOT: Self = Self(12);
     /// The header of an index, with its page table and list of free pages.
     pub const INDEX_HEADER: Self = Self(13);
+    /// Inodes of a file system.
+    pub const INODE: Self = Self(14);
+    /// A superblock of a file system, and the group descriptors behind it.
+    pub const SUPERBLOCK: Self = Self(15);
+    /// Bitmaps of free blocks and inodes.
+    pub const BITMAP: Self = Self(18);
     /// The flash translation layer itself, for pages that no host part wrote.
     pub const FTL: Self = Self(17);
 
     /// Names by number.
-    pub const NAMES: [&'static str; 18] = [
+    pub const NAMES: [&'static str; 19] = [
         "host",
         "file_data",
         "boot",
@@ -70,6 +76,7 @@ impl Origin {
         "superblock",
         "swap",
         "ftl",
+        "bitmap",
     ];
 
     /// The origin with this name.

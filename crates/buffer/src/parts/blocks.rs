@@ -1,4 +1,4 @@
-//! The buffered pages of each logical block.
+//! Buffered pages of each logical block.
 
 use super::list::{Links, List, NONE};
 use super::pages::{Pages, Slot};
@@ -13,7 +13,7 @@ struct Block {
     pages: List,
 }
 
-/// A node for each logical block of which a page is here.
+/// A node for each logical block with buffered pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     pages_per_block: u32,
@@ -21,9 +21,9 @@ pub(crate) struct Blocks {
     nodes: Vec<Block>,
     free: Vec<Node>,
     chains: Links,
-    /// The node of each slot.
+    /// Node of each slot.
     node_of: Vec<Node>,
-    /// The node that was found last, and its block: requests go on in the same block.
+    /// Block and node of the last lookup: successive requests often stay in one block.
     last: (u32, Node),
 }
 
@@ -40,7 +40,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes for so many pages, each of which may be in a block of its own.
+    /// Bytes for `pages` pages, each possibly in its own block.
     pub(crate) fn bytes(pages: u64) -> u64 {
         Table::bytes(pages) + 16 * pages + Links::bytes(pages) + 4 * pages
     }
@@ -50,7 +50,7 @@ impl Blocks {
         lpn / self.pages_per_block
     }
 
-    /// The node of a logical block.
+    /// Node of a logical block.
     #[inline]
     pub(crate) fn find(&self, lbn: u32) -> Option<Node> {
         if self.last.0 == lbn {
@@ -59,13 +59,13 @@ impl Blocks {
         self.table.get(lbn)
     }
 
-    /// The node of a page that is here.
+    /// Node of a buffered page.
     #[inline]
     pub(crate) fn node_of(&self, slot: Slot) -> Node {
         self.node_of[slot as usize]
     }
 
-    /// Adds a page to the node of its block, which is opened where there is none; and whether it was.
+    /// Adds a page to its block's node, created if necessary; returns the node, and whether it is new.
     #[inline]
     pub(crate) fn add(&mut self, lpn: u32, slot: Slot) -> (Node, bool) {
         let lbn = self.block_of(lpn);
@@ -98,7 +98,8 @@ impl Blocks {
         node
     }
 
-    /// Takes a page off its node, which goes with its last page; the node, and whether it is gone.
+    /// Removes a page from its node, and the node after its last page; returns the node, and whether it was
+    /// removed.
     #[inline]
     pub(crate) fn remove(&mut self, slot: Slot) -> (Node, bool) {
         let node = self.node_of[slot as usize];
@@ -115,24 +116,24 @@ impl Blocks {
         (node, is_gone)
     }
 
-    /// Pages of the block that are here.
+    /// Number of buffered pages in the block.
     #[inline]
     pub(crate) fn len(&self, node: Node) -> u32 {
         self.nodes[node as usize].pages.len()
     }
 
-    /// The logical pages of the block.
+    /// Logical pages of the block.
     pub(crate) fn range(&self, node: Node) -> std::ops::Range<u32> {
         let first = self.nodes[node as usize].lbn * self.pages_per_block;
         first..first.saturating_add(self.pages_per_block)
     }
 
-    /// The slots of the pages of the block that are here.
+    /// Slots of the block's buffered pages.
     pub(crate) fn slots(&self, node: Node) -> impl Iterator<Item = Slot> + '_ {
         self.nodes[node as usize].pages.oldest_first(&self.chains)
     }
 
-    /// Collects those that are dirty.
+    /// Collects the block's dirty slots.
     pub(crate) fn dirty(&self, pages: &Pages, node: Node, into: &mut Vec<Slot>) {
         into.clear();
         into.extend(self.slots(node).filter(|&slot| pages.is_dirty(slot)));

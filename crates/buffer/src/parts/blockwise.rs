@@ -1,4 +1,4 @@
-//! Buffers of one memory that write back all pages of a block together.
+//! Buffers with one memory that write back all pages of a block together.
 
 use super::blocks::{Blocks, Node};
 use super::cache::{Access, Cached, Policy};
@@ -15,42 +15,42 @@ use nandlab_nand::Geometry;
 /// A use of a block.
 pub(crate) struct Use {
     pub node: Node,
-    /// Whether the node was opened for it.
+    /// Whether the node was created for this use.
     pub is_new: bool,
-    /// Pages of the block that are here.
+    /// Number of buffered pages in the block.
     pub pages: u32,
     pub is_write: bool,
-    /// Whether it wrote the last sector of a block all of which was written in order.
+    /// Whether this write completed the block, with all of it written in order.
     pub completes: bool,
 }
 
-/// Chooses the block that goes.
+/// Chooses the victim block.
 pub(crate) trait BlockOrder: Send {
-    /// A page of the block was read or written, or has come.
+    /// Called after a page of the block was read, written or added.
     fn used(&mut self, used: &Use);
 
-    /// Who goes; it stays until [`Self::closed`]. There is one.
+    /// The next victim; it stays until [`Self::closed`]. At least one block exists.
     fn victim(&mut self) -> Node;
 
-    /// A page of the block was trimmed, and others are left.
+    /// Called after a page of the block was trimmed and others remain.
     fn shrunk(&mut self, node: Node, pages: u32);
 
-    /// No page of the block is left.
+    /// Called when no page of the block remains.
     fn closed(&mut self, node: Node);
 
-    /// Bytes for so many nodes.
+    /// Bytes for `nodes` nodes.
     fn bytes(&self, nodes: u64) -> u64;
 }
 
-/// What the buffers differ in beside the order of their blocks.
+/// Differences between the buffers, besides the block order.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
     pub caches_reads: bool,
-    /// Whether a block is made whole before it is written.
+    /// Whether a block is padded to a whole block before it is written.
     pub pads: bool,
 }
 
-/// A [`BlockOrder`] with so many pages.
+/// A [`BlockOrder`] with a page capacity.
 #[derive(Debug)]
 pub(crate) struct Blockwise<O> {
     order: O,
@@ -86,7 +86,7 @@ impl<O: BlockOrder> Blockwise<O> {
         Ok(Cached::new(Pages::mount(geometry, nvram, 0)?, policy))
     }
 
-    /// Whether a write ends a block that was written in order from its first sector on.
+    /// Whether a write completes a block written in order from its first sector.
     fn completes(&mut self, node: Node, is_new: bool, access: &Access) -> bool {
         if node as usize >= self.fills.len() {
             self.fills.resize((node as usize + 1).next_power_of_two(), 0);
@@ -101,7 +101,7 @@ impl<O: BlockOrder> Blockwise<O> {
         let range = self.blocks.range(node);
         let start = u64::from(access.lpn - range.start) * self.sectors_per_page;
         let first = start + u64::from(access.mask.trailing_zeros());
-        // Out of order once is out of order for good, unless the block begins anew.
+        // A block once written out of order stays out of order, unless it starts again at its first sector.
         *filled = match first {
             0 => u64::from(access.mask.count_ones()),
             first if first == *filled => first + u64::from(access.mask.count_ones()),
@@ -116,7 +116,7 @@ impl<O: BlockOrder> Blockwise<O> {
         self.order.used(&Use { node, is_new, pages, is_write: access.is_write, completes });
     }
 
-    /// Writes the victim back and forgets it.
+    /// Writes back the victim and forgets it.
     fn evict(&mut self, io: &mut Io<'_>) -> Result<(), Error> {
         let node = self.order.victim();
         let mut batch = std::mem::take(&mut self.batch);
@@ -184,7 +184,7 @@ impl<O: BlockOrder> Policy for Blockwise<O> {
     }
 }
 
-/// Grows `marks` so that it has one for `node`.
+/// The entry of `marks` for `node`, grown as needed.
 pub(crate) fn mark_of<T: Clone + Default>(marks: &mut Vec<T>, node: Node) -> &mut T {
     debug_assert!(node != NONE);
     if node as usize >= marks.len() {

@@ -1,4 +1,4 @@
-//! Requests on pages: what every buffer does, whatever its policy decides.
+//! Requests on pages: the code shared by all buffers, independent of the policy.
 
 use super::io::{Io, NO_PADDING};
 use super::pages::{Pages, Slot};
@@ -6,64 +6,65 @@ use crate::{Buffer, Counts, Devices, Memory, Placement};
 use nandlab_block::{Completion, Error, Op, Payload, RamUse, Request};
 use nandlab_nand::{Origin, SectorMask, SECTOR_BYTES};
 
-/// What a request asks of one page.
+/// A request's access to one page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub lpn: u32,
     pub is_write: bool,
-    /// Sectors that are read or written.
+    /// Sectors to read or write.
     pub mask: u64,
 }
 
-/// Decides which pages are here and in which memory, and keeps the lists for that.
+/// Decides which pages are buffered and in which memory, and keeps the lists for it.
 ///
-/// It finds room before it takes a slot. What it writes back or moves may fail; its lists then stand as before.
+/// A policy makes room before it takes a slot. If a write-back or move fails, its lists are unchanged.
 pub(crate) trait Policy: Send {
-    /// Takes a read or a write that is about to be carried out page by page.
+    /// Sees a read or write before it is carried out page by page.
     fn begin(&mut self, _request: &Request) {}
 
-    /// Whether a page that was read comes in.
+    /// Whether to cache a page after a read.
     fn caches_reads(&self) -> bool;
 
-    /// A page that is here is read or written. It is here afterwards.
+    /// Handles an access to a buffered page. The page is still buffered afterwards.
     fn touch(&mut self, io: &mut Io<'_>, slot: Slot, access: &Access) -> Result<(), Error>;
 
-    /// A page that is not here is written, or was read and comes in: makes room and takes a slot for it.
+    /// Handles a write to a page outside the buffer, or a read that caches its page: makes room and takes a
+    /// slot.
     fn admit(&mut self, io: &mut Io<'_>, access: &Access) -> Result<Slot, Error>;
 
-    /// The page was stored: its slot holds what the access wrote.
+    /// Called after the access's data was stored in its slot.
     fn stored(&mut self, _io: &mut Io<'_>, _slot: Slot) -> Result<(), Error> {
         Ok(())
     }
 
-    /// The page in `slot` is about to go.
+    /// Called before the page in `slot` is removed.
     fn forget(&mut self, pages: &mut Pages, slot: Slot);
 
-    /// Every page in DRAM was written back.
+    /// Called after every page in DRAM was written back.
     fn flushed(&mut self, _pages: &mut Pages) {}
 
-    /// A page that NVRAM held when the power came back; the oldest first.
+    /// Adds a page found in NVRAM at mount; called in order, oldest first.
     fn restore(&mut self, pages: &mut Pages, slot: Slot) {
         unreachable!("page {} is in a memory that this buffer does not have", pages.lpn(slot));
     }
 
-    /// Memory that firmware needs.
+    /// Memory needed by firmware.
     fn ram(&self) -> RamUse;
 
-    /// What it decided by the patterns that it saw.
+    /// Decisions based on access patterns.
     fn placement(&self) -> Option<Placement> {
         None
     }
 }
 
-/// A buffer: its pages, and the policy that decides on them.
+/// A buffer: its pages and their policy.
 #[derive(Debug)]
 pub(crate) struct Cached<P> {
     pages: Pages,
     policy: P,
 }
 
-/// A part of a request that lies in one page.
+/// The part of a request within one page.
 #[derive(Clone, Copy)]
 struct Piece {
     sector: u64,
@@ -97,7 +98,7 @@ fn pieces(request: &Request, page_shift: u32) -> impl Iterator<Item = Piece> {
 }
 
 impl<P: Policy> Cached<P> {
-    /// Puts `policy` over `pages`, of which it gets those that were found in NVRAM.
+    /// Combines `policy` with `pages`, and gives it the pages found in NVRAM.
     pub(crate) fn new((mut pages, found): (Pages, Vec<Slot>), mut policy: P) -> Self {
         for slot in found {
             policy.restore(&mut pages, slot);
@@ -129,7 +130,7 @@ impl<P: Policy> Cached<P> {
 
     fn read(policy: &mut P, io: &mut Io<'_>, request: &Request, mut bytes: Option<&mut [u8]>) -> Result<(), Error> {
         policy.begin(request);
-        // What is read from below and not kept, as one request.
+        // Uncached reads are sent below as one request.
         let mut passed: Option<(u64, u64)> = None;
         for piece in pieces(request, io.pages.page_shift) {
             let access = piece.access(false);
@@ -170,7 +171,7 @@ impl<P: Policy> Cached<P> {
         Self::pass(io, request, &mut bytes, passed)
     }
 
-    /// Reads the whole page; an error names what the host asked of it.
+    /// Reads the whole page; an error names the sector requested by the host.
     fn fetch(io: &mut Io<'_>, piece: &Piece, origin: Origin) -> Result<(), Error> {
         io.fetch(piece.lpn, origin).map_err(|error| match error {
             Error::Unreadable { .. } => Error::Unreadable { sector: piece.sector },
@@ -192,8 +193,8 @@ impl<P: Policy> Cached<P> {
         io.submit(&read, data.map_or(Payload::None, Payload::Read)).map(drop)
     }
 
-    /// Drops what is trimmed as a whole and hands the trim on. Of a page that is trimmed in part what is newer than below
-    /// stays: whether the rest reads as zeros is for the device below to say.
+    /// Drops wholly trimmed pages and forwards the trim. A partly trimmed page keeps its dirty sectors; the
+    /// device below decides whether the rest reads as zeros.
     fn trim(policy: &mut P, io: &mut Io<'_>, request: &Request) -> Result<(), Error> {
         let span = request.end().div_ceil(1 << io.pages.page_shift) - (request.sector >> io.pages.page_shift);
         let slots: Vec<(Slot, u64)> = if span <= u64::from(io.pages.slots()) {
@@ -208,7 +209,7 @@ impl<P: Policy> Cached<P> {
             mask == full && io.pages.memory(slot) == Memory::Nvram && io.pages.is_dirty(slot)
         };
         if slots.iter().any(survives) {
-            // Without the page in NVRAM the trim alone hides what is older below.
+            // Once the page leaves NVRAM, only the trim hides the older data below.
             io.flush_below()?;
         }
         for (slot, mask) in slots {
@@ -220,7 +221,7 @@ impl<P: Policy> Cached<P> {
         Ok(())
     }
 
-    /// What a long trim asks of the page in `slot`, if it asks anything.
+    /// The part of a long trim within the page in `slot`, if any.
     fn trimmed(pages: &Pages, request: &Request, slot: Slot) -> Option<(Slot, u64)> {
         let start = u64::from(pages.lpn(slot)) << pages.page_shift;
         let (from, to) = (request.sector.max(start), request.end().min(start + (1 << pages.page_shift)));
@@ -228,7 +229,7 @@ impl<P: Policy> Cached<P> {
         (from < to && pages.is_taken(slot)).then(|| (slot, mask()))
     }
 
-    /// Writes back what a power cut would take.
+    /// Writes back everything a power cut would lose.
     fn flush(policy: &mut P, io: &mut Io<'_>) -> Result<(), Error> {
         let mut slots = std::mem::take(&mut io.pages.unflushed);
         let in_dram = |slot: &Slot| {

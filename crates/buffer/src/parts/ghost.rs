@@ -1,9 +1,9 @@
-//! Ghosts: pages that were here, remembered by number alone.
+//! Ghosts: evicted pages, remembered by number only.
 
 use super::list::{Links, List};
 use super::table::Table;
 
-/// Numbers of pages in the order in which they came.
+/// Page numbers in order of arrival.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ghost {
     table: Table,
@@ -14,7 +14,7 @@ pub(crate) struct Ghost {
 }
 
 impl Ghost {
-    /// Bytes that so many of them take.
+    /// Bytes for `ghosts` entries.
     pub(crate) fn bytes(ghosts: u64) -> u64 {
         Table::bytes(ghosts) + Links::bytes(ghosts) + 4 * ghosts
     }
@@ -23,7 +23,7 @@ impl Ghost {
         self.list.len()
     }
 
-    /// Remembers `key`, which is not among them, as the newest.
+    /// Adds `key`, a new entry, as the newest.
     pub(crate) fn push(&mut self, key: u32) {
         let entry = self.free.pop().unwrap_or_else(|| {
             self.keys.push(0);
@@ -34,7 +34,7 @@ impl Ghost {
         self.list.push_front(&mut self.links, entry);
     }
 
-    /// Forgets `key`; whether it was among them.
+    /// Removes `key`; true if it was present.
     pub(crate) fn remove(&mut self, key: u32) -> bool {
         let Some(entry) = self.table.remove(key) else { return false };
         self.list.remove(&mut self.links, entry);
@@ -42,7 +42,7 @@ impl Ghost {
         true
     }
 
-    /// Forgets the oldest, if there is one.
+    /// Removes the oldest entry, if any.
     pub(crate) fn pop(&mut self) {
         if !self.list.is_empty() {
             self.remove(self.keys[self.list.back() as usize]);

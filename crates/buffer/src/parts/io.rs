@@ -1,4 +1,4 @@
-//! What a request does to pages: it stores and loads them, moves them between memories, and writes them back.
+//! Page operations of a request: store, load, move between memories, and write back.
 
 use super::list::NONE;
 use super::pages::{bytes_of, runs, Pages, Slot};
@@ -8,21 +8,21 @@ use nandlab_nand::nvm::{Nvm, PowerLost};
 use nandlab_nand::{Origin, Time};
 use std::ops::Range;
 
-/// No page but those that are given.
+/// No padding: only the given pages.
 pub(crate) const NO_PADDING: Range<u32> = 0..0;
 
-/// The pages of a buffer with the devices that a request was given.
+/// A buffer's pages with the devices of the current request.
 pub(crate) struct Io<'a> {
     pub(crate) pages: &'a mut Pages,
     below: &'a mut dyn BlockDevice,
     nvram: &'a mut dyn Nvm,
-    /// When the next request can go below: what it needs has been read.
+    /// Earliest start of the next request below: its input has been read.
     ready: Time,
-    /// When everything that the host waits for has ended.
+    /// End of all work the host waits for.
     done: Time,
 }
 
-/// A write that is being gathered.
+/// A write being gathered.
 #[derive(Clone, Copy)]
 struct Run {
     sector: u64,
@@ -44,12 +44,12 @@ impl<'a> Io<'a> {
         Self { pages, below, nvram, ready: time, done: time }
     }
 
-    /// When everything has ended that was asked of the device below and, from `memory_ns` on, of DRAM and NVRAM.
+    /// End of all work on the device below, plus the DRAM and NVRAM time after `memory_ns`.
     pub(super) fn done(&self, memory_ns: Time) -> Time {
         self.done + self.memory_ns() - memory_ns
     }
 
-    /// Time of all accesses to DRAM and NVRAM.
+    /// Total time of all DRAM and NVRAM accesses.
     pub(super) fn memory_ns(&self) -> Time {
         let (dram, (read_ns, write_ns)) = (&self.pages.counts.dram, self.pages.dram_ns);
         let dram_ns = (dram.reads as f64 * read_ns + dram.writes as f64 * write_ns).round() as Time;
@@ -59,7 +59,7 @@ impl<'a> Io<'a> {
         dram_ns + self.nvram.usage().time_ns
     }
 
-    /// The pages that the device below has.
+    /// Page count of the device below.
     pub(crate) fn device_pages(&self) -> u32 {
         (self.below.sectors() >> self.pages.page_shift) as u32
     }
@@ -71,7 +71,7 @@ impl<'a> Io<'a> {
         Ok(completion)
     }
 
-    /// Makes everything durable that was sent below.
+    /// Makes everything sent below durable.
     pub(super) fn flush_below(&mut self) -> Result<(), Error> {
         self.ready = self.done;
         self.submit(&Request::new(Op::Flush, 0, 0), Payload::None).map(drop)
@@ -82,7 +82,7 @@ impl<'a> Io<'a> {
         Request { origin, ..Request::new(op, u64::from(lpn) << shift, 1 << shift) }
     }
 
-    /// Reads a page of the device below, to be kept with [`Self::fill`].
+    /// Reads a page from below, for [`Self::fill`].
     pub(super) fn fetch(&mut self, lpn: u32, origin: Origin) -> Result<(), Error> {
         let request = self.whole_page(Op::Read, lpn, origin);
         let Pages { has_bytes, ref mut fetched, .. } = *self.pages;
@@ -92,7 +92,7 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// Keeps what [`Self::fetch`] has read of the page in `slot`, where nothing newer is here.
+    /// Stores the page read by [`Self::fetch`] in `slot`, except for sectors already in the buffer.
     pub(super) fn fill(&mut self, slot: Slot) -> Result<(), Error> {
         let pages = &mut *self.pages;
         let missing = pages.full & !pages.frames[slot as usize].valid;
@@ -109,7 +109,7 @@ impl<'a> Io<'a> {
                 }
             }
             Memory::Nvram => {
-                // Beside what must survive: the header does not name these sectors.
+                // Stored next to surviving data: the header does not list these sectors.
                 pages.counts.nvram.writes += 1;
                 let frame = &mut pages.frames[slot as usize];
                 if frame.place == NONE {
@@ -126,7 +126,7 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// Reads sectors that are here.
+    /// Reads buffered sectors.
     #[inline]
     pub(super) fn load(&mut self, slot: Slot, first: u32, count: u32, into: Option<&mut [u8]>) -> Result<(), Error> {
         let pages = &mut *self.pages;
@@ -148,7 +148,7 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// Stores what the host writes: `count` sectors from `first` on.
+    /// Stores host data: `count` sectors from `first` on.
     #[inline]
     pub(super) fn store(
         &mut self,
@@ -175,7 +175,7 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// In another place, where sectors stand in this one that must survive: a store of a page can be torn.
+    /// Uses another place if this one holds surviving sectors, because a page store can be torn.
     fn store_nvram(
         &mut self,
         slot: Slot,
@@ -217,10 +217,11 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// Moves a page to the other memory; sectors in `overwritten` are about to be, and stay behind.
+    /// Moves a page to the other memory. Sectors in `overwritten` are about to be overwritten and are not
+    /// copied.
     ///
     /// # Panics
-    /// Where something would lose its place in NVRAM that must survive.
+    /// If surviving data would lose its place in NVRAM.
     pub(crate) fn migrate(&mut self, slot: Slot, to: Memory, overwritten: u64) -> Result<(), Error> {
         let Pages { frames, places, scratch, counts, has_bytes, .. } = &mut *self.pages;
         let frame = &mut frames[slot as usize];
@@ -266,13 +267,14 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// Writes `slots` back as one batch, in the order of their pages: with the pages of `padding` that are not here,
-    /// which are read from below first. Afterwards they are clean, and what was in NVRAM is durable below.
+    /// Writes back `slots` as one batch in page order, together with the unbuffered pages of `padding`, which
+    /// are first read from below. Afterwards the pages are clean, and data from NVRAM is durable below.
     ///
-    /// A page that is here in part is completed from below, unless it stands alone and what is dirty of it is one run.
+    /// A partial page is completed from below, unless it has no neighbour in the batch and its dirty sectors
+    /// form one run.
     ///
     /// # Errors
-    /// Those of the device below; all pages then still stand as before.
+    /// Errors of the device below; all pages are then unchanged.
     pub(crate) fn write_back(&mut self, slots: &[Slot], padding: Range<u32>) -> Result<(), Error> {
         let mut batch = std::mem::take(&mut self.pages.batch);
         batch.clear();
@@ -311,10 +313,10 @@ impl<'a> Io<'a> {
                 alone = frame.valid != full && !joined && runs(frame.dirty).count() == 1;
                 parts = if alone { frame.dirty } else { full };
             }
-            // Before the run goes on: its bytes lie behind those of the run.
+            // Close the run first: the completed page's bytes come after the run's bytes.
             self.close_unless(&mut run, sector + u64::from(parts.trailing_zeros()), origin)?;
             if !alone && !self.complete(lpn, slot)? {
-                // What is below is lost: what is here is written by itself.
+                // The data below is lost, so only the dirty sectors are written.
                 parts = if slot == NONE { 0 } else { self.pages.frames[slot as usize].dirty };
             }
             for (first, count) in runs(parts) {
@@ -329,7 +331,8 @@ impl<'a> Io<'a> {
         self.close(run)
     }
 
-    /// Puts a whole page behind the run, with what is not here of it from below; false where that is lost to bit errors.
+    /// Appends a whole page to the run, with missing sectors read from below; false if these are lost to bit
+    /// errors.
     fn complete(&mut self, lpn: u32, slot: Slot) -> Result<bool, Error> {
         let valid = if slot == NONE { 0 } else { self.pages.frames[slot as usize].valid };
         let full = self.pages.full;
@@ -376,7 +379,7 @@ impl<'a> Io<'a> {
         Ok(true)
     }
 
-    /// Puts sectors of a page behind the run.
+    /// Appends sectors of a page to the run.
     fn append(&mut self, slot: Slot, first: u32, count: u32) -> Result<(), Error> {
         if !self.pages.has_bytes {
             return self.load(slot, first, count, None);
@@ -389,7 +392,7 @@ impl<'a> Io<'a> {
         loaded
     }
 
-    /// As [`Self::load`], as a part of a larger access.
+    /// Like [`Self::load`], but counted as part of a larger access.
     fn copy(&mut self, slot: Slot, first: u32, count: u32, into: Option<&mut [u8]>) -> Result<(), Error> {
         let before = (self.pages.counts.dram, self.pages.counts.nvram);
         let loaded = self.load(slot, first, count, into);
@@ -397,7 +400,7 @@ impl<'a> Io<'a> {
         loaded
     }
 
-    /// Sends the run below, unless it goes on with `sector` of the same author.
+    /// Sends the run below, unless it continues at `sector` with the same origin.
     fn close_unless(&mut self, run: &mut Option<Run>, sector: u64, origin: Origin) -> Result<(), Error> {
         match run {
             Some(open) if open.sector + u64::from(open.sectors) == sector && open.origin == origin => Ok(()),
@@ -416,7 +419,7 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// Takes a page as not newer than below.
+    /// Marks a page as clean.
     fn clean(&mut self, slot: Slot) -> Result<(), Error> {
         let pages = &mut *self.pages;
         let frame = pages.frames[slot as usize];
@@ -427,7 +430,7 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// Writes a page back where it is dirty, and forgets it; the policy takes it off its lists afterwards.
+    /// Writes back a page if it is dirty, and forgets it; the policy then removes it from its lists.
     #[inline]
     pub(crate) fn evict(&mut self, slot: Slot) -> Result<(), Error> {
         let frame = &self.pages.frames[slot as usize];
@@ -442,7 +445,7 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// As [`Self::write_back`] of one page, all of which is in DRAM: the way that most pages take.
+    /// Like [`Self::write_back`] for one page wholly in DRAM, the most frequent case.
     #[inline]
     fn write_page(&mut self, slot: Slot) -> Result<(), Error> {
         let frame = &self.pages.frames[slot as usize];
@@ -458,14 +461,14 @@ impl<'a> Io<'a> {
         Ok(())
     }
 
-    /// Forgets a page, whatever it holds.
+    /// Forgets a page, whatever its contents.
     pub(super) fn discard(&mut self, slot: Slot) -> Result<(), Error> {
         self.clean(slot)?;
         self.pages.release(slot);
         Ok(())
     }
 
-    /// Forgets the sectors of `mask` that are not newer than below; false where nothing is left of the page.
+    /// Forgets the clean sectors in `mask`; false if no dirty sector remains.
     pub(super) fn forget_clean(&mut self, slot: Slot, mask: u64) -> bool {
         let frame = &mut self.pages.frames[slot as usize];
         frame.valid &= frame.dirty | !mask;

@@ -1,9 +1,9 @@
-//! Doubly linked lists over numbered items: a few words an item, no allocation for each.
+//! Doubly linked lists of numbered items: a few words per item, without an allocation per item.
 
 /// No item.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// The neighbours of every item; an item is in at most one of the lists that share them.
+/// Neighbours of every item. Several lists can share these links; an item is in at most one of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links(Vec<[u32; 2]>);
 
@@ -11,7 +11,7 @@ const PREV: usize = 0;
 const NEXT: usize = 1;
 
 impl Links {
-    /// Bytes that they take, on a controller as here.
+    /// Bytes used, here and on a controller.
     pub(crate) fn bytes(items: u64) -> u64 {
         items * 8
     }
@@ -46,7 +46,7 @@ impl Links {
     }
 }
 
-/// A list: the front is where the newest stand.
+/// A list; the newest items are at the front.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     front: u32,
@@ -87,7 +87,7 @@ impl List {
         self.push(links, item, NEXT);
     }
 
-    /// Adds `item` at the end of the list that lies in the direction of `side`.
+    /// Adds `item` at the end of the list in the direction of `side`.
     #[inline]
     fn push(&mut self, links: &mut Links, item: u32, side: usize) {
         links.make_room(item);
@@ -130,7 +130,7 @@ impl List {
         }
     }
 
-    /// Adds `item` before the first item from the back on for which `is_newer` holds, at the front where there is none.
+    /// Inserts `item` behind the first newer item, searching from the back; at the front if no item is newer.
     pub(crate) fn insert_behind(&mut self, links: &mut Links, item: u32, is_newer: impl Fn(u32) -> bool) {
         let mut newer = self.back;
         while newer != NONE && !is_newer(newer) {
@@ -150,7 +150,7 @@ impl List {
         self.len += 1;
     }
 
-    /// The items from the back to the front.
+    /// Items from back to front.
     pub(crate) fn oldest_first<'a>(&self, links: &'a Links) -> impl Iterator<Item = u32> + 'a {
         let mut at = self.back;
         std::iter::from_fn(move || {

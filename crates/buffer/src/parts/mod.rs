@@ -1,4 +1,4 @@
-//! What the buffers share: pages and their memories, the request loop, lists, block nodes.
+//! Parts shared by the buffers: pages and their memories, the request loop, lists, block nodes.
 
 pub(crate) mod blocks;
 pub(crate) mod blockwise;

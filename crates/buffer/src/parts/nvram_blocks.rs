@@ -1,4 +1,4 @@
-//! NVRAM as blocks of pages, beside pages in DRAM.
+//! NVRAM divided into blocks of pages, next to pages in DRAM.
 
 use super::blocks::{Blocks, Node};
 use super::blockwise::mark_of;
@@ -8,24 +8,24 @@ use crate::Memory;
 use nandlab_block::Error;
 use nandlab_nand::Geometry;
 
-/// What a block takes of NVRAM.
+/// NVRAM space of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Allocation {
-    /// Room for all its pages, whether they are there or not.
+    /// Room for all its pages, present or not.
     Block,
-    /// Room for the pages that are there.
+    /// Room for the present pages.
     Page,
 }
 
-/// The blocks of which pages are here, and how much of NVRAM they take.
+/// Blocks with buffered pages, and their use of NVRAM.
 #[derive(Debug)]
 pub(crate) struct NvramBlocks {
-    /// All pages that are here, in both memories.
+    /// All buffered pages, in both memories.
     pub blocks: Blocks,
-    /// Pages in NVRAM of each node.
+    /// NVRAM pages of each node.
     pages: Vec<u32>,
-    /// Whether a flush takes the dirty pages of the block in DRAM along.
+    /// Whether a flush includes the block's dirty pages in DRAM.
     pads: bool,
     allocation: Allocation,
     pages_per_block: u32,
@@ -37,7 +37,7 @@ pub(crate) struct NvramBlocks {
 }
 
 impl NvramBlocks {
-    /// Blocks in NVRAM of so many pages, whole blocks of them where blocks are allocated.
+    /// NVRAM blocks with a capacity in pages, rounded down to whole blocks if whole blocks are allocated.
     pub(crate) fn new(geometry: &Geometry, capacity_pages: u32, allocation: Allocation) -> Self {
         Self {
             blocks: Blocks::new(geometry.pages_per_block()),
@@ -53,12 +53,12 @@ impl NvramBlocks {
         }
     }
 
-    /// The same, where a flush takes the dirty pages of the block in DRAM along, or leaves them.
+    /// Sets whether a flush includes the block's dirty pages in DRAM.
     pub(crate) fn padding(self, pads: bool) -> Self {
         Self { pads, ..self }
     }
 
-    /// Pages of the block in NVRAM.
+    /// NVRAM pages of the block.
     #[inline]
     pub(crate) fn pages(&self, node: Node) -> u32 {
         self.pages.get(node as usize).copied().unwrap_or(0)
@@ -70,7 +70,7 @@ impl NvramBlocks {
         self.pages(node) == self.pages_per_block
     }
 
-    /// The node of the block of a page, if anything of it is in NVRAM.
+    /// Node of a page's block, if the block has a page in NVRAM.
     #[inline]
     pub(crate) fn present(&self, lpn: u32) -> Option<Node> {
         let node = self.blocks.find(self.blocks.block_of(lpn))?;
@@ -80,7 +80,7 @@ impl NvramBlocks {
         Some(node)
     }
 
-    /// Whether a page comes into NVRAM without another one leaving; `present` is the node of its block.
+    /// Whether a page fits into NVRAM without an eviction; `present` is the node of its block.
     #[inline]
     pub(crate) fn has_room(&self, present: Option<Node>) -> bool {
         match self.allocation {
@@ -89,13 +89,13 @@ impl NvramBlocks {
         }
     }
 
-    /// A page has come that is in DRAM, or will be moved by the caller.
+    /// Adds a page that is in DRAM, or will be moved by the caller.
     #[inline]
     pub(crate) fn add(&mut self, lpn: u32, slot: Slot) -> Node {
         self.blocks.add(lpn, slot).0
     }
 
-    /// A page of the node has come into NVRAM; whether it is the first.
+    /// Records a page of the node in NVRAM; returns true if it is the first.
     #[inline]
     pub(crate) fn add_nvram(&mut self, node: Node) -> bool {
         let pages = mark_of(&mut self.pages, node);
@@ -108,7 +108,7 @@ impl NvramBlocks {
         is_first
     }
 
-    /// A page goes; its node, where that has no page in NVRAM any more but had one before.
+    /// Removes a page; returns its node if this was the node's last page in NVRAM.
     pub(crate) fn remove(&mut self, pages: &Pages, slot: Slot) -> Option<Node> {
         let (node, _) = self.blocks.remove(slot);
         if pages.memory(slot) == Memory::Dram {
@@ -124,9 +124,9 @@ impl NvramBlocks {
         Some(node)
     }
 
-    /// Writes what is dirty of a block as one ordered run, with its clean pages where `with_clean`. Its pages in NVRAM go.
-    /// Where it `pads`, dirty pages of the block in DRAM are written, too: they stay, clean, and `cleaned` gets them. Whether
-    /// anything was written.
+    /// Writes a block's dirty pages as one ordered run, together with its clean pages if `with_clean`, and
+    /// removes its pages from NVRAM. If it `pads`, dirty pages in DRAM are written too; they stay there as
+    /// clean pages and are passed to `cleaned`. Returns true if anything was written.
     pub(crate) fn flush(
         &mut self,
         io: &mut Io<'_>,

@@ -1,4 +1,4 @@
-//! Buffers of one memory that replace one page at a time.
+//! Buffers with one memory that evict one page at a time.
 
 use super::cache::{Access, Cached, Policy};
 use super::io::Io;
@@ -11,36 +11,36 @@ use nandlab_block::{Error, RamUse};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
-/// Chooses the page that goes.
+/// Chooses the victim page.
 pub(crate) trait Replacement: Send {
-    /// The page was read or written again.
+    /// Called when a buffered page is used again.
     fn hit(&mut self, pages: &mut Pages, slot: Slot);
 
-    /// A page comes that is not here.
+    /// Called for a page outside the buffer, before it is added.
     fn miss(&mut self, _lpn: u32) {}
 
-    /// Who goes; it stays on its list until [`Self::evicted`]. The buffer is full.
+    /// The next victim; it stays on its list until [`Self::evicted`]. The buffer is full.
     fn victim(&mut self, pages: &mut Pages) -> Slot;
 
-    /// The victim is gone. `lpn` is its page.
+    /// Called after the victim, page `lpn`, was evicted.
     fn evicted(&mut self, slot: Slot, lpn: u32);
 
-    /// The page of the last miss is here.
+    /// Adds the page of the last miss.
     fn insert(&mut self, pages: &mut Pages, slot: Slot);
 
-    /// A page goes without having been chosen: it was trimmed.
+    /// Removes a trimmed page.
     fn forget(&mut self, pages: &mut Pages, slot: Slot);
 
-    /// Every page is clean.
+    /// Called when every page is clean.
     fn flushed(&mut self, _pages: &mut Pages) {}
 
-    /// Bytes that it needs beside a list over the pages.
+    /// Bytes of state besides a list over the pages.
     fn state_bytes(&self) -> u64 {
         0
     }
 }
 
-/// A [`Replacement`] with so many pages.
+/// A [`Replacement`] with a page capacity.
 #[derive(Debug)]
 pub(crate) struct Paged<R> {
     replacement: R,
@@ -51,7 +51,7 @@ pub(crate) struct Paged<R> {
 }
 
 impl<R: Replacement> Paged<R> {
-    /// Opens a buffer of `size` whose policy `make` makes for a number of pages.
+    /// Opens a buffer of `size`; `make` builds the policy for a page count.
     pub(crate) fn mount(
         geometry: &Geometry,
         nvram: &mut dyn Nvm,

@@ -1,4 +1,4 @@
-//! The pages of a buffer: which are here, in which memory, and what of them is newer than below.
+//! Buffered pages: their memory and their dirty sectors.
 
 use super::list::NONE;
 use super::places::{Header, Places};
@@ -7,63 +7,64 @@ use crate::{Counts, Memory, MountError};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{Geometry, Origin, SECTOR_BYTES};
 
-/// Number of a page that is here; policies keep their lists over slots.
+/// Number of a buffered page; policies keep their lists over slots.
 pub(crate) type Slot = u32;
 
-/// Bytes that firmware keeps about a page: its number, its place, two sector masks, origin and marks.
+/// Bytes of firmware metadata per page: its number, its place, two sector masks, origin and marks.
 pub(crate) const FRAME_BYTES: u64 = 28;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// Sectors that are here.
+    /// Buffered sectors.
     pub valid: u64,
-    /// Those of them that are newer than below.
+    /// Dirty sectors: newer than below.
     pub dirty: u64,
     pub lpn: u32,
-    /// Where it stands in NVRAM; [`NONE`] elsewhere.
+    /// Its place in NVRAM; [`NONE`] in DRAM.
     pub place: u32,
-    /// Who wrote it last.
+    /// Origin of the last write.
     pub origin: Origin,
     pub memory: Memory,
-    /// Whether the slot is among `unflushed`.
+    /// Whether the slot is in `unflushed`.
     pub listed: bool,
     /// A few bits for the policy: referenced, visited, a count.
     pub mark: u8,
 }
 
-/// The state of a buffer without its policy.
+/// Buffer state without the policy.
 #[derive(Clone, Debug)]
 pub(crate) struct Pages {
     pub(super) frames: Vec<Frame>,
     free: Vec<Slot>,
     table: Table,
     pub(super) page_bytes: usize,
-    /// log2 of the sectors of a page.
+    /// log2 of the sectors per page.
     pub(super) page_shift: u32,
-    /// Every sector of a page.
+    /// Mask with every sector of a page.
     pub(super) full: u64,
-    /// Whether requests come with bytes.
+    /// Whether requests carry bytes.
     pub(super) has_bytes: bool,
-    /// The bytes of pages in DRAM, by slot.
+    /// Bytes of DRAM pages, by slot.
     pub(super) dram: Vec<u8>,
-    /// A page that moves between memories; zeros in a run without bytes.
+    /// A page being moved between memories; zeros in a run without bytes.
     pub(super) scratch: Vec<u8>,
-    /// A page as it is below.
+    /// A page as read from below.
     pub(super) fetched: Vec<u8>,
-    /// What a write-back sends below.
+    /// Data of a write-back.
     pub(super) run_bytes: Vec<u8>,
-    /// The pages of a write-back by number; kept for its memory.
+    /// Pages of a write-back by number; kept to reuse its allocation.
     pub(super) batch: Vec<(u32, Slot)>,
-    /// Slots that were written in DRAM since the last flush, and maybe others.
+    /// Slots written in DRAM since the last flush, possibly with others.
     pub(super) unflushed: Vec<Slot>,
     pub(super) places: Places,
     pub(crate) counts: Counts,
-    /// Time of a read and of a write of a page in DRAM, in ns.
+    /// Read and write time of a DRAM page, in ns.
     pub(super) dram_ns: (f64, f64),
 }
 
 impl Pages {
-    /// No pages but those that `nvram`, with room for `nvram_pages`, holds from before; their slots, oldest first.
+    /// Loads the pages an earlier run left in `nvram`, with room for `nvram_pages`; returns their slots,
+    /// oldest first.
     pub(crate) fn mount(
         geometry: &Geometry,
         nvram: &mut dyn Nvm,
@@ -104,13 +105,13 @@ impl Pages {
         Ok((pages, slots))
     }
 
-    /// The slot of a page that is here.
+    /// Slot of a buffered page.
     #[inline]
     pub(crate) fn find(&self, lpn: u32) -> Option<Slot> {
         self.table.get(lpn)
     }
 
-    /// A slot for a page that is not here; nothing of it is valid yet.
+    /// Takes a slot for a new page, without valid sectors.
     #[inline]
     pub(crate) fn take(&mut self, lpn: u32, memory: Memory) -> Slot {
         let fresh =
@@ -130,7 +131,7 @@ impl Pages {
         slot
     }
 
-    /// Forgets a page of which nothing must survive any more.
+    /// Forgets a page without dirty data.
     #[inline]
     pub(crate) fn release(&mut self, slot: Slot) {
         let frame = self.frames[slot as usize];
@@ -152,7 +153,7 @@ impl Pages {
         self.frames[slot as usize].memory
     }
 
-    /// Whether it holds anything newer than below.
+    /// Whether the page has dirty sectors.
     #[inline]
     pub(crate) fn is_dirty(&self, slot: Slot) -> bool {
         self.frames[slot as usize].dirty != 0
@@ -168,7 +169,7 @@ impl Pages {
         self.frames[slot as usize].mark = mark;
     }
 
-    /// Slots that were ever in use.
+    /// Number of slots ever used.
     pub(crate) fn slots(&self) -> u32 {
         self.frames.len() as u32
     }
@@ -178,7 +179,7 @@ impl Pages {
         self.find(self.lpn(slot)) == Some(slot)
     }
 
-    /// Changes what of a page is dirty, and keeps count of the pages that a power cut would take.
+    /// Sets a page's dirty sectors, and updates the count of pages a power cut would lose.
     #[inline]
     pub(super) fn set_dirty(&mut self, slot: Slot, dirty: u64) {
         let frame = &mut self.frames[slot as usize];
@@ -194,7 +195,7 @@ impl Pages {
         frame.dirty = dirty;
     }
 
-    /// The bytes of a slot in DRAM.
+    /// Bytes of a slot in DRAM.
     pub(super) fn dram_page(&mut self, slot: Slot) -> &mut [u8] {
         let start = slot as usize * self.page_bytes;
         let end = start + self.page_bytes;
@@ -205,7 +206,7 @@ impl Pages {
     }
 }
 
-/// Runs of set bits: first and number.
+/// Runs of set bits, as first bit and length.
 pub(super) fn runs(mut mask: u64) -> impl Iterator<Item = (u32, u32)> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {
@@ -217,7 +218,7 @@ pub(super) fn runs(mut mask: u64) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// The bytes of sectors in a page.
+/// Byte range of sectors in a page.
 pub(super) fn bytes_of(first: u32, count: u32) -> std::ops::Range<usize> {
     let start = (first * SECTOR_BYTES) as usize;
     start..start + (count * SECTOR_BYTES) as usize

@@ -1,11 +1,11 @@
-//! Where pages stand in NVRAM, so that a mount finds them there.
+//! Places of pages in NVRAM, recoverable at mount.
 //!
-//! The memory begins with a word that says how it is divided, then come the headers of all places, then their pages.
-//! A header is four words: the page and the origin of its author, the sectors that are newer than below, a sequence
-//! number, and last a checksum of the three, which is 0 where the place holds nothing that must survive. That word is
-//! stored after everything else of its place, and cleared before anything of it changes: a store of a word is never
-//! torn, so a place is there wholly or not at all. A page is changed in another place than the one it stands in; until
-//! the old header is cleared both are there, and the higher sequence number wins.
+//! The memory starts with a word that describes its layout, followed by the headers of all places, then their
+//! pages. A header has four words: the page number and its origin, the dirty sectors, a sequence number, and
+//! a checksum of these three. A checksum of 0 means the place holds no surviving data. The checksum is stored
+//! after everything else in its place, and cleared before any change to it. A word store is never torn, so a
+//! place is valid wholly or not at all. A change of a page goes to a new place. Until the old header is
+//! cleared both places are valid, and the higher sequence number wins.
 
 use super::list::NONE;
 use crate::MountError;
@@ -13,18 +13,18 @@ use nandlab_nand::nvm::{Nvm, PowerLost, WORD_BYTES};
 use nandlab_nand::Origin;
 
 const HEADER_BYTES: u64 = 4 * WORD_BYTES;
-/// Where the checksum is in a header.
+/// Offset of the checksum in a header.
 const VALID: u64 = 3 * WORD_BYTES;
-/// A place more than pages, for the change of a page.
+/// One extra place, for page changes.
 const SPARE: u64 = 1;
 const FORMAT: u64 = 0x6E61_6E64_6C61_6201;
 
-/// What a header says.
+/// Contents of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
     pub lpn: u32,
     pub origin: Origin,
-    /// Sectors that are newer than below.
+    /// Dirty sectors: newer than below.
     pub dirty: u64,
     pub sequence: u64,
 }
@@ -39,27 +39,27 @@ impl Header {
     }
 }
 
-/// A number that is not 0 and changes with each of the words.
+/// A nonzero checksum that changes with each of the words.
 fn checksum(words: [u64; 3]) -> u64 {
     let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0xD129_42B9_4A1D_5A2D).rotate_left(29);
     words.into_iter().fold(FORMAT, mix) | 1
 }
 
-/// The places of an NVRAM: which are free, and how to write to one.
+/// Places of an NVRAM: tracks the free ones and writes their headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     page_bytes: u64,
     places: u64,
     free: Vec<u32>,
-    /// Places from this one on were never used.
+    /// First place never used.
     unused: u32,
     next_sequence: u64,
-    /// Words of headers that were stored since the mount.
+    /// Header words stored since the mount.
     pub(super) stored_words: u64,
 }
 
 impl Places {
-    /// Bytes of NVRAM that `pages` pages need; none for none.
+    /// Bytes of NVRAM for `pages` pages; 0 for no pages.
     pub(crate) fn bytes(pages: u64, page_bytes: u64) -> u64 {
         match pages {
             0 => 0,
@@ -71,9 +71,9 @@ impl Places {
         WORD_BYTES + places * HEADER_BYTES
     }
 
-    /// Reads what `nvram` holds; `found` gets the newest of each page with its place, the oldest page first.
+    /// Reads `nvram`; `found` gets the newest version of each page with its place, the oldest page first.
     ///
-    /// Memory of zeros is divided anew. What a cut left twice is there once afterwards.
+    /// A zeroed memory is formatted. Duplicates from a power cut are removed.
     pub(crate) fn mount(
         nvram: &mut dyn Nvm,
         pages: u64,
@@ -122,7 +122,7 @@ impl Places {
                 found.push((Header::of(words), place));
             }
         }
-        // The newest first among those of a page.
+        // Among the versions of a page, newest first.
         found.sort_unstable_by_key(|(header, _)| (header.lpn, std::cmp::Reverse(header.sequence)));
         self.next_sequence = 1 + found.iter().map(|(header, _)| header.sequence).max().unwrap_or(0);
         let mut taken = vec![false; self.places as usize];
@@ -148,13 +148,13 @@ impl Places {
         WORD_BYTES + u64::from(place) * HEADER_BYTES
     }
 
-    /// Where the page of `place` begins.
+    /// Address of the page in `place`.
     #[inline]
     pub(crate) fn data(&self, place: u32) -> u64 {
         Self::data_start(self.places) + u64::from(place) * self.page_bytes
     }
 
-    /// A place that nothing stands in.
+    /// Takes a free place.
     #[inline]
     pub(crate) fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
@@ -164,13 +164,13 @@ impl Places {
         })
     }
 
-    /// Gives back a place whose header is clear.
+    /// Frees a place with a cleared header.
     #[inline]
     pub(crate) fn give_back(&mut self, place: u32) {
         self.free.push(place);
     }
 
-    /// Says that `place` holds `dirty` sectors of `lpn`; from the last word on they survive.
+    /// Writes the header: `place` holds `dirty` sectors of `lpn`. The data survives from the last word on.
     #[inline]
     pub(crate) fn set(
         &mut self,
@@ -192,7 +192,7 @@ impl Places {
         nvram.store(at + VALID, checksum(words).to_le_bytes())
     }
 
-    /// Says that `place` holds nothing that must survive.
+    /// Clears the header of `place`; its data no longer survives.
     #[inline]
     pub(crate) fn clear(&mut self, nvram: &mut dyn Nvm, place: u32) -> Result<(), PowerLost> {
         self.stored_words += 1;

@@ -1,30 +1,30 @@
-//! Nodes by rank, those of one rank by their last use.
+//! Nodes by rank; within a rank, by last use.
 
 use super::blocks::Node;
 use super::list::{Links, List};
 
-/// A list for each rank.
+/// One list per rank.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ranked {
     links: Links,
     lists: Vec<List>,
-    /// Rank and time of the last use of each node.
+    /// Rank and last use of each node.
     nodes: Vec<(u32, u64)>,
     now: u64,
     len: u32,
-    /// No list above is filled.
+    /// Upper bound of the nonempty lists.
     highest: usize,
-    /// No list below is filled.
+    /// Lower bound of the nonempty lists.
     lowest: usize,
 }
 
 impl Ranked {
-    /// Bytes for so many nodes with ranks below `ranks`.
+    /// Bytes for `nodes` nodes with ranks below `ranks`.
     pub(crate) fn bytes(nodes: u64, ranks: u64) -> u64 {
         Links::bytes(nodes) + 12 * nodes + 12 * ranks
     }
 
-    /// Adds a node that is used now.
+    /// Adds a node, used now.
     #[inline]
     pub(crate) fn add(&mut self, node: Node, rank: u32) {
         if node as usize >= self.nodes.len() {
@@ -37,7 +37,7 @@ impl Ranked {
         self.len += 1;
     }
 
-    /// A node of this rank is about to be listed.
+    /// Makes room for a list of this rank.
     fn make_list(&mut self, rank: u32) {
         let rank = rank as usize;
         if rank >= self.lists.len() {
@@ -59,14 +59,14 @@ impl Ranked {
         self.nodes[node as usize].0
     }
 
-    /// The node is used now, and has this rank.
+    /// Marks a node as used now, with this rank.
     #[inline]
     pub(crate) fn used(&mut self, node: Node, rank: u32) {
         self.remove(node);
         self.add(node, rank);
     }
 
-    /// The node has this rank, and is as old as before.
+    /// Sets a node's rank without changing its age.
     pub(crate) fn set_rank(&mut self, node: Node, rank: u32) {
         self.remove(node);
         let used = self.nodes[node as usize].1;
@@ -78,7 +78,7 @@ impl Ranked {
         self.len += 1;
     }
 
-    /// The oldest node of the highest rank. There is one.
+    /// The oldest node of the highest rank; there is at least one node.
     #[inline]
     pub(crate) fn highest(&mut self) -> Node {
         while self.lists[self.highest].is_empty() {
@@ -87,7 +87,7 @@ impl Ranked {
         self.lists[self.highest].back()
     }
 
-    /// The oldest node of the lowest rank. There is one.
+    /// The oldest node of the lowest rank; there is at least one node.
     #[inline]
     pub(crate) fn lowest(&mut self) -> Node {
         while self.lists[self.lowest].is_empty() {

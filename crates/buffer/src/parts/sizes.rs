@@ -1,10 +1,10 @@
-//! Sizes of memories: bytes as they are written, whole pages or blocks as they are used.
+//! Memory sizes: configured in bytes, used in whole pages or blocks.
 
 use crate::MountError;
 use nandlab_block::ByteCount;
 use nandlab_nand::Geometry;
 
-/// What a memory is divided into.
+/// Allocation unit of a memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     Page,
@@ -27,23 +27,23 @@ impl Unit {
     }
 }
 
-/// Slots have numbers of 32 bits, some of which stand for none.
+/// Slots are 32-bit numbers, and some values are reserved.
 const MOST_PAGES: u32 = u32::MAX / 4;
 
 /// One memory of a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
-    /// The key in the table of the buffer.
+    /// Its key in the buffer's table.
     pub key: &'static str,
     pub bytes: ByteCount,
     pub unit: Unit,
 }
 
 impl Size {
-    /// Whole units.
+    /// Number of whole units.
     ///
     /// # Errors
-    /// Where there is none, or more than 32 bits count.
+    /// If there is none, or too many for 32 bits.
     pub(crate) fn units(&self, geometry: &Geometry) -> Result<u32, MountError> {
         let (key, unit, each) = (self.key, self.unit.name(), self.unit.bytes(geometry));
         let units = self.bytes.0 / each;
@@ -55,7 +55,7 @@ impl Size {
         u32::try_from(units).ok().filter(|&units| units < MOST_PAGES).ok_or_else(|| self.too_many())
     }
 
-    /// Pages of whole units.
+    /// Number of pages in whole units.
     ///
     /// # Errors
     /// As [`Self::units`].
@@ -72,7 +72,7 @@ impl Size {
         MountError::Config(format!("{} = \"{}\" is more than a buffer can have", self.key, self.bytes))
     }
 
-    /// Says that the size was rounded down, where it was.
+    /// A notice if the size was rounded down.
     pub(crate) fn notice(&self, geometry: &Geometry) -> Option<String> {
         let each = self.unit.bytes(geometry);
         let rounded = self.bytes.0 / each * each;
@@ -89,13 +89,13 @@ impl Size {
     }
 }
 
-/// A fifth of `bytes` for DRAM and the rest for NVRAM, each at least as large as its unit.
+/// A fifth of `bytes` for DRAM and the rest for NVRAM, each at least one unit.
 pub(crate) fn one_to_four(bytes: u64, geometry: &Geometry, nvram: Unit) -> (ByteCount, ByteCount) {
     let dram = (bytes / 5).max(Unit::Page.bytes(geometry));
     (ByteCount(dram), ByteCount((bytes - bytes / 5).max(nvram.bytes(geometry))))
 }
 
-/// Those methods of [`crate::Options`] that a buffer with its `size` in pages of DRAM has.
+/// Methods of [`crate::Options`] for a buffer with `size` in DRAM pages.
 macro_rules! one_memory {
     ($key:literal) => {
         fn memories(&self) -> Vec<$crate::parts::sizes::Size> {
@@ -109,17 +109,17 @@ macro_rules! one_memory {
     };
 }
 
-/// The options of a buffer of pages that has no others: `one_memory_config!(Config for "lru", true, "write_only")` where
-/// reads come in by default, with a name for the variant in which it is the other way.
+/// Options of a page buffer without other options: `one_memory_config!(Config for "lru", true, "write_only")`
+/// caches reads by default; the last name is for the variant with the opposite setting.
 macro_rules! one_memory_config {
     ($Config:ident for $key:literal, $cache_reads:literal, $variant:literal) => {
         #[doc = concat!("Options of `[buffer.", $key, "]`.")]
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(deny_unknown_fields, default)]
         pub struct $Config {
-            /// Size of the buffer; rounded down to whole pages.
+            /// Buffer size; rounded down to whole pages.
             pub size: nandlab_block::ByteCount,
-            /// Whether pages that were read come in.
+            /// Whether to cache pages on reads.
             pub cache_reads: bool,
         }
 
@@ -139,7 +139,7 @@ macro_rules! one_memory_config {
     };
 }
 
-/// Those of a buffer with pages of `dram`, and `nvram` in pages or blocks.
+/// Methods of a buffer with `dram` in pages, and `nvram` in pages or blocks.
 macro_rules! two_memories {
     ($key:literal, $unit:ident) => {
         fn memories(&self) -> Vec<$crate::parts::sizes::Size> {

@@ -1,11 +1,11 @@
-//! Slots by number: open addressing, so that the table is as large as the buffer and not as the device.
+//! Slots by page number: open addressing, so the table scales with the buffer, not with the device.
 
 use super::list::NONE;
 
-/// A map from pages, or blocks, to slots.
+/// A map from pages or blocks to slots.
 ///
-/// Linear probing in a table at most half full; a removal moves what follows back, so that nothing marks where
-/// something was.
+/// Linear probing in a table at most half full. A removal moves later entries back, so there are no
+/// tombstones.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
     cells: Vec<Cell>,
@@ -31,12 +31,12 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Bytes that a table for so many entries takes.
+    /// Bytes of a table with `entries` entries.
     pub(crate) fn bytes(entries: u64) -> u64 {
         (entries * 2).next_power_of_two().max(LEAST as u64) * 8
     }
 
-    /// Where the search for `key` begins: the upper bits of a product with 2^64 over the golden ratio, which lays
+    /// First cell for `key`: the upper bits of its product with 2^64 over the golden ratio, which spreads
     /// neighbours far apart.
     #[inline]
     fn home(&self, key: u32) -> usize {
@@ -48,7 +48,7 @@ impl Table {
         (at + 1) & (self.cells.len() - 1)
     }
 
-    /// Where `key` stands, or the empty cell where it would.
+    /// Cell of `key`, or the empty cell for it.
     #[inline]
     fn place(&self, key: u32) -> usize {
         let mut at = self.home(key);
@@ -85,7 +85,7 @@ impl Table {
         let mut at = self.next(hole);
         while self.cells[at].slot != NONE {
             let home = self.home(self.cells[at].key);
-            // The cell may move back unless its home lies behind the hole.
+            // The cell may move back unless its home is behind the hole.
             if at.wrapping_sub(home) & (self.cells.len() - 1) >= at.wrapping_sub(hole) & (self.cells.len() - 1) {
                 self.cells[hole] = self.cells[at];
                 hole = at;
@@ -121,7 +121,7 @@ mod tests {
         let (mut table, mut map) = (Table::default(), BTreeMap::new());
         let mut random = Random::new(11);
         for step in 0..40_000u32 {
-            // Growing, then shrinking, with neighbours and with numbers all over.
+            // Growing, then shrinking, with adjacent and scattered numbers.
             let key = (random.below(400) as u32) << if random.chance(0.5) { 0 } else { 20 };
             match map.get(&key) {
                 Some(_) if random.chance(if step < 20_000 { 0.3 } else { 0.8 }) => {

@@ -1,9 +1,9 @@
-//! The largest of numbers in a ring, found in a few steps.
+//! The maximum of numbers in a ring, in logarithmic time.
 
-/// A number for each place; 0 where nobody stands.
+/// A number per place; 0 if the place is empty.
 #[derive(Clone, Debug)]
 pub(crate) struct Tournament {
-    /// The larger of two goes on: the winner of all at 1, the places in the last half.
+    /// Each node holds the larger of its two children: the overall winner at 1, the places in the last half.
     games: Vec<u32>,
     places: usize,
 }
@@ -47,20 +47,20 @@ impl Tournament {
         }
     }
 
-    /// The place with the largest number, the first from `hand` on round the ring; `None` where all are 0.
+    /// The place with the largest number, the first in ring order from `hand`; `None` if all are 0.
     pub(crate) fn largest_from(&self, hand: u32) -> Option<u32> {
         let most = self.games[1];
         let from = (hand as usize).min(self.places);
         (most > 0).then(|| self.first(most, from).or_else(|| self.first(most, 0)).expect("the winner stands somewhere"))
     }
 
-    /// The first place from `from` on with this number, which is the largest.
+    /// The first place from `from` on with `number`, the maximum.
     fn first(&self, number: u32, from: usize) -> Option<u32> {
         if from == self.places {
             return None;
         }
         let mut game = self.places + from;
-        // Up until a game that lies wholly behind holds it, then down to its first.
+        // Climb to a subtree wholly behind `from` with this maximum, then descend to its first place.
         while self.games[game] != number {
             while game % 2 == 1 {
                 game /= 2;

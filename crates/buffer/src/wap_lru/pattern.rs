@@ -1,4 +1,4 @@
-//! The 2OS table of WAP-LRU: what the requests of an interval were, and where the next ones go.
+//! The 2OS table of WAP-LRU: statistics of an interval, and the placement of the next requests.
 
 use super::profile::{Look, Profiler, Thresholds};
 use super::tally::{Interval, Sizes, Tally};
@@ -8,7 +8,7 @@ use nandlab_block::{Op, Request};
 use nandlab_nand::Geometry;
 use std::collections::VecDeque;
 
-/// Where thresholds come from: Table 4 of the paper (those of the state, of reads and of writes), or the requests.
+/// Source of thresholds: Table 4 of the paper (state, reads, writes), or the requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -20,14 +20,15 @@ pub enum Source {
     WebVm,
     /// Table 4: 230, 2500 and 3500.
     Webmail,
-    /// The paper's recipe over the whole workload, looked at before the run.
+    /// The paper's recipe over the whole workload, before the run.
     Auto,
-    /// The same recipe over the last intervals, in whole, for sizes alone, or not at all: whichever writes the fewest blocks.
+    /// The same recipe over the last intervals: all of it, only the sizes, or nothing, whichever writes the
+    /// fewest blocks.
     Online,
 }
 
 impl Source {
-    /// What stands before anything was seen.
+    /// Initial thresholds, before the first request.
     fn first(self) -> Thresholds {
         let [t_state, t_read, t_write] = match self {
             Self::Financial | Self::Auto | Self::Online => [125.0, 512.0, 600.0],
@@ -40,13 +41,13 @@ impl Source {
 }
 
 impl Thresholds {
-    /// A size that no request has, and a run that no interval has: with it all goes to DRAM first.
+    /// Thresholds no request and no interval reaches: everything goes to DRAM first.
     const NEVER: Self = Self { t_state: NEVER, t_read: NEVER, t_write: NEVER };
 }
 
 const NEVER: f64 = u32::MAX as f64;
 
-/// What of the recipe is in force.
+/// The part of the recipe in force.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rule {
     Nothing,
@@ -56,39 +57,42 @@ enum Rule {
 
 const RULES: [Rule; 3] = [Rule::Nothing, Rule::Sizes, Rule::Whole];
 
-/// Intervals of a trial; the first is not counted, since what a buffer flushes in it is in part what came before.
+/// Intervals per trial. The first is not counted, because its flushes are partly caused by earlier requests.
 const TRIAL: u32 = 3;
-/// Trials of the best rule between those of another one, at first.
+/// Initial number of best-rule trials between trials of another rule.
 const FIRST_WAIT: u32 = 2;
-/// Each trial that another rule loses doubles its wait, up to this.
+/// A rule's wait doubles each time it loses a trial, up to this limit.
 const LONGEST_WAIT: u32 = 32;
-/// A rule takes over that costs no more than this share of what the best one costs, before it and after it.
+/// A rule takes over if it costs at most this share of the best rule's cost, in the trials before and after
+/// its own.
 const GAIN: f64 = 0.95;
 
-/// Tries other rules now and then, and stays with one under which fewer blocks are written for each page that the host
-/// writes. Another rule takes over only where it beats the best one twice, in the trial before it and in the one after it,
-/// so that a workload that changes between two trials decides nothing; one that loses is tried half as often. A trial ends
-/// at once where it has written as many blocks as a whole trial of the best rule.
+/// Tries other rules from time to time, and keeps the rule with the fewest blocks written per page written by
+/// the host. Another rule must beat the best one twice, in the trial before its own and in the trial after.
+/// So a workload change between two trials decides nothing. A losing rule is tried half as often. A trial of
+/// another rule ends early once it has written as many blocks as a whole trial of the best rule.
 #[derive(Clone, Debug)]
 struct Learner {
-    /// The last intervals, and how many are kept.
+    /// The last intervals, and the number to keep.
     seen: VecDeque<Interval>,
     window: usize,
     best: usize,
-    /// Blocks written for each page that the host wrote, in the last trial of the best rule; `None` before the first.
+    /// Cost in the best rule's last trial: blocks written per page written by the host; `None` before the
+    /// first trial.
     best_cost: Option<f64>,
     rule: usize,
-    /// A rule that was ahead of the best one before it, with its cost.
+    /// A rule that beat the best rule's previous trial, with its cost.
     ahead: Option<(usize, f64)>,
-    /// Trials of the best rule until each rule is tried, and from one trial of it to the next.
+    /// Best-rule trials until each rule's next trial, and the wait between its trials.
     due: [u32; RULES.len()],
     waits: [u32; RULES.len()],
-    /// Of this trial: intervals left, pages written, and blocks flushed before it, and before those intervals that count.
+    /// State of this trial: intervals left, pages written, and blocks flushed before the trial and before its
+    /// counted intervals.
     left: u32,
     written: u64,
     began_at: u64,
     flushed_before: u64,
-    /// Blocks that a trial of another rule may write.
+    /// Block limit for a trial of another rule.
     most: u64,
 }
 
@@ -101,7 +105,7 @@ impl Learner {
             best_cost: None,
             rule: 0,
             ahead: None,
-            // Not all at once.
+            // Stagger the first trials.
             due: std::array::from_fn(|rule| rule as u32),
             waits: [FIRST_WAIT; RULES.len()],
             left: TRIAL,
@@ -112,19 +116,19 @@ impl Learner {
         }
     }
 
-    /// Ends a trial that has cost too much; whether it did.
+    /// Ends a trial if it has cost too much; returns true if so.
     #[inline]
     fn gives_up(&mut self, flushed: u64) -> bool {
         let gives_up = self.rule != self.best && flushed - self.began_at > self.most;
         if gives_up {
             self.lost(self.rule);
-            // What is left of this interval is no part of the next trial.
+            // The rest of this interval is not part of the next trial.
             (self.rule, self.left, self.written, self.began_at) = (self.best, TRIAL + 1, 0, flushed);
         }
         gives_up
     }
 
-    /// The thresholds after an interval; `flushed` are the blocks flushed so far.
+    /// The thresholds after an interval; `flushed` counts the blocks flushed so far.
     fn learn(&mut self, interval: Interval, flushed: u64, before: Thresholds) -> Thresholds {
         if self.seen.len() == self.window {
             self.seen.pop_front();
@@ -141,7 +145,7 @@ impl Learner {
         self.thresholds(before)
     }
 
-    /// Those of the rule in force; what the last intervals say nothing of is as in `before`.
+    /// Thresholds of the rule in force; values missing from the last intervals come from `before`.
     fn thresholds(&mut self, before: Thresholds) -> Thresholds {
         let found = Thresholds::of(self.seen.make_contiguous(), before);
         match RULES[self.rule] {
@@ -155,7 +159,7 @@ impl Learner {
         let cost = (self.written > 0).then(|| (flushed - self.flushed_before) as f64 / self.written as f64);
         let of_trial = (flushed - self.flushed_before) * u64::from(TRIAL) / u64::from(TRIAL - 1);
         (self.left, self.written, self.began_at) = (TRIAL, 0, flushed);
-        // Without writes nothing can be told.
+        // Without writes there is no cost to compare.
         let Some(cost) = cost else { return };
         if self.rule == self.best {
             self.most = of_trial;
@@ -170,7 +174,7 @@ impl Learner {
         }
     }
 
-    /// The best rule has been in force for a trial, and cost so much.
+    /// Ends a best-rule trial with this cost.
     fn end_of_best(&mut self, cost: f64) {
         self.best_cost = Some(cost);
         if let Some((rule, its)) = self.ahead.take() {
@@ -192,7 +196,7 @@ impl Learner {
     }
 }
 
-/// Those thresholds that an experiment names.
+/// Thresholds given in the experiment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Given {
     t_state: Option<f64>,
@@ -201,7 +205,7 @@ struct Given {
 }
 
 impl Given {
-    /// Whether one of them is still to be found.
+    /// Whether any threshold is still missing.
     fn open(self) -> bool {
         self.t_state.and(self.t_read).and(self.t_write).is_none()
     }
@@ -215,20 +219,20 @@ impl Given {
     }
 }
 
-/// The table, the state that follows from the last one, and the thresholds.
+/// The table, the current state, and the thresholds.
 #[derive(Clone, Debug)]
 pub(super) struct Pattern {
     sizes: Sizes,
     tally: Tally,
     thresholds: Thresholds,
     given: Given,
-    /// Where they are learnt.
+    /// The learner, for `online`.
     learner: Option<Learner>,
     is_write_intensive: bool,
     placement: Placement,
 }
 
-/// Decides where requests go, and counts that.
+/// Decides the placement of requests, and counts the decisions.
 #[derive(Clone, Debug)]
 pub struct Decider(Pattern);
 
@@ -238,21 +242,21 @@ impl Decider {
         self.0.place(request, 0);
     }
 
-    /// What was decided so far.
+    /// Decisions so far.
     pub fn placement(&self) -> Placement {
         self.0.placement()
     }
 }
 
 impl Config {
-    /// What looks at a workload before it is played, where the thresholds are to come from there.
+    /// A profiler for the workload before the run, if the thresholds come from it.
     pub(super) fn profiler_of(&self, geometry: &Geometry) -> Option<Profiler> {
         let given = self.t_state.and(self.t_read).and(self.t_write);
         (self.thresholds == Source::Auto && given.is_none())
             .then(|| Profiler::new(self.look(geometry.sectors_per_page())))
     }
 
-    /// What would be decided with fixed thresholds, without a buffer.
+    /// Decides placement with fixed thresholds, without a buffer.
     pub fn decider(&self, thresholds: Thresholds, sectors_per_page: u32) -> Decider {
         Decider(Pattern::with(self.look(sectors_per_page), thresholds))
     }
@@ -261,7 +265,7 @@ impl Config {
         Look { interval: self.interval.max(1), fw: self.fw, size_unit: self.size_unit, sectors_per_page }
     }
 
-    /// The same options with those thresholds that are not given.
+    /// The same options, with missing thresholds taken from `found`.
     pub(super) fn fixed_at(&self, found: Thresholds) -> Self {
         Self {
             t_state: self.t_state.or(Some(found.t_state)),
@@ -320,7 +324,8 @@ impl Pattern {
         Placement { t_state, t_read, t_write, ..self.placement }
     }
 
-    /// Takes the next request into the table; where its pages go. `flushed` are the blocks flushed so far.
+    /// Adds the next request to the table; returns the memory for its pages. `flushed` counts the blocks
+    /// flushed so far.
     #[inline]
     pub(super) fn place(&mut self, request: &Request, flushed: u64) -> Memory {
         let is_write = request.op == Op::Write;

@@ -1,38 +1,38 @@
-//! The prior profiling of WAP-LRU: what the requests of each interval were, and the thresholds that follow.
+//! Profiling for WAP-LRU before a run: statistics of each interval, and thresholds derived from them.
 
 pub use super::tally::Interval;
 use super::tally::{Frequency, SizeUnit, Sizes, Tally};
 use nandlab_block::{Op, Request};
 use std::collections::BTreeMap;
 
-/// How requests are looked at: the interval, and the readings of the paper.
+/// Profiling options: the interval, and interpretations of the paper.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Look {
-    /// Requests of an interval.
+    /// Requests per interval.
     pub interval: u32,
-    /// What the pages written are divided by.
+    /// Divisor of the pages written.
     pub fw: Frequency,
-    /// What sizes are counted in.
+    /// Unit of request sizes.
     pub size_unit: SizeUnit,
-    /// Sectors of a page.
+    /// Sectors per page.
     pub sectors_per_page: u32,
 }
 
-/// Thresholds of the state, of reads and of writes.
+/// Thresholds for the state, for reads and for writes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Thresholds {
-    /// Pages written in a row, on the mean, from which an interval is write-intensive.
+    /// Threshold for a write-intensive interval: mean pages per write run.
     pub t_state: f64,
-    /// Size from which reads go to NVRAM while balanced.
+    /// Minimum size of reads placed in NVRAM while balanced.
     pub t_read: f64,
-    /// Size from which writes go to NVRAM while balanced.
+    /// Minimum size of writes placed in NVRAM while balanced.
     pub t_write: f64,
 }
 
 impl Thresholds {
-    /// The recipe of the paper: the 75th percentile of what is written in a row, and for reads and for writes the mean of
-    /// median and 75th percentile of the longest request of each interval. What `intervals` say nothing of is as in
-    /// `before`.
+    /// The paper's recipe. The state threshold is the 75th percentile of pages per write run. The read and
+    /// write thresholds are the mean of median and 75th percentile of the longest request per interval.
+    /// Values missing from `intervals` come from `before`.
     pub fn of(intervals: &[Interval], before: Self) -> Self {
         let state = sorted(intervals.iter().filter_map(|interval| interval.w_eval));
         let middle = |longest: fn(&Interval) -> Option<u64>| {
@@ -53,30 +53,30 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     all
 }
 
-/// The value below which `share` of sorted values lies, linear between two of them.
+/// The `share` percentile of sorted values, with linear interpolation.
 ///
 /// # Panics
-/// Without values.
+/// If there are no values.
 pub fn percentile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (below, above) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
     below + (above - below) * at.fract()
 }
 
-/// Looks at requests before they are played.
+/// Profiles requests before a run.
 #[derive(Clone, Debug)]
 pub struct Profiler {
     sizes: Sizes,
     tally: Tally,
     intervals: Vec<Interval>,
-    /// Runs of writes that have ended by their pages, and the pages of the one that goes on.
+    /// Completed write runs by page count, and the length of the current run in pages.
     runs: BTreeMap<u64, u64>,
     run: u64,
     sizes_of: [BTreeMap<u64, u64>; 2],
 }
 
 impl Profiler {
-    /// Has seen nothing.
+    /// A profiler without requests.
     pub fn new(look: Look) -> Self {
         Self {
             sizes: Sizes::new(look.size_unit, look.sectors_per_page.into()),
@@ -88,7 +88,7 @@ impl Profiler {
         }
     }
 
-    /// Takes the next request; those that are neither reads nor writes say nothing.
+    /// Adds the next request; requests other than reads and writes are ignored.
     pub fn add(&mut self, request: &Request) {
         if !matches!(request.op, Op::Read | Op::Write) {
             return;
@@ -110,7 +110,7 @@ impl Profiler {
         }
     }
 
-    /// What was seen; an interval that was not over counts where it is the only one.
+    /// The results; an incomplete interval counts only if it is the only one.
     pub fn finish(mut self) -> Profiled {
         if self.intervals.is_empty() {
             self.intervals.extend(self.tally.end());
@@ -121,12 +121,12 @@ impl Profiler {
     }
 }
 
-/// What a workload is, as [`Profiler`] saw it.
+/// Summary of a workload from a [`Profiler`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profiled {
-    /// The intervals, in their order.
+    /// The intervals, in order.
     pub intervals: Vec<Interval>,
-    /// Runs of writes without a read between them, by the pages of a run.
+    /// Runs of writes without a read in between, by page count.
     pub runs: BTreeMap<u64, u64>,
     /// Reads by size.
     pub reads: BTreeMap<u64, u64>,
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn an_interval_is_its_runs_of_writes_and_its_longest_requests() {
         let mut profiler = Profiler::new(look(4));
-        // Two runs of 3 + 1 and 2 pages; then reads alone; what is left over is no interval.
+        // Two runs of 3 + 1 and 2 pages, then only reads; the incomplete last interval is dropped.
         for (op, pages) in [
             (Op::Write, 3),
             (Op::Write, 1),
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(profiled.intervals, [first, second]);
         assert_eq!(profiled.runs, BTreeMap::from([(2, 1), (4, 1), (100, 1)]));
         assert_eq!((profiled.reads[&1], profiled.reads[&9], profiled.writes[&2]), (2, 1, 1));
-        // Of the reads 5 and 9: median 7, 75th percentile 8.
+        // Reads of 5 and 9: median 7, 75th percentile 8.
         let expected = Thresholds { t_state: 3.0, t_read: 7.5, t_write: 3.0 };
         assert_eq!(Thresholds::of(&profiled.intervals, NONE), expected);
         assert_eq!(Thresholds::of(&[second], NONE), Thresholds { t_read: 9.0, ..NONE });

@@ -1,48 +1,49 @@
-//! Requests of an interval: their sizes, and what they were together.
+//! Request statistics of an interval.
 
 use nandlab_block::Request;
 
-/// What the requests of an interval were.
+/// Statistics of an interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// Sizes of its writes over the number of their runs; `None` without writes.
+    /// Total write size divided by the number of write runs; `None` without writes.
     pub w_eval: Option<f64>,
-    /// The longest read; `None` without reads.
+    /// Longest read; `None` without reads.
     pub longest_read: Option<u64>,
-    /// The longest write; `None` without writes.
+    /// Longest write; `None` without writes.
     pub longest_write: Option<u64>,
-    /// Sizes of its writes together.
+    /// Total write size.
     pub written: u64,
 }
 
-/// How often writes occurred in an interval: what the pages written are divided by.
+/// Frequency of writes in an interval: the divisor of the pages written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Frequency {
-    /// Runs of writes without a read between them.
+    /// Runs of writes without a read in between.
     Runs,
-    /// 1, and 1 for each request of another kind than the one before.
+    /// One, plus one for each switch between reads and writes.
     Switches,
 }
 
-/// What the size of a request is counted in.
+/// Unit of request sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeUnit {
-    /// Pages that it touches.
+    /// Pages touched by the request.
     Page,
     /// Sectors.
     Sector,
-    /// Pages that it and the requests of its kind before it touch that it continues.
+    /// Pages touched by the request and by earlier requests of the same kind, if it continues their
+    /// sequential run.
     Run,
 }
 
-/// Sizes of requests, one after the other.
+/// Sizes of successive requests.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     unit: SizeUnit,
     sectors_per_page: u64,
-    /// The sequential run that the request before ended: its kind, the sector behind it, and its pages.
+    /// The sequential run up to the previous request: its kind, end sector, and pages.
     run: (bool, u64, u64),
 }
 
@@ -51,7 +52,7 @@ impl Sizes {
         Self { unit, sectors_per_page, run: (false, u64::MAX, 0) }
     }
 
-    /// The size by which a request is placed, and what it adds to what is written in the interval.
+    /// The request's size for placement, and its contribution to the interval's written size.
     #[inline]
     pub(super) fn of(&mut self, request: &Request, is_write: bool) -> (u64, u64) {
         let pages = request.end().div_ceil(self.sectors_per_page) - request.sector / self.sectors_per_page;
@@ -70,17 +71,17 @@ impl Sizes {
     }
 }
 
-/// The requests of an interval so far.
+/// Requests of the current interval.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     interval: u32,
     frequency: Frequency,
     requests: u32,
-    /// Sizes of its writes.
+    /// Total write size.
     written: u64,
     runs: u32,
     switches: u32,
-    /// Whether the request before was a write; `None` at the start of an interval.
+    /// Whether the previous request was a write; `None` at the start of an interval.
     last: Option<bool>,
     longest: [u64; 2],
 }
@@ -90,7 +91,8 @@ impl Tally {
         Self { interval, frequency, requests: 0, written: 0, runs: 0, switches: 0, last: None, longest: [0; 2] }
     }
 
-    /// Takes a request of a size that adds `pages` to what is written; the interval, where that was its last one.
+    /// Adds a request; `pages` counts towards the written size. Returns the interval if this was its last
+    /// request.
     #[inline]
     pub(super) fn note(&mut self, is_write: bool, size: u64, pages: u64) -> Option<Interval> {
         if is_write {
@@ -108,7 +110,7 @@ impl Tally {
         self.end()
     }
 
-    /// Ends the interval, unless it has no request.
+    /// Ends the interval; `None` if it has no request.
     pub(super) fn end(&mut self) -> Option<Interval> {
         let whole = std::mem::replace(self, Self::new(self.interval, self.frequency));
         if whole.requests == 0 {

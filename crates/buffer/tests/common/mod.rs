@@ -1,5 +1,5 @@
 //! A device with bytes, and scripts for it.
-#![allow(dead_code, clippy::unwrap_used)] // each test uses a part of it
+#![allow(dead_code, clippy::unwrap_used)] // each test uses only a part of it
 
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_buffer::{Buffer, BufferConfig, Buffered};
@@ -7,16 +7,16 @@ use nandlab_nand::nvm::{Nvm, NvmCost, Nvram};
 use nandlab_nand::random::Random;
 use nandlab_nand::{Geometry, Origin};
 
-/// Bytes of a sector.
+/// Bytes per sector.
 pub const SECTOR: usize = 512;
 
-/// Sectors in RAM that survive nothing but a flush: a power cut brings back those of the last flush, or any since.
+/// Sectors in RAM, durable only at a flush: a power cut restores the last flushed version or any later one.
 #[derive(Clone, Default)]
 pub struct Disk {
     pub sectors: Vec<[u8; SECTOR]>,
-    /// The state of each sector at the last flush, of those that changed since.
+    /// Contents at the last flush of sectors changed since.
     old: Vec<(usize, [u8; SECTOR])>,
-    /// Every request that came.
+    /// Every received request.
     pub log: Vec<Request>,
 }
 
@@ -25,7 +25,7 @@ impl Disk {
         Self { sectors: vec![[0; SECTOR]; sectors as usize], ..Self::default() }
     }
 
-    /// Power is cut: each change since the last flush is there or not.
+    /// Cuts the power: each change since the last flush is kept or lost.
     pub fn cut(&mut self, random: &mut Random) {
         for (sector, old) in std::mem::take(&mut self.old).into_iter().rev() {
             if random.chance(0.5) {
@@ -64,7 +64,7 @@ impl BlockDevice for Disk {
     }
 }
 
-/// A buffer over its devices.
+/// A buffer and its devices.
 pub struct Rig {
     pub config: BufferConfig,
     pub buffer: Box<dyn Buffer>,
@@ -84,7 +84,7 @@ impl Rig {
     }
 }
 
-/// Sizes in pages, from one to more than the device of 48 pages has.
+/// Sizes in pages, from one to more than the device's 48 pages.
 pub const SIZES: [u64; 7] = [1, 2, 3, 7, 16, 40, 100];
 
 /// Pages of 4 sectors, blocks of 4 pages.
@@ -95,7 +95,7 @@ pub fn geometry() -> Geometry {
 /// Sectors of the device: 12 blocks.
 pub const SECTORS: u64 = 12 * 4 * 4;
 
-/// Every buffer with every set of options and every size.
+/// Every buffer with every option set and every size.
 pub fn subjects() -> Vec<(String, BufferConfig)> {
     let mut all = Vec::new();
     for config in BufferConfig::all() {

@@ -1,4 +1,5 @@
-//! The sectors below the library: it writes a few bytes at a time, and the device takes sectors.
+//! Sector cache below the library: the library writes a few bytes at a time, the device takes whole
+//! sectors.
 
 mod table;
 
@@ -9,9 +10,9 @@ use nandlab_nand::{Origin, Time, SECTOR_BYTES};
 use std::collections::{BTreeMap, BTreeSet};
 
 const SECTOR: usize = SECTOR_BYTES as usize;
-/// Bytes of a directory entry.
+/// Bytes in a directory entry.
 pub(super) const SLOT: u64 = 32;
-/// Sectors of the longest write.
+/// Most sectors in one write.
 const LONGEST_RUN: u64 = 256;
 
 /// A sector in memory.
@@ -19,7 +20,7 @@ const LONGEST_RUN: u64 = 256;
 struct Line {
     sector: u64,
     bytes: Box<[u8; SECTOR]>,
-    /// The author of what the device does not have yet.
+    /// Origin of the unwritten change; `None` if the line is clean.
     dirty: Option<Origin>,
     is_file_data: bool,
     used: u64,
@@ -38,31 +39,32 @@ pub(super) struct Cache<'d> {
     places: BTreeMap<u64, usize>,
     last: usize,
     uses: u64,
-    /// Where the library reads and writes next.
+    /// The library's next read or write position.
     pub(super) position: u64,
-    /// Whether what it touches among the clusters is the contents of a file, or else a directory.
+    /// True if accesses among the clusters belong to a file, false if they belong to a directory.
     pub(super) touches_file: bool,
-    /// Where the library read first since this was cleared.
+    /// The first position read since this was cleared.
     pub(super) first_read: Option<u64>,
-    /// Changed sectors of metadata, and of file data.
+    /// Dirty sectors: metadata, then file data.
     dirty: [BTreeSet<u64>; 2],
-    /// The sector of metadata that is being changed, or the last of a run of directory sectors.
+    /// The metadata sector being changed, or the last in a run of directory sectors.
     window: Option<u64>,
-    /// Where a directory entry that is being written goes on.
+    /// Position of the rest of a half-written directory entry.
     entry_goes_on: Option<u64>,
-    /// Free clusters; counted when mounted.
+    /// Free clusters, counted at mount.
     free: u32,
     freed: BTreeSet<u32>,
     root: BTreeSet<u32>,
-    /// A cluster that the root directory got; it holds whatever was there.
+    /// A new, uncleared cluster of the root directory.
     unclear: Option<u32>,
-    /// The sector of file data touched last.
+    /// The last file data sector touched.
     last_data: Option<u64>,
-    /// Whether the table is kept up with; not while a volume is formatted.
+    /// True if FAT changes are tracked; false while a volume is formatted.
     is_mounted: bool,
-    /// Whether the device has nothing to be read before it is written.
+    /// True for a blank device: nothing needs to be read before a write.
     is_blank: bool,
-    /// Where in its file the library writes next, and where the file ends on the device: what is behind that is not read.
+    /// The next write position within the file, and the file's end on the device. Sectors behind
+    /// that end are not read.
     in_file: u64,
     file_end: u64,
     failed: Option<Error>,
@@ -108,18 +110,18 @@ impl<'d> Cache<'d> {
         }
     }
 
-    /// For a volume that is to be made: what is there is not looked at.
+    /// A cache for formatting a volume: existing contents are not read.
     pub(super) fn blank(device: &'d mut dyn BlockDevice, start: u64, bytes: u64) -> Self {
-        // All at the end, in runs.
+        // All writes go out at the end, in runs.
         Self { is_blank: true, ..Self::new(device, start, WriteThrough::Operation, bytes, false) }
     }
 
-    /// Says that what the library writes next goes to position `at` of a file of `bytes` bytes.
+    /// Announces that the library's next write goes to position `at` of a file of `bytes` bytes.
     pub(super) fn enter_file(&mut self, at: u64, bytes: u64) {
         (self.touches_file, self.in_file, self.file_end) = (true, at, bytes);
     }
 
-    /// Reads where the parts of the volume are, and which clusters are free.
+    /// Reads the layout of the volume, and counts the free clusters.
     pub(super) fn find_layout(&mut self) -> Result<Result<Layout, String>, Error> {
         let line = self.line(0, false)?;
         let layout = match Layout::parse(&self.lines[line].bytes[..]) {
@@ -150,17 +152,17 @@ impl<'d> Cache<'d> {
         self.free
     }
 
-    /// What the device failed with; there is no going on with sectors half written.
+    /// The device's failure, if any; half-written sectors rule out further work.
     pub(super) fn failure(&self) -> Option<&Error> {
         self.failed.as_ref()
     }
 
-    /// Forgets a failure that left nothing half done.
+    /// Clears a failure without half-done changes.
     pub(super) fn go_on(&mut self) {
         self.failed = None;
     }
 
-    /// Sectors of the device from the volume on.
+    /// Sectors from the start of the volume to the end of the device.
     fn sectors(&self) -> u64 {
         self.device.sectors().saturating_sub(self.start)
     }
@@ -169,12 +171,12 @@ impl<'d> Cache<'d> {
         self.sectors() * u64::from(SECTOR_BYTES)
     }
 
-    /// Bytes of the sectors, and of what is kept about them.
+    /// Bytes of the cached sectors, and of the cache's directory.
     pub(super) fn ram(&self) -> (u64, u64) {
         (self.capacity as u64 * u64::from(SECTOR_BYTES), self.capacity as u64 * 12)
     }
 
-    /// Fills `bytes` from the position on.
+    /// Fills `bytes` from the current position.
     pub(super) fn read(&mut self, bytes: &mut [u8]) -> Result<usize, Error> {
         self.first_read.get_or_insert(self.position);
         let left = self.device_bytes().saturating_sub(self.position);
@@ -199,12 +201,12 @@ impl<'d> Cache<'d> {
         Ok(wanted)
     }
 
-    /// Whole sectors from `sector` on, of at most `bytes`, that are not in memory.
+    /// Number of whole uncached sectors from `sector` on, within `bytes` bytes.
     fn uncached(&self, sector: u64, bytes: usize) -> usize {
         (0..bytes / SECTOR).take_while(|&n| !self.places.contains_key(&(sector + n as u64))).count()
     }
 
-    /// Takes `bytes` from the position on.
+    /// Writes `bytes` at the current position.
     pub(super) fn write(&mut self, bytes: &[u8]) -> Result<usize, Error> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
@@ -246,15 +248,16 @@ impl<'d> Cache<'d> {
         Ok(bytes.len())
     }
 
-    /// Whether a write is the mark in the boot sector that the volume is in use. The library sets it in the middle of
-    /// whatever it changes first; it waits for that to be written, or half an entry would be.
+    /// Whether a write sets the in-use mark in the boot sector. The library sets the mark in the
+    /// middle of its first change. The mark is written together with that change, because an
+    /// earlier write would put half an entry on the device.
     fn is_mark(&self, start: u64, bytes: usize) -> bool {
         self.is_mounted && bytes == 1 && start < SECTOR as u64
     }
 
     fn change(&mut self, sector: u64, from: usize, part: &[u8]) -> Result<(), Error> {
         if self.layout.is_none() && sector > 0 {
-            // A volume that is being formatted: its boot sector comes first.
+            // The boot sector comes first when a volume is formatted.
             let boot = self.line(0, false)?;
             self.layout = Layout::parse(&self.lines[boot].bytes[..]).ok();
         }
@@ -276,7 +279,7 @@ impl<'d> Cache<'d> {
         Ok(())
     }
 
-    /// Writes what is left behind when `sector` is changed.
+    /// Before a change to `sector`, writes out the windows it leaves.
     fn make_way(&mut self, sector: u64, is_file_data: bool, whole: bool) -> Result<(), Error> {
         if is_file_data {
             let run = &self.dirty[1];
@@ -284,9 +287,9 @@ impl<'d> Cache<'d> {
             let joins = (first..=last + 1).contains(&sector) && sector < first + LONGEST_RUN;
             return if joins { Ok(()) } else { self.write_dirty(true) };
         }
-        // The copies of a table change with it.
+        // The copies of the FAT belong to the same window.
         let at = self.layout.map_or(sector, |layout| layout.first_copy(sector));
-        // A directory that grows is cleared, sector after sector.
+        // A growing directory is cleared sector by sector.
         let clears = self.is_mounted && whole && self.is_directory(sector);
         if self.window.is_some_and(|window| window != at && !(clears && window + 1 == at)) {
             self.write_dirty(false)?;
@@ -295,7 +298,8 @@ impl<'d> Cache<'d> {
         Ok(())
     }
 
-    /// Writes everything that is changed: file data first, so that no entry on the device names what is not there.
+    /// Writes all changes: file data first, so a directory entry on the device never points to
+    /// missing data.
     pub(super) fn write_out(&mut self) -> Result<(), Error> {
         self.write_dirty(true)?;
         self.write_dirty(false)?;
@@ -331,8 +335,8 @@ impl<'d> Cache<'d> {
         line.bytes.to_vec()
     }
 
-    /// Ends an operation of the file system: writes what is changed, trims what was freed, and keeps of file data only
-    /// the sector touched last, which the next append goes on in.
+    /// Ends a file system operation: writes all changes and trims freed clusters. The only file
+    /// data kept is the last sector touched, for the next append.
     pub(super) fn end_operation(&mut self) -> Result<(), Error> {
         self.write_out()?;
         let kept = self.last_data;
@@ -365,13 +369,13 @@ impl<'d> Cache<'d> {
         Ok(())
     }
 
-    /// Makes what was written survive a power cut.
+    /// Makes all writes survive a power cut.
     pub(super) fn flush(&mut self) -> Result<(), Error> {
         self.write_out()?;
         self.submit(Request::new(Op::Flush, 0, 0), Payload::None)
     }
 
-    /// The line of a sector; its bytes are read unless `whole` of it is to be written.
+    /// The line of a sector; its bytes are read unless the `whole` sector is to be overwritten.
     fn line(&mut self, sector: u64, whole: bool) -> Result<usize, Error> {
         if self.lines.get(self.last).is_none_or(|line| line.sector != sector) {
             self.last = match self.places.get(&sector) {
@@ -394,7 +398,7 @@ impl<'d> Cache<'d> {
             let origin = self.origin(sector);
             self.read_device(sector, &mut bytes[..], origin)?;
         }
-        // What is changed stays until it is written.
+        // A dirty line stays until it is written.
         let dirty = self.dirty[0].len() + self.dirty[1].len();
         while self.lines.len() >= self.capacity.max(dirty + 1) {
             let clean = self.lines.iter().enumerate().filter(|(_, line)| line.dirty.is_none());

@@ -1,4 +1,4 @@
-//! The options of FAT.
+//! FAT options.
 
 use nandlab_block::ByteCount;
 
@@ -6,30 +6,31 @@ use nandlab_block::ByteCount;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Bits of a FAT entry; `auto`: as many as the clusters need.
+    /// Bits of a FAT entry; `auto` picks the width by the number of clusters.
     pub fat: FatType,
-    /// Bytes of a cluster, a power of two from 512 to 65536; chosen by the size of the volume unless given.
+    /// Bytes per cluster, a power of two from 512 to 65536. Default: chosen by volume size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_bytes: Option<ByteCount>,
-    /// Entries of the root directory, a multiple of 16; a name takes two or more. Not with FAT32, whose root directory
-    /// grows.
+    /// Entries of the root directory, a multiple of 16; a name takes two or more. Not for FAT32,
+    /// because its root directory grows.
     pub root_entries: u16,
     /// Copies of the FAT, 1 or 2.
     pub fats: u8,
-    /// Size of the volume; the whole device unless given.
+    /// Volume size. Default: the whole device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_bytes: Option<ByteCount>,
-    /// The first cluster begins at a multiple of so many bytes of the device, so that the volume begins later, as the
-    /// partitions of memory cards do. Default: the volume begins with the device.
+    /// Alignment of the first cluster on the device, in bytes; the volume starts later, like the
+    /// partitions on memory cards. Default: the volume starts at the beginning of the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align_data: Option<ByteCount>,
-    /// When changed sectors go to the device.
+    /// Time of device writes for changed sectors.
     pub write_through: WriteThrough,
-    /// Memory for sectors of FAT and directories; file data is not cached, but for the sector that an append goes on in.
+    /// Cache for FAT and directory sectors; the only file data cached is the sector continued by
+    /// the next append.
     pub cache_bytes: ByteCount,
-    /// Whether the clusters of what is removed are trimmed.
+    /// Whether to trim the clusters of removed files and directories.
     pub trim: bool,
-    /// What time stamps show.
+    /// Source of time stamps.
     pub time_stamps: TimeStamps,
 }
 
@@ -54,7 +55,7 @@ impl Default for Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FatType {
-    /// As many as the clusters need.
+    /// Chosen by the number of clusters.
     #[default]
     Auto,
     /// 12 bits: up to 4,084 clusters.
@@ -66,7 +67,7 @@ pub enum FatType {
 }
 
 impl FatType {
-    /// As it is written in an experiment.
+    /// The value as in an experiment file.
     pub(super) fn quoted(self) -> &'static str {
         match self {
             Self::Auto => "\"auto\"",
@@ -77,26 +78,26 @@ impl FatType {
     }
 }
 
-/// When changed sectors go to the device.
+/// Time of device writes for changed sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteThrough {
-    /// Each entry of FAT or directory at once, and each piece of file data.
+    /// Immediately, for each FAT or directory entry and each piece of file data.
     Entry,
-    /// A sector when another one is changed, and at the end of each operation.
+    /// A sector at a time, when the next sector is changed and at the end of each operation.
     #[default]
     Sector,
-    /// All changed sectors at the end of each operation, each once.
+    /// At the end of each operation, each changed sector once.
     Operation,
 }
 
-/// What time stamps show.
+/// Source of time stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeStamps {
-    /// Two seconds more with each operation that changes something, from each mount on.
+    /// A counter: two seconds more for each changing operation since the mount.
     #[default]
     Counted,
-    /// Always the same: a file that is overwritten in place leaves its directory entry alone.
+    /// A constant: overwriting a file in place leaves its directory entry unchanged.
     Fixed,
 }

@@ -1,4 +1,4 @@
-//! Directories of FAT: paths, room for names, and what the library leaves undone.
+//! FAT directories: paths, room for names, and fixes for gaps in the library.
 
 use super::cache::SLOT;
 use super::{Dir, Fat, File};
@@ -6,12 +6,12 @@ use crate::FsError;
 use nandlab_nand::SECTOR_BYTES;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 
-/// Letters of a name that one long entry holds.
+/// Characters of a name in one long entry.
 const LETTERS: usize = 13;
-/// The first byte of an entry that was removed.
+/// First byte of a removed entry.
 const REMOVED: u8 = 0xE5;
 
-/// The names of a path, checked: the library looks at them when half is done.
+/// Splits and checks a path; the library would check the names only halfway through an operation.
 pub(super) fn names(path: &str) -> Result<Vec<&str>, FsError> {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     for name in &names {
@@ -37,7 +37,7 @@ pub(super) fn names(path: &str) -> Result<Vec<&str>, FsError> {
     Ok(names)
 }
 
-/// What two paths share that name the same file: FAT does not tell the case of letters.
+/// A common key for all spellings of a path: FAT names ignore case.
 pub(super) fn key(path: &str) -> String {
     let names: Vec<String> = path
         .split('/')
@@ -48,7 +48,7 @@ pub(super) fn key(path: &str) -> String {
 }
 
 impl<'v, 'd> Fat<'v, 'd> {
-    /// The directory that a path leads to.
+    /// The directory at a path.
     pub(super) fn directory(&self, path: &str) -> Result<Dir<'v, 'd>, FsError> {
         self.walk(&names(path)?)
     }
@@ -68,7 +68,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         Ok(directory)
     }
 
-    /// The directory that a name is in, and the name.
+    /// The parent directory of a path, and the last name.
     pub(super) fn parent<'p>(&self, path: &'p str) -> Result<(Dir<'v, 'd>, &'p str), FsError> {
         let names = names(path)?;
         let Some((&name, above)) = names.split_last() else {
@@ -77,7 +77,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         Ok((self.walk(above)?, name))
     }
 
-    /// Why a name was not opened as a file.
+    /// The reason a name could not be opened as a file.
     pub(super) fn not_a_file(&self, path: &str, error: &io::Error) -> FsError {
         let path = path.to_owned();
         match error.kind() {
@@ -99,7 +99,8 @@ impl<'v, 'd> Fat<'v, 'd> {
         Ok(names)
     }
 
-    /// What a name in `parent` stands for, as a file where it is one; `None` where there is none.
+    /// Looks up a name in `parent`: `Some(Some(file))` for a file, `Some(None)` for a directory,
+    /// `None` if it does not exist.
     fn find(&self, parent: &Dir<'v, 'd>, path: &str, name: &str) -> Result<Option<Option<File<'v, 'd>>>, FsError> {
         match parent.open_file(name) {
             Ok(file) => Ok(Some(Some(file))),
@@ -183,7 +184,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         Ok(())
     }
 
-    /// The first sector of a directory: where the library reads first when it looks through it.
+    /// First sector of a directory: the library's first read when it searches the directory.
     fn first_sector(&self, directory: &Dir<'v, 'd>) -> Result<u64, FsError> {
         self.cache.borrow_mut().first_read = None;
         if let Some(Err(error)) = directory.iter().next() {
@@ -193,8 +194,8 @@ impl<'v, 'd> Fat<'v, 'd> {
         Ok(read / u64::from(SECTOR_BYTES))
     }
 
-    /// Makes `.` and `..` the first two entries of a directory, without long names, and `..` the directory whose first
-    /// sector is `above`; `None`: the root directory, which has number 0 there.
+    /// Makes `.` and `..` a directory's first two entries, without long names. `..` points to the
+    /// directory with first sector `above`; `None` is the root directory, stored as cluster 0.
     fn mend_dots(&self, directory: &Dir<'v, 'd>, above: Option<u64>) -> Result<(), FsError> {
         let start = self.first_sector(directory)? * u64::from(SECTOR_BYTES);
         let above = above.and_then(|sector| self.layout.cluster_of(sector)).unwrap_or(0);
@@ -219,8 +220,8 @@ impl<'v, 'd> Fat<'v, 'd> {
         mend().map_err(|error: io::Error| self.failure(&error))
     }
 
-    /// Refuses a new name where it does not fit, with `more` clusters for what it names: the library would find out with
-    /// half of the entries written.
+    /// Refuses a new name if the directory, plus `more` clusters for its contents, does not fit.
+    /// The library would notice only after writing half of the entries.
     pub(super) fn refuse_no_room(
         &self,
         directory: &Dir<'v, 'd>,
@@ -248,7 +249,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         Ok(())
     }
 
-    /// Entries in a row where the library would put `slots` of them.
+    /// Length of the free run of entries the library would use for `slots` of them.
     fn room(&self, directory: &Dir<'v, 'd>, is_fixed: bool, slots: u64) -> Result<u64, FsError> {
         let mut sectors: Vec<u64> = Vec::new();
         if is_fixed {

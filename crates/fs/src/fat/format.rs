@@ -1,4 +1,4 @@
-//! Making volumes, and what of their options cannot work.
+//! Formatting volumes, and checking their options.
 
 use super::cache::Cache;
 use super::io::Io;
@@ -13,7 +13,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
 impl Config {
-    /// Checks what can be checked without a device.
+    /// Checks the options, as far as possible without a device.
     ///
     /// # Errors
     /// [`FsError::Option`].
@@ -43,10 +43,10 @@ impl Config {
         Ok(())
     }
 
-    /// What [`Self::format`] makes of a device of so many sectors.
+    /// The volume [`Self::format`] would make on a device of this many sectors.
     ///
     /// # Errors
-    /// [`FsError::Option`] with the option that stands in the way.
+    /// [`FsError::Option`] with the offending option.
     pub fn plan(&self, device_sectors: u64) -> Result<Shape, FsError> {
         self.layout(device_sectors).map(Shape::from)
     }
@@ -74,7 +74,7 @@ impl Config {
         Ok(layout)
     }
 
-    /// The layout of a volume of so many sectors, or why there is none.
+    /// The layout of a volume of this many sectors, or the reason it cannot exist.
     fn formatted(&self, sectors: u32) -> Result<Layout, String> {
         let mut first = FirstSector { bytes: [0; SECTOR_BYTES as usize], position: 0, sectors };
         let made = fatfs::format_volume(&mut first, self.format_options(sectors));
@@ -85,8 +85,8 @@ impl Config {
         Ok(layout)
     }
 
-    /// The error for a volume of so many sectors that cannot be made: it names the option without which it could be,
-    /// and where none alone is at fault, the size.
+    /// The error for an impossible volume. It names the option whose default would make the volume
+    /// possible; if no single option is at fault, it names the size.
     fn blame(&self, device_sectors: u64, sectors: u32, why: &str) -> FsError {
         let bytes = u64::from(sectors) * u64::from(SECTOR_BYTES);
         let works = |other: Self| {
@@ -113,7 +113,8 @@ impl Config {
         }
     }
 
-    /// Options that have no effect on a device of so many sectors, in sentences that begin with the key.
+    /// Options without effect on a device of this many sectors, as sentences that begin with the
+    /// key.
     pub fn notices(&self, device_sectors: u64) -> Vec<String> {
         let entries = self.root_entries;
         let is_idle = entries != Self::default().root_entries
@@ -122,10 +123,11 @@ impl Config {
         is_idle.then_some(notice).into_iter().collect()
     }
 
-    /// Makes an empty volume on `device`: every sector of the tables and of the root directory is written, in
-    /// runs, and nothing else.
+    /// Makes an empty volume on `device`. It writes every sector of the boot area, tables and root
+    /// directory, in runs, and nothing else.
     ///
     /// # Errors
+    /// As [`Self::plan`], and device errors.
     /// As [`Self::plan`], and what the device failed with.
     pub fn format(&self, device: &mut dyn BlockDevice) -> Result<Shape, FsError> {
         let shape = self.plan(device.sectors())?;
@@ -139,7 +141,7 @@ impl Config {
         Ok(shape)
     }
 
-    /// Sectors of the device before the volume.
+    /// Device sectors before the volume.
     ///
     /// # Errors
     /// As [`Self::plan`].
@@ -152,7 +154,7 @@ impl Config {
 
     fn volume_sectors(&self, device_sectors: u64) -> Result<u32, FsError> {
         let device = device_sectors * u64::from(SECTOR_BYTES);
-        // Room for the volume to begin later.
+        // Leave room for the volume to begin later.
         let room = device.saturating_sub(self.align_data.map_or(0, |align| align.0 - u64::from(SECTOR_BYTES)));
         let bytes = self.volume_bytes.map_or(room, |bytes| bytes.0);
         if bytes > room {
@@ -182,7 +184,7 @@ impl Config {
     }
 }
 
-/// A volume of which only the first sector is kept: it says what the rest would be.
+/// A volume with only its first sector kept; the boot sector describes the rest.
 struct FirstSector {
     bytes: [u8; SECTOR_BYTES as usize],
     position: u64,

@@ -1,4 +1,4 @@
-//! The cache as the library sees it: a stream of bytes.
+//! The cache as a byte stream for the library.
 
 use super::cache::Cache;
 use nandlab_block::Error;
@@ -6,11 +6,11 @@ use std::cell::RefCell;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
-/// A stream over the sectors of a device.
+/// A byte stream over a device's sectors.
 #[derive(Debug)]
 pub(super) struct Io<'d>(pub(super) Rc<RefCell<Cache<'d>>>);
 
-/// The library hands on its own kind of error; the cache keeps ours.
+/// Wraps a device error for the library; the cache keeps the original.
 fn hidden(error: Error) -> io::Error {
     io::Error::other(error)
 }
@@ -26,7 +26,8 @@ impl Write for Io<'_> {
         self.0.borrow_mut().write(bytes).map_err(hidden)
     }
 
-    /// Nothing: the library asks for it after each file, and the end of an operation writes what is changed.
+    /// Does nothing: the library flushes after each file, but changes are written at the end of the
+    /// operation.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Where the parts of a FAT volume lie, from its boot sector.
+//! Layout of a FAT volume, from its boot sector.
 
 use nandlab_nand::{Origin, SECTOR_BYTES};
 
@@ -19,7 +19,7 @@ impl Width {
         }
     }
 
-    /// The width that a number of clusters stands for: nothing else on the volume says it.
+    /// The width for a number of clusters; no other field of the volume records it.
     fn of(clusters: u32) -> Self {
         match clusters {
             0..=4084 => Self::Fat12,
@@ -40,11 +40,11 @@ pub(super) struct Layout {
     pub(super) fat_sectors: u32,
     pub(super) root_sectors: u32,
     pub(super) clusters: u32,
-    /// First cluster of the root directory; 0 where it has a region.
+    /// First cluster of the root directory; 0 if it has its own region.
     pub(super) root_cluster: u32,
 }
 
-/// Clusters are counted from 2.
+/// The first cluster number is 2.
 pub(super) const FIRST_CLUSTER: u32 = 2;
 
 impl Layout {
@@ -86,7 +86,7 @@ impl Layout {
         self.root_start() + self.root_sectors
     }
 
-    /// The sectors of the root directory where it has a region.
+    /// The root directory's sectors if it has its own region.
     pub(super) fn root_region(&self) -> std::ops::Range<u64> {
         u64::from(self.root_start())..u64::from(self.data_start())
     }
@@ -106,14 +106,15 @@ impl Layout {
         Some(at as u32 + FIRST_CLUSTER)
     }
 
-    /// Bytes of the first table, on the volume.
+    /// Byte range of the first table on the volume.
     pub(super) fn table(&self) -> std::ops::Range<u64> {
         let sector = u64::from(SECTOR_BYTES);
         let start = u64::from(self.reserved) * sector;
         start..start + u64::from(self.fat_sectors) * sector
     }
 
-    /// The sector that stands for `sector`: that of the first table for those of its copies.
+    /// Maps a sector in a table copy to the same sector of the first table; other sectors stay as
+    /// they are.
     pub(super) fn first_copy(&self, sector: u64) -> u64 {
         let (start, end) = (u64::from(self.reserved), u64::from(self.root_start()));
         if (start..end).contains(&sector) {
@@ -123,7 +124,7 @@ impl Layout {
         }
     }
 
-    /// What lies before the clusters; `None` among them.
+    /// Region of a sector before the clusters; `None` for a cluster sector.
     pub(super) fn region(&self, sector: u64) -> Option<Origin> {
         let before = |end: u32| sector < u64::from(end);
         if before(self.reserved) {
@@ -135,7 +136,7 @@ impl Layout {
         }
     }
 
-    /// The entry of a cluster in `table`, the bytes from `from` of the first table on.
+    /// The entry of a cluster; `table` holds the first table's bytes from `from` on.
     pub(super) fn entry(&self, table: &[u8], from: u64, cluster: u32) -> u32 {
         let at = (self.entry_at(cluster) - from) as usize;
         let byte = |n: usize| u32::from(table[at + n]);
@@ -148,17 +149,17 @@ impl Layout {
         }
     }
 
-    /// The byte of the first table at which the entry of a cluster begins.
+    /// Byte offset of a cluster's entry, rounded down.
     pub(super) fn entry_at(&self, cluster: u32) -> u64 {
         u64::from(cluster) * u64::from(self.width.bits()) / 8
     }
 
-    /// Bytes in which an entry lies.
+    /// Bytes touched by an entry.
     pub(super) fn entry_bytes(&self) -> u64 {
         u64::from(self.width.bits().div_ceil(8))
     }
 
-    /// The clusters whose entries lie, at least in part, in these bytes of the first table.
+    /// Clusters with entries in this byte range of the first table, at least in part.
     pub(super) fn entries_in(&self, bytes: std::ops::Range<u64>) -> std::ops::Range<u32> {
         let bits = u64::from(self.width.bits());
         let first = (bytes.start * 8 / bits) as u32;
@@ -166,7 +167,7 @@ impl Layout {
         first.max(FIRST_CLUSTER)..end.min(self.clusters + FIRST_CLUSTER).max(FIRST_CLUSTER)
     }
 
-    /// Whether an entry names another cluster; else the chain ends.
+    /// Whether an entry names another cluster; otherwise the chain ends.
     pub(super) fn is_link(&self, entry: u32) -> bool {
         (FIRST_CLUSTER..self.clusters + FIRST_CLUSTER).contains(&entry)
     }
@@ -190,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The first bytes of a table with the chain 3 -> 4 -> 5 -> 6 -> 7 -> 8 and its end, as textbooks print it.
+    /// A table with the chain 3 -> 4 -> 5 -> 6 -> 7 -> 8 and its end, as in textbooks.
     #[test]
     fn entries_of_12_bits_are_read() {
         let table = [0xF0, 0xFF, 0xFF, 0x03, 0x40, 0x00, 0x05, 0x60, 0x00, 0x07, 0x80, 0x00, 0xFF, 0xAF, 0x00];

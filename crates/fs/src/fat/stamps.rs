@@ -1,15 +1,16 @@
-//! Time stamps that no clock makes.
+//! Time stamps without a clock.
 
 use fatfs::{Date, DateTime, Time, TimeProvider};
 use std::cell::Cell;
 
 thread_local! {
-    /// The library takes its clock for good; so each operation sets it before it begins, and nothing is left of it.
+    /// The library keeps its clock forever. So each operation sets the time first, and no state
+    /// remains after it.
     static CHANGES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Sets the stamp of what follows on this thread: so many changes after the start, two seconds each, which is as close as
-/// stamps can be on FAT.
+/// Sets the time stamp for this thread's next operation: `changes` steps of two seconds, the FAT
+/// resolution.
 pub(super) fn set(changes: u64) {
     CHANGES.with(|set| set.set(changes));
 }
@@ -19,7 +20,7 @@ pub(super) struct Stamps;
 
 pub(super) static STAMPS: Stamps = Stamps;
 
-/// Every month has 28 days here: stamps only differ and grow.
+/// Every month has 28 days here: stamps only need to differ and grow.
 fn stamp(changes: u64) -> DateTime {
     const YEARS: u64 = 100;
     let seconds = changes * 2;

@@ -1,4 +1,4 @@
-//! What must hold: the map, rebuilt from the tags on flash, and the words of the NVRAM.
+//! Invariants: the map rebuilt from the tags on flash must match the NVRAM.
 
 use super::layout::{CHILDREN, FANOUT, LINKS, NEXT, NODES, ROOT_NODE};
 use super::memory::{Change, Type};
@@ -10,7 +10,7 @@ use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{BlockId, Kind, Nand, Ppa};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the NVRAM refers to.
+/// Pages and nodes referenced by the NVRAM.
 #[derive(Default)]
 struct Reached {
     /// Pages by object and chunk.
@@ -19,10 +19,10 @@ struct Reached {
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
-    /// Reads every spare area and the whole NVRAM and compares them; each page, node and object is counted.
+    /// Reads every spare area and the whole NVRAM and compares them. This counts every page, node and object.
     ///
     /// # Panics
-    /// Where an invariant is broken, or a device fails.
+    /// If an invariant is broken, or a device fails.
     pub fn check(&mut self) {
         let newest = self.check_blocks();
         let reached = self.check_objects();
@@ -43,7 +43,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.check_names();
     }
 
-    /// Checks the states of the blocks; returns the newest page of each object and chunk by tags.
+    /// Checks the block states; returns the newest page of each object and chunk, by tags.
     fn check_blocks(&mut self) -> BTreeMap<(u32, u32), (u32, Ppa)> {
         let mut newest: BTreeMap<(u32, u32), (u32, Ppa)> = BTreeMap::new();
         let (mut empty, mut usable) = (0, 0);
@@ -76,7 +76,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         newest
     }
 
-    /// Walks over all objects.
+    /// Checks all objects.
     fn check_objects(&mut self) -> Reached {
         let mut reached = Reached::default();
         let none = Change::default();
@@ -115,7 +115,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         }
     }
 
-    /// Every node is used, free, or was never used.
+    /// Checks that every node is used, free, or never used.
     fn check_nodes(&mut self, used: &BTreeSet<u32>) {
         let word = self.now(NODES).expect("the NVRAM answers");
         let (mut free, fresh) = (word as u32, (word >> 32) as u32);
@@ -128,7 +128,8 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         assert!(seen.last().is_none_or(|&last| last < fresh), "a node beyond the last one is used");
     }
 
-    /// Every object but the root is in the chain of its name, in a directory that counts it; links are in lists.
+    /// Checks the names: every object except the root is in the hash chain of its name, its directory counts
+    /// it, and every hard link is in its file's list.
     fn check_names(&mut self) {
         let none = Change::default();
         let (mut chained, mut children, mut linked) = (BTreeSet::new(), BTreeMap::new(), 0i64);

@@ -1,4 +1,4 @@
-//! Contents of files.
+//! File contents.
 
 use super::layout::{PENDING, SIZE};
 use super::memory::{Change, Head};
@@ -84,14 +84,14 @@ impl<N: Nand, V: Nvm> Chunked for Minv<N, V> {
         self.finish_pending()
     }
 
-    /// Every change is durable when it returns.
+    /// Does nothing: every change is already durable when its call returns.
     fn flush(&mut self, _: u32) -> Result<(), FsError> {
         Ok(())
     }
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
-    /// Programs a chunk and maps it, with the new length of the file.
+    /// Programs a chunk, maps it and sets the file's new length.
     fn put_chunk(
         &mut self,
         object: u32,

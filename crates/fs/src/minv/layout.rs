@@ -1,4 +1,4 @@
-//! Where everything is in the NVRAM.
+//! NVRAM layout.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -31,15 +31,16 @@ pub(super) const PENDING: u64 = 104;
 pub(super) const LINK: u64 = 112;
 pub(super) const NODES: u64 = 128;
 pub(super) const INTENT: u64 = 136;
-/// Words that one intent record holds: the most that a change has, which is that of the first write at the far end of a
-/// file with one leaf. Its map grows by a node of each height above the leaf, and the path down from the new root takes
-/// a node of each height below it. Beside their words change the head of the object, its root, its length, the list of
-/// free nodes, the bit of the page, the sums and the allocation. Symbolic links change up to 43 words, renames up to 40.
+/// Maximum number of words in one intent record. The largest change is the first write at the far end of a
+/// file with one leaf. Its map grows by a node of each height above the leaf, and the path down from the new
+/// root takes a node of each height below it. The change also covers the object's head, root and length, the
+/// free node list, the page's bit, the sums and the allocation. Symbolic links change up to 43 words, renames
+/// up to 40.
 pub(super) const INTENT_WORDS: usize = 2 * (HEIGHT as usize - 1) * (NODE_BYTES as usize / 8) + 7;
 const BUCKETS: u64 = INTENT + 8 + INTENT_WORDS as u64 * 16;
 
-/// Bytes of an object, and where its fields are: kind, bytes of the name, flags and height of the map in the first half
-/// of a word, and so on.
+/// Bytes per object, and the offsets of its fields. The first half word packs the kind, name length, flags
+/// and map height; the other fields follow.
 pub(super) const OBJECT_BYTES: u64 = 128;
 pub(super) const HEAD: u64 = 0;
 pub(super) const PARENT: u64 = 4;
@@ -48,23 +49,23 @@ pub(super) const NEXT: u64 = 16;
 pub(super) const ROOT_NODE: u64 = 20;
 /// The file of a hard link.
 pub(super) const EQUIVALENT: u64 = 24;
-/// The first hard link of a file, the next one of a link, plus one.
+/// First hard link of a file, or next hard link of a link, plus one.
 pub(super) const LINKS: u64 = 28;
-/// Names in a directory; bytes of where a symbolic link leads.
+/// Names in a directory, or target bytes of a symbolic link.
 pub(super) const CHILDREN: u64 = 32;
 pub(super) const NAME: u64 = 40;
-/// Most bytes of a name.
+/// Most bytes in a name.
 pub(super) const NAME_BYTES: usize = (OBJECT_BYTES - NAME) as usize;
 
 pub(super) const NODE_BYTES: u64 = 64;
-/// Entries of a node.
+/// Entries per node.
 pub(super) const FANOUT: u32 = 16;
-/// Levels of the map of the longest file.
+/// Map levels of the longest file.
 pub(super) const HEIGHT: u8 = CHUNK_BITS.div_ceil(FANOUT.ilog2()) as u8;
-/// Bytes of text in a node of a symbolic link, behind the number of the next one.
+/// Text bytes in a node of a symbolic link, behind the number of the next node.
 pub(super) const TEXT_BYTES: usize = 60;
 
-/// Addresses for a device.
+/// NVRAM addresses for a device.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
     pub(super) objects: u32,
@@ -79,7 +80,7 @@ impl Layout {
         let leaves = geometry.pages().div_ceil(FANOUT);
         Self {
             objects,
-            // The leaves of full files, the nodes above them, and one that is not full for each file.
+            // The leaves of full files, the nodes above them, and one partly filled leaf for each file.
             nodes: leaves + leaves.div_ceil(FANOUT - 1) + objects,
             buckets: objects.next_power_of_two(),
             bitmap_words: u64::from(geometry.pages_per_block().div_ceil(64)),
@@ -103,12 +104,12 @@ impl Layout {
         self.node(self.nodes) + u64::from(block) * 8 * (1 + self.bitmap_words)
     }
 
-    /// Bytes in all.
+    /// Total bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.block(self.blocks as u32)
     }
 
-    /// What must be zero in an empty file system.
+    /// Ranges that are zero in an empty file system.
     pub(super) fn cleared(&self) -> [std::ops::Range<u64>; 3] {
         [64..self.object(0), self.object(0)..self.node(0), self.block(0)..self.bytes()]
     }

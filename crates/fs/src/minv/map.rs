@@ -1,4 +1,4 @@
-//! The map of a file: a tree of nodes in NVRAM from its chunks to pages of flash.
+//! The map of a file: a tree of NVRAM nodes from chunks to flash pages.
 
 use super::layout::{FANOUT, HEAD, HEIGHT, PENDING, ROOT_NODE};
 use super::memory::{Change, Head, Type};
@@ -7,18 +7,18 @@ use crate::FsError;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{Nand, Ppa};
 
-/// Which of the entries of a node at that height a chunk is under; leaves have height 1.
+/// Offset of a chunk's entry in its node at that height; leaves have height 1.
 fn slot(index: u32, height: u8) -> u64 {
     u64::from(index >> (4 * u32::from(height - 1)) & (FANOUT - 1)) * 4
 }
 
-/// The least height of a map that reaches so far.
+/// Least height of a map that includes `index`.
 fn height_for(index: u32) -> u8 {
     (1..HEIGHT).find(|&height| index >> (4 * u32::from(height)) == 0).unwrap_or(HEIGHT)
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
-    /// Where the map entry of a chunk is; `None`: in no node yet.
+    /// Address of a chunk's map entry; `None` if its node does not exist yet.
     pub(super) fn entry(&mut self, object: u32, chunk: u32) -> Result<Option<u64>, FsError> {
         let (index, height) = (chunk - 1, self.known(object)?.height);
         if height < height_for(index) {
@@ -39,7 +39,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(None)
     }
 
-    /// The most nodes that the chunks `first` to `last` of a file add to its map.
+    /// Upper bound of new map nodes for chunks `first` to `last` of a file.
     pub(super) fn most_new_nodes(&mut self, object: u32, first: u32, last: u32) -> Result<u32, FsError> {
         let mut leaves = 0;
         for chunk in first..=last {
@@ -55,14 +55,14 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
             let node_of = |chunk: u32| (chunk - 1) >> (4 * u32::from(level));
             node_of(last) - node_of(first) + 1
         };
-        // A map that grows has a node of each height more above the one that was its root; below its root, which is one
-        // of these or was there, each height may lack all that lead to the chunks. An empty map lacks
-        // its root, which is the leaf itself where one is enough.
+        // A growing map gets one more node of each height above its old root. Below the root, each height may
+        // lack every node on the way to the chunks. An empty map also lacks its root; if one leaf is enough,
+        // the leaf is the root.
         let grown = if height == 0 { u8::from(needed > 1) } else { needed - height };
         Ok(leaves + (2..needed).map(spanned).sum::<u32>() + u32::from(grown))
     }
 
-    /// Makes the nodes that lead to the map entry of a chunk, as part of `change`; returns where it is.
+    /// Adds the missing nodes on the path to a chunk's map entry to `change`; returns the entry's address.
     pub(super) fn put_path(
         &mut self,
         change: &mut Change,
@@ -73,7 +73,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         let index = chunk - 1;
         let root = self.field(object, ROOT_NODE);
         if head.height == 0 {
-            // Nothing is mapped: the path down makes all nodes that there are.
+            // Nothing is mapped yet, so the path down creates every node.
             head.height = height_for(index);
         }
         while head.height < height_for(index) {
@@ -96,7 +96,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(at)
     }
 
-    /// Goes on giving up the pages of a shortened or removed file, until there are none.
+    /// Finishes giving up the pages of a shortened or removed file.
     pub(super) fn finish_pending(&mut self) -> Result<(), FsError> {
         let word = self.now(PENDING)?;
         let (object, first) = (word as u32, (word >> 32) as u32);
@@ -121,7 +121,8 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.commit(&change)
     }
 
-    /// Gives up the pages from chunk `first` on below the entry at `at`, whose first chunk has that index.
+    /// Gives up all pages from chunk `first` on below the entry at `at`; `index` is the first chunk index
+    /// below that entry.
     fn drop_pages(&mut self, at: u64, height: u8, index: u64, first: u32) -> Result<(), FsError> {
         let value = self.half(&Change::default(), at)?;
         if value == 0 {
@@ -149,7 +150,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// Gives back the nodes below the entry at `at`; with the last one goes the height of the map.
+    /// Frees the nodes below the entry at `at`; freeing the root also resets the map height.
     fn drop_nodes(&mut self, at: u64, height: u8, root_of: Option<(u32, Head)>) -> Result<(), FsError> {
         let value = self.half(&Change::default(), at)?;
         if value == 0 {
@@ -169,7 +170,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.commit(&change)
     }
 
-    /// Gives back the nodes with the text of a symbolic link.
+    /// Frees the text nodes of a symbolic link.
     fn drop_text(&mut self, at: u64) -> Result<(), FsError> {
         loop {
             let mut change = Change::default();

@@ -1,4 +1,4 @@
-//! Words of the NVRAM: read, and changed several at once.
+//! NVRAM words: reads, and atomic changes of several words.
 
 use super::layout::{Layout, EQUIVALENT, FANOUT, HEAD, INTENT, INTENT_WORDS, NODES, PARENT};
 use super::Minv;
@@ -7,7 +7,7 @@ use crate::FsError;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Nand;
 
-/// Words that change together.
+/// Words changed together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Change {
     words: Vec<(u64, u64)>,
@@ -32,25 +32,25 @@ impl Change {
     }
 }
 
-/// What an object is.
+/// Type of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Type {
     File = 1,
     Symlink = 2,
     Directory = 3,
     HardLink = 4,
-    /// Without a name; its pages are being given up.
+    /// Nameless; its pages are being given up.
     Removed = 5,
 }
 
-/// The first word of an object.
+/// First word of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Head {
     pub(super) kind: Type,
     pub(super) name_bytes: u8,
-    /// The page with the end of the file may hold other bytes behind it.
+    /// True if the last page may hold stale bytes behind the end of the file.
     pub(super) stale_tail: bool,
-    /// Levels of the map.
+    /// Map levels.
     pub(super) height: u8,
     pub(super) parent: u32,
 }
@@ -61,7 +61,7 @@ impl Head {
         u64::from(u32::from_le_bytes(bytes)) | u64::from(self.parent) << 32
     }
 
-    /// `None`: no object is there.
+    /// `None` if there is no object.
     pub(super) fn from_word(word: u64) -> Option<Self> {
         let [kind, name_bytes, flags, height, ..] = word.to_le_bytes();
         let kind = match kind {
@@ -90,7 +90,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.word(&Change::default(), at)
     }
 
-    /// Half a word.
+    /// Reads half a word.
     pub(super) fn half(&mut self, change: &Change, at: u64) -> Result<u32, FsError> {
         let word = self.word(change, at & !7)?;
         Ok((word >> (at % 8 * 8)) as u32)
@@ -107,8 +107,8 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.nvm.store(at, word.to_le_bytes()).map_err(dark)
     }
 
-    /// Changes all words or none, also when the power goes: with more than one they are written to the intent record
-    /// first, and its number of words is what makes them valid.
+    /// Changes all words or none, even across a power cut. Several words go to the intent record first;
+    /// storing its word count makes them valid.
     pub(super) fn commit(&mut self, change: &Change) -> Result<(), FsError> {
         if let [(at, word)] = change.words[..] {
             return self.store(at, word);
@@ -134,7 +134,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.store(INTENT, 0)
     }
 
-    /// Ends a change that the power interrupted after it became valid.
+    /// Completes a change interrupted by a power cut after it became valid.
     pub(super) fn redo(&mut self) -> Result<(), FsError> {
         let words = self.now(INTENT)?;
         if words == 0 {
@@ -159,13 +159,13 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.layout.object(object) + field
     }
 
-    /// The first word of an object; `None`: there is none.
+    /// First word of an object; `None` if the object does not exist.
     pub(super) fn head(&mut self, object: u32) -> Result<Option<Head>, FsError> {
         let at = self.field(object, HEAD);
         Ok(Head::from_word(self.now(at)?))
     }
 
-    /// The first word of an object that is there.
+    /// First word of an existing object.
     pub(super) fn known(&mut self, object: u32) -> Result<Head, FsError> {
         let head = self.head(object)?;
         head.ok_or_else(|| FsError::Damaged(format!("there is no object {object}, and something speaks of it")))
@@ -185,7 +185,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         change.put(self.field(object, HEAD), head.to_word());
     }
 
-    /// A free node, filled with zeros.
+    /// Takes a free node, filled with zeros.
     pub(super) fn take_node(&mut self, change: &mut Change) -> Result<u32, FsError> {
         let word = self.word(change, NODES)?;
         let (free, fresh) = (word as u32, (word >> 32) as u32);
@@ -204,7 +204,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(node)
     }
 
-    /// Gives a node back.
+    /// Frees a node.
     pub(super) fn drop_node(&mut self, change: &mut Change, node: u32) -> Result<(), FsError> {
         let word = self.word(change, NODES)?;
         self.put_half(change, self.layout.node(node), word as u32)?;

@@ -1,39 +1,45 @@
-//! MiNV: all metadata in NVRAM, only the contents of files in the NAND.
+//! MiNV: all metadata in NVRAM, only file contents in NAND.
 //!
 //! ## Idea
-//! Byte-addressable memory that survives holds everything that is not file data: objects with their names and lengths,
-//! the map from the pages of files to pages of flash, the state of the blocks. Nothing of it is written to flash,
-//! nothing is kept twice, and there is nothing to scan at mount. Garbage collection is that of YAFFS
+//! A byte-addressable nonvolatile memory (NVRAM) holds everything except file data: objects with their names
+//! and lengths, the map from file chunks to flash pages, and the block states. No metadata is written to
+//! flash, nothing is stored twice, and mount needs no scan. Garbage collection is that of YAFFS
 //! ([`crate::parts::collector`]).
 //!
 //! ## Write path
-//! A write reads the old page where it covers only a part, merges and programs the next page. Then one store of eight
-//! bytes in NVRAM makes the map refer to it, and the old page is void. A write that also changes the length, or the
-//! shape of the map, and every operation on names changes several words: they go to an intent record first, and the
-//! store of its length makes all of them valid. There is nothing to do at close and sync. The pages of a removed or
-//! shortened file are given up one by one after the change of the name or length; the NVRAM says which file that is, so
-//! that a mount goes on with it.
+//! A partial write reads the old page, merges it with the new bytes and programs the next page. Then one
+//! eight-byte NVRAM store points the map to the new page, and the old page becomes void. A write that also
+//! changes the file's length or the map's shape changes several words, and so does every operation on names.
+//! These words go to an intent record first; storing the record's length makes all of them valid. Close and
+//! sync have nothing to do. When a file is removed or shortened, its name or length changes first, and its
+//! pages are given up one by one afterwards. The NVRAM records the file, so a mount can finish this work.
 //!
 //! ## Recovery
-//! Mount ends what an intent record says, looks at the bits of the two pages of the last map entry, reads the spare
-//! area at the allocation point (a page may be programmed there to which nothing refers), erases the block again whose
-//! erase may have been cut, and goes on giving up pages. No other page is read.
+//! Mount takes these steps:
+//! 1. Complete a valid intent record.
+//! 2. Check the bits of both pages of the last map entry.
+//! 3. Read the spare area at the allocation point, because an unmapped page may be programmed there.
+//! 4. Repeat the block erase that may have been cut.
+//! 5. Finish giving up pages.
+//!
+//! It reads no other page.
 //!
 //! ## Invariants
-//! The bits of pages in use are those of the map; the tags of each page say which chunk it holds, and of all pages with
-//! the same tags the map has the newest: after a cut a page that was programmed in vain is followed by a copy of the
-//! one in use. Every node is in one map, one symbolic link or the free list. Every call is durable when it returns.
+//! The bits of used pages match the map. The tags of each page name its chunk, and among pages with the same
+//! tags, the map has the newest: after a cut, an unmapped programmed page is followed by a fresh copy of the
+//! page in use. Every node is in one map, one symbolic link or the free list. Every call is durable when it
+//! returns.
 //!
 //! ## Differences
-//! The layout is not published; ours is in `minv/layout.rs`. Tags are written with the sequence number of their block,
-//! at every page size, and no page gets a deletion mark. Names have at most 88 bytes. Where a page was written before
-//! the mount collection reads its tags, which is charged; what it holds otherwise is known from memory that is not
-//! counted, as with YAFFS.
+//! The original layout is not published; ours is in `minv/layout.rs`. Tags contain the block's sequence
+//! number at every page size, and pages get no deletion mark. Names have at most 88 bytes. If a page was
+//! written before the mount, collection reads its tags, and the read is charged. For other pages, the
+//! contents are known from uncounted memory, as with YAFFS.
 //!
 //! ## References
-//! I. H. Doh, J. Choi, D. Lee, S. H. Noh: Exploiting Non-Volatile RAM to Enhance Flash File System Performance. EMSOFT
-//! 2007. I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection for the MiNV File System, Journal of
-//! KIISE 14(2), 2008.
+//! I. H. Doh, J. Choi, D. Lee, S. H. Noh: Exploiting Non-Volatile RAM to Enhance Flash File System
+//! Performance. EMSOFT 2007. I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection for the
+//! MiNV File System, Journal of KIISE 14(2), 2008.
 
 mod check;
 mod files;
@@ -61,10 +67,10 @@ use std::num::NonZeroU32;
 pub struct Config {
     /// Garbage collection.
     pub gc: Collection,
-    /// Files, directories and links that the NVRAM has room for, the root directory included: 128 bytes each, and as
-    /// much for their maps. From 2 to 262142.
+    /// Maximum number of files, directories and links, including the root directory; from 2 to 262142. Each
+    /// takes 128 bytes of NVRAM, and as much again for its map.
     pub objects: u32,
-    /// What an access to the NVRAM costs; nothing unless given.
+    /// Cost of an NVRAM access. Default: none.
     pub nvram: Memory,
 }
 
@@ -74,19 +80,19 @@ impl Default for Config {
     }
 }
 
-/// Time and energy of the NVRAM. An access that touches several units costs as many times as much.
+/// Time and energy of the NVRAM. An access to several units costs the sum.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Memory {
-    /// Bytes of a unit: 8 where the data sheet speaks of words.
+    /// Bytes per unit; 8 if the data sheet gives costs per word.
     pub unit_bytes: u32,
-    /// Reading a unit, ns.
+    /// Read time of a unit, ns.
     pub read_ns: f64,
-    /// Writing a unit, ns.
+    /// Write time of a unit, ns.
     pub write_ns: f64,
-    /// Reading a unit, nJ.
+    /// Read energy of a unit, nJ.
     pub read_nj: f64,
-    /// Writing a unit, nJ.
+    /// Write energy of a unit, nJ.
     pub write_nj: f64,
 }
 
@@ -96,7 +102,7 @@ impl Default for Memory {
     }
 }
 
-/// Most that an access may cost, in ns and nJ: a second, a joule.
+/// Most an access may cost, in ns and nJ: a second, a joule.
 const MOST_COST: f64 = 1e9;
 
 impl Memory {
@@ -131,7 +137,7 @@ impl Memory {
 }
 
 impl Config {
-    /// Checks what can be checked without a device.
+    /// Checks the options, as far as possible without a device.
     ///
     /// # Errors
     /// [`FsError::Option`].
@@ -144,7 +150,7 @@ impl Config {
         self.gc.check()
     }
 
-    /// Checks whether the file system can live on such a device.
+    /// Checks whether the file system can use this device.
     ///
     /// # Errors
     /// [`FsError::Option`].
@@ -152,7 +158,7 @@ impl Config {
         check_blocks(geometry, self.gc.reserved_blocks)
     }
 
-    /// Bytes of NVRAM that the metadata of a device takes.
+    /// Bytes of NVRAM for a device's metadata.
     pub fn nvram_bytes(&self, geometry: &Geometry) -> u64 {
         Layout::new(geometry, self.objects).bytes()
     }
@@ -168,14 +174,14 @@ pub struct Minv<N: Nand, V: Nvm> {
     layout: Layout,
     registers: Registers,
     collector: Collector,
-    /// The block that is being collected.
+    /// The block being collected.
     collecting: Option<BlockId>,
-    /// Blocks in which a program failed since the mount.
+    /// Blocks with failed programs since the mount.
     failing: Vec<BlockId>,
     retired: u64,
     owners: Vec<Option<Owner>>,
     handles: Handles,
-    /// Where the search for room for an object begins.
+    /// Start of the search for a free object.
     next_object: u32,
 }
 
@@ -195,27 +201,27 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         &self.nvm
     }
 
-    /// Flash and NVRAM without their file system: a power cut.
+    /// Flash and NVRAM without the file system: a power cut.
     pub fn into_devices(self) -> (N, V) {
         (self.nand, self.nvm)
     }
 
-    /// What garbage collection did since the mount.
+    /// Garbage collection counts since the mount.
     pub fn collections(&self) -> Counts {
         self.collector.counts
     }
 
-    /// Blocks that were retired since the mount.
+    /// Blocks retired since the mount.
     pub fn retired_blocks(&self) -> u64 {
         self.retired
     }
 
-    /// What became of each block; looking at it is no access to the NVRAM.
+    /// Use of each block; reading it is no NVRAM access.
     pub fn block_uses(&self) -> Vec<BlockUse> {
         self.uses()
     }
 
-    /// Blocks without a page in use or void.
+    /// Blocks without used or void pages.
     pub fn empty_blocks(&self) -> u32 {
         self.registers.empty
     }

@@ -1,4 +1,4 @@
-//! Mount: an empty file system is made, an interrupted operation ended.
+//! Mount: formats an erased device, or completes an interrupted operation.
 
 use super::layout::{Layout, ALLOCATION, ANEW, ERASING, HEAD, LINK, MAGIC, ORDER, SUMS, USABLE};
 use super::memory::{Change, Head, Type};
@@ -14,15 +14,15 @@ use crate::FsError;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{BlockId, Cause, Nand, NandError, Ppa};
 
-/// Bytes that are cleared at once.
+/// Bytes cleared at once.
 const CLEARED: u64 = 4096;
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
-    /// Mounts what is on `nand` and in `nvm`; an erased device gets an empty file system.
+    /// Mounts the contents of `nand` and `nvm`; an erased device gets an empty file system.
     ///
     /// # Errors
-    /// [`FsError::Option`] where the options, the device or the memory cannot work; [`FsError::Damaged`] where flash
-    /// and NVRAM do not belong together; what the devices fail with.
+    /// [`FsError::Option`] if the options, the device or the memory cannot work; [`FsError::Damaged`] if
+    /// flash and NVRAM do not belong together; device errors.
     pub fn mount(nand: N, nvm: V, config: &Config) -> Result<Self, FsError> {
         config.check()?;
         let geometry = *nand.geometry();
@@ -52,7 +52,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(mounted)
     }
 
-    /// The superblock of these options on this device.
+    /// The superblock for these options on this device.
     fn superblock(&self) -> [u64; 4] {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         [
@@ -83,7 +83,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.finish_pending()
     }
 
-    /// Makes an empty file system on an erased device; the first word of the superblock is stored last.
+    /// Makes an empty file system on an erased device; the superblock's first word is stored last.
     fn format(&mut self) -> Result<(), FsError> {
         for range in self.layout.cleared() {
             let mut at = range.start;
@@ -133,7 +133,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// Sets the bits of the pages whose map entry was being changed.
+    /// Sets the bits of both pages of an interrupted map entry change.
     fn end_relink(&mut self) -> Result<(), FsError> {
         let entry = self.now(LINK)?;
         if entry == 0 {
@@ -147,8 +147,9 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.store(LINK, 0)
     }
 
-    /// Passes a page at the allocation point that was programmed and perhaps not mapped. Where the map has another page
-    /// for its chunk, that one is to be copied, so that the newest tags are again those of the page in use.
+    /// Skips a page at the allocation point if it was programmed but perhaps not mapped. If the map has
+    /// another page for its chunk, that page is scheduled for a copy. After the copy, the newest tags belong
+    /// to the page in use again.
     fn pass_programmed(&mut self) -> Result<(), FsError> {
         let Some((block, next)) = self.registers.open else { return Ok(()) };
         if next >= self.geometry.pages_per_block() {
@@ -173,7 +174,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.store(ALLOCATION, allocation)
     }
 
-    /// Copies the page of a chunk for which a page was programmed in vain.
+    /// Copies a chunk's page after another page was programmed for it in vain.
     fn renew(&mut self) -> Result<(), FsError> {
         let word = self.now(ANEW)?;
         if word == 0 {
@@ -190,7 +191,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(object < self.layout.objects && self.head(object)?.is_some_and(|head| head.height > 0))
     }
 
-    /// Erases the block again whose erase may have been cut.
+    /// Repeats a block erase that may have been cut.
     fn end_erase(&mut self) -> Result<(), FsError> {
         let word = self.now(ERASING)?;
         if word == 0 {

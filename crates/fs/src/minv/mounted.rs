@@ -1,4 +1,4 @@
-//! MiNV as a file system on bare flash among others.
+//! Implements the flash file system traits for MiNV.
 
 use super::{Config, Minv};
 use crate::flash::{BlockUse, FlashFs, FlashOptions};

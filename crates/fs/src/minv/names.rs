@@ -1,4 +1,4 @@
-//! Names: files, directories and links made, renamed and removed, each in one change.
+//! Names: creates, renames and removes files, directories and links, each in one change.
 
 use super::layout::{
     CHILDREN, EQUIVALENT, HEAD, LINKS, NAME, NAME_BYTES, NEXT, NODES, PENDING, ROOT_NODE, SIZE, TEXT_BYTES,
@@ -15,10 +15,10 @@ use nandlab_block::RamUse;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Nand;
 
-/// The number of the root directory.
+/// Object number of the root directory.
 pub(super) const ROOT: u32 = 0;
 
-/// FNV-1a over directory and name.
+/// FNV-1a hash of directory and name.
 fn hash(directory: u32, name: &str) -> u32 {
     let bytes = directory.to_le_bytes().into_iter().chain(name.bytes());
     bytes.fold(0x811C_9DC5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
@@ -103,7 +103,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         String::from_utf8(bytes).map_err(|_| FsError::Damaged(format!("the name of object {object} is no text")))
     }
 
-    /// Room for an object.
+    /// A free object number.
     fn vacant(&mut self) -> Result<u32, FsError> {
         let objects = self.layout().objects;
         for step in 0..objects - 1 {
@@ -116,7 +116,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Err(FsError::NvramFull { what: format!("the NVRAM has room for {} names", objects - 1) })
     }
 
-    /// Whether so many nodes are in no map.
+    /// Whether at least `needed` nodes are free.
     pub(super) fn has_nodes(&mut self, needed: u32) -> Result<bool, FsError> {
         let none = Change::default();
         let word = self.now(NODES)?;
@@ -128,7 +128,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(free >= needed)
     }
 
-    /// Gives an object its name and place.
+    /// Links an object into its directory under its name.
     fn put_linked(
         &mut self,
         change: &mut Change,
@@ -157,7 +157,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// Takes an object out of its directory.
+    /// Unlinks an object from its directory.
     fn put_unlinked(&mut self, change: &mut Change, object: u32) -> Result<(), FsError> {
         let (name, directory) = (self.name(object)?, self.parent_of(object)?);
         let mut at = self.layout().bucket(hash(directory, &name));
@@ -173,7 +173,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.count_children(change, directory, -1)
     }
 
-    /// A new object, in one change with what `fill` adds.
+    /// Creates an object, in one change with the additions of `fill`.
     fn make(
         &mut self,
         place: &Place,
@@ -190,7 +190,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(object)
     }
 
-    /// Writes text into a chain of nodes.
+    /// Stores text in a chain of nodes.
     fn put_text(&mut self, change: &mut Change, object: u32, text: &[u8]) -> Result<(), FsError> {
         let mut at = self.field(object, ROOT_NODE);
         for piece in text.chunks(TEXT_BYTES) {
@@ -216,7 +216,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         }
         let link = self.half(change, self.field(entry, LINKS))?;
         if head.kind == Type::File && link > 0 {
-            // The contents go on under the name of a link.
+            // The contents survive under the name of a hard link.
             let (name, directory) = (self.name(link - 1)?, self.parent_of(link - 1)?);
             self.put_unlinked(change, link - 1)?;
             let others = self.half(change, self.field(link - 1, LINKS))?;
@@ -233,7 +233,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// Takes a hard link out of the list of its file.
+    /// Removes a hard link from its file's list.
     fn put_out_of_links(&mut self, change: &mut Change, link: u32) -> Result<(), FsError> {
         let file = self.equivalent(link)?;
         let mut at = self.field(file, LINKS);

@@ -1,4 +1,4 @@
-//! Pages: allocated, programmed, mapped, given up; blocks: opened, erased, retired, collected.
+//! Pages: allocation, programming, mapping and release. Blocks: opening, erasing, retiring and collecting.
 
 use super::layout::{ALLOCATION, ERASING, LINK, ORDER, SUMS, USABLE};
 use super::memory::Change;
@@ -13,7 +13,7 @@ use crate::FsError;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
 
-/// What a block is used for.
+/// State of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Empty = 0,
@@ -22,11 +22,11 @@ pub(super) enum State {
     Bad = 3,
 }
 
-/// The first word of a block.
+/// First word of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Block {
     pub(super) state: State,
-    /// A program failed in it: it is retired when it is empty.
+    /// True after a failed program: the block is retired once it is empty.
     pub(super) failing: bool,
     pub(super) erases: u32,
 }
@@ -42,17 +42,18 @@ impl Block {
     }
 }
 
-/// What a page in use holds, as far as it was written or read since the mount.
+/// Contents of a used page, if known from a write or read since the mount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Owner {
     pub(super) object: u32,
     pub(super) chunk: u32,
-    /// Bytes in the tags: what stands behind them in the page is not the file's, and a copy must not claim it.
+    /// Byte count in the tags. Bytes behind it in the page do not belong to the file, and a copy must not
+    /// claim them.
     pub(super) bytes: u32,
     pub(super) kind: Kind,
 }
 
-/// Words of the NVRAM that are also at hand in registers.
+/// NVRAM words also kept in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Registers {
     pub(super) open: Option<(BlockId, u32)>,
@@ -105,7 +106,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// What became of each block.
+    /// Use of each block.
     pub(super) fn uses(&self) -> Vec<BlockUse> {
         let mut bytes = vec![0; 8 + self.layout().bitmap_words as usize * 8];
         let blocks = (0..self.geometry.blocks()).map(|block| {
@@ -117,7 +118,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         blocks.collect()
     }
 
-    /// Pages of a block in use.
+    /// Used pages of a block.
     pub(super) fn live(&mut self, block: BlockId) -> Result<u32, FsError> {
         let at = self.layout().block(block.0);
         let mut bits = vec![0; self.layout().bitmap_words as usize * 8];
@@ -125,7 +126,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(bits.iter().map(|byte| byte.count_ones()).sum())
     }
 
-    /// Programs a chunk at the next page; nothing refers to it yet.
+    /// Programs a chunk to the next page, without mapping it.
     pub(super) fn program(&mut self, owner: Owner, page: &N::Buf) -> Result<Ppa, FsError> {
         loop {
             let to = self.allocate()?;
@@ -157,7 +158,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         }
     }
 
-    /// The open block takes no more pages.
+    /// Closes the open block.
     pub(super) fn close_open(&mut self, failing: bool) -> Result<(), FsError> {
         let Some((block, _)) = self.registers.open.take() else { return Ok(()) };
         let entry = self.block(block)?;
@@ -167,7 +168,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.commit(&change)
     }
 
-    /// The next page; the register moves on when the page is mapped.
+    /// The next page; the register advances when the page is mapped.
     fn allocate(&mut self) -> Result<Ppa, FsError> {
         loop {
             match self.registers.open {
@@ -199,7 +200,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Err(FsError::Full { what: "no block is left that could be erased".into() })
     }
 
-    /// Erases a block without pages in use; one in which a program or the erase failed is retired.
+    /// Erases a block without used pages. After a failed program or erase, the block is retired.
     pub(super) fn erase(&mut self, block: BlockId) -> Result<(), FsError> {
         self.store(ERASING, u64::from(block.0) + 1)?;
         let entry = self.block(block)?;
@@ -237,7 +238,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         (first..first + self.geometry.pages_per_block()).map(Ppa)
     }
 
-    /// Erases a full block whose last page was given up.
+    /// Erases a full block after its last page was given up.
     pub(super) fn erase_if_empty(&mut self, block: BlockId) -> Result<(), FsError> {
         let entry = self.block(block)?;
         if entry.state == State::Full && self.collecting != Some(block) && self.live(block)? == 0 {
@@ -247,8 +248,8 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// A map entry takes a page that was just programmed: one store of eight bytes, before and after which the NVRAM
-    /// says which of both pages is in use.
+    /// Points a map entry to a newly programmed page with one eight-byte store. Before and after this store,
+    /// the NVRAM tells which of the two pages is in use.
     pub(super) fn relink(&mut self, entry: u64, to: Ppa) -> Result<(), FsError> {
         let before = Ppa(self.half(&Change::default(), entry)?.wrapping_sub(1));
         self.store(LINK + 8, u64::from(to.0) | u64::from(before.0) << 32)?;
@@ -264,14 +265,14 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.erase_if_empty(self.geometry.block_of(before))
     }
 
-    /// The page at the allocation point is taken.
+    /// Advances past the page at the allocation point.
     pub(super) fn advance(&mut self) {
         if let Some((_, next)) = &mut self.registers.open {
             *next += 1;
         }
     }
 
-    /// Sets the bits of a page in use and of the one before.
+    /// Sets the bits of the used page and of its predecessor.
     pub(super) fn settle_link(&mut self, used: Ppa, void: Ppa) -> Result<(), FsError> {
         for (at, is_used) in [(used, true), (void, false)] {
             let mut change = Change::default();
@@ -281,7 +282,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// Takes a page into use in `change`.
+    /// Takes a page into use as part of `change`.
     pub(super) fn put_taken(&mut self, change: &mut Change, to: Ppa, before: Ppa) -> Result<(), FsError> {
         self.put_bit(change, to, true)?;
         if before.is_some() {
@@ -295,7 +296,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// Gives a page up in `change`.
+    /// Gives up a page as part of `change`.
     pub(super) fn put_void(&mut self, change: &mut Change, at: Ppa) -> Result<(), FsError> {
         self.put_bit(change, at, false)?;
         self.registers.in_use -= 1;
@@ -303,7 +304,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// What a page in use holds; its tags are read where it was written before the mount.
+    /// Contents of a used page; its tags are read if it was written before the mount.
     pub(super) fn owner(&mut self, at: Ppa) -> Result<Owner, FsError> {
         if let Some(owner) = self.owners[at.index()] {
             return Ok(owner);
@@ -314,7 +315,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(Owner { object: tags.object, chunk: tags.chunk, bytes: tags.bytes, kind: oob.kind })
     }
 
-    /// Moves a page in use to the allocation point.
+    /// Moves a used page to the allocation point.
     pub(super) fn move_page(&mut self, from: Ppa) -> Result<(), FsError> {
         let mut owner = self.owner(from)?;
         let entry = self.entry(owner.object, owner.chunk)?;

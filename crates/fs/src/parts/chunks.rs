@@ -1,21 +1,22 @@
-//! Contents of files on bare flash: a file is cut into chunks of a page, counted from 1, and a chunk is written whole.
+//! File contents on bare flash: a file is cut into page-sized chunks, counted from 1, and each
+//! chunk is written whole.
 
 use super::driver::Driver;
 use super::tags::{Tags, MAX_CHUNKS};
 use crate::FsError;
 use nandlab_nand::{Cause, Kind, Nand, NandError, Origin, PageBuf, Ppa};
 
-/// Bytes that go into one chunk.
+/// Bytes to write into one chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece<'a> {
     pub(crate) file: u32,
     pub(crate) chunk: u32,
-    /// First byte in the chunk.
+    /// First byte within the chunk.
     pub(crate) offset: usize,
     pub(crate) bytes: &'a [u8],
 }
 
-/// Sets what stands in a page from byte `from` on to zero, where the device holds bytes.
+/// Zeroes a page from byte `from` on, if the device holds bytes.
 pub(crate) fn clear_from(page: &mut impl PageBuf, from: u32) {
     if let Some(page) = page.bytes_mut() {
         let from = (from as usize).min(page.len());
@@ -23,14 +24,14 @@ pub(crate) fn clear_from(page: &mut impl PageBuf, from: u32) {
     }
 }
 
-/// Puts bytes into a page from byte `at` on, where the device holds bytes.
+/// Copies bytes into a page at byte `at`, if the device holds bytes.
 pub(crate) fn patch(page: &mut impl PageBuf, at: usize, bytes: &[u8]) {
     if let Some(page) = page.bytes_mut() {
         page[at..at + bytes.len()].copy_from_slice(bytes);
     }
 }
 
-/// Takes bytes out of a page from byte `at` on; zeros where the device holds none.
+/// Copies bytes out of a page from byte `at`; zeros if the device holds no bytes.
 fn take(page: &impl PageBuf, at: usize, into: &mut [u8]) {
     match page.bytes() {
         Some(page) => into.copy_from_slice(&page[at..at + into.len()]),
@@ -38,44 +39,44 @@ fn take(page: &impl PageBuf, at: usize, into: &mut [u8]) {
     }
 }
 
-/// Reads and writes files by their chunks; where these are is up to the file system.
+/// Reads and writes files by chunks; the file system decides about their location.
 pub(crate) trait Chunked: Driver {
-    /// Whether tags have the form of YAFFS1.
+    /// Whether tags use the YAFFS1 form.
     fn has_small_tags(&self) -> bool;
     fn size(&mut self, file: u32) -> Result<u64, FsError>;
-    /// Whether the page with the end of the file may hold other bytes behind it.
+    /// Whether the last page may hold stale bytes behind the end of the file.
     fn has_stale_tail(&mut self, file: u32) -> Result<bool, FsError>;
-    /// The page of a chunk; none of a hole.
+    /// The page of a chunk; `Ppa::NONE` for a hole.
     fn page(&mut self, file: u32, chunk: u32) -> Result<Ppa, FsError>;
-    /// A chunk in memory that may be newer than its page.
+    /// A cached chunk, possibly newer than its page.
     fn cached(&mut self, _file: u32, _chunk: u32) -> Option<&<Self::Flash as Nand>::Buf> {
         None
     }
-    /// Writes a part of a chunk, and makes the file reach to the end of the part.
+    /// Writes part of a chunk, and extends the file to the end of that part if needed.
     fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), FsError>;
-    /// Pages that no file uses.
+    /// Pages not used by any file.
     fn free_pages(&self) -> u64;
-    /// Pages of these that file data must leave free.
+    /// Free pages that file data must leave.
     fn reserve(&self) -> u64;
-    /// Pages that are promised already, before the chunks `first` to `last` of a file are written.
+    /// Pages already promised before a write of chunks `first` to `last`.
     ///
     /// # Errors
-    /// [`FsError::Full`] where there is no room for what is kept of these chunks beside their pages.
+    /// [`FsError::Full`] if the metadata of these chunks has no room.
     fn promised(&mut self, file: u32, first: u32, last: u32) -> Result<u64, FsError>;
 
-    /// Extends a file, whose last page holds zeros behind the end.
+    /// Extends a file; its last page already holds zeros behind the end.
     fn extend(&mut self, file: u32, bytes: u64) -> Result<(), FsError>;
     /// Cuts a file.
     fn shrink(&mut self, file: u32, bytes: u64) -> Result<(), FsError>;
     /// Makes a file durable.
     fn flush(&mut self, file: u32) -> Result<(), FsError>;
 
-    /// The chunk that a position is in.
+    /// The chunk at a file position.
     fn chunk_of(&self, at: u64) -> u32 {
         (at / self.page_bytes()) as u32 + 1
     }
 
-    /// Where a chunk begins.
+    /// First file position of a chunk.
     fn base_of(&self, chunk: u32) -> u64 {
         u64::from(chunk - 1) * self.page_bytes()
     }
@@ -123,7 +124,8 @@ pub(crate) trait Chunked: Driver {
         Ok(())
     }
 
-    /// Reads a page of file data; returns how many of its bytes belong to the file. A page of lost data cannot be read.
+    /// Reads a page of file data and returns the number of file bytes in it. A page marked as lost
+    /// data is uncorrectable.
     fn load(&mut self, at: Ppa, page: &mut <Self::Flash as Nand>::Buf) -> Result<u32, FsError> {
         let oob = self.flash().read(at, page).map_err(|error| self.failed(error))?;
         if oob.kind == Kind::Lost {
@@ -132,7 +134,7 @@ pub(crate) trait Chunked: Driver {
         Ok(Tags::from_oob(self.has_small_tags(), &oob).bytes)
     }
 
-    /// What a chunk holds that is to be written in part, zeros behind the end of the file.
+    /// Old contents of a chunk before a partial write, with zeros behind the end of the file.
     fn old_page(&mut self, file: u32, chunk: u32) -> Result<<Self::Flash as Nand>::Buf, FsError> {
         let mut page = self.blank();
         let at = self.page(file, chunk)?;
@@ -163,7 +165,7 @@ pub(crate) trait Chunked: Driver {
         Ok(())
     }
 
-    /// The end of `bytes` bytes from `at` on, where a file can be so long.
+    /// End position of `bytes` bytes from `at`; an error if the file would be too long.
     fn end_of(&self, at: u64, bytes: u64) -> Result<u64, FsError> {
         let most = u64::from(MAX_CHUNKS) * self.page_bytes();
         match at.checked_add(bytes) {
@@ -172,7 +174,7 @@ pub(crate) trait Chunked: Driver {
         }
     }
 
-    /// Refuses a write of the chunks `first` to `last` where it would not end.
+    /// Refuses a write of chunks `first` to `last` if there are too few free pages for it.
     fn refuse_full(&mut self, file: u32, first: u32, last: u32) -> Result<(), FsError> {
         let promised = self.promised(file, first, last)?;
         let mut fresh = 0;
@@ -192,8 +194,8 @@ pub(crate) trait Chunked: Driver {
         Ok(())
     }
 
-    /// Before a file grows to `end`: its last page must hold zeros behind the old end, unless the write that begins in
-    /// chunk `first` sees to that.
+    /// Prepares a file to grow to `end`. Its last page must hold zeros behind the old end, so this
+    /// rewrites the page unless a write starting at chunk `first` covers it.
     fn renew_tail(&mut self, file: u32, end: u64, first: u32) -> Result<(), FsError> {
         let size = self.size(file)?;
         if !self.has_stale_tail(file)? || end <= size {

@@ -1,29 +1,32 @@
-//! Garbage collection as YAFFS does it, over whatever keeps the state of the blocks.
+//! YAFFS garbage collection, independent of how block state is stored.
 //!
-//! Before each write the collector is asked. With enough erased blocks it is *passive*: it takes a block with few live
-//! pages, looks at a part of the device only, and leaves out some calls after each hit. Else it is *aggressive*: it
-//! takes the block with the fewest live pages. The search goes on where the last one ended.
+//! Each write calls the collector first. With enough erased blocks it is *passive*: it picks a
+//! block with few live pages, searches only part of the device, and skips some calls after each
+//! hit. Otherwise it is *aggressive*: it picks the block with the fewest live pages. Each search
+//! continues at the end of the last one.
 
 use crate::FsError;
 use nandlab_nand::BlockId;
 
-/// Constants of garbage collection; the defaults are those of YAFFS in 2007 to 2010.
+/// Constants of garbage collection; defaults as in YAFFS from 2007 to 2010.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Blocks that are kept for headers and collection, at least 2: file data is refused where it would leave fewer.
+    /// Blocks kept for headers and collection, at least 2; file data is refused if it would leave
+    /// fewer.
     pub reserved_blocks: u32,
-    /// Collection is aggressive with fewer erased blocks than the reserve, that of the checkpoint and these.
+    /// Collection is aggressive with fewer erased blocks than the reserve plus the checkpoint plus this margin.
     pub aggressive_margin: u32,
-    /// Most live pages of a block that passive collection takes. Doh et al. say 3, the code says 2.
+    /// Most live pages in a block collected passively. Doh et al. say 3, the YAFFS code says 2.
     pub passive_limit: u32,
-    /// Passive collection looks at one block of so many, and one more.
+    /// Passive collection looks at one in this many blocks, plus one.
     pub passive_share: u32,
-    /// Most blocks that passive collection looks at, but for one more.
+    /// Most blocks a passive search looks at, plus one.
     pub passive_most: u32,
-    /// After a hit, passive collection runs at the call with this number.
+    /// After a hit, the next passive search runs at the call with this number.
     pub skip: u32,
-    /// Blocks that one call collects at most; more than one only while fewer are erased than reserved.
+    /// Most blocks collected per call; more than one only while fewer blocks are erased than
+    /// reserved.
     pub tries: u32,
 }
 
@@ -42,7 +45,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Refuses what cannot work.
+    /// Refuses values that cannot work.
     pub(crate) fn check(&self) -> Result<(), FsError> {
         if self.reserved_blocks < 2 {
             let why = "collection needs a block for copies and one for headers, so at least 2";
@@ -58,52 +61,52 @@ impl Config {
     }
 }
 
-/// What garbage collection did.
+/// Garbage collection counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Blocks that were collected.
+    /// Collected blocks.
     pub runs: u64,
-    /// Those of them with enough erased blocks at hand.
+    /// Blocks collected passively, with enough erased blocks at hand.
     pub passive: u64,
-    /// The others.
+    /// Blocks collected aggressively.
     pub aggressive: u64,
-    /// Those of both without a live page: erased, and nothing moved for them.
+    /// Collected blocks of either kind without live pages: erased without a copy.
     pub empty: u64,
-    /// Live pages that were copied.
+    /// Live pages copied.
     pub copied: u64,
-    /// Pages whose contents were lost to bit errors while they were moved.
+    /// Pages lost to bit errors while they were moved.
     pub lost: u64,
-    /// Blocks that were erased because their last live page went, outside of collection.
+    /// Blocks erased outside collection, after their last live page became void.
     pub emptied: u64,
 }
 
-/// Where the search is, and what was found.
+/// Search position and counts.
 #[derive(Clone, Debug)]
 pub struct Collector {
     config: Config,
     cursor: u32,
     skip: u32,
     running: bool,
-    /// What was done.
+    /// Counts since the mount.
     pub counts: Counts,
 }
 
-/// A file system whose blocks can be collected.
+/// A file system with collectable blocks.
 pub(crate) trait Collect {
-    /// Why collection fails.
+    /// Error of a failed collection.
     type Error;
     fn collector(&mut self) -> &mut Collector;
     fn blocks(&self) -> u32;
     fn erased_blocks(&self) -> u32;
-    /// Erased blocks that a checkpoint will need.
+    /// Erased blocks needed for the next checkpoint.
     fn checkpoint_blocks(&self) -> u32 {
         0
     }
-    /// A search begins.
+    /// Called at the start of each search.
     fn search(&mut self) {}
-    /// Live pages of a block; `None` where it may not be collected now.
+    /// Live pages of a block; `None` if it cannot be collected now.
     fn live_pages(&mut self, block: BlockId) -> Result<Option<u32>, Self::Error>;
-    /// A block that is to be collected whatever it holds, since a program has failed in it.
+    /// A block to collect regardless of its live pages, because a program failed in it.
     fn urgent(&mut self) -> Option<BlockId>;
     /// Moves the live pages away and erases the block.
     fn collect(&mut self, block: BlockId) -> Result<(), Self::Error>;
@@ -119,13 +122,13 @@ impl Collector {
         erased < reserved_blocks.saturating_add(checkpoint).saturating_add(aggressive_margin)
     }
 
-    /// How many blocks a search looks at.
+    /// Number of blocks to search.
     fn width(&self, blocks: u32, aggressive: bool) -> u32 {
         1 + if aggressive { blocks } else { (blocks / self.config.passive_share).min(self.config.passive_most) }
     }
 }
 
-/// Collects what one write calls for.
+/// Collects blocks before a write, if needed.
 pub(crate) fn check<C: Collect>(system: &mut C, pages_per_block: u32) -> Result<(), C::Error> {
     if std::mem::replace(&mut system.collector().running, true) {
         return Ok(());
@@ -156,7 +159,7 @@ fn collect<C: Collect>(system: &mut C, pages_per_block: u32) -> Result<(), C::Er
     Ok(())
 }
 
-/// The block to collect next and its live pages, if one is worth it.
+/// The next victim and its live pages, if there is a suitable one.
 fn pick<C: Collect>(system: &mut C, aggressive: bool, pages: u32) -> Result<Option<(BlockId, u32)>, C::Error> {
     let blocks = system.blocks();
     let collector = system.collector();

@@ -1,4 +1,4 @@
-//! What the driver of a file system on bare flash holds beside its tables: the flash, and the files that are open.
+//! Driver state of a file system on bare flash besides its tables: the flash and the open files.
 
 use super::{collector, failed};
 use crate::{FsError, Handle};
@@ -6,12 +6,12 @@ use nandlab_nand::{Cause, Geometry, Nand, NandError, PageBuf};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-/// Open files, and whether the file system may go on.
+/// Open files, and whether the file system is still usable.
 #[derive(Debug, Default)]
 pub(crate) struct Handles {
     open: BTreeMap<u32, u32>,
     last: u32,
-    /// The flash failed in the middle of a change: the tables may be half changed.
+    /// True after the flash failed in the middle of a change; the tables may be half changed.
     broken: Cell<bool>,
 }
 
@@ -32,18 +32,18 @@ impl Handles {
         self.open.remove(&handle.0);
     }
 
-    /// The files that are open, as often as they are.
+    /// All open files, once per handle.
     pub(crate) fn files(&self) -> Vec<u32> {
         self.open.values().copied().collect()
     }
 
-    /// Bytes that firmware would need for them.
+    /// Bytes that firmware would need for the handles.
     pub(crate) fn bytes(&self) -> u64 {
         self.open.len() as u64 * 8
     }
 }
 
-/// A file system that has its flash to itself.
+/// A file system that owns its flash.
 pub(crate) trait Driver: Sized {
     type Flash: Nand;
     fn flash(&mut self) -> &mut Self::Flash;
@@ -60,14 +60,15 @@ pub(crate) trait Driver: Sized {
         PageBuf::zeroed(self.geometry().page_bytes())
     }
 
-    /// What the flash failed with, for the caller. After all but a page that cannot be read nothing goes on.
+    /// Converts a flash error for the caller. Any error except an unreadable page stops further
+    /// work.
     fn failed(&self, error: NandError) -> FsError {
         let broken = &self.handles().broken;
         broken.set(broken.get() || !matches!(error, NandError::Uncorrectable(_)));
         failed(self.geometry(), error)
     }
 
-    /// Refuses further work after the flash failed, until the next mount.
+    /// Refuses further work after a flash failure, until the next mount.
     fn alive(&self) -> Result<(), FsError> {
         if self.handles().broken.get() {
             return Err(self.failed(NandError::PowerLost));
@@ -75,13 +76,13 @@ pub(crate) trait Driver: Sized {
         Ok(())
     }
 
-    /// The file behind a handle, if the file system may go on.
+    /// The file behind a handle, if the file system is still usable.
     fn opened(&self, handle: Handle) -> Result<u32, FsError> {
         self.alive()?;
         self.handles().file(handle)
     }
 
-    /// Does `work`, whose operations on flash have that cause.
+    /// Runs `work` with `cause` as the cause of its flash operations.
     fn within<R>(&mut self, cause: Cause, work: impl FnOnce(&mut Self) -> R) -> R {
         let before = self.flash().ctx().set_cause(cause);
         let done = work(self);
@@ -89,7 +90,7 @@ pub(crate) trait Driver: Sized {
         done
     }
 
-    /// Collects and retires the blocks in which a program failed, as far as they may be.
+    /// Collects and retires blocks with failed programs, as far as possible.
     fn retire_failing(&mut self) -> Result<(), FsError>
     where
         Self: collector::Collect<Error = FsError>,

@@ -1,4 +1,5 @@
-//! What the file systems on bare flash share: garbage collection, tags, what paths mean, files by their chunks.
+//! Parts shared by the file systems on bare flash: garbage collection, tags, paths, files by
+//! chunks.
 
 pub(crate) mod chunks;
 pub mod collector;
@@ -12,7 +13,7 @@ use nandlab_block::Error;
 use nandlab_nand::nvm::PowerLost;
 use nandlab_nand::{Geometry, Nand, NandError};
 
-/// An error of the flash as the caller sees it.
+/// Converts a flash error for the caller.
 pub(crate) fn failed(geometry: &Geometry, error: NandError) -> FsError {
     FsError::Device(match error {
         NandError::PowerLost => Error::PowerLost,
@@ -23,12 +24,13 @@ pub(crate) fn failed(geometry: &Geometry, error: NandError) -> FsError {
     })
 }
 
-/// Power went in the NVRAM.
+/// Converts a power loss during an NVRAM access.
 pub(crate) fn dark(_: PowerLost) -> FsError {
     FsError::Device(Error::PowerLost)
 }
 
-/// The driver waits until the chip is ready: what was answered is on the flash, and operations do not overlap.
+/// Waits until the chip is ready, like the driver does: acknowledged data is on flash, and
+/// operations do not overlap.
 pub(crate) fn wait<N: Nand>(nand: &mut N) {
     nand.ctx().fence();
 }

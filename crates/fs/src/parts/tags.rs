@@ -1,6 +1,7 @@
-//! The tags of a page: what its spare area says.
+//! Page tags, stored in the spare area.
 //!
-//! Both forms lie in the sixteen bytes of [`Oob`], object, chunk and byte count in the 48 bits of `lpn` and `aux`:
+//! Both forms use the sixteen bytes of [`Oob`]; object, chunk and byte count share the 48 bits of
+//! `lpn` and `aux`:
 //!
 //! | bits | YAFFS1 | YAFFS2 |
 //! |---|---|---|
@@ -10,7 +11,7 @@
 //! | `seq` 0..2 | serial number | |
 //! | `seq` 0..6, 7, 8..40 | | bytes, high bits; shrink flag; sequence number of the block |
 //!
-//! The checksum of [`Oob`] takes the place of the ECC of the tags, its kind that of the page status byte.
+//! The checksum of [`Oob`] stands for the tags' ECC, its kind for the page status byte.
 
 use nandlab_nand::{Kind, Lpn, Oob, Origin, Seq};
 
@@ -18,35 +19,35 @@ use nandlab_nand::{Kind, Lpn, Oob, Origin, Seq};
 pub(crate) const OBJECT_BITS: u32 = 18;
 /// Bits of a chunk number.
 pub(crate) const CHUNK_BITS: u32 = 20;
-/// Objects are below this number; the last one is never given, so that no tags look like no page.
+/// Upper bound of object numbers; the last one is never used, so no tags look like an erased page.
 pub(crate) const MAX_OBJECT: u32 = (1 << OBJECT_BITS) - 1;
-/// Chunks of a file.
+/// Most chunks in a file.
 pub(crate) const MAX_CHUNKS: u32 = (1 << CHUNK_BITS) - 1;
 
-/// What a page holds.
+/// Description of a page's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tags {
-    /// Number of the object.
+    /// Object number.
     pub object: u32,
-    /// Number of the piece of the file, from 1; 0: the object header.
+    /// Chunk number within the file, from 1; 0 for the object header.
     pub chunk: u32,
-    /// Bytes of the file in the page; what follows reads as zeros.
+    /// File bytes in the page; the rest reads as zeros.
     pub bytes: u32,
-    /// YAFFS1: counts the copies of a chunk, modulo 4.
+    /// YAFFS1: version of a chunk, modulo 4.
     pub serial: u8,
-    /// YAFFS2: order of the blocks.
+    /// YAFFS2: sequence number of the block.
     pub sequence: u32,
-    /// YAFFS2: this header has cut the file, so what older pages hold behind its end is void.
+    /// YAFFS2: true if this header shortened the file, so older pages behind its end are void.
     pub shrinks: bool,
 }
 
 impl Tags {
-    /// Tags without an order, which the writer adds.
+    /// Tags without serial or sequence number; the writer adds it.
     pub(crate) fn new(object: u32, chunk: u32, bytes: u32) -> Self {
         Self { object, chunk, bytes, serial: 0, sequence: 0, shrinks: false }
     }
 
-    /// As they are stored; `small`: in the form of YAFFS1.
+    /// Stored form; `small` selects the YAFFS1 form.
     pub(crate) fn to_oob(self, small: bool, kind: Kind, origin: Origin) -> Oob {
         debug_assert!(self.object < MAX_OBJECT && self.chunk <= MAX_CHUNKS, "tags are in range: {self:?}");
         let low = u64::from(self.object)
@@ -60,7 +61,7 @@ impl Tags {
         Oob { lpn: Lpn(low as u32), aux: (low >> 32) as u16, kind, origin, seq: Seq(seq) }
     }
 
-    /// What is stored.
+    /// Reads the stored form.
     pub(crate) fn from_oob(small: bool, oob: &Oob) -> Self {
         let low = u64::from(oob.lpn.0) | u64::from(oob.aux) << 32;
         let object = low as u32 & MAX_OBJECT;

@@ -1,36 +1,36 @@
-//! What a path means, and what may be done with it: the same for every file system on bare flash.
+//! Path lookup and the rules for names, shared by the file systems on bare flash.
 
 use crate::{FsError, Kind};
 
-/// Symbolic links that a path may lead over.
+/// Most symbolic links in a path lookup.
 const MAX_LINKS: u32 = 8;
 
-/// Names in directories. Entries and contents are numbers; a hard link is an entry of its own, for the contents of
-/// another.
+/// A directory tree. Entries and contents are numbers; a hard link is its own entry, for the
+/// contents of another.
 pub(crate) trait Tree {
     const ROOT: u32;
-    /// Most bytes of a name.
+    /// Most bytes in a name.
     fn name_bytes(&self) -> usize;
     fn find(&mut self, directory: u32, name: &str) -> Result<Option<u32>, FsError>;
-    /// What an entry is; a hard link is a file.
+    /// Type of an entry; a hard link is a file.
     fn kind(&mut self, entry: u32) -> Result<Kind, FsError>;
     fn parent(&mut self, entry: u32) -> Result<u32, FsError>;
-    /// Where a symbolic link leads.
+    /// Target path of a symbolic link.
     fn target(&mut self, entry: u32) -> Result<String, FsError>;
-    /// The entry that has the bytes.
+    /// The entry that owns the contents.
     fn contents(&mut self, entry: u32) -> Result<u32, FsError>;
-    /// Entries whose bytes are open, every name of a file.
+    /// Entries with open contents, including every name of an open file.
     fn open_entries(&mut self) -> Result<Vec<u32>, FsError>;
 }
 
-/// Where a name is or could be.
+/// Place of an existing or new name.
 pub(crate) struct Place {
     pub(crate) directory: u32,
     pub(crate) name: String,
     pub(crate) entry: Option<u32>,
 }
 
-/// A rename that may be done.
+/// An allowed rename.
 pub(crate) struct Renaming {
     pub(crate) entry: u32,
     pub(crate) to: Place,
@@ -70,7 +70,7 @@ fn names<'p, T: Tree>(tree: &T, path: &'p str) -> Result<Vec<&'p str>, FsError> 
     Ok(names)
 }
 
-/// The directory that `names` lead to, over symbolic links.
+/// Follows `names` to a directory, through symbolic links.
 fn walk<T: Tree>(tree: &mut T, path: &str, names: &[&str], links: &mut u32) -> Result<u32, FsError> {
     let mut directory = T::ROOT;
     for (n, name) in names.iter().enumerate() {
@@ -88,7 +88,7 @@ fn walk<T: Tree>(tree: &mut T, path: &str, names: &[&str], links: &mut u32) -> R
     Ok(directory)
 }
 
-/// What a symbolic link stands for in the end.
+/// Final target of a symbolic link.
 fn follow<T: Tree>(tree: &mut T, path: &str, entry: u32, links: &mut u32) -> Result<u32, FsError> {
     *links += 1;
     if *links > MAX_LINKS {
@@ -113,12 +113,12 @@ fn located<T: Tree>(tree: &mut T, path: &str, links: &mut u32) -> Result<Option<
     }
 }
 
-/// The entry at `path`, a symbolic link as such.
+/// The entry at `path`; a final symbolic link is not followed.
 pub(crate) fn entry<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     located(tree, path, &mut 0)?.ok_or_else(|| not_found(path))
 }
 
-/// Where the last name of `path` is or could be; `None`: the path is the root.
+/// The place of the last name in `path`; `None` for the root.
 pub(crate) fn place<T: Tree>(tree: &mut T, path: &str) -> Result<Option<Place>, FsError> {
     let names = names(tree, path)?;
     let Some((&name, above)) = names.split_last() else { return Ok(None) };
@@ -127,7 +127,7 @@ pub(crate) fn place<T: Tree>(tree: &mut T, path: &str) -> Result<Option<Place>, 
     Ok(Some(Place { directory, name: name.to_owned(), entry }))
 }
 
-/// Where a new name can be made.
+/// The place for a new name.
 pub(crate) fn vacant<T: Tree>(tree: &mut T, path: &str) -> Result<Place, FsError> {
     match place(tree, path)? {
         Some(place) if place.entry.is_none() => Ok(place),
@@ -135,7 +135,7 @@ pub(crate) fn vacant<T: Tree>(tree: &mut T, path: &str) -> Result<Place, FsError
     }
 }
 
-/// The file that an entry leads to.
+/// The file behind an entry, through symbolic links.
 pub(crate) fn file_of<T: Tree>(tree: &mut T, path: &str, entry: u32) -> Result<u32, FsError> {
     let at = match tree.kind(entry)? {
         Kind::Symlink => follow(tree, path, entry, &mut 0)?,
@@ -147,7 +147,7 @@ pub(crate) fn file_of<T: Tree>(tree: &mut T, path: &str, entry: u32) -> Result<u
     }
 }
 
-/// The file at `path`, over symbolic links.
+/// The file at `path`, through symbolic links.
 pub(crate) fn file<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     let at = entry(tree, path)?;
     file_of(tree, path, at)
@@ -162,13 +162,13 @@ pub(crate) fn symlink<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError>
     }
 }
 
-/// The directory at `path`, over symbolic links.
+/// The directory at `path`, through symbolic links.
 pub(crate) fn directory<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     let names = names(tree, path)?;
     walk(tree, path, &names, &mut 0)
 }
 
-/// The entry of a file or symbolic link that may be taken away.
+/// The entry of a removable file or symbolic link.
 pub(crate) fn removable<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     let at = entry(tree, path)?;
     if tree.kind(at)? == Kind::Directory {
@@ -178,7 +178,7 @@ pub(crate) fn removable<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsErro
     Ok(at)
 }
 
-/// The entry of a directory that may be taken away if it is empty.
+/// The entry of a directory, removable if empty.
 pub(crate) fn removable_directory<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     let at = entry(tree, path)?;
     if at == T::ROOT {
@@ -190,7 +190,7 @@ pub(crate) fn removable_directory<T: Tree>(tree: &mut T, path: &str) -> Result<u
     }
 }
 
-/// Refuses what is open, and what has something open below.
+/// Refuses an open entry, or a directory with an open entry below it.
 fn refuse_open<T: Tree>(tree: &mut T, path: &str, entry: u32) -> Result<(), FsError> {
     let contents = tree.contents(entry)?;
     for open in tree.open_entries()? {
@@ -220,7 +220,7 @@ fn is_below<T: Tree>(tree: &mut T, mut at: u32, above: u32) -> Result<bool, FsEr
     }
 }
 
-/// What a rename does; `None`: nothing, since both paths are the same place.
+/// Checks a rename; `None` if both paths are the same file and nothing happens.
 pub(crate) fn renaming<T: Tree>(tree: &mut T, from: &str, to: &str) -> Result<Option<Renaming>, FsError> {
     let stays = |path: &str| bad_name(path, "the root directory stays");
     let source = place(tree, from)?.ok_or_else(|| stays(from))?;
@@ -232,7 +232,7 @@ pub(crate) fn renaming<T: Tree>(tree: &mut T, from: &str, to: &str) -> Result<Op
     }
     refuse_open(tree, from, entry)?;
     match target.entry {
-        // Two names of one file: nothing happens, as POSIX has it.
+        // Two names of one file: nothing happens, as in POSIX.
         Some(other) if tree.contents(other)? == tree.contents(entry)? => return Ok(None),
         Some(other) => match (tree.kind(other)?, kind) {
             (Kind::Directory, _) => return Err(exists(to)),

@@ -1,16 +1,17 @@
-//! [`FileSystem`] over what a file system on bare flash does itself.
+//! Implements [`FileSystem`] on top of the operations of a file system on bare flash.
 
 use super::chunks::Chunked;
 use super::tree::{self, Place, Renaming, Tree};
 use crate::{FileSystem, FsError, Handle, Kind, Links, Space, Stat};
 use nandlab_block::RamUse;
 
-/// Most bytes that a symbolic link leads to, as in YAFFS.
+/// Most bytes in a symbolic link's target, as in YAFFS.
 pub(crate) const TARGET_BYTES: usize = 159;
 
-/// What each file system does in its own way. Paths were looked up and what may not be was refused before.
+/// Operations specific to each file system. The caller has looked up the paths and refused invalid
+/// requests.
 pub(crate) trait Volume: Chunked + Tree {
-    /// Makes an empty file.
+    /// Creates an empty file.
     fn make_file(&mut self, place: &Place) -> Result<u32, FsError>;
     fn make_directory(&mut self, place: &Place) -> Result<(), FsError>;
     fn make_symlink(&mut self, place: &Place, target: &str) -> Result<(), FsError>;
@@ -19,12 +20,12 @@ pub(crate) trait Volume: Chunked + Tree {
     fn move_entry(&mut self, renaming: &Renaming) -> Result<(), FsError>;
     /// Removes an entry; contents with another name stay.
     fn remove(&mut self, entry: u32) -> Result<(), FsError>;
-    /// The names in a directory, ascending.
+    /// Names in a directory, ascending.
     fn names_in(&mut self, directory: u32) -> Result<Vec<String>, FsError>;
     fn is_empty(&mut self, directory: u32) -> Result<bool, FsError>;
-    /// Makes everything durable, once all open files are.
+    /// Makes all remaining state durable; open files already are.
     fn save(&mut self) -> Result<(), FsError>;
-    /// Pages of all blocks that can be used.
+    /// Pages in all usable blocks.
     fn usable_pages(&self) -> u64;
     fn memory(&self) -> RamUse;
 }

@@ -1,37 +1,37 @@
-//! State of the blocks, and which of their pages are in use.
+//! Block states, and the used pages of each block.
 
 use nandlab_nand::{BlockId, Geometry, Ppa};
 
-/// What a block is used for.
+/// State of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
-    /// Nothing is in it. Where `erased` is false it must be erased before its first page: the erase that made it
-    /// empty may have been cut, or it holds void pages.
+    /// Holds no used page. If `erased` is false, it must be erased before its first page: the erase that
+    /// emptied it may have been cut, or it holds void pages.
     Empty { erased: bool },
-    /// Takes the next pages.
+    /// The open block, which takes the next pages.
     Open,
-    /// Takes no more pages.
+    /// Has no room for more pages.
     Full,
-    /// Is being emptied.
+    /// Being emptied by collection.
     Collecting,
     /// Holds a checkpoint.
     Checkpoint,
-    /// Is not used.
+    /// Not used.
     Bad,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) state: State,
-    /// Pages in use, those of deleted files included.
+    /// Used pages, including pages of deleted files.
     pub(super) in_use: u32,
-    /// Those of them that belong to deleted files.
+    /// Used pages of deleted files.
     pub(super) soft: u32,
-    /// Order of the blocks in YAFFS2.
+    /// Sequence number of the block in YAFFS2.
     pub(super) sequence: u32,
-    /// Holds, or held since its erase, a header that cut a file.
+    /// True if a header written since the last erase shortened a file.
     pub(super) shrinks: bool,
-    /// A program failed in it: it is retired when it is empty.
+    /// True after a failed program: the block is retired once it is empty.
     pub(super) failing: bool,
 }
 
@@ -39,7 +39,7 @@ impl Block {
     pub(super) const EMPTY: Self =
         Self { state: State::Empty { erased: true }, in_use: 0, soft: 0, sequence: 0, shrinks: false, failing: false };
 
-    /// Pages that collection would have to copy.
+    /// Live pages, which collection would copy.
     pub(super) fn live(&self) -> u32 {
         self.in_use - self.soft
     }
@@ -55,7 +55,7 @@ pub(super) struct Blocks {
     empty: u32,
     in_use: u64,
     soft: u64,
-    /// Blocks that can take files: not bad, not failing, not a checkpoint.
+    /// Blocks usable for files: not bad, not failing, not a checkpoint.
     usable: u32,
     /// The open block and its next page.
     pub(super) open: Option<(BlockId, u32)>,
@@ -92,17 +92,17 @@ impl Blocks {
         self.table.len() as u32
     }
 
-    /// Blocks with nothing in them.
+    /// Number of empty blocks.
     pub(super) fn empty(&self) -> u32 {
         self.empty
     }
 
-    /// Blocks that can take files.
+    /// Blocks usable for files.
     pub(super) fn usable(&self) -> u32 {
         self.usable
     }
 
-    /// Pages that no file uses, erased or not.
+    /// Pages not used by any file, erased or not.
     pub(super) fn free_pages(&self) -> u64 {
         (u64::from(self.usable) * u64::from(self.pages_per_block) + self.soft).saturating_sub(self.in_use)
     }
@@ -111,7 +111,7 @@ impl Blocks {
         !block.failing && !matches!(block.state, State::Bad | State::Checkpoint)
     }
 
-    /// Changes a block, keeping the sums.
+    /// Changes a block and updates the sums.
     pub(super) fn change(&mut self, block: BlockId, change: impl FnOnce(&mut Block)) {
         let entry = &mut self.table[block.index()];
         let before = *entry;
@@ -145,7 +145,7 @@ impl Blocks {
         self.change(BlockId(at.0 / self.pages_per_block), |block| block.in_use += 1);
     }
 
-    /// Gives a page up; whether it was that of a deleted file.
+    /// Gives up a page; `soft` if it belongs to a deleted file.
     pub(super) fn release(&mut self, at: Ppa, soft: bool) {
         let (word, bit) = self.bit(at);
         assert!(self.bits[word] >> bit & 1 == 1, "page {at} is given up twice");
@@ -156,7 +156,7 @@ impl Blocks {
         });
     }
 
-    /// The next block with nothing in it, round the device.
+    /// The next empty block, searching cyclically.
     pub(super) fn next_empty(&mut self) -> Option<BlockId> {
         let blocks = self.len();
         for step in 1..=blocks {
@@ -169,13 +169,13 @@ impl Blocks {
         None
     }
 
-    /// Where the search for an empty block goes on.
+    /// Continues the search for an empty block after `block`.
     pub(super) fn resume_after(&mut self, block: BlockId) {
         self.cursor = block.0;
     }
 
-    /// The lowest sequence number of a full block that holds void pages; collecting newer ones first could let what a
-    /// newer header has cut come back.
+    /// Lowest sequence number among full blocks with void pages. Newer blocks must not be collected first:
+    /// pages cut by a newer header could come back.
     pub(super) fn oldest_dirty(&self) -> u32 {
         let dirty = |block: &&Block| block.state == State::Full && block.live() < self.pages_per_block;
         self.table.iter().filter(dirty).map(|block| block.sequence).min().unwrap_or(u32::MAX)

@@ -1,16 +1,16 @@
-//! The cache of pages that are written in part.
+//! Cache for partly written pages.
 
-/// A page in the cache.
+/// A cached page.
 #[derive(Debug)]
 struct Entry<B> {
     object: u32,
     chunk: u32,
     page: B,
-    /// Differs from what is on flash.
+    /// True if the page differs from flash.
     dirty: bool,
 }
 
-/// Pages by last use, the oldest first.
+/// Cached pages by last use, oldest first.
 #[derive(Debug)]
 pub(super) struct Cache<B> {
     entries: Vec<Entry<B>>,
@@ -38,7 +38,7 @@ impl<B: Clone> Cache<B> {
         self.entries.iter().position(|entry| entry.object == object && entry.chunk == chunk)
     }
 
-    /// The page of a chunk, which was used last from now on.
+    /// The page of a chunk; marks it as most recently used.
     pub(super) fn get(&mut self, object: u32, chunk: u32) -> Option<&mut B> {
         let at = self.position(object, chunk)?;
         let entry = self.entries.remove(at);
@@ -67,22 +67,22 @@ impl<B: Clone> Cache<B> {
         }
     }
 
-    /// The page used longest ago, and whether it must be written first.
+    /// The least recently used page; true if it must be written first.
     pub(super) fn oldest(&self) -> Option<(u32, u32, bool)> {
         self.entries.first().map(|entry| (entry.object, entry.chunk, entry.dirty))
     }
 
-    /// The first chunk of an object that must be written.
+    /// The lowest dirty chunk of an object.
     pub(super) fn dirty_chunk(&self, object: u32) -> Option<u32> {
         self.entries.iter().filter(|entry| entry.dirty && entry.object == object).map(|entry| entry.chunk).min()
     }
 
-    /// Chunks that must be written.
+    /// All dirty chunks.
     pub(super) fn dirty(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.entries.iter().filter(|entry| entry.dirty).map(|entry| (entry.object, entry.chunk))
     }
 
-    /// Drops the chunks of an object from one on.
+    /// Drops an object's chunks from `chunk` on.
     pub(super) fn drop_from(&mut self, object: u32, chunk: u32) {
         self.entries.retain(|entry| entry.object != object || entry.chunk < chunk);
     }

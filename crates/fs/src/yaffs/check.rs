@@ -1,4 +1,4 @@
-//! What must hold, derived again from flash; and the memory that firmware would need.
+//! Invariants, derived again from flash; and the memory firmware would need.
 
 use super::blocks::State;
 use super::mount::{Found, Traces};
@@ -11,10 +11,10 @@ use nandlab_block::RamUse;
 use nandlab_nand::{BlockId, Kind, Nand, Ppa};
 
 impl<N: Nand> Yaffs<N> {
-    /// Reads every spare area and every header, and compares them with the tables; each page is counted.
+    /// Reads every spare area and every header, and compares them with the tables. This counts every page.
     ///
     /// # Panics
-    /// Where an invariant is broken, or the device fails.
+    /// If an invariant is broken, or the device fails.
     pub fn check(&mut self) {
         let mut used = 0;
         for block in (0..self.geometry.blocks()).map(BlockId) {
@@ -33,7 +33,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Checks the pages of a block; returns how many are in use.
+    /// Checks the pages of a block; returns the number of used pages.
     fn check_block(&mut self, block: BlockId) -> u32 {
         let entry = *self.blocks.get(block);
         let (mut used, mut soft) = (0, 0);
@@ -74,7 +74,8 @@ impl<N: Nand> Yaffs<N> {
         used
     }
 
-    /// A page of 512 B that nothing uses says so itself, unless it is in a block that is erased before its next use.
+    /// Checks a void page. A void 512 B page must have a deletion mark, unless its block will be erased
+    /// before its next use.
     fn check_void(&self, block: BlockId, at: Ppa, found: Option<Found>) {
         assert_eq!(self.owners[at.index()], Owner::NONE, "page {at} is void and has an owner");
         let Some(Found::Page(oob)) = found else { return };
@@ -83,7 +84,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Checks an object against its header; returns its pages.
+    /// Checks an object against its header; returns its page count.
     fn check_object(&mut self, number: u32, object: &Object) -> u32 {
         let header = self.load_header(object.header).expect("the device answers");
         let header = header.unwrap_or_else(|| panic!("the header of object {number} cannot be read"));
@@ -103,7 +104,7 @@ impl<N: Nand> Yaffs<N> {
         1 + object.mapped
     }
 
-    /// What a scan would take for the newest copies are those of the tables.
+    /// Checks that a scan would find the same newest copies as the tables.
     fn check_order(&mut self) {
         let mut used: Vec<(u32, BlockId)> = self
             .blocks
@@ -146,7 +147,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Bytes by structure: objects and names as YAFFS keeps them, maps in groups of sixteen chunks, tables of blocks.
+    /// Bytes by structure: objects and names as in YAFFS, maps in groups of sixteen chunks, block tables.
     pub(super) fn table_bytes(&self) -> RamUse {
         const OBJECT: u64 = 96;
         const BLOCK: u64 = 12;

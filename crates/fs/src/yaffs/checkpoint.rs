@@ -1,7 +1,7 @@
-//! The checkpoint of `yaffs2`: the tables on flash, so that a mount need not scan.
+//! The `yaffs2` checkpoint: the tables saved on flash, so a mount needs no scan.
 //!
-//! Its pages hold their bytes as tails. The first says how many there are in all; whatever is missing, torn or does not
-//! add up makes the checkpoint void, and the mount scans.
+//! Its pages store their bytes as tails. The first page records the total length. If any part is missing,
+//! torn or inconsistent, the checkpoint is void and the mount scans.
 
 use super::blocks::{Block, State};
 use super::header::Type;
@@ -19,21 +19,21 @@ const MAGIC: u32 = 0x5943_5031;
 /// Magic, bytes, checksum.
 const HEAD: usize = 12;
 
-/// The bytes of a checkpoint, and the blocks that they are in.
+/// A checkpoint's bytes and its blocks.
 type Read = (Vec<u8>, Vec<BlockId>);
 
-/// What a checkpoint says.
+/// Contents of a checkpoint.
 struct Tables {
     objects: Objects,
     states: Vec<Block>,
     open: Option<(BlockId, u32)>,
-    /// Pages that stand for ones that could not be read.
+    /// Replacement pages for unreadable ones.
     lost: Vec<Ppa>,
-    /// Bytes in the tags of pages.
+    /// Byte counts in page tags.
     tagged: BTreeMap<Ppa, u32>,
 }
 
-/// Reads what was written, as far as there is some.
+/// Reads the written values, as far as they go.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -66,7 +66,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend(text.as_bytes());
 }
 
-/// FNV-1a: tells a checkpoint from the remains of several.
+/// FNV-1a; detects a mix of several checkpoints.
 fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811C_9DC5, |sum, &byte| (sum ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -88,7 +88,7 @@ fn put_object(out: &mut Vec<u8>, number: u32, object: &Object, owners: &[Owner])
     }
 }
 
-/// An object with its number and the bytes in the tags of its pages.
+/// Reads an object, its number and the byte counts in its page tags.
 fn take_object(from: &mut Reader<'_>) -> Option<(u32, Object, Vec<u32>)> {
     let [number, parent, header, equivalent, chunks] =
         [from.word()?, from.word()?, from.word()?, from.word()?, from.word()?];
@@ -118,7 +118,7 @@ fn take_object(from: &mut Reader<'_>) -> Option<(u32, Object, Vec<u32>)> {
 }
 
 impl<N: Nand> Yaffs<N> {
-    /// Blocks that are kept for a checkpoint that is not on flash now.
+    /// Blocks reserved for a future checkpoint.
     pub(super) fn checkpoint_reserve(&self) -> u32 {
         if self.small || !self.config.checkpoint {
             return 0;
@@ -129,7 +129,7 @@ impl<N: Nand> Yaffs<N> {
         (bytes.div_ceil(block_bytes) as u32).saturating_sub(self.checkpoint.len() as u32)
     }
 
-    /// The tables as bytes.
+    /// Serializes the tables.
     fn tables(&self) -> Vec<u8> {
         let mut out = vec![0; HEAD];
         let (open, next) = self.blocks.open.unwrap_or((BlockId::NONE, 0));
@@ -161,7 +161,7 @@ impl<N: Nand> Yaffs<N> {
         out
     }
 
-    /// Saves the tables, where that is asked for and there is room.
+    /// Saves the tables, if the option is on and there is room.
     pub(super) fn save_checkpoint(&mut self) -> Result<(), FsError> {
         let in_use = self.may_erase() || self.blocks.open.is_some();
         if self.small || !self.config.checkpoint || !self.checkpoint.is_empty() || !in_use {
@@ -184,7 +184,7 @@ impl<N: Nand> Yaffs<N> {
         saved.map(drop)
     }
 
-    /// Writes the tables into blocks of their own; false where a program failed.
+    /// Writes the tables into their own blocks; false if a program failed.
     fn write_tables(&mut self, tables: &[u8], taken: &mut Vec<BlockId>) -> Result<bool, FsError> {
         let page_bytes = self.page_bytes() as usize;
         let blank = self.blank();
@@ -216,7 +216,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(true)
     }
 
-    /// Erases the checkpoint before the first change: its first page goes first.
+    /// Erases the checkpoint before the first change, starting with its first page.
     pub(super) fn void_checkpoint(&mut self) -> Result<(), FsError> {
         if self.checkpoint.is_empty() {
             return Ok(());
@@ -228,7 +228,7 @@ impl<N: Nand> Yaffs<N> {
         done
     }
 
-    /// Takes the tables from the checkpoint; false: there is none that is whole.
+    /// Loads the tables from the checkpoint; false if there is no complete one.
     pub(super) fn restore_checkpoint(&mut self, heads: &Heads) -> Result<bool, FsError> {
         let mut blocks = heads.checkpoint.clone();
         blocks.sort_unstable();
@@ -256,7 +256,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(true)
     }
 
-    /// The bytes of a checkpoint and the blocks that they are in.
+    /// Reads a checkpoint's bytes and its blocks.
     fn read_tables(&mut self, blocks: &[(u32, u32, BlockId)]) -> Result<Option<Read>, FsError> {
         let page_bytes = self.page_bytes() as usize;
         let (mut tables, mut taken, mut wanted) = (Vec::new(), Vec::new(), HEAD);
@@ -327,7 +327,7 @@ impl<N: Nand> Yaffs<N> {
         Some(Tables { objects, states, open: open.is_some().then_some((open, next)), lost, tagged })
     }
 
-    /// Fills what follows from objects and states.
+    /// Derives the remaining tables from objects and states.
     fn adopt_tables(&mut self, lost: &[Ppa], tagged: &BTreeMap<Ppa, u32>) {
         for number in self.objects.numbers() {
             let object = self.objects.get(number).clone();

@@ -1,4 +1,4 @@
-//! Garbage collection: which blocks may be collected, and how one is emptied.
+//! Garbage collection: the choice of blocks, and emptying a block.
 
 use super::blocks::State;
 use super::flash::Page;
@@ -52,7 +52,7 @@ impl<N: Nand> Collect for Yaffs<N> {
 }
 
 impl<N: Nand> Yaffs<N> {
-    /// Whether nothing that a header in the block has cut can come back from an older block.
+    /// Whether the block may be erased: no page cut by one of its headers can come back from an older block.
     fn may_lose(&mut self, block: BlockId) -> bool {
         let entry = *self.blocks.get(block);
         if self.small || !entry.shrinks {
@@ -62,7 +62,7 @@ impl<N: Nand> Yaffs<N> {
         entry.sequence <= *self.oldest_dirty.get_or_insert_with(|| blocks.oldest_dirty())
     }
 
-    /// Moves what is live away and erases the block.
+    /// Moves the live pages away and erases the block.
     fn empty_block(&mut self, block: BlockId) -> Result<(), FsError> {
         self.void_checkpoint()?;
         let cause = if self.blocks.get(block).failing { Cause::BadBlock } else { Cause::Gc };
@@ -91,7 +91,7 @@ impl<N: Nand> Yaffs<N> {
                 }
                 self.drop_deleted(at)?;
             } else if object.mapped == 0 {
-                // The last pages of the file were in this block, and go with it.
+                // The file's last pages were in this block and go with it.
                 object.header = Ppa::NONE;
                 self.blocks.release(at, false);
                 self.owners[at.index()] = Owner::NONE;
@@ -103,7 +103,7 @@ impl<N: Nand> Yaffs<N> {
         done.into_iter().try_for_each(|number| self.forget(number))
     }
 
-    /// Drops a page of a removed file, whose tags say so.
+    /// Drops a page of a removed file, found by its tags.
     fn drop_deleted(&mut self, at: Ppa) -> Result<(), FsError> {
         self.nand.ctx().set_origin(Origin::FILE_DATA);
         let mut page = self.blank();
@@ -116,7 +116,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Forgets a removed object, no page of which is left, with its header.
+    /// Forgets a removed object without remaining pages, and its header.
     pub(super) fn forget(&mut self, number: u32) -> Result<(), FsError> {
         let header = self.objects.get(number).header;
         self.objects.remove(number);
@@ -126,7 +126,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Moves a page in use to the allocation point.
+    /// Moves a used page to the allocation point.
     pub(super) fn move_page(&mut self, from: Ppa) -> Result<(), FsError> {
         let owner = self.owners[from.index()];
         let (number, chunk, serial) = (owner.object, owner.chunk, owner.serial.wrapping_add(1) & 3);
@@ -155,8 +155,8 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// A header goes on as it is where it says how long the file is; what it has cut is gone by now, so the copy cuts
-    /// nothing.
+    /// Moves a header. If its file length is current, the header is copied unchanged, but without the shrink
+    /// flag: the pages it cut are gone by now.
     fn move_header(&mut self, from: Ppa, number: u32, serial: u8) -> Result<Ppa, FsError> {
         let object = self.objects.get(number);
         if object.stored_size == object.size {
@@ -177,14 +177,14 @@ impl<N: Nand> Yaffs<N> {
         Ok(to)
     }
 
-    /// A page that stands for one that cannot be read.
+    /// Programs a replacement for an unreadable page.
     fn program_lost(&mut self, tags: Tags) -> Result<Ppa, FsError> {
         self.collector.counts.lost += 1;
         let contents = self.blank();
         self.program(&Page { tags, kind: Kind::Lost, contents: &contents, tail: &[] })
     }
 
-    /// Asks garbage collection, as every write does.
+    /// Calls garbage collection, as every write does.
     pub(super) fn ask_collector(&mut self) -> Result<(), FsError> {
         collector::check(self, self.geometry.pages_per_block())
     }

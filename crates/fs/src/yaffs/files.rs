@@ -1,4 +1,4 @@
-//! Contents of files.
+//! File contents.
 
 use super::flash::Page;
 use super::Yaffs;
@@ -38,7 +38,7 @@ impl<N: Nand> Chunked for Yaffs<N> {
             * u64::from(self.geometry.pages_per_block())
     }
 
-    /// Cached chunks that have no page yet.
+    /// Cached chunks without a page yet.
     fn promised(&mut self, file: u32, first: u32, last: u32) -> Result<u64, FsError> {
         let waiting = |&(owner, chunk): &(u32, u32)| {
             let is_here = owner == file && (first..=last).contains(&chunk);
@@ -79,7 +79,7 @@ impl<N: Nand> Chunked for Yaffs<N> {
         self.put_header(file, 0, false)
     }
 
-    /// The new length is on flash before pages are given up.
+    /// Writes the new length to flash before it gives up pages.
     fn shrink(&mut self, file: u32, bytes: u64) -> Result<(), FsError> {
         let gone = self.chunk_of(bytes + self.page_bytes() - 1);
         let tail = self.chunk_of(bytes);
@@ -109,7 +109,7 @@ impl<N: Nand> Chunked for Yaffs<N> {
         Ok(())
     }
 
-    /// With the header, where that has changed.
+    /// Writes back the data, and the header if it has changed.
     fn flush(&mut self, file: u32) -> Result<(), FsError> {
         self.write_back(file)?;
         if self.objects.get(file).dirty {
@@ -120,7 +120,7 @@ impl<N: Nand> Chunked for Yaffs<N> {
 }
 
 impl<N: Nand> Yaffs<N> {
-    /// The file reaches at least to the end of the piece.
+    /// Extends the file to the end of the piece, if needed.
     fn grow(&mut self, piece: Piece<'_>) {
         let end = self.base_of(piece.chunk) + (piece.offset + piece.bytes.len()) as u64;
         let tail = self.chunk_of(self.objects.get(piece.file).size);
@@ -148,7 +148,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Makes room in the cache for one page.
+    /// Makes room for one page in the cache.
     fn make_room(&mut self) -> Result<(), FsError> {
         if !self.cache.is_full() {
             return Ok(());
@@ -169,7 +169,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Writes what is cached of a file.
+    /// Writes a file's cached chunks to flash.
     fn write_back(&mut self, file: u32) -> Result<(), FsError> {
         while let Some(chunk) = self.cache.dirty_chunk(file) {
             self.write_cached(file, chunk)?;

@@ -1,4 +1,4 @@
-//! Pages: allocated, programmed, given up; blocks: opened, erased, retired.
+//! Pages: allocation, programming and release. Blocks: opening, erasing and retiring.
 
 use super::blocks::{Block, State};
 use super::objects::Owner;
@@ -10,7 +10,7 @@ use crate::parts::wait;
 use crate::FsError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Oob, Origin, Ppa};
 
-/// What a page to be programmed holds.
+/// Contents of a page to be programmed.
 pub(super) struct Page<'a, B> {
     pub(super) tags: Tags,
     pub(super) kind: Kind,
@@ -19,7 +19,7 @@ pub(super) struct Page<'a, B> {
 }
 
 impl<N: Nand> Yaffs<N> {
-    /// The author of a page of that kind.
+    /// Origin of a page of this kind.
     pub(super) fn origin(kind: Kind) -> Origin {
         if kind == Kind::Header {
             Origin::OBJECT_HEADER
@@ -28,7 +28,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Programs the next page, and the one after where it fails, and takes it into use.
+    /// Programs the next page, or the one after it if that fails, and takes it into use.
     pub(super) fn program(&mut self, page: &Page<'_, N::Buf>) -> Result<Ppa, FsError> {
         loop {
             let to = self.allocate()?;
@@ -42,7 +42,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Copies a page to the next one and takes that into use; `None`: the page cannot be read.
+    /// Copies a page to the next one and takes the copy into use; `None` if the page is unreadable.
     pub(super) fn copy(&mut self, from: Ppa, tags: Tags, kind: Kind) -> Result<Option<Ppa>, FsError> {
         loop {
             let to = self.allocate()?;
@@ -62,13 +62,13 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// The metadata of a page at `to`.
+    /// Metadata of a page at `to`.
     fn stamped(&self, tags: Tags, kind: Kind, to: Ppa) -> Oob {
         let sequence = self.blocks.get(self.geometry.block_of(to)).sequence;
         Tags { sequence, ..tags }.to_oob(self.small, kind, Self::origin(kind))
     }
 
-    /// Whether a program went well; a block where one failed takes no more pages.
+    /// Whether a program succeeded; a failure closes its block.
     fn programmed(&mut self, to: Ppa, done: Result<(), NandError>) -> Result<bool, FsError> {
         wait(&mut self.nand);
         match done {
@@ -100,7 +100,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// The open block takes no more pages.
+    /// Closes the open block.
     fn close_open(&mut self) {
         if let Some((block, _)) = self.blocks.open.take() {
             self.blocks.set_state(block, State::Full);
@@ -118,12 +118,12 @@ impl<N: Nand> Yaffs<N> {
         Ok(self.geometry.page(block, page))
     }
 
-    /// The page taken last was not programmed after all.
+    /// Gives back the last allocated page, which was not programmed.
     fn give_back(&mut self, to: Ppa) {
         self.blocks.open = Some((self.geometry.block_of(to), self.geometry.page_in_block(to)));
     }
 
-    /// Opens the next empty block; none is open after its erase failed.
+    /// Opens the next empty block; if its erase fails, no block is open.
     fn open_block(&mut self) -> Result<(), FsError> {
         if let Some(block) = self.take_empty(State::Open)? {
             self.blocks.open = Some((block, 0));
@@ -131,7 +131,8 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// An erased block with the next sequence number, in that state; `None` where its erase failed.
+    /// Takes an empty block into that state, erased and with the next sequence number; `None` if its erase
+    /// failed.
     pub(super) fn take_empty(&mut self, state: State) -> Result<Option<BlockId>, FsError> {
         let Some(block) = self.blocks.next_empty() else {
             return Err(FsError::Full { what: "no block is left that could be erased".into() });
@@ -145,7 +146,8 @@ impl<N: Nand> Yaffs<N> {
         Ok(Some(block))
     }
 
-    /// Erases a block without pages in use; where a program or the erase failed, it is retired and false returned.
+    /// Erases a block without used pages. After a failed program or erase, it retires the block and returns
+    /// false.
     pub(super) fn erase(&mut self, block: BlockId) -> Result<bool, FsError> {
         debug_assert_eq!(self.blocks.get(block).in_use, 0, "block {block} holds pages in use");
         let was_failing = self.blocks.get(block).failing;
@@ -169,7 +171,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(false)
     }
 
-    /// Gives up a page that is in use; with pages of 512 B it gets a deletion mark where `mark` says so.
+    /// Gives up a used page. A 512 B page also gets a deletion mark if `mark` is set.
     pub(super) fn give_up(&mut self, at: Ppa, mark: bool) -> Result<(), FsError> {
         self.void_checkpoint()?;
         if self.small && mark {
@@ -180,14 +182,14 @@ impl<N: Nand> Yaffs<N> {
         self.erase_if_empty(self.geometry.block_of(at))
     }
 
-    /// Programs a deletion mark; where that fails the page cannot be read, which is as good.
+    /// Programs a deletion mark; a failure makes the page unreadable, which has the same effect.
     pub(super) fn mark_deleted(&mut self, at: Ppa) -> Result<(), FsError> {
         let owner = self.owners[at.index()];
         let tags = Tags { serial: owner.serial, ..Tags::new(owner.object, owner.chunk, 0) };
         self.mark(at, tags, Self::origin(owner.kind()))
     }
 
-    /// Programs a deletion mark over those tags.
+    /// Programs a deletion mark over these tags.
     pub(super) fn mark(&mut self, at: Ppa, tags: Tags, origin: Origin) -> Result<(), FsError> {
         let oob = tags.to_oob(self.small, Kind::Deleted, origin);
         match self.nand.program_spare(at, oob) {
@@ -199,7 +201,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Erases a full block without pages in use, unless something else is still to be learned from it.
+    /// Erases a full block without used pages, unless its contents are still needed.
     fn erase_if_empty(&mut self, block: BlockId) -> Result<(), FsError> {
         let entry = self.blocks.get(block);
         if entry.state != State::Full || entry.in_use > 0 || entry.shrinks || !self.may_erase() {
@@ -209,29 +211,30 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Whether a block is left when one is erased: a device in use must not look blank, or a mount would take a block
-    /// whose erase was cut for one that was never used.
+    /// Whether another used block would remain after an erase. A device in use must not look blank: a mount
+    /// would mistake a block with a cut erase for one never used.
     pub(super) fn may_erase(&self) -> bool {
         let holds = |block: &Block| !matches!(block.state, State::Empty { .. } | State::Bad);
         self.blocks.iter().filter(|(_, block)| holds(block)).nth(1).is_some()
     }
 
-    /// Writes the header of an object that did not change meanwhile but for its contents.
+    /// Writes a header after a change of the file's contents only.
     pub(super) fn write_header(&mut self, number: u32) -> Result<(), FsError> {
         self.ask_collector()?;
         self.put_header(number, 0, false)
     }
 
-    /// Puts the header of an object in place of the one before.
+    /// Replaces the header of an object.
     ///
-    /// The collector is asked before the object is changed: what it moves it tags as the object is, and a cut before
-    /// the new header would find tags of a change that did not happen.
+    /// The caller runs the collector before it changes the object. The collector writes tags from the object
+    /// in memory, so after a cut before the new header, flash would hold tags of a change that never
+    /// happened.
     pub(super) fn put_header(&mut self, number: u32, shadows: u32, shrinks: bool) -> Result<(), FsError> {
         let before = self.objects.get(number).header;
         self.nand.ctx().set_origin(Origin::OBJECT_HEADER);
         if before.is_some() {
             match self.nand.read_tail(before, &mut [0; header::BYTES]) {
-                // What it says is known.
+                // The header's contents are already in memory.
                 Ok(_) | Err(NandError::Uncorrectable(_)) => {}
                 Err(error) => return Err(self.failed(error)),
             }
@@ -249,7 +252,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Programs the header of an object as it is now.
+    /// Programs a header with the object's current state.
     pub(super) fn program_header(&mut self, number: u32, shadows: u32, shrinks: bool) -> Result<Ppa, FsError> {
         self.time += 1;
         let time = self.time;

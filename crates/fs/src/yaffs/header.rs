@@ -1,18 +1,18 @@
-//! The object header: one page a change of name, place, size or time.
+//! The object header: one page per change of name, place, size or time.
 
 use crate::parts::volume::TARGET_BYTES;
 use crate::FsError;
 
-/// Bytes of a header, at the end of its page.
+/// Bytes in a header, at the end of its page.
 pub(super) const BYTES: usize = 512;
-/// Most bytes of a name, as YAFFS has them.
+/// Most bytes in a name, as in YAFFS.
 pub(super) const NAME_BYTES: usize = 255;
 const FIXED: usize = 40;
 const _: () = assert!(FIXED + NAME_BYTES + TARGET_BYTES <= BYTES, "a header is a page");
 /// "YH", then the version.
 const MAGIC: [u8; 3] = [b'Y', b'H', 1];
 
-/// What an object is.
+/// Type of an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Type {
     File = 1,
@@ -27,14 +27,14 @@ pub(super) struct Header {
     pub(super) kind: Type,
     pub(super) parent: u32,
     pub(super) size: u64,
-    /// Changes of the file system before this one.
+    /// Number of file system changes before this one.
     pub(super) time: u64,
-    /// The object whose contents a hard link has.
+    /// The object that owns the contents of this hard link.
     pub(super) equivalent: u32,
-    /// The object that this one takes the name from.
+    /// The object replaced under this name.
     pub(super) shadows: u32,
     pub(super) name: String,
-    /// Where a symbolic link leads.
+    /// Target path of a symbolic link.
     pub(super) target: String,
 }
 

@@ -1,44 +1,51 @@
-//! YAFFS: a file system on bare flash, every page with its tags.
+//! YAFFS: a file system on bare flash, with tags on every page.
 //!
 //! ## Idea
-//! Pages are written one after the other, block by block, and never in place. The tags in the spare area say which
-//! piece (chunk) of which object a page holds; chunk 0 is the object's header with its name, directory, size and time.
-//! Tables in memory, rebuilt at mount, find the newest copy of everything.
+//! Pages are written sequentially, block by block, and never in place. The tags in a page's spare area name
+//! its object and its piece (chunk) of that object; chunk 0 is the object header with name, directory, size
+//! and time. Tables in memory locate the newest copy of everything. Mount rebuilds them.
 //!
 //! ## Write path
-//! A write reads the old page where it covers only a part, merges, and programs the whole page at the allocation point.
-//! The page before is void then: with pages of 512 B (`yaffs1`) its spare area is programmed again, a deletion mark;
-//! with larger ones (`yaffs2`) the sequence number of the block tells. A file that was changed gets a new header when
-//! it is closed or synced; the old header is read for it, as YAFFS does. A full block whose last page is given up is
-//! erased at once. Garbage collection is asked before each data page, header and change of length
-//! ([`crate::parts::collector`]). A removed file gets a header in the `unlinked` directory; its pages stay until their
-//! blocks are collected. Without `cache_pages` nothing is written later than asked.
+//! A partial write reads the old page, merges it with the new bytes, and programs the whole page at the
+//! allocation point. The old page is now void. With 512 B pages (`yaffs1`) its spare area is programmed again
+//! with a deletion mark. With larger pages (`yaffs2`) the block's sequence number shows which copy is newer.
+//! A changed file gets a new header when it is closed or synced; YAFFS reads the old header first, so this
+//! file does too. When the last page of a full block is given up, the block is erased at once. Garbage
+//! collection is called before each data page, header and length change ([`crate::parts::collector`]). A
+//! removed file gets a header in the `unlinked` directory; its pages stay until their blocks are collected.
+//! Without `cache_pages`, every write goes to flash immediately.
 //!
 //! ## Recovery
-//! `yaffs1` reads the spare areas of the first two pages of each block, then every spare area of the blocks in use, and
-//! the page of each live header. Of two copies the serial number (2 bits) tells the newer. `yaffs2` sorts the blocks by
-//! sequence number and reads them backwards: the first copy of a chunk that it meets is the newest. A header that cut a
-//! file voids what older pages hold behind its end, so its block is not erased before all older blocks with void pages
-//! are. After `sync_all` a checkpoint of the tables spares the scan; the first change erases it. The page that was
-//! being programmed when the power went reads as one that failed: `yaffs1` reads the last page of each block and marks
-//! it, `yaffs2` reads the newest page and writes the chunk anew, so that no later mount meets it as the newest copy.
+//! `yaffs1` reads the spare areas of the first two pages in each block, then every spare area of the used
+//! blocks, and the page of each live header. Of two copies, the serial number (2 bits) tells the newer. It
+//! also reads the last page of each block, and marks it deleted if it is unreadable.
+//!
+//! `yaffs2` sorts the blocks by sequence number and reads them backwards: the first copy found of a chunk is
+//! the newest. A header that shortened a file voids older pages behind the new end, so its block is not
+//! erased before all older blocks with void pages. After `sync_all`, a checkpoint of the tables avoids the
+//! scan; the first change erases it. The page being programmed at a power cut reads like a failed program.
+//! `yaffs2` reads the newest page and, if it is torn, writes its chunk again. Otherwise a later mount could
+//! take the torn page for the newest copy.
 //!
 //! ## Invariants
-//! Every page is erased, void, or in use by exactly one chunk of one object, and the newest copy on flash is that one;
-//! the counts of the blocks are those of their pages. Directory operations are durable when they return, data after a
-//! sync. A rename over a file writes one header that shadows the file it replaces, so both never show.
+//! Every page is erased, void, or used by exactly one chunk of one object, and the used page is the newest
+//! copy on flash. Block counts match their pages. Directory operations are durable when they return, data
+//! after a sync. A rename over a file writes one header that shadows the replaced file, so both never show.
 //!
 //! ## Differences
-//! Ours, written from descriptions. The length of a file in `yaffs1` is what its header says (YAFFS takes the end of
-//! its last chunk), so that a cut never leaves half of a truncation. A new length goes to flash before pages are given
-//! up. The piece of a page behind a new end is not rewritten at once but when the file grows again. Blocks that read as
-//! erased after a mount by scan are erased again before use: an erase may have been cut. The driver waits for each
-//! operation, as YAFFS's does, so several dies do not overlap. Collection knows from memory what a page holds, in place
-//! of reading the tags with the page that it copies; that table is not counted.
+//! This implementation is our own, written from descriptions.
+//! * The length of a `yaffs1` file is the length in its header (YAFFS takes the end of its last chunk), so a
+//!   cut never leaves half a truncation.
+//! * A new length goes to flash before pages are given up.
+//! * After a truncation, the rest of the last page is not rewritten at once, but when the file grows again.
+//! * Blocks found erased by a mount scan are erased again before use, because an erase may have been cut.
+//! * The driver waits for each operation, as in YAFFS, so several dies do not overlap.
+//! * Collection knows a page's contents from memory, instead of reading the tags with the page it copies;
+//!   this table is not counted.
 //!
 //! ## References
-//! C. Manning: How YAFFS Works, 2010. I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection for the MiNV
-//! File System, Journal of KIISE 14(2), 2008.
+//! C. Manning: How YAFFS Works, 2010. I. H. Doh et al.: Assessment of the Efficiency of Garbage Collection
+//! for the MiNV File System, Journal of KIISE 14(2), 2008.
 
 mod blocks;
 mod cache;
@@ -71,15 +78,15 @@ use objects::{Objects, Owner};
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The form on flash; `auto`: by the size of a page.
+    /// Format on flash; `auto` picks it by page size.
     pub format: Format,
     /// Garbage collection.
     pub gc: Collection,
-    /// Pages of the cache for writes of a part of a page; 0: none, as in the measurements of Doh et al.
+    /// Cache size for partial page writes, in pages; 0 for no cache, as in the measurements of Doh et al.
     pub cache_pages: u32,
-    /// `yaffs2`: whether `sync_all` saves the tables, so that a mount need not scan.
+    /// `yaffs2`: whether `sync_all` saves the tables, so a mount needs no scan.
     pub checkpoint: bool,
-    /// `yaffs1`: whether pages that collection has copied get a deletion mark before their block is erased.
+    /// `yaffs1`: whether collection puts a deletion mark on copied pages before it erases their block.
     pub mark_copied: bool,
 }
 
@@ -89,21 +96,21 @@ impl Default for Config {
     }
 }
 
-/// The form on flash.
+/// Format on flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// `yaffs1` with pages of 512 B, else `yaffs2`.
+    /// `yaffs1` for 512 B pages, otherwise `yaffs2`.
     #[default]
     Auto,
-    /// Pages of 512 B; void pages get a deletion mark.
+    /// 512 B pages; void pages get a deletion mark.
     Yaffs1,
     /// Pages of 1 KiB or more; blocks have sequence numbers.
     Yaffs2,
 }
 
 impl Config {
-    /// Checks what can be checked without a device.
+    /// Checks the options, as far as possible without a device.
     ///
     /// # Errors
     /// [`FsError::Option`].
@@ -111,7 +118,7 @@ impl Config {
         self.gc.check()
     }
 
-    /// Checks whether the file system can live on such a device.
+    /// Checks whether the file system can use this device.
     ///
     /// # Errors
     /// [`FsError::Option`].
@@ -120,7 +127,7 @@ impl Config {
         check_blocks(geometry, self.gc.reserved_blocks)
     }
 
-    /// Whether the form is that of small pages.
+    /// Whether the format is `yaffs1`.
     fn is_small(&self, geometry: &Geometry, rules: &Rules) -> Result<bool, FsError> {
         let bytes = geometry.page_bytes();
         let refuse = |given: &str, why: String| Err(FsError::option("format", &given, why));
@@ -151,24 +158,24 @@ pub struct Yaffs<N: Nand> {
     nand: N,
     config: Config,
     geometry: Geometry,
-    /// Pages of 512 B with deletion marks.
+    /// True for 512 B pages with deletion marks.
     small: bool,
     blocks: Blocks,
     collector: Collector,
-    /// The lowest sequence number of a block with void pages, where it was asked for in this search.
+    /// Lowest sequence number of a block with void pages, if already computed in this search.
     oldest_dirty: Option<u32>,
-    /// Blocks in which a program failed.
+    /// Blocks with failed programs.
     failing: Vec<BlockId>,
     objects: Objects,
-    /// What each page in use holds.
+    /// Contents of each used page.
     owners: Vec<Owner>,
     handles: Handles,
     /// The sequence number of the next block.
     sequence: u32,
-    /// Changes so far, the time in headers.
+    /// Number of changes so far; the time in headers.
     time: u64,
     cache: Cache<N::Buf>,
-    /// Blocks of the checkpoint that is on flash and true.
+    /// Blocks of the valid checkpoint on flash.
     checkpoint: Vec<BlockId>,
     retired: u64,
 }
@@ -184,33 +191,33 @@ impl<N: Nand> Yaffs<N> {
         &mut self.nand
     }
 
-    /// The device, without its file system: a power cut.
+    /// The device without the file system: a power cut.
     pub fn into_nand(self) -> N {
         self.nand
     }
 
-    /// What garbage collection did since the mount.
+    /// Garbage collection counts since the mount.
     pub fn collections(&self) -> Counts {
         self.collector.counts
     }
 
-    /// Blocks that were retired since the mount.
+    /// Blocks retired since the mount.
     pub fn retired_blocks(&self) -> u64 {
         self.retired
     }
 
-    /// What became of each block; pages of deleted files are not live.
+    /// Use of each block; pages of deleted files are not live.
     pub fn block_uses(&self) -> Vec<BlockUse> {
         let of = |block: &Block| BlockUse { live: block.live(), empty: matches!(block.state, State::Empty { .. }) };
         self.blocks.iter().map(|(_, block)| of(block)).collect()
     }
 
-    /// Blocks without a page in use or void.
+    /// Blocks without used or void pages.
     pub fn empty_blocks(&self) -> u32 {
         self.blocks.empty()
     }
 
-    /// Whether a checkpoint is on flash that spares the next mount a scan.
+    /// Whether flash holds a checkpoint, so the next mount needs no scan.
     pub fn has_checkpoint(&self) -> bool {
         !self.checkpoint.is_empty()
     }

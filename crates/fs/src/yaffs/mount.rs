@@ -1,4 +1,4 @@
-//! Mount: what both scans share, and what they leave to be mended.
+//! Mount: parts shared by both scans, and the repairs after them.
 
 use super::blocks::{Blocks, State};
 use super::cache::Cache;
@@ -15,19 +15,19 @@ use nandlab_nand::{BlockId, Cause, Kind, Nand, NandError, Oob, Ppa};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// A page that was found.
+/// Result of reading a spare area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     Erased,
-    /// Its spare area cannot be read.
+    /// The spare area is unreadable.
     Unreadable,
     Page(Oob),
 }
 
-/// A header that took its name from another object.
+/// A header that replaced another object under its name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shadow {
-    /// When it was written.
+    /// Time in the header.
     time: u64,
     number: u32,
     shadowed: u32,
@@ -39,7 +39,7 @@ impl Shadow {
     }
 }
 
-/// A chunk on flash.
+/// A copy of a chunk on flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copy {
     pub(super) at: Ppa,
@@ -47,25 +47,24 @@ pub(super) struct Copy {
     pub(super) lost: bool,
 }
 
-/// What a scan knows of an object.
+/// Scan results for one object.
 #[derive(Debug, Default)]
 pub(super) struct Traces {
     pub(super) header: Option<(Copy, Header)>,
     pub(super) chunks: BTreeMap<u32, Copy>,
-    /// `yaffs2`: where the pages newer than the header end.
+    /// `yaffs2`: end of the pages newer than the header.
     pub(super) extent: u64,
-    /// `yaffs2`: pages older than those seen hold nothing behind this.
+    /// `yaffs2`: pages older than those already seen are void behind this position.
     pub(super) limit: Option<u64>,
 }
 
 pub(super) type Scan = BTreeMap<u32, Traces>;
 
 impl<N: Nand> Yaffs<N> {
-    /// Mounts what is on `nand`; an erased device is an empty file system.
+    /// Mounts the contents of `nand`; an erased device is an empty file system.
     ///
     /// # Errors
-    /// [`FsError::Option`] where the options or the device cannot work; [`FsError::Damaged`]; what the device fails
-    /// with.
+    /// [`FsError::Option`] if the options or the device cannot work; [`FsError::Damaged`]; device errors.
     pub fn mount(nand: N, config: &Config) -> Result<Self, FsError> {
         config.check()?;
         let geometry = *nand.geometry();
@@ -102,7 +101,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// The spare area of a page; an error where its block is bad.
+    /// Reads the spare area of a page; `None` if its block is bad.
     pub(super) fn look(&mut self, at: Ppa) -> Result<Option<Found>, FsError> {
         match self.nand.read_spare(at) {
             Ok(None) => Ok(Some(Found::Erased)),
@@ -113,7 +112,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Whether the contents of a programmed page can be read.
+    /// Whether the contents of a programmed page are readable.
     pub(super) fn is_readable(&mut self, at: Ppa) -> Result<bool, FsError> {
         let mut page = self.blank();
         match self.nand.read(at, &mut page) {
@@ -123,7 +122,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// The header in a page; `None`: it cannot be read.
+    /// Reads the header in a page; `None` if it is unreadable.
     pub(super) fn load_header(&mut self, at: Ppa) -> Result<Option<Header>, FsError> {
         let mut bytes = [0; header::BYTES];
         match self.nand.read_tail(at, &mut bytes) {
@@ -133,8 +132,8 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Where the first block is opened: one that looks erased, so that the only block with something in it is not
-    /// erased first, and a device in use always shows that it is.
+    /// Starts the search for the first open block at one that looks erased. Otherwise the only used block could
+    /// be erased first, and a device in use would look blank.
     pub(super) fn choose_first_block(&mut self, newest: Option<BlockId>, looks_erased: &[bool]) {
         let blocks = self.blocks.len();
         let start = newest.map_or(blocks - 1, |block| block.0);
@@ -147,7 +146,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Takes over what was found; returns the pages that are void though their tags do not say so.
+    /// Adopts the scan result; returns void pages whose tags do not show it.
     pub(super) fn adopt_scan(&mut self, scan: Scan) -> Vec<Copy> {
         let mut void = Vec::new();
         for (number, traces) in scan {
@@ -163,7 +162,7 @@ impl<N: Nand> Yaffs<N> {
             self.use_page(copy, number);
             for (chunk, copy) in traces.chunks {
                 let base = self.base_of(chunk);
-                // A page of no bytes stands for a page that was torn.
+                // A page with zero bytes stands for a torn page.
                 if object.kind != Type::File || base >= object.size && copy.tags.bytes > 0 && !deleted {
                     void.push(copy);
                     continue;
@@ -187,7 +186,7 @@ impl<N: Nand> Yaffs<N> {
         self.owners[copy.at.index()] = Owner { object, chunk, serial, bytes, lost: copy.lost };
     }
 
-    /// Ends what a cut left half done between objects: links, shadows, directories, removed files.
+    /// Completes operations on several objects after a cut: links, shadows, directories, removed files.
     pub(super) fn settle(&mut self, mut shadows: Vec<Shadow>) -> Result<(), FsError> {
         self.find_homes();
         let links: Vec<(u32, u32)> = self
@@ -203,8 +202,8 @@ impl<N: Nand> Yaffs<N> {
                 self.delete(link)?;
             }
         }
-        // A header names what it took the name from for as long as it stands, and the number may have been given out
-        // again: the last rename is the one that may have been cut, so it comes first.
+        // A header keeps the number of the replaced object, but that number may have been reused since. Only
+        // the last rename can have been cut, so it comes first.
         shadows.sort_by_key(|shadow| Reverse(shadow.time));
         for Shadow { number, shadowed, .. } in shadows {
             self.end_rename(number, shadowed)?;
@@ -218,7 +217,7 @@ impl<N: Nand> Yaffs<N> {
         gone.into_iter().try_for_each(|number| self.forget(number))
     }
 
-    /// Removes the file that a rename has replaced, where the power went before that.
+    /// Removes the file replaced by a rename, if a cut prevented it.
     fn end_rename(&mut self, number: u32, shadowed: u32) -> Result<(), FsError> {
         let (Some(object), Some(other)) = (self.objects.known(number), self.objects.known(shadowed)) else {
             return Ok(());
@@ -235,7 +234,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Puts objects whose directory is gone under `lost+found`, in memory.
+    /// Moves objects without a directory to `lost+found`, in memory.
     fn find_homes(&mut self) {
         let is_home = |objects: &Objects, number: u32| {
             objects.known(number).is_some_and(|object| object.kind == Type::Directory && !object.deleted)
@@ -253,7 +252,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Writes a torn chunk anew, so that the torn page is never again the newest copy of anything.
+    /// Writes a torn chunk again, so the torn page can never be the newest copy again.
     pub(super) fn supersede(&mut self, torn: Tags) -> Result<(), FsError> {
         let Tags { object: number, chunk, .. } = torn;
         if self.objects.known(number).is_none() {
@@ -282,14 +281,14 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// A header for an object that has none.
+    /// Writes a header for an object without one.
     fn put_header_anew(&mut self, number: u32) -> Result<(), FsError> {
         let at = self.program_header(number, 0, true)?;
         self.objects.get_mut(number).header = at;
         Ok(())
     }
 
-    /// What a block becomes that holds something: open where it is the newest and has room, else full.
+    /// Sets the state of a used block: open if it is the newest and has room, else full.
     pub(super) fn set_used(&mut self, block: BlockId, programmed: u32, resume: bool) {
         if resume && programmed < self.geometry.pages_per_block() {
             self.blocks.set_state(block, State::Open);

@@ -1,4 +1,4 @@
-//! YAFFS as a file system on bare flash among others.
+//! Implements the flash file system traits for YAFFS.
 
 use super::{Config, Yaffs};
 use crate::flash::{BlockUse, FlashFs, FlashOptions};
@@ -7,7 +7,7 @@ use crate::{FileSystem, FsError};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::{Geometry, Nand, Rules};
 
-/// An NVRAM of no bytes.
+/// An NVRAM of zero bytes.
 fn no_nvram() -> Nvram {
     Nvram::new(0, NvmCost::default())
 }

@@ -1,4 +1,4 @@
-//! Names: files, directories and links made, renamed and removed.
+//! Names: creates, renames and removes files, directories and links.
 
 use super::header::{Type, NAME_BYTES};
 use super::objects::{Object, ROOT, UNLINKED};
@@ -49,7 +49,7 @@ impl<N: Nand> Tree for Yaffs<N> {
 }
 
 impl<N: Nand> Yaffs<N> {
-    /// A new object with its header on flash.
+    /// Creates an object and writes its header to flash.
     fn make(&mut self, place: &Place, kind: Type, fill: impl FnOnce(&mut Object)) -> Result<u32, FsError> {
         let number = self.objects.vacant();
         let number = number.ok_or_else(|| FsError::Full { what: "all object numbers are taken".into() })?;
@@ -63,14 +63,15 @@ impl<N: Nand> Yaffs<N> {
         Ok(number)
     }
 
-    /// Gives an object another place; `shadows` is the object there, which a mount removes if the power goes now.
+    /// Moves an object to another place. `shadows` is the object there; a mount removes it after a cut at
+    /// this point.
     fn move_to(&mut self, number: u32, directory: u32, name: &str, shadows: u32) -> Result<(), FsError> {
         self.ask_collector()?;
         self.objects.rename(number, directory, name);
         self.put_header(number, shadows, false)
     }
 
-    /// Moves an object without other names to the unlinked directory, and gives up what it holds.
+    /// Moves an object without other names to the `unlinked` directory and gives up its pages.
     pub(super) fn delete(&mut self, number: u32) -> Result<(), FsError> {
         self.cache.drop_from(number, 0);
         let object = self.objects.get(number);
@@ -83,13 +84,13 @@ impl<N: Nand> Yaffs<N> {
         self.put_header(number, 0, true)?;
         self.soften(number);
         if self.objects.get(number).mapped == 0 {
-            // The header is void at once; its block stays until nothing older can come back.
+            // The header is void at once; its block stays until no older page can come back.
             return self.forget(number);
         }
         Ok(())
     }
 
-    /// The pages of a removed file are given up when their blocks are collected.
+    /// Marks a removed file's pages; they are given up when their blocks are collected.
     pub(super) fn soften(&mut self, number: u32) {
         let object = self.objects.get_mut(number);
         object.deleted = true;

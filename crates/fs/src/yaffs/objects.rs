@@ -7,30 +7,30 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The root directory.
 pub(super) const ROOT: u32 = 1;
-/// Where objects are put whose directory is gone.
+/// Directory for objects whose directory is lost.
 pub(super) const LOST: u32 = 2;
-/// Where removed objects go.
+/// Directory for removed objects.
 pub(super) const UNLINKED: u32 = 3;
-/// Numbers below are those of directories that are not on flash.
+/// First number for objects on flash; lower numbers belong to directories in memory only.
 const FIRST: u32 = 257;
 
-/// What a page in use holds.
+/// Contents of a used page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Owner {
     pub(super) object: u32,
     pub(super) chunk: u32,
     pub(super) serial: u8,
-    /// Bytes in the page that are the file's, at most those in the tags: what stands behind them was cut off, and a
-    /// copy must not claim it, also where the file has grown again in the cache.
+    /// Bytes of the page that belong to the file, at most the count in the tags. Bytes behind them were cut
+    /// off, and a copy must not claim them, even if the file has grown again in the cache.
     pub(super) bytes: u32,
-    /// The page stands for one that could not be read.
+    /// True if the page replaces an unreadable one.
     pub(super) lost: bool,
 }
 
 impl Owner {
     pub(super) const NONE: Self = Self { object: 0, chunk: 0, serial: 0, bytes: 0, lost: false };
 
-    /// The kind of the page.
+    /// Kind of the page.
     pub(super) fn kind(&self) -> Kind {
         match self.chunk {
             0 => Kind::Header,
@@ -50,17 +50,17 @@ pub(super) struct Object {
     /// The length in the header on flash.
     pub(super) stored_size: u64,
     pub(super) time: u64,
-    /// The page of the header.
+    /// Page of the header.
     pub(super) header: Ppa,
-    /// The pages of the file.
+    /// Pages of the file, by chunk.
     pub(super) chunks: Vec<Ppa>,
-    /// How many of them there are.
+    /// Number of mapped pages.
     pub(super) mapped: u32,
-    /// Removed; the pages wait to be collected.
+    /// True if removed; the pages wait for collection.
     pub(super) deleted: bool,
-    /// The header on flash is older than this.
+    /// True if the header on flash is outdated.
     pub(super) dirty: bool,
-    /// The page with the end of the file may hold other bytes behind it.
+    /// True if the last page may hold stale bytes behind the end of the file.
     pub(super) stale_tail: bool,
     pub(super) target: String,
     pub(super) equivalent: u32,
@@ -119,7 +119,7 @@ impl Object {
         self.chunks.get(chunk as usize - 1).copied().unwrap_or(Ppa::NONE)
     }
 
-    /// Maps a chunk; returns the page before.
+    /// Maps a chunk; returns its previous page.
     pub(super) fn map(&mut self, chunk: u32, to: Ppa) -> Ppa {
         let at = chunk as usize - 1;
         if self.chunks.len() <= at {
@@ -130,7 +130,7 @@ impl Object {
         before
     }
 
-    /// Mapped chunks with their pages, ascending.
+    /// Mapped chunks and their pages, ascending.
     pub(super) fn mapped_chunks(&self) -> impl Iterator<Item = (u32, Ppa)> + '_ {
         (1..).zip(&self.chunks).filter(|(_, page)| page.is_some()).map(|(chunk, &page)| (chunk, page))
     }
@@ -145,7 +145,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    /// The root directory alone, which is never on flash.
+    /// The root directory alone; it is never on flash.
     pub(super) fn new() -> Self {
         let mut objects = Self { last: FIRST - 1, ..Self::default() };
         objects.table.insert(ROOT, Object::new(Type::Directory, ROOT, ""));
@@ -180,12 +180,12 @@ impl Objects {
         self.table.keys().copied().collect()
     }
 
-    /// A number that no object has; `None`: all are taken.
+    /// An unused object number; `None` if all are taken.
     pub(super) fn vacant(&self) -> Option<u32> {
         (self.last + 1..MAX_OBJECT).chain(FIRST..=self.last).find(|number| !self.table.contains_key(number))
     }
 
-    /// Adds an object, under its name where it has a place.
+    /// Adds an object, and its name unless it is unlinked.
     pub(super) fn insert(&mut self, number: u32, object: Object) {
         self.last = number.max(FIRST - 1);
         if object.parent != UNLINKED {
@@ -199,7 +199,7 @@ impl Objects {
         self.table.remove(&number);
     }
 
-    /// Takes the name away where it still stands for this object.
+    /// Removes the name if it still refers to this object.
     pub(super) fn forget_name(&mut self, number: u32) {
         let object = self.get(number);
         let key = (object.parent, object.name.clone());
@@ -208,7 +208,7 @@ impl Objects {
         }
     }
 
-    /// Moves an object to another name, which then stands for it.
+    /// Renames an object; the new name then refers to it.
     pub(super) fn rename(&mut self, number: u32, parent: u32, name: &str) {
         self.forget_name(number);
         let object = self.get_mut(number);
@@ -223,7 +223,7 @@ impl Objects {
         self.names.get(&(directory, name.to_owned())).copied()
     }
 
-    /// The names in a directory, ascending.
+    /// Names in a directory, ascending.
     pub(super) fn names_in(&self, directory: u32) -> impl Iterator<Item = (&str, u32)> {
         let range = (directory, String::new())..(directory + 1, String::new());
         self.names.range(range).map(|((_, name), &number)| (name.as_str(), number))

@@ -1,4 +1,4 @@
-//! The scan of `yaffs2`: blocks by sequence number, backwards, so that the first copy that is met is the newest.
+//! The `yaffs2` scan: blocks by sequence number, backwards, so the first copy found is the newest.
 
 use super::blocks::State;
 use super::mount::{Copy, Found, Scan, Shadow, Traces};
@@ -8,22 +8,22 @@ use crate::parts::tags::Tags;
 use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, Oob, Ppa};
 
-/// What the scan has found so far.
+/// Scan results so far.
 #[derive(Default)]
 pub(super) struct Backwards {
     pub(super) scan: Scan,
     pub(super) shadows: Vec<Shadow>,
     /// Chunks whose newest page was torn.
     pub(super) torn: Vec<Tags>,
-    /// No page was found yet that can be read: the power may have gone while the one at hand was programmed.
+    /// True once a readable page was found; until then, a power cut may have torn the current page.
     pub(super) has_end: bool,
 }
 
-/// What the first page of a block says of it.
+/// Block information from the first page of each block.
 pub(super) struct Heads {
-    /// Blocks in use with their sequence number.
+    /// Used blocks with their sequence number.
     pub(super) used: Vec<(u32, BlockId)>,
-    /// Blocks that begin with a page of a checkpoint: sequence number, chunk, block.
+    /// Blocks that begin with a checkpoint page: sequence number, chunk, block.
     pub(super) checkpoint: Vec<(u32, u32, BlockId)>,
     pub(super) looks_erased: Vec<bool>,
     pub(super) bad: Vec<BlockId>,
@@ -69,7 +69,7 @@ impl<N: Nand> Yaffs<N> {
         self.settle(found.shadows)
     }
 
-    /// Reads the spare area of the first page of each block, and of more where that cannot be read.
+    /// Reads the spare area of each block's first page, and of later pages if that one is unreadable.
     fn read_heads(&mut self) -> Result<Heads, FsError> {
         let blocks = self.geometry.blocks();
         let mut heads = Heads {
@@ -99,7 +99,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(heads)
     }
 
-    /// Takes the pages of a block, the last first; returns how many are programmed.
+    /// Scans a block's pages, last first; returns the number of programmed pages.
     pub(super) fn scan_back(&mut self, block: BlockId, found: &mut Backwards) -> Result<u32, FsError> {
         let mut programmed = 0;
         let pages: Vec<Ppa> = self.pages_of(block).collect();
@@ -125,7 +125,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(programmed)
     }
 
-    /// Takes a page that is older than all before.
+    /// Adds a page; it is older than all previous ones.
     fn take_page(&mut self, copy: Copy, oob: &Oob, found: &mut Backwards) -> Result<(), FsError> {
         let Tags { object, chunk, bytes, shrinks, .. } = copy.tags;
         let traces = found.scan.entry(object).or_default();
@@ -159,7 +159,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Whether a newer page has taken the place of a chunk.
+    /// Whether a chunk is void because of a newer page or header.
     fn is_void(traces: &Traces, chunk: u32, base: u64, bytes: u32) -> bool {
         let is_cut = traces.limit.is_some_and(|limit| base >= limit);
         let is_behind = traces.header.as_ref().is_some_and(|(_, header)| base >= header.size) && bytes > 0;

@@ -1,4 +1,4 @@
-//! The scan of `yaffs1`: every spare area, in the order of the blocks.
+//! The `yaffs1` scan: every spare area, in block order.
 
 use super::blocks::State;
 use super::mount::{Copy, Found, Scan, Shadow};
@@ -9,20 +9,20 @@ use crate::FsError;
 use nandlab_nand::{BlockId, Kind, Nand, Origin, Ppa};
 use std::collections::BTreeMap;
 
-/// What the scan has found.
+/// Pages found by the scan.
 #[derive(Default)]
 struct Pages {
     /// Copies of each chunk of each object.
     copies: BTreeMap<(u32, u32), Vec<Copy>>,
-    /// Pages that are void though their tags do not say so.
+    /// Void pages whose tags do not show it.
     void: Vec<Copy>,
 }
 
-/// The newest copy of everything, the objects that shadow others, and the older copies.
+/// The newest copies, the objects that shadow others, and the older copies.
 type Newest = (Scan, Vec<Shadow>, Vec<Copy>);
 
 impl<N: Nand> Yaffs<N> {
-    /// Reads the spare areas of all blocks in use and rebuilds the tables.
+    /// Reads the spare areas of all used blocks and rebuilds the tables.
     pub(super) fn scan_small(&mut self) -> Result<(), FsError> {
         let blocks = self.geometry.blocks();
         let mut pages = Pages::default();
@@ -33,11 +33,11 @@ impl<N: Nand> Yaffs<N> {
             let second = self.look(self.geometry.page(block, 1))?;
             match (first, second) {
                 (None, _) | (_, None) => self.blocks.set_state(block, State::Bad),
-                // Pages are programmed in their order: what stands behind an erased page is left of an erase.
+                // Pages are programmed in order, so pages behind an erased one are remains of a cut erase.
                 (Some(Found::Erased), _) => looks_erased[block.index()] = true,
                 _ => match self.scan_block(block, &mut pages)? {
                     Some(programmed) => used.push((block, programmed)),
-                    // Nothing can be read: it must be erased before its next use.
+                    // No page is readable: the block must be erased before its next use.
                     None => void.push(block),
                 },
             }
@@ -67,8 +67,8 @@ impl<N: Nand> Yaffs<N> {
         self.settle(shadows)
     }
 
-    /// Reads the spare areas of a block; returns how many pages are programmed, `None` where none can be read: a failed
-    /// program, or an erase that was cut.
+    /// Reads the spare areas of a block; returns the number of programmed pages. `None` if no page is
+    /// readable, after a failed program or a cut erase.
     fn scan_block(&mut self, block: BlockId, pages: &mut Pages) -> Result<Option<u32>, FsError> {
         let mut last = None;
         let (mut programmed, mut is_readable) = (0, false);
@@ -88,7 +88,7 @@ impl<N: Nand> Yaffs<N> {
             };
             programmed = page + 1;
         }
-        // The page that was programmed when the power went is the last of its block.
+        // The page being programmed at a power cut is the last one in its block.
         if let Some(copy) = last {
             if !self.is_readable(copy.at)? {
                 pages.copies.entry((copy.tags.object, copy.tags.chunk)).or_default().pop();
@@ -98,12 +98,12 @@ impl<N: Nand> Yaffs<N> {
         Ok(is_readable.then_some(programmed))
     }
 
-    /// Tells the newest copies from the older ones.
+    /// Separates the newest copies from the older ones.
     fn newest_copies(&mut self, pages: Pages) -> Result<Newest, FsError> {
         let Pages { copies, mut void } = pages;
         let (mut scan, mut shadows) = (Scan::new(), Vec::new());
         for ((object, chunk), mut copies) in copies {
-            // The serial number of a newer copy is one more.
+            // A newer copy's serial number is higher by one.
             copies.sort_by_key(|copy| copy.at);
             if let [a, b] = copies[..] {
                 if a.tags.serial == (b.tags.serial + 1) & 3 {
@@ -130,7 +130,7 @@ impl<N: Nand> Yaffs<N> {
         Ok((scan, shadows, void))
     }
 
-    /// The pages of a block.
+    /// Pages of a block.
     pub(super) fn pages_of(&self, block: BlockId) -> impl Iterator<Item = Ppa> {
         let first = self.geometry.page(block, 0).0;
         (first..first + self.geometry.pages_per_block()).map(Ppa)

@@ -11,7 +11,8 @@ use nandlab_nand::backed::Backed;
 use nandlab_nand::{Geometry, Rules};
 use std::collections::BTreeMap;
 
-/// `sessions` mounts of `steps` operations, on a volume that has little room where it `fills` it; the model as it is afterwards.
+/// `sessions` mounts with `steps` operations each, on a nearly full volume if `fills` is set. Returns the
+/// final model.
 fn play(fs: &FsConfig, device: &mut dyn BlockDevice, seed: u64, sessions: u32, steps: u32, fills: bool) -> Model {
     let most = if seed % 2 == 0 { 3000 } else { 20_000 };
     let mut model = Model::new(seed, most);
@@ -19,7 +20,7 @@ fn play(fs: &FsConfig, device: &mut dyn BlockDevice, seed: u64, sessions: u32, s
     for session in 0..sessions {
         fs.mounted(device, |fs| {
             let space = fs.space().unwrap();
-            // What was kept up with is what a new mount counts.
+            // Free space tracked during a session must equal the count at the next mount.
             assert!(free.is_none_or(|free| free == space), "{free:?}, counted again: {space:?}");
             assert_same(&tree_of(fs), &model.tree, &format!("seed {seed}, after mount {session}"));
             if fills && !model.tree.contains_key("filler") {
@@ -42,7 +43,7 @@ fn play(fs: &FsConfig, device: &mut dyn BlockDevice, seed: u64, sessions: u32, s
     model
 }
 
-/// FAT with 12, 16 and 32 bits, in each way of writing through, on devices of these bytes.
+/// FAT with 12, 16 and 32 bits, in each write-through mode, with a device size in bytes.
 pub fn fats() -> Vec<(Config, usize)> {
     let ways = [WriteThrough::Entry, WriteThrough::Sector, WriteThrough::Operation];
     let shapes = [
@@ -122,7 +123,7 @@ fn a_real_directory_is_not_left() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// FAT over a translation layer, on 4 MiB in pages of 2 KiB; `false` where it does not take the device.
+/// FAT on an FTL, on 4 MiB in 2 KiB pages; `false` if the FTL refuses the device.
 struct Over(u64);
 
 impl Visitor for Over {
@@ -240,7 +241,7 @@ fn options_that_cannot_work_say_what_can() {
 #[test]
 fn the_option_is_blamed_without_which_a_volume_could_be_made() {
     let bytes = |bytes| Some(ByteCount(bytes));
-    // Each time with a size of clusters, which 100 MiB have room for.
+    // Each case also sets the cluster size, which fits on 100 MiB.
     let clusters = || Config { cluster_bytes: bytes(4096), ..Config::default() };
     for (config, blamed) in [
         (Config { align_data: bytes(100 << 20), ..clusters() }, "align_data = 100 MiB cannot work: it leaves 512"),

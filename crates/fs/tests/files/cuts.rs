@@ -1,4 +1,4 @@
-//! Power cuts: what was synced is there. FAT has no journal, so nothing is promised of what came after.
+//! Power cuts: synced data survives. FAT has no journal, so later data has no guarantee.
 
 use crate::disk::Disk;
 use crate::model::{assert_same, tree_of, Model};
@@ -34,7 +34,7 @@ fn what_was_synced_is_there_after_the_power_went() {
             });
             outcome.unwrap();
             model.unmounted();
-            // The unmount after the sync is what the cut may take.
+            // The cut may only affect the unmount after the sync.
             disk.power_up(&mut random);
             config.mounted(&mut disk, |fs| assert_same(&tree_of(fs), &model.tree, "after a cut")).unwrap();
             lost += 1;
@@ -43,7 +43,7 @@ fn what_was_synced_is_there_after_the_power_went() {
     assert_eq!(lost, 180);
 }
 
-/// Syncs, then cuts at the operation that comes then, over a translation layer with real flash rules.
+/// Syncs, then cuts at the next operation, on an FTL with real flash rules.
 struct OverFlash(u64);
 
 impl Visitor for OverFlash {
@@ -65,7 +65,7 @@ impl Visitor for OverFlash {
             let mut model = Model::new(case, 2000);
             config.mounted(&mut disk, |fs| (0..60).for_each(|_| model.step(fs))).unwrap();
             model.unmounted();
-            // The cut comes with the first program after that, of the mark in the boot sector.
+            // The cut comes at the first program after this one, of the in-use mark in the boot sector.
             let form = Form::ALL[case as usize % Form::ALL.len()];
             disk.nand_mut().arm(CutPlan { operation: 1, form });
             let lost = config.mounted(&mut disk, |fs| {

@@ -1,4 +1,4 @@
-//! A device in memory that remembers what it was asked, and loses what was not flushed when its power goes.
+//! A RAM device. It records its requests, and loses unflushed data at a power cut.
 
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_nand::random::Random;
@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 #[derive(Clone)]
 pub struct Disk {
     pub bytes: Vec<u8>,
-    /// Since this was emptied.
+    /// Requests since this list was emptied.
     pub requests: Vec<Request>,
-    /// Sectors written since the last flush, as that left them.
+    /// Sectors written since the last flush, with their contents at that flush.
     unflushed: BTreeMap<u64, [u8; 512]>,
-    /// Requests until the power goes.
+    /// Requests until the power cut.
     pub left: u64,
 }
 
@@ -25,7 +25,7 @@ impl Disk {
         Self { bytes, ..Self::new(0) }
     }
 
-    /// Power comes back: of what was not flushed, some sectors are as before.
+    /// Restores power: some unflushed sectors go back to their old contents.
     pub fn power_up(&mut self, random: &mut Random) {
         let kept = random.unit();
         for (sector, old) in std::mem::take(&mut self.unflushed) {

@@ -1,4 +1,4 @@
-//! File systems against a plain model, against programs that others wrote, and over translation layers.
+//! File systems against a plain model, against other programs, and on FTLs.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
 

@@ -1,4 +1,5 @@
-//! What a file system must do, as plainly as it can be said: a map of paths, and random operations that compare.
+//! Expected behaviour of a file system in its plainest form: a map of paths, and random operations to compare
+//! with it.
 
 use nandlab_fs::{FileSystem, FsError, Handle, Kind};
 use nandlab_nand::random::Random;
@@ -11,7 +12,7 @@ pub enum Node {
     Directory,
 }
 
-/// Paths to what they stand for; the root is not among them.
+/// Paths and their nodes, without the root.
 pub type Tree = BTreeMap<String, Node>;
 
 const NAMES: [&str; 9] = [
@@ -26,12 +27,12 @@ const NAMES: [&str; 9] = [
     "another long name in here",
 ];
 
-/// A tree, the files that are open, and what is drawn next.
+/// A tree, the open files, and the random generator.
 pub struct Model {
     pub tree: Tree,
     open: Vec<(Handle, String)>,
     pub random: Random,
-    /// The longest write.
+    /// Most bytes in a write.
     most: u64,
     pub full: u64,
     pub errors: BTreeMap<&'static str, u64>,
@@ -67,7 +68,7 @@ impl Model {
         names.join("/")
     }
 
-    /// A path that stands for something, mostly.
+    /// A path, mostly an existing one.
     fn known(&mut self) -> String {
         if self.tree.is_empty() || self.random.chance(0.1) {
             return self.path();
@@ -76,7 +77,7 @@ impl Model {
         self.tree.keys().nth(at).unwrap().clone()
     }
 
-    /// Refuses a path whose directories are not there.
+    /// Refuses a path with a missing parent directory.
     fn above(&self, path: &str) -> Result<(), FsError> {
         let mut end = 0;
         while let Some(at) = path[end..].find('/') {
@@ -108,7 +109,7 @@ impl Model {
         }
     }
 
-    /// Compares an answer with what it must be. True where the operation was done.
+    /// Compares an answer with the expected one; true if the operation succeeded.
     fn agree<T>(&mut self, what: &str, must: &Result<(), FsError>, got: &Result<T, FsError>) -> bool {
         match (must, got) {
             (Ok(()), Ok(_)) => true,
@@ -255,7 +256,7 @@ impl Model {
         let source = self.tree.get(from).ok_or_else(|| not_found(from))?;
         let is_directory = *source == Node::Directory;
         if is_directory && to.starts_with(&format!("{from}/")) {
-            // What is missing on the way may be told first.
+            // A missing parent directory may be reported first.
             self.above(to)?;
             return Err(FsError::BadName { path: to.to_owned(), why: String::new() });
         }
@@ -313,13 +314,13 @@ impl Model {
         }
     }
 
-    /// The files that were open are not any more.
+    /// Closes all files after an unmount.
     pub fn unmounted(&mut self) {
         self.open.clear();
     }
 }
 
-/// Everything that a file system holds.
+/// Everything in a file system.
 pub fn tree_of(fs: &mut dyn FileSystem) -> Tree {
     let mut tree = Tree::new();
     let mut left = vec![String::new()];
@@ -350,7 +351,7 @@ pub fn tree_of(fs: &mut dyn FileSystem) -> Tree {
     tree
 }
 
-/// Whether two trees are the same; the first difference is named.
+/// Asserts that two trees are equal; names the first difference.
 pub fn assert_same(left: &Tree, right: &Tree, what: &str) {
     for (path, node) in left {
         assert!(right.get(path) == Some(node), "{what}: {path} differs, or is on one side only");

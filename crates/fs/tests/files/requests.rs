@@ -1,4 +1,4 @@
-//! What the device is asked: for which part of the volume, how much, and when.
+//! Device requests: origin, size and time.
 
 use crate::disk::Disk;
 use nandlab_block::{ByteCount, Op, Request};
@@ -13,7 +13,7 @@ fn fat16(write_through: WriteThrough) -> Config {
 
 const BYTES: usize = 104 << 20;
 
-/// Writes as "origin xsectors", in their order.
+/// Writes as "origin xsectors", in order.
 fn writes(requests: &[Request]) -> Vec<String> {
     let writes = requests.iter().filter(|request| request.op == Op::Write);
     writes.map(|request| format!("{} x{}", request.origin.name(), request.sectors)).collect()
@@ -30,7 +30,7 @@ fn formatting_writes_every_sector_of_the_tables_and_of_the_root_directory_in_run
         let shape = fat16(write_through).format(&mut disk).unwrap();
         assert_eq!((shape.fat_bits, shape.fat_sectors, shape.root_sectors, shape.clusters), (16, 104, 32, 26_593));
         assert_eq!(writes(&disk.requests), ["boot x1", "fat x208", "root_directory x32"]);
-        // In pages of 2 KiB these are 61: what the event recorder's result in the paper on migration rests on.
+        // In 2 KiB pages this is 61, the basis of the event recorder's result in the migration paper.
         assert_eq!((1 + 208 + 32_u32).div_ceil(4), 61);
     }
 }
@@ -41,7 +41,7 @@ fn the_data_area_begins_where_it_is_to_be_aligned() {
     let config = Config { align_data: Some(ByteCount(align)), ..fat16(WriteThrough::Sector) };
     let mut disk = Disk::new(BYTES);
     let shape = config.format(&mut disk).unwrap();
-    // The 61 pages of boot sector, tables and root directory are the last ones before the data.
+    // The 61 pages of boot sector, tables and root directory come right before the data.
     assert_eq!((disk.requests[0].sector, shape.fat_sectors), (512 - 241, 104));
     disk.requests.clear();
     config
@@ -58,7 +58,8 @@ fn the_data_area_begins_where_it_is_to_be_aligned() {
     assert!(small.plan(BYTES as u64 / 512).unwrap_err().to_string().contains("align_data"));
 }
 
-/// Creates a file in a directory, writes 10,000 bytes in two pieces, and closes it; the writes of each step.
+/// Creates a file in a directory, writes 10,000 bytes in two pieces, and closes it; returns the writes of
+/// each step.
 fn small_file(write_through: WriteThrough) -> Vec<Vec<String>> {
     let config = fat16(write_through);
     let mut disk = Disk::new(BYTES);
@@ -80,7 +81,7 @@ fn small_file(write_through: WriteThrough) -> Vec<Vec<String>> {
                     0 => fs.write(file, 0, &[1; 6000]).unwrap(),
                     1 => fs.write(file, 6000, &[2; 4000]).unwrap(),
                     _ => {
-                        // A later time stamp than the write before had.
+                        // A later time stamp than the previous write's.
                         fs.truncate(file, 10_000).unwrap();
                         fs.write(file, 100, &[3; 50]).unwrap();
                     }
@@ -98,7 +99,7 @@ fn a_sector_is_written_when_the_library_moves_on() {
     let steps = small_file(WriteThrough::Sector);
     // The mark in the boot sector, two clusters of data, both copies of one FAT sector, the entry; the mark again.
     assert_eq!(steps[0], ["file_data x12", "boot x1", "fat x1", "fat x1", "directory x1", "boot x1"]);
-    // The last sector goes on where it ended; one more cluster.
+    // Continues the last sector, then adds one cluster.
     assert_eq!(steps[1], ["file_data x9", "boot x1", "fat x1", "fat x1", "directory x1", "boot x1"]);
     // In place: no FAT.
     assert_eq!(steps[2], ["file_data x1", "boot x1", "directory x1", "boot x1"]);
@@ -113,7 +114,7 @@ fn an_operation_writes_each_sector_once() {
 #[test]
 fn an_entry_is_written_at_once() {
     let steps = small_file(WriteThrough::Entry);
-    // Each of two entries in both copies, and the link from the first to the second.
+    // Two entries in both copies, and the link from the first to the second.
     let fat = steps[0].iter().filter(|write| *write == "fat x1").count();
     assert_eq!(fat, 6, "{:?}", steps[0]);
     assert_eq!(steps[0].iter().filter(|write| *write == "directory x1").count(), 1, "{:?}", steps[0]);
@@ -215,7 +216,7 @@ fn a_long_read_is_one_request_a_cluster_and_metadata_is_kept() {
         })
         .unwrap();
     assert_eq!(count(&disk.requests, Op::Read, Origin::FILE_DATA), 30);
-    // The table is looked through at mount, in one piece, and a sector of it is read again for the chain.
+    // The mount reads the whole table in one request; one of its sectors is read again for the chain.
     assert_eq!(count(&disk.requests, Op::Read, Origin::FAT), 2);
     assert_eq!(count(&disk.requests, Op::Read, Origin::ROOT_DIRECTORY), 1);
 }

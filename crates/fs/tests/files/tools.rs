@@ -1,5 +1,5 @@
-//! Volumes as other programs see them: dosfstools checks and makes them, mtools reads and writes them. Where these are
-//! not installed the tests say so and do nothing.
+//! Volumes as seen by other programs: dosfstools checks and makes them, mtools reads and writes them. If
+//! these are not installed, the tests say so and do nothing.
 
 use crate::conformance::fats;
 use crate::disk::Disk;
@@ -11,7 +11,7 @@ use nandlab_nand::random::Random;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Whether all these programs are there; says so where one is not.
+/// Whether all these programs are installed; reports the missing ones.
 fn are_installed(programs: &[&str]) -> bool {
     let missing: Vec<&&str> = programs.iter().filter(|name| program(name).is_none()).collect();
     if !missing.is_empty() {
@@ -20,7 +20,7 @@ fn are_installed(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// Where a program is; file system tools are not always on the path of users.
+/// Path of a program; file system tools are not always on a user's path.
 fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/sbin".into()]);
@@ -28,7 +28,7 @@ fn program(name: &str) -> Option<PathBuf> {
 }
 
 fn run(name: &str, arguments: &[&str]) -> Output {
-    // mtools would refuse a geometry that has no cylinders to count.
+    // mtools would otherwise refuse a geometry without cylinders.
     Command::new(program(name).unwrap())
         .args(arguments)
         .env("MTOOLS_SKIP_CHECK", "1")
@@ -44,7 +44,7 @@ fn expect_success(name: &str, arguments: &[&str], case: &str) -> String {
     text
 }
 
-/// What is in a folder of this machine.
+/// Contents of a folder on this machine.
 fn tree_on_disk(folder: &Path) -> Tree {
     let mut posix = nandlab_fs::posix::Posix::at(folder).unwrap();
     tree_of(&mut posix)
@@ -129,7 +129,7 @@ fn volumes_of_mkfs_are_read_and_written() {
     }
 }
 
-/// Works on files until something fails.
+/// Works on files until an operation fails.
 fn work(fs: &mut dyn FileSystem, random: &mut Random) -> Result<(), FsError> {
     for n in 0.. {
         let (path, other) = (format!("work/{}", random.below(12)), format!("work/d/{}", random.below(12)));
@@ -154,7 +154,7 @@ fn work(fs: &mut dyn FileSystem, random: &mut Random) -> Result<(), FsError> {
     Ok(())
 }
 
-/// Reads everything; how much of it cannot be read.
+/// Reads everything; returns the number of unreadable files.
 fn look_at_all(fs: &mut dyn FileSystem) -> u32 {
     let mut damaged = 0;
     for folder in ["", "work", "work/d", "kept"] {
@@ -205,11 +205,12 @@ fn fsck_repairs_what_a_cut_leaves_and_what_was_synced_before_is_there() {
         disk.left = 5 + random.below(400);
         let ended = config.mounted(&mut disk, |fs| work(fs, &mut random));
         assert!(matches!(ended, Ok(Err(FsError::Device(Error::PowerLost))) | Err(_)), "{config:?}: {ended:?}");
-        // The device keeps the order of its writes: without, a directory may hold what was there before.
+        // The device keeps write order. Otherwise a directory could hold stale data.
         disk.left = u64::MAX;
         std::fs::write(&image, &disk.bytes).unwrap();
         assert_eq!(config.mounted(&mut disk, |fs| look_at_all(fs)), Ok(0), "{config:?}, case {case}, cut");
-        // 1: errors were found and mended; what it mends may be an error to its next pass, up to the third.
+        // Status 1: errors were found and repaired; a repair may be an error to the next pass, up to the
+        // third.
         let passes: Vec<Option<i32>> = (0..3).map(|_| run("fsck.vfat", &["-a", image_name]).status.code()).collect();
         assert!(passes.iter().all(|status| matches!(status, Some(0 | 1))), "{config:?}, case {case}: {passes:?}");
         dirty += u32::from(passes[0] == Some(1));

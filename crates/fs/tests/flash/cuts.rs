@@ -1,4 +1,4 @@
-//! Power cuts: at every operation of the flash in every form, and at random ones, several in a row.
+//! Power cuts: at every flash operation in every form, and at random ones, several in a row.
 
 use crate::model::{script, Model, Op};
 use crate::operations::seeds;
@@ -7,21 +7,21 @@ use nandlab_fs::FsError;
 use nandlab_nand::power_cut::{CutPlan, Form};
 use nandlab_nand::random::Random;
 
-/// A rig whose power is gone, and what may be there.
+/// A rig without power, and the allowed states.
 struct Cut {
     rig: Rig,
     before: Model,
     after: Model,
 }
 
-/// Plays on until the cut; `None`: the script ended before.
+/// Plays the script until the cut; `None` if it ended first.
 fn cut(mut rig: Rig, plan: CutPlan, script: &[Op]) -> Option<Cut> {
     rig.device.flash.arm(plan);
     let (before, after) = rig.until_cut(script)?;
     Some(Cut { rig, before, after })
 }
 
-/// Brings the power back and checks; the device must work on.
+/// Restores power and checks; the device must keep working.
 fn recovered(cut: &Cut, tail: &[Op]) -> Rig {
     let mut rig = cut.rig.clone();
     rig.device.restore();
@@ -41,7 +41,8 @@ fn named<T>(subject: &Subject, seed: u64, cuts: &[CutPlan], run: impl FnOnce() -
     })
 }
 
-/// Every operation from `from` on, each in every form; in the long form each cut is followed by every second one.
+/// Cuts at every operation from `from` on, in every form; the long form follows each cut with every second
+/// one.
 fn exhaust(subject: &Subject, seed: u64, steps: usize, stride: usize, depth: u32) -> u64 {
     let ops = script(seed, steps, seed % 2 == 1);
     let tail = script(seed + 1000, 6, false);
@@ -66,7 +67,7 @@ fn exhaust(subject: &Subject, seed: u64, steps: usize, stride: usize, depth: u32
     cases
 }
 
-/// Cuts the mount and what follows once more, at every operation.
+/// Cuts the mount and later operations once more, at every operation.
 fn again(subject: &Subject, seed: u64, first: CutPlan, lost: &Cut, tail: &[Op]) -> u64 {
     let mut cases = 0;
     for operation in 1.. {
@@ -116,7 +117,7 @@ fn a_cut_in_the_mount_after_a_cut_loses_nothing() {
     assert!(cases > 200, "only {cases} cuts");
 }
 
-/// Cuts between any two words that are stored in NVRAM, and in the mount after some of them.
+/// Cuts between any two NVRAM stores, and in the mount after some of these cuts.
 #[test]
 fn nothing_is_lost_between_two_words_of_the_nvram() {
     for subject in systems().into_iter().filter(|subject| subject.name.starts_with("minv")) {
@@ -175,7 +176,7 @@ fn nothing_durable_is_lost_in_random_cuts_one_after_another() {
     }
 }
 
-/// A file that was cut and grew again in the cache: a copy of its last page claimed what had been cut off.
+/// A file was cut and grew again in the cache; a copy of its last page used to claim the cut bytes.
 #[test]
 fn what_was_cut_off_stays_away_when_the_file_grows_in_the_cache() {
     let name = |text: &str| text.to_owned();
@@ -191,15 +192,15 @@ fn what_was_cut_off_stays_away_when_the_file_grows_in_the_cache() {
     }
 }
 
-/// A header names the object that it took its name from for as long as it stands. Where that number was given out again
-/// and a second rename was cut, the mount ended the first one anew and removed the newer file.
+/// A header keeps the number of the object it replaced. Once this number was reused and a second rename was
+/// cut, the mount used to complete the first rename again and remove the newer file.
 #[test]
 fn a_cut_rename_under_a_number_that_was_given_out_again_keeps_the_newer_file() {
     let name = |text: &str| text.to_owned();
     let file = |path: &str, seed| [Op::Create(name(path)), Op::Write(name(path), 0, 700, seed)];
     for subject in systems().into_iter().filter(|subject| subject.name.starts_with("yaffs")) {
         let mut ready = Rig::new(&subject, device(&subject));
-        // The file that is replaced is empty: its number is free at once, and the mount forgets that it was ever given.
+        // The replaced file is empty: its number is free at once, and the mount forgets it.
         let first = [&file("new", 1)[..], &[Op::Create(name("old")), Op::Rename(name("new"), name("old"))]].concat();
         ready.session(&first).expect("the device is good");
         let second = [&file("new", 2)[..], &[Op::Rename(name("new"), name("old")), Op::Create(name("c"))]].concat();

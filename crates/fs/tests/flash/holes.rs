@@ -1,4 +1,4 @@
-//! Holes: a write at the far end of the longest file, in MiNV, whose map takes as many nodes then as it ever does at once.
+//! Holes in MiNV: a write at the far end of the longest file, which adds the most map nodes at once.
 
 use nandlab_fs::minv::{Config, Minv};
 use nandlab_fs::{FileSystem, FsError};
@@ -21,7 +21,7 @@ fn nvram() -> Nvram {
     Nvram::new(1 << 18, NvmCost::default())
 }
 
-/// A file with its first byte in that chunk, or none.
+/// A file with its first byte in that chunk, or empty.
 fn begun<N: Nand, V: Nvm>(fs: &mut Minv<N, V>, name: &str, chunk: Option<u64>, page: u64) -> nandlab_fs::Handle {
     let handle = fs.create(name).expect("there is room");
     if let Some(chunk) = chunk {
@@ -30,10 +30,10 @@ fn begun<N: Nand, V: Nvm>(fs: &mut Minv<N, V>, name: &str, chunk: Option<u64>, p
     handle
 }
 
-/// From an empty file, and from maps of every height: those of one leaf take the most nodes.
+/// Starts from an empty file and from maps of every height; a map of one leaf needs the most nodes.
 #[test]
 fn a_file_reaches_to_its_longest_in_one_write_on_every_geometry() {
-    // Pages of 512 bytes to 32 KiB: all that a device can have.
+    // All allowed page sizes: 512 bytes to 32 KiB.
     for page_bytes in (9..=15).map(|bits| 1u32 << bits) {
         for pages in [2, 4, 32, 64, 128, 256, 512] {
             let geometry = Geometry::single_die(24, pages, page_bytes).expect("the shape is sound");
@@ -60,7 +60,7 @@ fn a_file_reaches_to_its_longest_in_one_write_on_every_geometry() {
     }
 }
 
-/// The power goes between any two words of the NVRAM: the file is as before or reaches to its longest.
+/// Cuts between any two NVRAM stores: the file is unchanged or has its full length.
 #[test]
 fn the_longest_hole_is_there_wholly_or_not_at_all() {
     let geometry = Geometry::single_die(24, 8, 512).expect("the shape is sound");
@@ -98,7 +98,7 @@ fn the_longest_hole_is_there_wholly_or_not_at_all() {
     }
 }
 
-/// An NVRAM in which the nodes run out says so before anything has changed.
+/// If the NVRAM runs out of nodes, the write is refused before any change.
 #[test]
 fn a_map_without_room_in_the_nvram_is_refused() {
     let geometry = Geometry::single_die(8, 4, 512).expect("the shape is sound");
@@ -111,7 +111,7 @@ fn a_map_without_room_in_the_nvram_is_refused() {
     assert!(matches!(refused, Err(FsError::NvramFull { .. })), "{refused:?}");
     fs.check();
     assert_eq!(fs.len(handle), Ok(10));
-    // A map that is empty takes a node of each height alone.
+    // An empty map needs only one node of each height.
     let empty = begun(&mut fs, "b", None, 512);
     let refused = fs.write(empty, MOST * 512 - 1, &[9]);
     assert_eq!(refused, Ok(()));

@@ -1,4 +1,5 @@
-//! The file systems on bare flash, against a plain model: random operations with mounts, faults, power cuts.
+//! The file systems on bare flash, against a plain model: random operations with mounts, faults and power
+//! cuts.
 
 mod cuts;
 mod holes;

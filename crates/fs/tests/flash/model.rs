@@ -1,4 +1,4 @@
-//! A plain tree of names and bytes, with what may be there after a power cut.
+//! A plain tree of names and bytes, with the allowed states after a power cut.
 
 use nandlab_fs::FsError;
 use nandlab_nand::random::Random;
@@ -22,12 +22,12 @@ pub(crate) enum Op {
     Symlink(String, String),
 }
 
-/// Bytes of a write.
+/// Contents of a write.
 pub(crate) fn bytes(len: usize, seed: u8) -> Vec<u8> {
     (0..len).map(|at| (at as u8).wrapping_mul(31).wrapping_add(seed) | 1).collect()
 }
 
-/// Operations on few names, so that they meet; `large`: with longer files.
+/// Operations on few names, so they collide; `large` makes longer files.
 pub(crate) fn script(seed: u64, steps: usize, large: bool) -> Vec<Op> {
     let mut random = Random::stream(seed, 0xF5);
     let mut below = |bound: u64| random.below(bound);
@@ -63,7 +63,7 @@ pub(crate) fn script(seed: u64, steps: usize, large: bool) -> Vec<Op> {
     script
 }
 
-/// What is known of the bytes of a file: the versions since it was made durable, the newest last.
+/// Versions of a file since it was last durable, newest last.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct File {
     pub(crate) versions: Vec<Vec<u8>>,
@@ -78,7 +78,7 @@ impl File {
         self.versions = vec![self.now().to_vec()];
     }
 
-    /// Whether these bytes can be there after a cut.
+    /// Whether these bytes are allowed after a cut.
     fn allows(&self, seen: &[u8]) -> bool {
         let shortest = self.versions.iter().map(Vec::len).min().unwrap_or(0);
         let longest = self.versions.iter().map(Vec::len).max().unwrap_or(0);
@@ -96,7 +96,7 @@ pub(crate) enum Entry {
     Symlink(String),
 }
 
-/// What a walk over a file system found.
+/// Result of a walk over a file system.
 pub(crate) type Seen = BTreeMap<String, SeenEntry>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -137,14 +137,14 @@ fn parent(path: &str) -> Option<&str> {
 }
 
 impl Model {
-    /// Fails where what is above the last name is no directory.
+    /// Fails if the parent of the last name is not a directory.
     fn above(&self, path: &str) -> Answer {
         let Some(above) = parent(path) else { return Ok(()) };
         self.above(above)?;
         match self.names.get(above) {
             Some(Entry::Directory) => Ok(()),
             Some(Entry::File(_)) => Err(wrong_kind()),
-            // The links of the scripts lead to names of files.
+            // Symbolic links in the scripts point to file names.
             Some(Entry::Symlink(_)) => self.file(above).and(Err(wrong_kind())),
             None => Err(not_found()),
         }
@@ -155,7 +155,7 @@ impl Model {
         self.names.get(path).cloned().ok_or_else(not_found)
     }
 
-    /// The file at a path, over links.
+    /// The file at a path, through links.
     pub(crate) fn file(&self, path: &str) -> Result<u32, FsError> {
         let mut at = path.to_owned();
         for _ in 0..=8 {
@@ -168,7 +168,7 @@ impl Model {
         Err(FsError::BadName { path: path.into(), why: String::new() })
     }
 
-    /// The file that was opened by this path, or would be.
+    /// The file opened by this path, or the file it would open.
     fn opened(&self, path: &str) -> Result<u32, FsError> {
         self.open.get(path).copied().map_or_else(|| self.file(path), Ok)
     }
@@ -205,7 +205,7 @@ impl Model {
         held.versions.iter_mut().for_each(|version| version.resize(len as usize, 0));
     }
 
-    /// Carries out an operation, or says why not.
+    /// Applies an operation, or returns the expected error.
     pub(crate) fn apply(&mut self, op: &Op) -> Answer {
         match op {
             Op::Create(path) => self.create(path),
@@ -274,7 +274,7 @@ impl Model {
         Ok(())
     }
 
-    /// A file that was opened for one operation is durable when it is closed.
+    /// A file opened for one operation is durable once it is closed.
     fn close_unless_open(&mut self, path: &str, file: u32) {
         if !self.open.contains_key(path) {
             self.files.get_mut(&file).expect("the file is there").settle();
@@ -302,7 +302,7 @@ impl Model {
         Ok(())
     }
 
-    /// What may be there when the power went during an operation: the file that it writes is not yet durable.
+    /// Allowed state after a cut during an operation: the file it writes is not yet durable.
     pub(crate) fn interrupted(&self, op: &Op) -> Self {
         let mut after = self.clone();
         if let Op::Write(path, ..) | Op::Truncate(path, _) = op {
@@ -367,7 +367,7 @@ impl Model {
         Ok(())
     }
 
-    /// Whether a walk can have found this.
+    /// Whether a walk result is allowed.
     pub(crate) fn allows(&self, seen: &Seen) -> Result<(), String> {
         if let Some(name) = self.names.keys().find(|name| !seen.contains_key(*name)) {
             return Err(format!("'{name}' is missing"));
@@ -398,7 +398,7 @@ impl Model {
         Ok(())
     }
 
-    /// The power went: what was seen is what is there from now on, nothing is open.
+    /// Continues after a power cut from the observed state, without open files.
     pub(crate) fn adopt(&mut self, seen: &Seen) {
         self.open.clear();
         for (name, found) in seen {
@@ -408,7 +408,7 @@ impl Model {
         }
     }
 
-    /// Everything is durable and nothing is open.
+    /// Marks everything as durable and closed.
     pub(crate) fn settle(&mut self) {
         self.open.clear();
         self.files.values_mut().for_each(File::settle);

@@ -1,4 +1,4 @@
-//! What a mount reads, by file system: a scan, a checkpoint, next to nothing.
+//! Mount reads by file system: a scan, a checkpoint, or almost nothing.
 
 use crate::phone::{set_up, transaction};
 use nandlab_fs::minv::{self, Minv};
@@ -22,12 +22,12 @@ fn flash(page_bytes: u32) -> Counting {
     Counting::new(Geometry::single_die(128, 32, page_bytes).expect("the shape is sound"), rules)
 }
 
-/// What was done at mounts.
+/// Operations during mounts.
 fn at_mounts(nand: &mut Counting) -> Cell {
     nand.ctx().matrix().sum(|_, cause| cause == Cause::Mount)
 }
 
-/// What the second mount of a device reads.
+/// Reads of a device's second mount.
 fn yaffs_mount(page_bytes: u32, config: &yaffs::Config) -> (Cell, Counting) {
     let mut fs = Yaffs::mount(flash(page_bytes), config).unwrap_or_else(|error| panic!("{error}"));
     used(&mut fs);
@@ -44,7 +44,7 @@ fn yaffs_mount(page_bytes: u32, config: &yaffs::Config) -> (Cell, Counting) {
 fn yaffs1_reads_two_spare_areas_of_each_block_and_all_of_those_in_use() {
     let (cell, nand) = yaffs_mount(512, &yaffs::Config::default());
     let in_use: Vec<u32> = (0..128).map(|block| nand.high_water(BlockId(block))).filter(|&pages| pages > 0).collect();
-    // In the open block the scan ends at the first erased page.
+    // In the open block, the scan ends at the first erased page.
     let spares: u32 = in_use.iter().map(|&pages| (pages + 1).min(32)).sum();
     assert_eq!(cell.spare_reads, u64::from(2 * 128 + spares));
     // Five headers, and at most the last page of each block.
@@ -62,7 +62,7 @@ fn a_checkpoint_of_yaffs2_spares_the_scan() {
     let in_use = (0..128).filter(|&block| nand.high_water(BlockId(block)) > 0).count() as u64;
     assert_eq!(scan.spare_reads, 128 + 32 * in_use);
     let (restored, _) = yaffs_mount(1024, &yaffs::Config::default());
-    // The first page of each block, and then the pages of the checkpoint.
+    // The first page of each block, then the checkpoint pages.
     assert_eq!(restored.spare_reads, 128 + restored.page_reads);
     assert!(restored.spare_reads + restored.page_reads < scan.spare_reads / 2, "{restored:?}, a scan {scan:?}");
     assert_eq!(restored.page_reads, restored.meta_reads);

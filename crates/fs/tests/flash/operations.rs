@@ -4,7 +4,7 @@ use crate::model::Op;
 use crate::rig::{device, systems, Rig, Subject};
 use nandlab_nand::random::Random;
 
-/// So many seeds, more with `NANDLAB_LONG`.
+/// Number of seeds; more with `NANDLAB_LONG`.
 pub(crate) fn seeds(quick: u64, long: u64) -> u64 {
     if std::env::var("NANDLAB_LONG").is_ok() {
         long
@@ -41,7 +41,7 @@ fn random_operations_match_the_model() {
     }
 }
 
-/// A mount after every operation: nothing is only in memory.
+/// Mounts after every operation: no state is in memory only.
 #[test]
 fn everything_survives_a_mount_after_each_operation() {
     for subject in systems() {
@@ -51,8 +51,8 @@ fn everything_survives_a_mount_after_each_operation() {
     }
 }
 
-/// What a page holds behind the end of its file stays void when the file grows, also after copies of the page: a copy
-/// once claimed as many bytes as the file had by then.
+/// Bytes of a page behind the end of its file stay void when the file grows, also after copies of the page. A
+/// copy used to claim the file's length at copy time.
 #[test]
 fn what_was_cut_off_stays_away_over_collections_and_mounts() {
     for subject in systems() {

@@ -1,4 +1,4 @@
-//! The measurement of Doh et al. (2008) in small: when garbage collection sets in.
+//! The measurement of Doh et al. (2008) at small scale: the first garbage collection.
 
 use nandlab_fs::minv::{self, Minv};
 use nandlab_fs::yaffs::{self, Yaffs};
@@ -10,7 +10,7 @@ use nandlab_nand::{BlockId, Counting, Geometry, ProgramOrder, Rules};
 const LISTS: [&str; 3] = ["dialled", "received", "missed"];
 const MESSAGES: [&str; 2] = ["incoming", "outgoing"];
 
-/// Call lists of 300 B that are filled, empty message files.
+/// Full call lists of 300 B, empty message files.
 pub(crate) fn set_up(fs: &mut dyn FileSystem) -> Result<(), FsError> {
     for list in LISTS {
         let file = fs.create(list)?;
@@ -24,7 +24,7 @@ pub(crate) fn set_up(fs: &mut dyn FileSystem) -> Result<(), FsError> {
     Ok(())
 }
 
-/// One day: 25 records of 15 B overwritten in their lists, 6 messages of 512 B appended, in random order.
+/// One day: 25 records of 15 B overwritten in their lists, and 6 messages of 512 B appended, in random order.
 pub(crate) fn transaction(fs: &mut dyn FileSystem, random: &mut Random, slots: &mut [u64; 3]) -> Result<(), FsError> {
     let mut work: Vec<usize> = [[0; 10].as_slice(), &[1; 10], &[2; 5], &[3; 3], &[4; 3]].concat();
     while !work.is_empty() {

@@ -1,4 +1,4 @@
-//! A file system with its device beside the model.
+//! A file system and its device, next to the model.
 
 use crate::model::{bytes, Model, Op, Seen, SeenEntry};
 use nandlab_block::Error;
@@ -15,7 +15,7 @@ use std::fmt;
 
 pub(crate) type Flash = PowerCut<Faulty<Backed>>;
 
-/// What survives a power cut.
+/// State that survives a power cut.
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
     pub(crate) flash: Flash,
@@ -23,14 +23,14 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// The power is back.
+    /// Restores power.
     pub(crate) fn restore(&mut self) {
         self.flash.restore();
         self.nvram.restore();
     }
 }
 
-/// What a file system on bare flash can do beyond the contract.
+/// A file system on bare flash, including its own checks.
 pub(crate) trait Checked: Links {
     fn check(&mut self);
 }
@@ -73,7 +73,7 @@ fn small_reserve() -> yaffs::Collection {
     yaffs::Collection { reserved_blocks: 3, ..yaffs::Collection::default() }
 }
 
-/// Every file system with options of all kinds, on devices of all kinds.
+/// Every file system, with many option values and device shapes.
 pub(crate) fn systems() -> Vec<Subject> {
     let rules = |program_order, partial_programs| Rules { program_order, partial_programs, ..Rules::default() };
     let geometry = |blocks, pages, bytes| Geometry::single_die(blocks, pages, bytes).expect("the shape is sound");
@@ -125,7 +125,7 @@ pub(crate) fn mounted<R>(
     }
 }
 
-/// Carries out an operation with the open files in `open`.
+/// Carries out an operation; `open` holds the open files.
 fn carry_out(fs: &mut dyn Checked, open: &mut BTreeMap<String, Handle>, op: &Op) -> Result<(), FsError> {
     let with =
         |fs: &mut dyn Checked, path: &str, work: &mut dyn FnMut(&mut dyn Checked, Handle) -> Result<(), FsError>| {
@@ -169,7 +169,7 @@ fn carry_out(fs: &mut dyn Checked, open: &mut BTreeMap<String, Handle>, op: &Op)
     }
 }
 
-/// Everything that a file system shows.
+/// Reads everything visible in a file system.
 fn walk(fs: &mut dyn Checked, directory: &str, seen: &mut Seen) -> Result<(), FsError> {
     for name in fs.list(directory)? {
         let path = if directory.is_empty() { name } else { format!("{directory}/{name}") };
@@ -203,7 +203,7 @@ fn same(a: &Result<(), FsError>, b: &Result<(), FsError>) -> bool {
     }
 }
 
-/// A device and what should be on it.
+/// A device and its expected contents.
 #[derive(Clone)]
 pub(crate) struct Rig {
     subject: Subject,
@@ -219,7 +219,7 @@ pub(crate) struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// One operation on both; a full device is no difference.
+    /// Runs one operation on both; a full device is no difference.
     pub(crate) fn step(&mut self, op: &Op) -> Result<(), FsError> {
         let before = self.model.clone();
         let expected = self.model.apply(op);
@@ -250,7 +250,7 @@ impl Rig {
         Self { subject: subject.clone(), device, model: Model::default() }
     }
 
-    /// Mounts, lets `work` use it, and ends cleanly.
+    /// Mounts, runs `work`, and ends cleanly.
     pub(crate) fn mounted(
         &mut self,
         work: impl FnOnce(&mut Session<'_>) -> Result<(), FsError>,
@@ -271,7 +271,7 @@ impl Rig {
         })?
     }
 
-    /// Operations between two mounts; the last may be a `sync_all`.
+    /// Runs operations between two mounts; the last may be a `sync_all`.
     pub(crate) fn session(&mut self, ops: &[Op]) -> Result<(), FsError> {
         self.mounted(|session| {
             session.compare()?;
@@ -283,7 +283,7 @@ impl Rig {
         })
     }
 
-    /// A script in which an operation of the flash fails, with mounts in between.
+    /// Plays a script with one failing flash operation, with mounts in between.
     pub(crate) fn fault(&mut self, script: &[Op]) -> Result<(), FsError> {
         for ops in script.chunks(40) {
             self.mounted(|session| {
@@ -294,7 +294,8 @@ impl Rig {
         Ok(())
     }
 
-    /// Plays until the power goes; the model before and after the operation that was cut. `None`: it did not.
+    /// Plays until the power cut; returns the model before and after the cut operation, or `None` without a
+    /// cut.
     pub(crate) fn until_cut(&mut self, script: &[Op]) -> Option<(Model, Model)> {
         let model = &mut self.model;
         let done = mounted(&self.subject, &mut self.device, |fs| {
@@ -314,7 +315,7 @@ impl Rig {
         }
     }
 
-    /// The power is back: everything durable is there, and the operation that was cut happened wholly or not at all.
+    /// Restores power: everything durable is there, and the cut operation happened wholly or not at all.
     pub(crate) fn recover(&mut self, before: &Model, after: &Model) -> Result<(), FsError> {
         let mut seen = Seen::new();
         mounted(&self.subject, &mut self.device, |fs| {

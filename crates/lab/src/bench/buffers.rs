@@ -1,4 +1,4 @@
-//! How fast buffers are: over a device that does nothing, so that it is their own work that is measured.
+//! Buffer speed, over a device that does nothing: only the buffer's own work is measured.
 
 use super::{million_per_s, repetitions, Measured, PAGE_BYTES};
 use crate::error::{ConfigError, LabError};
@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 const SECTORS_PER_PAGE: u64 = PAGE_BYTES / SECTOR_BYTES as u64;
 const BUFFER_BYTES: u64 = 32 << 20;
-/// So many times the pages of the buffer are accessed.
+/// The bench makes this many accesses for each page of the buffer.
 const SPAN: u64 = 4;
 
-/// A device of so many sectors that does nothing.
+/// A device of this many sectors that does nothing.
 struct Nothing(u64);
 
 impl BlockDevice for Nothing {
@@ -27,7 +27,7 @@ impl BlockDevice for Nothing {
     }
 }
 
-/// Page accesses a second of the buffer with this name.
+/// Page accesses per second of the buffer with this name.
 pub(super) fn measure(name: &str, quick: bool) -> Result<Measured, LabError> {
     let pages = BUFFER_BYTES / PAGE_BYTES * SPAN;
     let geometry = Geometry::single_die((pages / 64) as u32 + 64, 64, PAGE_BYTES as u32).expect("it can be built");

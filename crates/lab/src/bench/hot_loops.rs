@@ -1,4 +1,4 @@
-//! The loops in which runs spend their time.
+//! The simulator's hot loops.
 
 use super::{million_per_s, repetitions, Measured, Scale, PAGE_BYTES};
 use crate::config::{Experiment, Format};
@@ -14,7 +14,7 @@ use std::path::Path;
 const PAGES: &str = "uniform random writes of 4 KiB, filled and twice overwritten before";
 const SECTORS: &str = "uniform random writes of 512 B, filled and twice overwritten before";
 
-/// Page programs a second of the page map on a device that only counts.
+/// Page programs per second of the page map on a device that only counts.
 pub(super) fn untimed(quick: bool, scale: Scale, ftl: &str) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"counting\"\n\
@@ -27,8 +27,8 @@ pub(super) fn untimed(quick: bool, scale: Scale, ftl: &str) -> Result<Measured, 
     loop_.measure(quick, "million page programs/s", |_, programs| programs)
 }
 
-/// Host writes a second of a single sector, of an FTL that maps sectors, on a device of 1 GiB with pages of 32 KiB that
-/// only counts.
+/// Single-sector host writes per second of an FTL that maps sectors, on a counting device of 1 GiB with pages
+/// of 32 KiB.
 pub(super) fn sectors(quick: bool, ftl: &str) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"counting\"\n\
@@ -40,7 +40,7 @@ pub(super) fn sectors(quick: bool, ftl: &str) -> Result<Measured, LabError> {
     loop_.measure(quick, "million host writes/s", |requests, _| requests)
 }
 
-/// Host writes a second of an FTL that maps blocks, on a device of 64 MiB that only counts.
+/// Host writes per second of an FTL that maps blocks, on a counting device of 64 MiB.
 pub(super) fn block_mapped(quick: bool, ftl: &str, over_provisioning: f64) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic\"\ncapacity = \"64 MiB\"\nover_provisioning = {over_provisioning}\nmodel = \"counting\"\n\
@@ -50,7 +50,7 @@ pub(super) fn block_mapped(quick: bool, ftl: &str, over_provisioning: f64) -> Re
     loop_.measure(quick, "million host writes/s", |requests, _| requests)
 }
 
-/// Host requests a second with time, latencies and attribution, on 32 dies.
+/// Host requests per second with time, latencies and attribution, on 32 dies.
 pub(super) fn timed(quick: bool, scale: Scale) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic-8x4\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"timed\"\n\
@@ -64,7 +64,7 @@ pub(super) fn timed(quick: bool, scale: Scale) -> Result<Measured, LabError> {
     loop_.measure(quick, "million host requests/s", |requests, _| requests)
 }
 
-/// A loop to measure: tables of an experiment, and how many requests a repetition makes.
+/// A loop to measure: the experiment's tables, and the requests per repetition.
 struct Loop<'a> {
     ftl: &'a str,
     device: &'a str,
@@ -74,7 +74,7 @@ struct Loop<'a> {
 }
 
 impl Loop<'_> {
-    /// Fills and overwrites, then measures; `what` chooses from the host requests and the page programs.
+    /// Fills and overwrites the device, then measures; `what` chooses between host requests and page programs.
     fn measure(&self, quick: bool, unit: &'static str, what: fn(u64, u64) -> u64) -> Result<Measured, LabError> {
         let Self { ftl, device, queue_depth, requests, write_bytes } = *self;
         let requests = if quick { requests / 40 } else { requests };
@@ -102,7 +102,7 @@ impl Loop<'_> {
                 Ok::<_, LabError>(what(requests, programs))
             })?);
         }
-        // Four bytes of metadata a page on the device, beside the tables of the FTL.
+        // Four bytes of metadata per page on the device, in addition to the FTL's tables.
         let state_bytes = run.engine().ram().total() + 4 * u64::from(sizing.geometry.pages());
         let params = BTreeMap::from([
             ("workload", if write_bytes == PAGE_BYTES { PAGES } else { SECTORS }.to_owned()),

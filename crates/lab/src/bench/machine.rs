@@ -1,4 +1,4 @@
-//! What the machine does at most.
+//! Limits of the machine.
 
 use super::{million_per_s, repetitions, Measured, Scale, PAGE_BYTES};
 use crate::error::LabError;
@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::hint::black_box;
 
-/// Random accesses to 4-byte entries of a table of the size of the map: read one, write it.
+/// Random accesses to 4-byte entries of a table as large as the map: read one, write it.
 ///
-/// That is what a page program cannot do without. The accesses are independent, so that the processor may
-/// overlap them as it may those of the map, and the addresses are drawn by the generator of the simulator.
+/// A page program needs at least this. The accesses are independent, so the processor may overlap them, as it
+/// may overlap the map's. The simulator's generator draws the addresses.
 pub(super) fn random(quick: bool, scale: Scale) -> Result<Measured, LabError> {
     let entries = scale.capacity_bytes(quick) / PAGE_BYTES;
     let accesses: u64 = if quick { 2_000_000 } else { 50_000_000 };
@@ -32,7 +32,7 @@ pub(super) fn random(quick: bool, scale: Scale) -> Result<Measured, LabError> {
     })
 }
 
-/// As [`random`], but each address is known only when the access before has ended: the latency of the memory.
+/// As [`random`], but each address depends on the previous access: the memory latency.
 pub(super) fn dependent(quick: bool, scale: Scale) -> Result<Measured, LabError> {
     let entries = scale.capacity_bytes(quick) / PAGE_BYTES;
     let accesses: u64 = if quick { 1_000_000 } else { 10_000_000 };
@@ -63,14 +63,14 @@ fn repeat(quick: bool, once: &mut dyn FnMut() -> Result<u64, Infallible>) -> Vec
     (0..repetitions(quick)).map(measure).collect()
 }
 
-/// Bandwidth of reading memory from one end to the other.
+/// Bandwidth of a sequential read of memory.
 pub(super) fn streaming(quick: bool) -> Result<Measured, LabError> {
     let bytes: u64 = if quick { 16 << 20 } else { 256 << 20 };
     let words: Vec<u64> = (0..bytes / 8).collect();
     let rounds = 4;
     let mut once = || {
         for _ in 0..rounds {
-            // Four sums that do not wait for each other.
+            // Four independent sums.
             let sums = black_box(&words[..])
                 .chunks_exact(4)
                 .fold([0u64; 4], |sums, four| std::array::from_fn(|at| sums[at].wrapping_add(four[at])));

@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// How the trace of a bench is written.
+/// File format of the bench's trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     Csv,
@@ -35,7 +35,7 @@ struct Recorded {
 const FILE: &str = "trace";
 const SECTORS: u64 = 1 << 17;
 
-/// Reads and writes of 4 KiB, random below 64 MiB, half of each; one trim in a hundred where the format has trims.
+/// Reads and writes of 4 KiB, half each, random below 64 MiB; one trim in a hundred if the format has trims.
 fn contents(records: u64, form: Form) -> Vec<u8> {
     let mut random = Random::new(1);
     let mut text = String::new();
@@ -114,7 +114,7 @@ impl Drop for Recorded {
     }
 }
 
-/// Records read and parsed a second.
+/// Records read and parsed per second.
 pub(super) fn parse(quick: bool, form: Form) -> Result<Measured, LabError> {
     let recorded = Recorded::new(quick, form)?;
     let config = Config::new(FILE);
@@ -126,7 +126,8 @@ pub(super) fn parse(quick: bool, form: Form) -> Result<Measured, LabError> {
     Ok(Measured { unit: "million records/s", values, state_bytes: 256 << 10, params: recorded.params() })
 }
 
-/// Requests a second of a whole run: the trace is read through, read again, and played on a page map.
+/// Requests per second of a whole run: the simulator reads the trace through, reads it again, and plays it on a
+/// page map.
 pub(super) fn replay(quick: bool) -> Result<Measured, LabError> {
     let recorded = Recorded::new(quick, Form::Csv)?;
     let text = format!(

@@ -1,4 +1,4 @@
-//! What a run did to the blocks: their wear, what they hold, how long they last, and the course of it.
+//! Blocks in a record: wear, contents, lifetime, and the time series.
 
 use super::HostCounts;
 use nandlab_ftl::BlockState;
@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 /// P/E cycles over the blocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wear {
-    /// Fewest of a block.
+    /// Fewest cycles of a block.
     pub min: u32,
     /// Mean.
     pub mean: f64,
-    /// Most of a block.
+    /// Most cycles of a block.
     pub max: u32,
     /// Standard deviation.
     pub stddev: f64,
-    /// Cycles, and the number of blocks with so many; ascending.
+    /// Pairs of cycle count and number of blocks, ascending.
     pub histogram: Vec<(u32, u64)>,
 }
 
@@ -27,7 +27,7 @@ impl Wear {
         for &cycles in pe_cycles {
             *counts.entry(cycles).or_insert(0u64) += 1;
         }
-        // Without a device there are no blocks.
+        // Avoids a division by zero without a device.
         let blocks = pe_cycles.len().max(1) as f64;
         let mean = counts.iter().map(|(&cycles, &n)| f64::from(cycles) * n as f64).sum::<f64>() / blocks;
         let squares = counts
@@ -47,38 +47,38 @@ impl Wear {
     }
 }
 
-/// Groups of blocks in a record at most.
+/// Most groups of blocks in a record.
 const MOST_GROUPS: usize = 256;
 
-/// What the blocks hold at the end of a run.
+/// Contents of the blocks at the end of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlocksRecord {
-    /// Blocks that hold nothing and can be filled: erased, or erased before their next use.
+    /// Empty blocks ready to fill: erased already, or erased just before their next use.
     pub free: u64,
-    /// Pages that hold the newest copy of something; collection would have to copy them.
+    /// Pages with current data; garbage collection would have to copy them.
     pub valid_pages: u64,
-    /// Valid pages, and the number of blocks with so many that are not free; ascending.
+    /// Pairs of valid-page count and number of non-free blocks, ascending.
     pub histogram: Vec<(u32, u64)>,
-    /// The blocks in the order of addresses, at most 256 groups of equally many; the last may be shorter.
+    /// The blocks in address order, in at most 256 groups of equal size; the last may be shorter.
     pub groups: Vec<BlockGroup>,
 }
 
-/// Blocks beside each other.
+/// A group of adjacent blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BlockGroup {
-    /// The first of them.
+    /// First block of the group.
     pub first: u64,
-    /// How many.
+    /// Blocks in the group.
     pub blocks: u64,
-    /// Those of them that are free.
+    /// Free blocks in the group.
     pub free: u64,
-    /// Mean of their valid pages.
+    /// Mean valid pages per block.
     pub valid_pages: f64,
-    /// Fewest P/E cycles of one.
+    /// Fewest P/E cycles of a block.
     pub pe_cycles_min: u32,
-    /// Mean of their P/E cycles.
+    /// Mean P/E cycles.
     pub pe_cycles_mean: f64,
-    /// Most P/E cycles of one.
+    /// Most P/E cycles of a block.
     pub pe_cycles_max: u32,
 }
 
@@ -116,40 +116,42 @@ impl BlockGroup {
 
 const DAYS_A_YEAR: f64 = 365.0;
 
-/// P/E cycles of a block in a run from which on a lifetime is told: with fewer, one more or less changes it by over a fifth.
+/// P/E cycles of a block needed for an accurate lifetime: with fewer, one cycle more or less changes it by over
+/// a fifth.
 pub(crate) const CYCLES_THAT_TELL: u64 = 5;
 
-/// How long a new device lasts if the workload goes on as in this run.
+/// Lifetime of a new device if the workload continues as in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LifetimeRecord {
-    /// P/E cycles that a block is rated for.
+    /// Rated P/E cycles of a block.
     pub endurance: u32,
-    /// Until the mean over all blocks is there: with ideal wear leveling.
+    /// Until the mean over all blocks reaches this rating: ideal wear leveling.
     pub even: LifeRecord,
-    /// Until the block is there that took most cycles in this run.
+    /// Until the block with most cycles in this run reaches it.
     pub first_block: LifeRecord,
-    /// Until 1 % of the blocks are there, at least one; null where fewer of them were erased.
+    /// Until 1 % of the blocks, at least one, reach it; null if fewer blocks were erased.
     pub one_percent: Option<LifeRecord>,
 }
 
-/// What is done until then.
+/// Work done until the end of life.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LifeRecord {
-    /// P/E cycles in this run from which it is told: of the block, or the mean.
+    /// P/E cycles in this run behind the estimate: of the block, or the mean.
     pub cycles: f64,
-    /// Whether they are fewer than five, those of the block with most for the mean: one more or less changes it much.
+    /// True if there are fewer than five such cycles (for the mean, fewer than five on the most-erased block):
+    /// one cycle more or less changes the estimate much.
     pub coarse: bool,
     /// Bytes that the host writes.
     pub host_bytes: f64,
     /// Simulated time, s, at the pace of this run; null without time.
     pub time_s: Option<f64>,
-    /// Years of 365 days at what the host writes a day (`host.daily`); null where that is not given.
+    /// Years of 365 days at the host's daily volume (`host.daily`); null if it is not given.
     pub years: Option<f64>,
 }
 
 impl LifetimeRecord {
-    /// `before` and `after` are the P/E cycles of each block at the start and at the end, `daily` the bytes that the host
-    /// writes a day.
+    /// `before` and `after` are the P/E cycles of each block at the start and at the end; `daily` is the host's
+    /// written bytes per day.
     pub(crate) fn of(
         endurance: u32,
         (before, after): (&[u32], &[u32]),
@@ -171,7 +173,7 @@ impl LifetimeRecord {
                 years: daily.map(|daily| host_bytes / (daily as f64 * DAYS_A_YEAR)),
             }
         };
-        // The block with which a hundredth of all is there.
+        // The least worn block of the most worn 1 %.
         let hundredth = spent[spent.len().div_ceil(100) - 1];
         let one_percent = (hundredth > 0).then(|| life(hundredth as f64, hundredth));
         Some(Self { endurance, even: life(mean, most), first_block: life(most as f64, most), one_percent })
@@ -185,7 +187,7 @@ pub struct Sample {
     pub requests: u64,
     /// Simulated time so far, us; null without time.
     pub time_us: Option<f64>,
-    /// Write amplification since the sample before; null where nothing was written.
+    /// Write amplification since the previous sample; null if nothing was written.
     pub waf: Option<f64>,
     /// Sectors read so far.
     pub read_sectors: u64,
@@ -195,7 +197,7 @@ pub struct Sample {
     pub programs: u64,
     /// Erases so far.
     pub erases: u64,
-    /// Blocks that hold nothing at this moment.
+    /// Empty blocks at this moment.
     pub free_blocks: u64,
 }
 
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn even_wear_wears_out_all_blocks_at_once() {
-        // 500 blocks of 4 MiB, filled 3 times with WAF 2: 2 cycles a fill, 3000 / 6 such runs.
+        // 500 blocks of 4 MiB, filled 3 times with WAF 2: 2 cycles per fill, 3000 / 6 such runs.
         let (blocks, block_bytes) = (500u32, 4u64 << 20);
         let bytes = 3 * u64::from(blocks) * block_bytes;
         let host = HostCounts { written_sectors: bytes / 512, ..HostCounts::default() };
@@ -263,7 +265,7 @@ mod tests {
         };
         assert_eq!(told(&[4, 0]), [(2.0, true), (4.0, true), (4.0, true)]);
         assert_eq!(told(&[5, 0]), [(2.5, false), (5.0, false), (5.0, false)]);
-        // 1 % of 101 blocks are two of them.
+        // 1 % of 101 blocks rounds up to two.
         let uneven = told(&[&[9, 4][..], &[0; 99]].concat());
         assert_eq!(uneven.map(|(_, coarse)| coarse), [false, false, true]);
     }

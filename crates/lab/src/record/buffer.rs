@@ -1,4 +1,4 @@
-//! What a buffer did.
+//! The part of a record about the write buffer.
 
 use super::energy::{BufferEnergyRecord, Powers};
 use crate::stack::BufferCounts;
@@ -8,12 +8,12 @@ use nandlab_nand::profile::Profile;
 use nandlab_nand::Geometry;
 use serde::Serialize;
 
-/// What the buffer did during the workload; a request that touches three pages is three accesses.
+/// Activity of the buffer during the workload; a request that touches three pages counts as three accesses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BufferRecord {
-    /// Pages read, all of it here, or written, something of them here.
+    /// Pages read entirely from the buffer, or written while part of them was buffered.
     pub hits: u64,
-    /// Pages read or written otherwise.
+    /// All other pages read or written.
     pub misses: u64,
     /// Hits of reads.
     pub read_hits: u64,
@@ -29,21 +29,21 @@ pub struct BufferRecord {
     pub flushes: u64,
     /// Pages in those batches, without padding.
     pub flushed_pages: u64,
-    /// Pages read to complete what is written back.
+    /// Pages read to complete written-back pages.
     pub fill_reads: u64,
-    /// Pages written back with others to make a block whole.
+    /// Clean pages written back with dirty ones to complete a block.
     pub padded_pages: u64,
     /// Accesses to DRAM.
     pub dram: MemoryRecord,
-    /// Accesses to NVRAM, and what they cost; null without NVRAM.
+    /// Accesses to NVRAM, and their cost; null without NVRAM.
     pub nvram: Option<NvramRecord>,
-    /// What a capacitor must cover to save the DRAM, at most.
+    /// Highest number of dirty DRAM pages that a capacitor must cover at power loss.
     pub saving_max: SavingRecord,
-    /// The same at the end.
+    /// The same at the end of the run.
     pub saving_at_end: SavingRecord,
     /// Energy of its memories, J; null where `[memory]` states none.
     pub energy_j: Option<BufferEnergyRecord>,
-    /// What a policy that looks at patterns decided; null for the others.
+    /// Decisions of a pattern-based policy; null for the others.
     pub placement: Option<PlacementRecord>,
 }
 
@@ -63,7 +63,7 @@ pub struct NvramRecord {
     pub reads: u64,
     /// Writes of pages or parts of one.
     pub writes: u64,
-    /// 8-byte words stored, those of headers included.
+    /// 8-byte words stored, headers included.
     pub stored_words: u64,
     /// Time of all accesses, us.
     pub time_us: f64,
@@ -72,7 +72,7 @@ pub struct NvramRecord {
 }
 
 impl NvramRecord {
-    /// What all accesses between two moments cost, each counted once, whatever its length.
+    /// Cost of all accesses between two moments, each counted once, whatever its length.
     pub(crate) fn between(start: &NvmUsage, end: &NvmUsage) -> Self {
         Self {
             reads: end.reads - start.reads,
@@ -84,16 +84,16 @@ impl NvramRecord {
     }
 }
 
-/// Dirty pages in DRAM when the power goes.
+/// Dirty pages in DRAM at power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SavingRecord {
-    /// Bytes of them.
+    /// Their size in bytes.
     pub bytes: u64,
     /// Time to program them, evenly over all dies, ms.
     pub ms: f64,
 }
 
-/// What a policy decided by the patterns that it saw.
+/// Decisions of a pattern-based policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlacementRecord {
     /// Intervals in the balanced state.
@@ -104,21 +104,22 @@ pub struct PlacementRecord {
     pub dram_requests: u64,
     /// Requests placed in NVRAM.
     pub nvram_requests: u64,
-    /// Share of the intervals that are write-intensive; null where there is none.
+    /// Share of write-intensive intervals; null without intervals.
     pub write_intensive_share: Option<f64>,
-    /// Share of the requests placed in NVRAM; null where there is none.
+    /// Share of requests placed in NVRAM; null without requests.
     pub nvram_share: Option<f64>,
-    /// Pages written in a row, on the mean, from which an interval is write-intensive; at the end, where it is learned.
+    /// Mean pages written in a row that make an interval write-intensive; a learned threshold has its final
+    /// value.
     pub t_state: f64,
-    /// Size from which reads go to NVRAM while balanced.
+    /// Smallest size of reads placed in NVRAM while balanced.
     pub t_read: f64,
-    /// Size from which writes do.
+    /// Smallest size of writes placed in NVRAM while balanced.
     pub t_write: f64,
-    /// Whether one state, or one place, has less than 1 %: the thresholds do not fit the workload.
+    /// True if one state, or one place, has less than 1 %: the thresholds do not fit the workload.
     pub degenerate: bool,
 }
 
-/// A state or a place with less is as good as never taken.
+/// Share below which a state or a place counts as never used.
 const DEGENERATE: f64 = 0.01;
 
 impl PlacementRecord {
@@ -151,7 +152,7 @@ impl MemoryRecord {
 }
 
 impl BufferRecord {
-    /// What was done from `start` to `end`; `saving_us` is the time to program a number of pages.
+    /// Activity from `start` to `end`; `saving_us` gives the program time of a number of pages.
     pub(crate) fn between(
         start: &BufferCounts,
         end: &BufferCounts,
@@ -201,8 +202,8 @@ impl BufferRecord {
     }
 }
 
-/// Time to program so many pages, evenly over all dies, us: the transfers of a channel come one after another, and so do
-/// the programs of a die.
+/// Time to program this many pages, evenly over all dies, us. Transfers on a channel run one after another, and
+/// so do programs on a die.
 fn saving_us(profile: &Profile, geometry: &Geometry, pages: u64) -> f64 {
     let timing = &profile.timing;
     let (dies, channels) = (u64::from(geometry.dies()), u64::from(geometry.shape().channels));

@@ -1,20 +1,20 @@
-//! The part of a record that says what the device is.
+//! The part of a record about the device.
 
 use crate::config::{Device, Sizing};
 use nandlab_block::RamUse;
 use nandlab_nand::Controller;
 use serde::Serialize;
 
-/// The device of a run; "none", with zeros, where a real directory takes its place.
+/// The device of a run; "none", with zeros, if a real directory takes its place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DeviceRecord {
     /// Name of the profile.
     pub name: String,
     /// Blocks.
     pub blocks: u32,
-    /// Pages of a block.
+    /// Pages per block.
     pub pages_per_block: u32,
-    /// Bytes of a page.
+    /// Page size, bytes.
     pub page_bytes: u32,
     /// Bytes of the flash.
     pub physical_bytes: u64,
@@ -24,11 +24,11 @@ pub struct DeviceRecord {
     pub over_provisioning: f64,
     /// Dies.
     pub dies: u32,
-    /// P/E cycles that a block is made for.
+    /// Rated P/E cycles of a block.
     pub endurance: u32,
 }
 
-/// What the device of an experiment is; nothing, where a real directory takes its place.
+/// The device of an experiment; empty if a real directory takes its place.
 pub fn device_record(device: &Device, sizing: &Sizing) -> DeviceRecord {
     if device.is_stand_in() {
         return DeviceRecord { name: "none".to_owned(), ..DeviceRecord::default() };
@@ -47,21 +47,22 @@ pub fn device_record(device: &Device, sizing: &Sizing) -> DeviceRecord {
     }
 }
 
-/// The memories of the controller, and what the FTL and the write buffer need of them; a file system is the host's.
+/// The controller's memories, and the need of the FTL and the write buffer; a file system uses the host's
+/// memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ControllerRecord {
-    /// Bytes of fast memory on it.
+    /// Bytes of fast memory on the controller.
     pub sram_bytes: u64,
-    /// Bytes of memory beside it; null where the profile does not say.
+    /// Bytes of memory beside it; null if the profile does not say.
     pub dram_bytes: Option<u64>,
-    /// Bytes of the former that are needed.
+    /// Used bytes of the fast memory.
     pub used_sram_bytes: u64,
-    /// Bytes of the latter that are needed.
+    /// Used bytes of the memory beside it.
     pub used_dram_bytes: u64,
 }
 
 impl ControllerRecord {
-    /// What a controller has beside what `ram` needs.
+    /// A controller's memories compared with the need in `ram`.
     pub(crate) fn of(controller: Controller, ram: &RamUse) -> Self {
         Self {
             sram_bytes: controller.sram_bytes,

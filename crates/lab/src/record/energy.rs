@@ -1,4 +1,4 @@
-//! What the memories of a buffer take, and everything together.
+//! Energy of a buffer's memories, and of everything together.
 
 use super::{EnergyRecord, FsNvramRecord};
 use crate::config::{Memory, Powered};
@@ -11,33 +11,33 @@ use serde::Serialize;
 /// Energy of a buffer, J.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BufferEnergyRecord {
-    /// Its DRAM.
+    /// Energy of its DRAM.
     pub dram: MemoryEnergyRecord,
-    /// Its NVRAM; null without.
+    /// Energy of its NVRAM; null without.
     pub nvram: Option<MemoryEnergyRecord>,
-    /// Of accesses to both.
+    /// Energy of accesses to both.
     pub dynamic: f64,
-    /// Of both as long as they are powered; null where no time is kept.
+    /// Standing energy of both while powered; null if no time is kept.
     #[serde(rename = "static")]
     pub standing: Option<f64>,
-    /// Both together.
+    /// Sum of dynamic and standing energy.
     pub total: Option<f64>,
-    /// How long they are powered, us; null where no time is kept.
+    /// Powered time, us; null if no time is kept.
     pub powered_us: Option<f64>,
 }
 
 /// Energy of a memory, J.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MemoryEnergyRecord {
-    /// Bytes that the experiment gives it, before they are rounded to pages or blocks.
+    /// Bytes assigned by the experiment, before rounding to pages or blocks.
     pub bytes: u64,
-    /// Of reads of pages or parts of one, each as one of a page.
+    /// Energy of reads; a partial read counts as one of a page.
     pub read: f64,
-    /// Of writes likewise.
+    /// Energy of writes; a partial write counts as one of a page.
     pub write: f64,
-    /// Of the headers that a mount reads, by their words; 0 for DRAM.
+    /// Energy of headers read by a mount, by their words; 0 for DRAM.
     pub header: f64,
-    /// Of the time in which it is powered.
+    /// Standing energy while powered.
     #[serde(rename = "static")]
     pub standing: Option<f64>,
     /// The sum.
@@ -58,7 +58,7 @@ impl MemoryEnergyRecord {
     }
 }
 
-/// How large the memories of a buffer are, and how long they are powered.
+/// Sizes of a buffer's memories, and their powered time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Powers<'a> {
     pub memory: &'a Memory,
@@ -72,7 +72,7 @@ pub(crate) struct Powers<'a> {
 }
 
 impl BufferEnergyRecord {
-    /// What the accesses from `start` to `end` took, and the time.
+    /// Energy of the accesses from `start` to `end`, and of the time between.
     pub(crate) fn between(start: &Counts, end: &Counts, powers: &Powers<'_>) -> Self {
         let Powers { memory, bytes: (dram_bytes, nvram_bytes), page_bytes, .. } = *powers;
         let powered_us = match memory.powered {
@@ -93,22 +93,22 @@ impl BufferEnergyRecord {
     }
 }
 
-/// Energy of all that states one, J: flash, buffer, NVRAM of a file system.
+/// Energy of all parts that state one, J: flash, buffer, NVRAM of a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WholeEnergyRecord {
-    /// Of operations.
+    /// Energy of operations.
     pub dynamic: f64,
-    /// Of the memories of the buffer as long as they are powered; null where no time is kept.
+    /// Standing energy of the buffer's memories while powered; null if no time is kept.
     #[serde(rename = "static")]
     pub standing: Option<f64>,
-    /// Both together.
+    /// Sum of both.
     pub total: Option<f64>,
-    /// Of both for each 10^9 bytes that the host wrote; null where it wrote nothing.
+    /// The sum per 10^9 bytes written by the host; null if it wrote nothing.
     pub per_gb_written: Option<f64>,
 }
 
 impl WholeEnergyRecord {
-    /// The sum; `None` where nothing states an energy.
+    /// The sum; `None` if no part states an energy.
     pub(crate) fn of(
         flash: Option<&EnergyRecord>,
         buffer: Option<&BufferEnergyRecord>,

@@ -1,13 +1,13 @@
-//! How figures of a record are made of counts.
+//! Figures derived from counts.
 
 use nandlab_nand::Time;
 
-/// Page programs for each page that the host wrote; none where it wrote nothing.
+/// Page programs per page written by the host; none if it wrote nothing.
 pub(crate) fn waf(programs: u64, sectors_per_page: u32, written_sectors: u64) -> Option<f64> {
     (written_sectors > 0).then(|| programs as f64 * f64::from(sectors_per_page) / written_sectors as f64)
 }
 
-/// `amount` a second; 0 in no time.
+/// `amount` per second; 0 in no time.
 pub(crate) fn rate(amount: f64, seconds: f64) -> f64 {
     if seconds > 0.0 {
         amount / seconds

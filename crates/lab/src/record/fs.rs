@@ -1,4 +1,4 @@
-//! The part of a record that is about a file system.
+//! The part of a record about a file system.
 
 use super::{FlashCounts, Latencies, Merges};
 use nandlab_fs::parts::collector::Counts;
@@ -7,38 +7,38 @@ use nandlab_workload::files::FileOp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What a file system did. The requests to the device below are those in [`super::Record::host`].
+/// Activity of a file system. Its requests to the device below are in [`super::Record::host`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsRecord {
     /// Operations of the workload, by kind.
     pub operations: FileCounts,
-    /// Transactions that were begun.
+    /// Transactions begun.
     pub transactions: u64,
-    /// Bytes that the workload read.
+    /// Bytes read by the workload.
     pub read_bytes: u64,
-    /// Bytes that it wrote.
+    /// Bytes written by the workload.
     pub written_bytes: u64,
-    /// What each part of the run cost.
+    /// Cost of each part of the run.
     pub phases: FsPhases,
     /// The volume.
     pub volume: VolumeRecord,
-    /// Time of operations in the device, us: `read` of reads, `write` of what changes something, `flush` of syncs; null
+    /// Time of operations in the device, us: `read` of reads, `write` of changes, `flush` of syncs; null
     /// without time.
     pub latency_us: Option<Latencies>,
-    /// The transactions in which something was seen first; null but on bare flash.
+    /// First transactions with certain events; null but on bare flash.
     pub first: Option<FsFirst>,
-    /// The transactions in their course: counts since the first of them.
+    /// Time series over the transactions: counts since the first of them.
     pub samples: Vec<FsSample>,
 }
 
-/// The number of the transaction, from 1, at the end of which something was seen first; null where it never was.
+/// Number of the transaction, from 1, during which each event first occurred; null if it never did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FsFirst {
     /// A collection with enough erased blocks at hand.
     pub passive: Option<u64>,
     /// A collection with few erased blocks.
     pub aggressive: Option<u64>,
-    /// No block was left that was never written.
+    /// No block was left unused since the start.
     pub all_used: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ pub struct FileCounts {
     pub mkdir: u64,
     /// Directories removed.
     pub rmdir: u64,
-    /// Files created, or cut to nothing and opened.
+    /// Files created, or truncated to nothing and opened.
     pub create: u64,
     /// Files opened.
     pub open: u64,
@@ -61,9 +61,9 @@ pub struct FileCounts {
     pub read: u64,
     /// Writes.
     pub write: u64,
-    /// Files cut or extended.
+    /// Files truncated or extended.
     pub truncate: u64,
-    /// Files made durable.
+    /// Files synced.
     pub sync: u64,
     /// Renames.
     pub rename: u64,
@@ -92,22 +92,22 @@ impl FileCounts {
     }
 }
 
-/// The parts of a run. The record as a whole covers the last three.
+/// Parts of a run. The record as a whole covers the last three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FsPhases {
-    /// Making the volume.
+    /// Formatting the volume.
     pub format: FsPhase,
     /// Mounting it.
     pub mount: FsPhase,
-    /// What the workload does before its first transaction.
+    /// The workload before its first transaction.
     pub set_up: FsPhase,
     /// The transactions.
     pub transactions: FsPhase,
-    /// What it does after the last, and the unmount.
+    /// The workload after the last transaction, and the unmount.
     pub clean_up: FsPhase,
 }
 
-/// What a part of the run cost.
+/// Cost of a part of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FsPhase {
     /// Operations of the workload.
@@ -118,7 +118,7 @@ pub struct FsPhase {
     pub read_sectors: u64,
     /// 512-byte sectors that it wrote.
     pub written_sectors: u64,
-    /// What the flash did.
+    /// Operations of the flash.
     pub flash: FlashCounts,
     /// Merges of log blocks.
     pub merges: Merges,
@@ -130,31 +130,31 @@ pub struct FsPhase {
     pub time_us: Option<f64>,
 }
 
-/// A volume, and what is free on it at the end.
+/// A volume, and its free space at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VolumeRecord {
-    /// Bytes of the unit in which files take space.
+    /// Allocation unit of files, bytes.
     pub unit_bytes: u64,
-    /// Those units.
+    /// Number of units.
     pub units: u64,
-    /// Bytes that no file uses; null where the run ended inside an operation.
+    /// Bytes not used by files; null if the run ended inside an operation.
     pub free_bytes: Option<u64>,
 }
 
-/// Counts after some of the transactions, from the first of them on.
+/// Counts since the first transaction, after some number of transactions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FsSample {
-    /// Transactions that are over.
+    /// Finished transactions.
     pub transactions: u64,
     /// Requests of the file system.
     pub requests: u64,
-    /// 512-byte sectors that it wrote.
+    /// 512-byte sectors written by the file system.
     pub written_sectors: u64,
     /// Page reads of the flash.
     pub reads: u64,
     /// Page programs.
     pub programs: u64,
-    /// Copies, each of which is also a read and a program.
+    /// Copies; each is also a read and a program.
     pub copies: u64,
     /// Block erases.
     pub erases: u64,
@@ -164,18 +164,18 @@ pub struct FsSample {
     pub time_us: Option<f64>,
     /// Garbage collection of a file system on bare flash; null for others.
     pub gc: Option<FsCollections>,
-    /// The blocks at this moment; null but on bare flash.
+    /// State of the blocks at this moment; null but on bare flash.
     pub blocks: Option<FsBlocks>,
 }
 
 /// Garbage collection of a file system on bare flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FsCollections {
-    /// Blocks that were collected with enough erased ones at hand.
+    /// Blocks collected while enough blocks were erased.
     pub passive: u64,
-    /// Blocks that were collected with few erased ones.
+    /// Blocks collected while few blocks were erased.
     pub aggressive: u64,
-    /// Blocks that were erased because their last page in use went, outside of collection.
+    /// Blocks erased outside of collection, after their last used page was freed.
     pub emptied: u64,
 }
 
@@ -189,21 +189,21 @@ impl FsCollections {
     }
 }
 
-/// What is in the blocks of a file system on bare flash.
+/// State of the blocks of a file system on bare flash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FsBlocks {
-    /// Blocks that were never written.
+    /// Never-written blocks.
     pub unused: u64,
-    /// Blocks with nothing in them, those included.
+    /// Blocks without content, never-written ones included.
     pub empty: u64,
-    /// Live pages, and the blocks that hold so many; ascending.
+    /// Pairs of live-page count and number of blocks, ascending.
     pub live: Vec<(u32, u64)>,
     /// Live pages of each block; null unless asked for.
     pub live_pages: Option<Vec<u32>>,
 }
 
 impl FsBlocks {
-    /// Blocks that were never written.
+    /// Never-written blocks.
     pub(crate) fn unused(blocks: &[BlockUse], pe_cycles: &[u32]) -> u64 {
         blocks.iter().zip(pe_cycles).filter(|(block, &cycles)| block.empty && cycles == 0).count() as u64
     }

@@ -1,19 +1,19 @@
-//! The part of a record that is about an index.
+//! The part of a record about an index.
 
 use super::Latencies;
 use nandlab_workload::keys::Action;
 use serde::Serialize;
 
-/// What an index did during the workload. The requests to the device below are those in [`super::Record::host`].
+/// Activity of an index during the workload. Its requests to the device below are in [`super::Record::host`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct IndexRecord {
     /// Operations of the workload, by kind.
     pub operations: OperationCounts,
-    /// Records that scans returned.
+    /// Records returned by scans.
     pub scanned_records: u64,
-    /// Reads, updates, read-modify-writes and deletes of keys that were not there.
+    /// Reads, updates, read-modify-writes and deletes of absent keys.
     pub absent: u64,
-    /// Inserts of keys that were there: nothing was changed.
+    /// Inserts of existing keys, which change nothing.
     pub present: u64,
     /// Flushes of the index.
     pub flushes: u64,
@@ -21,21 +21,21 @@ pub struct IndexRecord {
     pub records: u64,
     /// Levels of pages at the end; 1: the root is a leaf.
     pub height: u8,
-    /// Pages with records; null where the run ended inside an operation.
+    /// Pages with records; null if the run ended inside an operation.
     pub leaves: Option<u64>,
     /// Pages above the leaves.
     pub inner_pages: Option<u64>,
-    /// Pages that were freed and not used again.
+    /// Freed pages, not used again.
     pub free_pages: Option<u64>,
-    /// Share of the room in leaves that records take.
+    /// Fill factor of the leaves: share of their room taken by records.
     pub leaf_fill: Option<f64>,
-    /// The same for inner pages; null too where there are none.
+    /// The same for inner pages; null too if there are none.
     pub inner_fill: Option<f64>,
     /// The buffer pool.
     pub pool: PoolRecord,
-    /// Pages that the index read, by what they are.
+    /// Pages read by the index, by kind.
     pub page_reads: PageKinds,
-    /// Pages that it wrote; one of which only some sectors were written counts, too.
+    /// Pages written by the index, by kind; partial page writes count, too.
     pub page_writes: PageKinds,
     /// Time of operations in the device, us: `read` of reads and scans, `write` of changes, `flush`; null without time.
     pub latency_us: Option<Latencies>,
@@ -83,23 +83,23 @@ impl OperationCounts {
 /// The buffer pool of an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PoolRecord {
-    /// Pages that it holds.
+    /// Pages in the pool.
     pub frames: u32,
-    /// Bytes of these.
+    /// Size of these pages in bytes.
     pub bytes: u64,
-    /// Pages asked for that were there.
+    /// Requested pages found in the pool.
     pub hits: u64,
-    /// Pages asked for that were read.
+    /// Requested pages read from the device.
     pub misses: u64,
-    /// Pages that left to make room.
+    /// Pages evicted to make room.
     pub evictions: u64,
-    /// Changed pages written when they left.
+    /// Dirty pages written at eviction.
     pub write_backs: u64,
-    /// Changed pages written by a flush.
+    /// Dirty pages written by a flush.
     pub flushed: u64,
 }
 
-/// Pages of an index by what they are.
+/// Index pages by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PageKinds {
     /// Leaves.

@@ -1,8 +1,8 @@
-//! How long the requests of the host took.
+//! Request latencies of the host.
 
 use serde::Serialize;
 
-/// Latencies by kind of request; null where there was none of it.
+/// Latencies by kind of request; null for kinds without requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latencies {
     /// Reads.
@@ -22,11 +22,11 @@ pub struct LatencySummary {
     pub mean: f64,
     /// Median.
     pub p50: f64,
-    /// 90 % were no longer.
+    /// 90th percentile.
     pub p90: f64,
-    /// 99 % were no longer.
+    /// 99th percentile.
     pub p99: f64,
-    /// 99.9 % were no longer.
+    /// 99.9th percentile.
     pub p999: f64,
     /// The longest.
     pub max: f64,
@@ -34,7 +34,8 @@ pub struct LatencySummary {
     pub count: u64,
 }
 
-/// Buckets of latencies: upper bound in us (four an octave), requests above the bound before and up to this one.
+/// Latency buckets: upper bound in us (four per octave), and requests above the previous bound and up to this
+/// one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LatencyHistograms {
     /// Reads.

@@ -1,11 +1,11 @@
-//! The part of a record that says which request took longest, and why.
+//! The part of a record about the longest request and its causes.
 
 use super::figures::us;
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::{Cause, Stall, Time};
 use serde::Serialize;
 
-/// The request that took longest, as it was asked and done.
+/// The longest request, as asked and done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Longest {
     /// Its number, from 1.
@@ -20,47 +20,47 @@ impl Longest {
     }
 }
 
-/// The request that took longest; the first of those that did.
+/// The request with the longest latency; the first of them in a tie.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LongestRequest {
     /// Its number, from 1.
     pub number: u64,
-    /// What it asked: `read`, `write`, `trim` or `flush`.
+    /// Its operation: `read`, `write`, `trim` or `flush`.
     pub op: &'static str,
-    /// Which part of the host asked.
+    /// The part of the host that sent it.
     pub origin: String,
-    /// When it came, us from the start of the workload.
+    /// Arrival, us from the start of the workload.
     pub arrival_us: f64,
-    /// From its arrival to its end, us: the sum of what follows.
+    /// Latency, us: the sum of the parts below.
     pub latency_us: f64,
-    /// What its time went to, the most first; null unless `host.explain_longest` asks for it.
+    /// Breakdown of its time, longest part first; null unless `host.explain_longest` asks for it.
     pub parts: Option<Vec<LatencyPart>>,
-    /// Time in which it waited for no operation of the flash, us: of the memories of a buffer, or of firmware. Null as
-    /// `parts`.
+    /// Time without waiting for the flash, us: spent in the memories of a buffer, or in firmware. Null if
+    /// `parts` is null.
     pub elsewhere_us: Option<f64>,
-    /// Time of operations that the simulator no longer remembered, us; null as `parts`.
+    /// Time of operations that the simulator had already forgotten, us; null if `parts` is null.
     pub unknown_us: Option<f64>,
 }
 
 /// Time that a request spent on operations of one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencyPart {
-    /// Why the flash was asked.
+    /// Reason for the operations.
     pub cause: &'static str,
-    /// Time of operations that the request itself led to, us.
+    /// Time of the request's own operations, us.
     pub own_us: f64,
-    /// Time that it waited for operations that earlier requests had led to, us.
+    /// Time spent waiting for operations of earlier requests, us.
     pub waited_us: f64,
 }
 
 impl LongestRequest {
-    /// `stall` is what the device knows of the request that took longest there, where it was asked; `start` is when the
-    /// workload began.
+    /// `stall` is the device's account of its longest request, if the experiment asks for one; `start` is the
+    /// start of the workload.
     pub(crate) fn of(longest: &Longest, stall: Option<&Stall>, start: Time) -> Self {
         let Longest { number, request, completion } = longest;
         let took = completion.done - completion.arrival;
         let is_it = |stall: &Stall| (stall.arrival, stall.done) == (completion.arrival, completion.done);
-        // Of a request that ended in an error of its data the device was not told.
+        // The device never hears about a request that ended in a data error.
         let (known, other) = (stall.filter(|stall| is_it(stall)), stall.filter(|stall| !is_it(stall)));
         Self {
             number: *number,
@@ -75,7 +75,7 @@ impl LongestRequest {
     }
 }
 
-/// By cause, the most first.
+/// By cause, longest first.
 fn parts(stall: &Stall) -> Vec<LatencyPart> {
     let part = |&cause: &Cause| LatencyPart {
         cause: cause.name(),

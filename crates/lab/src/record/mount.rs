@@ -1,23 +1,23 @@
-//! The part of a record that is about mounts.
+//! The part of a record about mounts.
 
 use serde::Serialize;
 
-/// What opening the device cost.
+/// Cost of opening the device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MountRecord {
     /// Page reads.
     pub page_reads: u64,
     /// Reads of a spare area alone.
     pub spare_reads: u64,
-    /// Accesses to the NVRAM of a file system, both kinds; null without.
+    /// Accesses to the NVRAM of a file system, reads and writes; null without.
     pub nvram_accesses: Option<u64>,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
-    /// What of this a file system over an FTL had read; null elsewhere, and before it is made.
+    /// Share of a file system over an FTL; null elsewhere, and before the file system is made.
     pub fs: Option<MountShare>,
 }
 
-/// What a file system reads through an FTL when it is mounted.
+/// Reads of a file system through an FTL during its mount.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MountShare {
     /// Page reads.

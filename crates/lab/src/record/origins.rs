@@ -1,4 +1,4 @@
-//! What the parts of the host had to wait, and their names, some of which only the workload knows.
+//! Latencies and names of the parts of the host; only the workload knows some of the names.
 
 use super::{Latencies, LatencyHistograms, Record};
 use nandlab_nand::Origin;
@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Latencies of the requests of one part of the host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OriginLatency {
-    /// The part.
+    /// Name of the part.
     pub origin: String,
     /// By kind of request, us.
     pub latency_us: Latencies,
@@ -16,7 +16,7 @@ pub struct OriginLatency {
 }
 
 impl Record {
-    /// Calls each of these origins by its name, wherever the record does so by its number.
+    /// Replaces the numbers of these origins by their names, everywhere in the record.
     pub(crate) fn name_origins(&mut self, names: &[(Origin, String)]) {
         let rename = |origin: &mut String| {
             if let Some((_, name)) = names.iter().find(|(numbered, _)| numbered.name() == *origin) {

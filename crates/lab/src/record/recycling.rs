@@ -1,26 +1,26 @@
-//! What became of log blocks, for an FTL that keeps a list of it.
+//! History of log blocks, for an FTL that keeps one.
 
 use nandlab_ftl::{Recycling, RecyclingKind};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// The recyclings that were kept, and what follows from them.
+/// The recorded recyclings, and derived figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecyclingRecord {
     /// Each of them, the oldest first.
     pub list: Vec<Recycling>,
-    /// Mean of the pages that a migration copied; null where there was none.
+    /// Mean pages copied by a migration; null if there was none.
     pub migration_valid: Option<f64>,
-    /// Mean of the valid pages of full log blocks that were merged in full; null where there was none.
+    /// Mean valid pages of full log blocks in full merges; null if there was none.
     pub merge_valid: Option<f64>,
-    /// Most migrations of a logical block in a row; those are the row of the figures below. Rows that begin with a merge
-    /// come before those that begin with whatever the log block held already.
+    /// Longest row of migrations of one logical block; the figures below use this row. Rows after a merge come
+    /// before rows after a log block's initial contents.
     pub longest_row: u64,
-    /// Growth as the cost model has it, where the k-th of them copies alpha k pages: slope of the line through the origin
-    /// with the least squares, as `recycling = "macro"` estimates it; null where there are none.
+    /// Growth in the cost model, in which the k-th migration copies alpha k pages: slope of the least-squares
+    /// line through the origin, as estimated by `recycling = "macro"`; null without migrations.
     pub alpha: Option<f64>,
-    /// The line with the least squares for the pages that they copied over their number, with an intercept; null where
-    /// there is only one of them.
+    /// Least-squares line with an intercept for copied pages over migration number; null with only one
+    /// migration.
     #[serde(flatten)]
     pub line: Line,
 }
@@ -28,11 +28,11 @@ pub struct RecyclingRecord {
 /// A line with an intercept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Line {
-    /// Pages more from one migration to the next.
+    /// Additional pages from one migration to the next.
     pub slope: Option<f64>,
-    /// Pages before the first one.
+    /// Pages before the first migration.
     pub intercept: Option<f64>,
-    /// The part of the variance that this line explains; null where the pages never change.
+    /// Share of the variance explained by this line; null if the pages never change.
     pub r2: Option<f64>,
 }
 
@@ -73,10 +73,11 @@ impl RecyclingRecord {
     }
 }
 
-/// The longest row of migrations of a logical block: their number since its last merge, from 1, and the pages copied.
+/// The longest row of migrations of a logical block, as pairs of their number since its last merge, from 1, and
+/// the copied pages.
 fn longest_row(list: &[Recycling]) -> Vec<(f64, f64)> {
     let migrations = || list.iter().enumerate().filter(|(_, one)| one.kind == RecyclingKind::Migration);
-    // The row that a migration ends, read backwards.
+    // The row that ends with a migration, read backwards.
     let row = |(end, last): (usize, &Recycling)| -> Vec<(f64, f64)> {
         let same = list[..=end].iter().rev().filter(|one| one.logical_block == last.logical_block);
         let row = same.take_while(|one| one.kind == RecyclingKind::Migration && one.migrations <= last.migrations);
@@ -122,8 +123,9 @@ mod tests {
         let record = RecyclingRecord::of(list);
         assert_eq!(record.migration_valid, Some((9 + 50 + 3 + 5 + 10) as f64 / 5.0));
         assert_eq!(record.merge_valid, Some(35.5));
-        // (1, 3), (2, 5), (3, 10): through the origin (3 + 10 + 30) / (1 + 4 + 9). With an intercept the normal equations
-        // 18 = 3 a + 6 b, 43 = 6 a + 14 b give b = 3.5 and a = -1; 2.5, 6 and 9.5 leave 0.25 + 1 + 0.25 of 9 + 1 + 16.
+        // (1, 3), (2, 5), (3, 10): through the origin (3 + 10 + 30) / (1 + 4 + 9). With an intercept, the
+        // normal equations 18 = 3 a + 6 b, 43 = 6 a + 14 b give b = 3.5 and a = -1; 2.5, 6 and 9.5 leave 0.25 +
+        // 1 + 0.25 of 9 + 1 + 16.
         assert_eq!((record.longest_row, record.alpha), (3, Some(43.0 / 14.0)));
         assert_eq!((record.line.slope, record.line.intercept), (Some(3.5), Some(-1.0)));
         assert!((record.line.r2.unwrap() - (1.0 - 1.5 / 26.0)).abs() < 1e-12);

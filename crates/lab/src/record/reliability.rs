@@ -1,30 +1,30 @@
-//! The part of a record that tells of bit errors of cells that age.
+//! The part of a record about bit errors of aging cells.
 
 use nandlab_ftl::Events;
 use nandlab_nand::aging::AgingCounts;
 use serde::Serialize;
 
-/// What the ECC had to do.
+/// Work of the ECC.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReliabilityRecord {
-    /// Reads, copies included, of pages that were read again.
+    /// Reads, copies included, with at least one retry.
     pub retried_reads: u64,
-    /// Reads that repeated one, all steps; the cause `read_retry` of the matrix.
+    /// Repeated reads, all steps; the cause `read_retry` of the matrix.
     pub retries: u64,
-    /// Most steps of one read, preconditioning included.
+    /// Most retry steps of one read, preconditioning included.
     pub most_retries: u32,
-    /// Reads, copies included, of pages that no step made correctable.
+    /// Reads, copies included, of pages still uncorrectable after all steps.
     pub uncorrectable_reads: u64,
-    /// Most wrong bits that were expected in a codeword that was read, before any retry; preconditioning included.
+    /// Most expected wrong bits in a codeword at a read, before any retry; preconditioning included.
     pub most_errors: f64,
-    /// Blocks rewritten since their bit errors came near to what the ECC corrects.
+    /// Blocks rewritten because their bit errors approached the limit of the ECC.
     pub refreshes: u64,
-    /// Pages whose contents were lost to bit errors while they were moved.
+    /// Pages lost to bit errors during a move.
     pub lost_pages: u64,
 }
 
 impl ReliabilityRecord {
-    /// What was counted between two moments.
+    /// Counts between two moments.
     pub(crate) fn between(start: (&AgingCounts, &Events), end: (&AgingCounts, &Events)) -> Self {
         let counts = end.0.since(start.0);
         Self {

@@ -1,4 +1,4 @@
-//! What was done in blocks of one bit a cell.
+//! Operations in blocks of one bit a cell.
 
 use nandlab_ftl::Events;
 use nandlab_nand::profile::Profile;
@@ -8,13 +8,13 @@ use serde::Serialize;
 /// The blocks of one bit a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SlcRecord {
-    /// Pages of the host that went to them.
+    /// Host pages written to them.
     pub written_pages: u64,
-    /// Pages of the host that went past them since they had no room.
+    /// Host pages written directly to other blocks for lack of room.
     pub direct_pages: u64,
-    /// Pages that were moved out of them to have room in them again.
+    /// Pages moved out of them to make room.
     pub folded_pages: u64,
-    /// Blocks that were emptied for it.
+    /// Blocks emptied to make room.
     pub folds: u64,
     /// Page reads in such blocks, the halves of copies included.
     pub reads: u64,
@@ -25,7 +25,7 @@ pub struct SlcRecord {
 }
 
 impl SlcRecord {
-    /// From what was counted of all blocks, and of these.
+    /// From the counts of all blocks, and of the blocks of one bit a cell.
     pub(crate) fn between((start, end): (&Events, &Events), matrix: &Matrix, slc: &Matrix) -> Self {
         let total = slc.total();
         Self {
@@ -40,7 +40,7 @@ impl SlcRecord {
     }
 }
 
-/// The summed data-sheet time of the operations in `cell`, us; those in `slc` were in blocks of one bit a cell.
+/// Summed data-sheet time of the operations in `cell`, us; `slc` holds the part in blocks of one bit a cell.
 pub(crate) fn busy_us(profile: &Profile, cell: &Cell, slc: Option<&Cell>) -> f64 {
     let ns = slc.map_or_else(|| profile.busy_ns(cell), |slc| profile.busy_ns_with_slc(cell, slc));
     ns as f64 / 1000.0

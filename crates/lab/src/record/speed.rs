@@ -1,13 +1,13 @@
-//! How long a run took on this machine: the one part of a record that is no result.
+//! Speed of a run on this machine: the only part of a record that is not a result.
 
 use serde::Serialize;
 
-/// How fast the simulation ran, in real time; preconditioning and mount left out.
+/// Speed of the simulation in real time, without preconditioning and mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Speed {
     /// Seconds.
     pub wall_s: f64,
-    /// Those of the parts of a workload of files; null for others.
+    /// Seconds for each part of a file workload; null for other workloads.
     pub phases: Option<SpeedPhases>,
     /// Requests a second.
     pub requests_per_s: f64,
@@ -15,7 +15,7 @@ pub struct Speed {
     pub programs_per_s: f64,
 }
 
-/// Seconds that the parts of a workload of files took, as in [`super::FsPhases`].
+/// Seconds for each part of a file workload, as in [`super::FsPhases`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SpeedPhases {
     /// Before the first transaction, format and mount included.

@@ -1,27 +1,27 @@
-//! What was done to a device before a run, and what its counters then agree with.
+//! The device's history before a run, and the check of its counters against it.
 
 use crate::record::PreconditionRecord;
 use crate::stack::Engine;
 use nandlab_nand::ERASE_SHARE;
 
-/// What was done to a device before a run began with it; nothing to an erased one.
+/// A device's history before a run; empty for an erased device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begun {
-    /// What the preconditioning cost.
+    /// Cost of the preconditioning.
     pub(crate) cost: Option<PreconditionRecord>,
     pub(crate) erases: u64,
     pub(crate) programmed_pages: u64,
-    /// Sectors that the preconditioning wrote.
+    /// Sectors written by the preconditioning.
     pub(crate) written_sectors: u64,
-    /// Whether static wear levelling moved data, or may have.
+    /// True if static wear levelling moved data, or may have.
     pub(crate) is_levelled: bool,
 }
 
-/// Asserts that what the device counted agrees with what it holds, over its whole life.
+/// Asserts that the device's counters agree with its contents, over its whole life.
 ///
-/// Every program is in a page that was erased since, or is programmed now; every erase is a P/E cycle of one
-/// block; the counts by origin and cause are those of the operations. A run that broke this would report
-/// numbers that cannot be, so it stops.
+/// Each program is in a page that was erased since, or is programmed now; each erase is a P/E cycle of one
+/// block; the counts by origin and cause add up to the operations. If this fails, the run would report
+/// impossible numbers, so it stops.
 pub(crate) fn assert_conservation(engine: &mut dyn Engine, pages_per_block: u32, begun: Begun) {
     let total = engine.matrix().total();
     let chip = engine.chip();

@@ -1,9 +1,9 @@
-//! What the files of a workload must read as, on a device with bytes and without sectors to mirror.
+//! Expected contents of the workload's files, on a device with bytes but without sectors to mirror.
 
 use nandlab_workload::files::{FileOp, Slot};
 use std::collections::BTreeMap;
 
-/// Every file by its path, and the open ones.
+/// Every file by its path, and the open files.
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
     files: BTreeMap<Box<str>, Vec<u8>>,
@@ -11,10 +11,10 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    /// Follows an operation that was carried out with `bytes`: those written, or those read.
+    /// Follows a completed operation; `bytes` are the written or read bytes.
     ///
     /// # Panics
-    /// Where a file reads back other bytes than were written.
+    /// If a file reads back other bytes than written.
     pub(crate) fn follow(&mut self, op: &FileOp, bytes: &[u8]) {
         match op {
             FileOp::Transaction | FileOp::CleanUp | FileOp::Mkdir(_) | FileOp::Rmdir(_) | FileOp::Sync(_) => {}
@@ -46,7 +46,7 @@ impl Contents {
         self.files.get_mut(path).expect("an open file is not taken away")
     }
 
-    /// A directory takes what is in it along.
+    /// A renamed directory takes its contents along.
     fn rename(&mut self, from: &str, to: &str) {
         let below = format!("{from}/");
         let moved: Vec<Box<str>> =

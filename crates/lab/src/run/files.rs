@@ -1,4 +1,4 @@
-//! Plays a file workload: a file system over the engine, operation by operation.
+//! Plays a file workload operation by operation: a file system over the engine.
 
 mod player;
 
@@ -21,15 +21,15 @@ use player::{Player, Since};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Samples of a run, where the experiment does not say how many transactions make one.
+/// Samples per run, unless the experiment sets the number of transactions per sample.
 const MOST_SAMPLES: u64 = 100;
 
-/// The engine as the device of a file system, measured. The player looks at it between operations.
+/// The engine as the device of a file system, measured. The player inspects it between operations.
 struct Below<'a> {
     engine: &'a mut dyn Engine,
     meter: &'a mut Meter,
     start: Mark,
-    /// The end of the latest request.
+    /// End of the latest request.
     now: Time,
 }
 
@@ -39,7 +39,7 @@ struct Device<'a>(Rc<RefCell<Below<'a>>>);
 impl BlockDevice for Device<'_> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
         let Below { engine, meter, start, now } = &mut *self.0.borrow_mut();
-        // What came before the measurement is over.
+        // The workload starts after the preconditioning.
         let request = Request { time: request.time.max(start.time), ..*request };
         let submitted = engine.requests().submit_one(&request, data);
         match &submitted {
@@ -64,20 +64,20 @@ impl BlockDevice for Device<'_> {
     }
 }
 
-/// What a file workload came to.
+/// Result of a file workload.
 pub(crate) struct Played {
     pub(crate) stopped: Option<Stopped>,
     pub(crate) fs: FsRecord,
     pub(crate) ram: RamUse,
-    /// When the volume was mounted: the record begins there.
+    /// Counters at the mount of the volume: the record begins there.
     pub(crate) start: Mark,
-    /// How long the parts took on this machine.
+    /// Duration of each part on this machine.
     pub(crate) wall: SpeedPhases,
-    /// The bytes of the volume, where it is over a device.
+    /// Bytes of the volume, if it is over a device.
     pub(crate) volume: Option<Mirror<Blank>>,
 }
 
-/// Plays `ops`, of about `total` transactions, on a file system that is made for it.
+/// Plays `ops`, about `total` transactions, on a new file system.
 pub(crate) fn play(
     run: &mut Run<'_>,
     ops: &mut dyn FileWorkload,
@@ -123,7 +123,7 @@ pub(crate) fn play(
     Ok(Played { volume, ..player.played(stopped) })
 }
 
-/// A stream of operations, and who watches it.
+/// A stream of operations, and its observers.
 struct Session<'a> {
     experiment: &'a Experiment,
     control: &'a Control,
@@ -131,16 +131,16 @@ struct Session<'a> {
     ops: &'a mut dyn FileWorkload,
 }
 
-/// Where the file system is that is being worked on.
+/// Location of the file system in use.
 enum Place<'a> {
     /// Over the engine.
     Over(&'a mut dyn FileSystem),
-    /// It is the engine.
+    /// It is itself the engine.
     Within,
 }
 
 impl Session<'_> {
-    /// Makes a volume on a device, and plays on it.
+    /// Makes a volume on a device, and plays the workload on it.
     fn over_device(
         &mut self,
         player: &mut Player<'_, '_>,
@@ -167,7 +167,8 @@ impl Session<'_> {
         Ok(worked?.and(mounted))
     }
 
-    /// Plays on a file system that the engine is; it was made when it was mounted, on an erased device, or is a directory.
+    /// Plays on a file system that is itself the engine. It exists already: its mount formatted an erased
+    /// device, or it is a directory.
     fn within(&mut self, player: &mut Player<'_, '_>) -> Result<Result<(), FsError>, LabError> {
         player.since = Since::default();
         player.record.first = self.experiment.is_bare().then(FsFirst::default);
@@ -186,12 +187,12 @@ impl Session<'_> {
         }
         Ok(match worked {
             Err(error @ FsError::Device(_)) => Err(error),
-            // What an unmount does.
+            // The equivalent of an unmount.
             worked => worked.and(fs.sync_all()),
         })
     }
 
-    /// Carries out the operations until they end, one fails, or the run is to stop.
+    /// Carries out the operations until they end, one fails, or the run must stop.
     fn work(&mut self, player: &mut Player<'_, '_>, place: &mut Place<'_>) -> Result<Result<(), FsError>, LabError> {
         enter(self.log, Phase::Workload);
         loop {
@@ -211,7 +212,7 @@ impl Session<'_> {
     }
 }
 
-/// Names in the operation log what the operations from now on are for.
+/// Names the phase of the next operations in the operation log.
 fn enter(log: Option<&OpLog>, phase: Phase) {
     if let Some(log) = log {
         log.enter(phase);

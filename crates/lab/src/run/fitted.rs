@@ -1,4 +1,4 @@
-//! Options of a buffer that follow from a look at the workload.
+//! Buffer options derived from the workload.
 
 use crate::config::{Experiment, Sizing};
 use crate::control::{Control, Phase};
@@ -8,7 +8,7 @@ use crate::run::source::Source;
 use nandlab_buffer::wap_lru::profile::Thresholds;
 use std::path::Path;
 
-/// The experiment with the thresholds of its buffer, where they follow from a look at the whole workload.
+/// The experiment with its buffer's thresholds set, if they follow from a pass over the whole workload.
 pub(crate) fn fitted(
     experiment: &Experiment,
     sizing: &Sizing,

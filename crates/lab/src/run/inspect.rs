@@ -1,4 +1,4 @@
-//! What an experiment comes down to before it is run.
+//! Summary of an experiment before its run.
 
 use crate::config::Experiment;
 use crate::error::{ConfigError, LabError};
@@ -16,15 +16,15 @@ use std::path::Path;
 struct Inspection {
     device: DeviceRecord,
     trace: Option<Summary>,
-    /// Operations on keys, in all.
+    /// Total operations on keys.
     operations: Option<u64>,
     notices: Vec<String>,
 }
 
-/// The sizes of the device, what a trace holds, how many operations on keys there are, and what was rounded, as JSON.
+/// Device sizes, trace contents, number of operations on keys, and notices about rounding, as JSON.
 ///
 /// # Errors
-/// [`LabError`], as a run of the experiment would give it before it starts.
+/// The same [`LabError`] as a run of the experiment would give before it starts.
 pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError> {
     let sizing = experiment.sizing()?;
     if let Some(fs) = experiment.fs.as_ref().filter(|fs| fs.over() == Over::Directory) {
@@ -39,7 +39,7 @@ pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError>
             WorkloadConfig::Trace(trace) => Some(trace.summary(base, &|_| true)?),
             _ => None,
         };
-        // Opening checks what only the device can tell: whether the addresses fit.
+        // Opening also checks against the device: whether the addresses fit.
         let watch = |_| true;
         let setting = Setting { sectors: sizing.sectors(), seed: experiment.seed, base, watch: &watch, took: None };
         match experiment.workload.kind() {

@@ -1,4 +1,4 @@
-//! Plays a key workload: an index over the engine, operation by operation.
+//! Plays a key workload operation by operation: an index over the engine.
 
 use crate::control::Control;
 use crate::error::{ConfigError, LabError};
@@ -27,7 +27,7 @@ struct Below<'a> {
 
 impl BlockDevice for Below<'_> {
     fn submit(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error> {
-        // What came before the measurement is over.
+        // The workload starts after the preconditioning.
         let request = Request { time: request.time.max(self.start.time), ..*request };
         let submitted = self.engine.requests().submit_one(&request, data);
         match &submitted {
@@ -49,13 +49,13 @@ impl BlockDevice for Below<'_> {
     }
 }
 
-/// What a key workload came to.
+/// Result of a key workload.
 pub(crate) struct Played {
     pub(crate) stopped: Option<Stopped>,
     pub(crate) index: IndexRecord,
 }
 
-/// Plays `ops` on an index that is made for it.
+/// Plays `ops` on a new index.
 pub(crate) fn play(
     run: &mut Run<'_>,
     ops: &mut dyn KeyWorkload,
@@ -107,7 +107,7 @@ pub(crate) fn play(
     Ok(Played { stopped, index: player.record(Some(&mut tree), &switch) })
 }
 
-/// What carries out operations, and counts them.
+/// Carries out operations, and counts them.
 struct Player<'a> {
     options: &'a Options,
     control: &'a Control,
@@ -137,7 +137,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Carries out the bulk load that the stream begins with.
+    /// Carries out the bulk load at the start of the stream.
     fn load(&mut self, tree: &mut Tree<'_>, ops: &mut Peekable<&mut dyn KeyWorkload>) -> Result<(), IndexError> {
         let is_load = |op: &Result<KeyOp, _>| matches!(op, Ok(KeyOp { action: Action::Load, .. }));
         if !ops.peek().is_some_and(is_load) {
@@ -164,11 +164,11 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Carries out one operation, and the flush that is due after it.
+    /// Carries out one operation, and the flush due after it.
     fn operation(&mut self, tree: &mut Tree<'_>, op: KeyOp) -> Result<(), IndexError> {
         let start = tree.pool().now();
         match self.carry_out(tree, op) {
-            // What the last flush left is kept until the next one.
+            // The index keeps the pages of the last flush until the next one.
             Err(IndexError::Full { shadow: true, .. }) => {
                 self.flush(tree)?;
                 self.carry_out(tree, op)?;
@@ -231,7 +231,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Makes the next value.
+    /// Draws the next value.
     fn draw_value(&mut self) {
         let (longest, shortest) = (self.options.value_bytes, self.options.shortest_value_bytes);
         let least = shortest.unwrap_or(longest);
@@ -262,7 +262,7 @@ impl<'a> Player<'a> {
         Stopped { why: StopReason::Cancelled, message }
     }
 
-    /// What becomes of the run after `error`: a partial record, or none.
+    /// Effect of `error` on the run: a partial record, or none.
     fn stop(&self, index: &IndexConfig, error: IndexError) -> Result<Stopped, LabError> {
         match error {
             IndexError::Device(Error::PowerLost) => Err(LabError::PowerLost),
@@ -287,7 +287,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// The record; the tree is walked over without the device, so that nothing is counted for it.
+    /// The record; the walk over the tree bypasses the device, so nothing is counted for it.
     fn record(self, tree: Option<&mut Tree<'_>>, switch: &Switch) -> IndexRecord {
         let mut record = IndexRecord {
             operations: self.counts,
@@ -334,7 +334,7 @@ fn page_kinds(pages: &PagesByKind) -> PageKinds {
     PageKinds { leaf, inner, root, header, total: pages.total() }
 }
 
-/// The key of an operation as the index has it.
+/// The key of an operation, in the index's form.
 fn key(options: &Options, op: KeyOp) -> Vec<u8> {
     const LONGEST: usize = 64;
     op.bytes::<LONGEST>()[LONGEST - usize::from(options.key_bytes)..].to_vec()

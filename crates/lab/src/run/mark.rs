@@ -1,4 +1,4 @@
-//! The counters of an engine at one moment, and a sample of a run between two.
+//! An engine's counters at one moment, and a sample of a run between two moments.
 
 use super::meter::Meter;
 use super::series::Below;
@@ -8,19 +8,19 @@ use nandlab_ftl::Events;
 use nandlab_nand::aging::AgingCounts;
 use nandlab_nand::{Matrix, Time, ERASE_SHARE};
 
-/// The counters of an engine at one moment.
+/// An engine's counters at one moment.
 #[derive(Default)]
 pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
-    /// What of it was in blocks of one bit a cell.
+    /// The part in blocks of one bit a cell.
     pub(crate) slc: Option<Matrix>,
     pub(crate) time: Time,
     pub(crate) events: Events,
-    /// Programs that shared the array time of another plane's.
+    /// Programs that shared the array time of another plane's program.
     pub(crate) joined_programs: u64,
-    /// Reads for which an erase or a program gave way.
+    /// Reads that overtook an erase or a program.
     pub(crate) reads_ahead: u64,
-    /// The number of the next recycling that the FTL keeps.
+    /// Number of the next recycling that the FTL will keep.
     pub(crate) recyclings: u64,
     /// By block.
     pub(crate) pe_cycles: Vec<u32>,
@@ -51,7 +51,7 @@ impl Mark {
         }
     }
 
-    /// What was done in blocks of one bit a cell since `start`.
+    /// Operations in blocks of one bit a cell since `start`.
     pub(crate) fn slc_since(&self, start: &Self) -> Option<Matrix> {
         self.slc.as_ref().zip(start.slc.as_ref()).map(|(now, start)| now.since(start))
     }
@@ -59,7 +59,7 @@ impl Mark {
 
 /// Adds a sample of the run to its series.
 pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
-    // A directory has no course of its own.
+    // A directory has no time series.
     if engine.sectors() == 0 || meter.series.has(meter.host.requests) {
         return;
     }

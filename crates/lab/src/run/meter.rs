@@ -1,4 +1,4 @@
-//! What is measured while requests run.
+//! Measurement of running requests.
 
 use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest};
@@ -6,22 +6,22 @@ use crate::run::series::Series;
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::Time;
 
-/// Counts, latencies and the course of a run.
+/// Counts, latencies and time series of a run.
 pub(crate) struct Meter {
     pub(crate) host: HostCounts,
     pub(crate) latency: Option<LatencyMeter>,
     pub(crate) series: Series,
-    /// Pages that the host read, a request that touches three counting three.
+    /// Pages read by the host; a request that touches three pages counts three.
     pub(crate) page_reads: u64,
-    /// log2 of the sectors of a page.
+    /// log2 of the sectors per page.
     page_shift: u32,
-    /// Where requests come at times of their own.
+    /// Arrival pace, for requests with times of their own.
     pub(crate) pace: Option<Pace>,
-    /// The request that took longest, where any took time.
+    /// The longest request, if any took time.
     pub(crate) longest: Option<Longest>,
 }
 
-/// When requests came, and when the last of them was done.
+/// First and last arrival, and the end of the last request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pace {
     pub(crate) first: Time,
@@ -43,7 +43,7 @@ impl Meter {
         }
     }
 
-    /// Forgets what was measured so far.
+    /// Forgets all measurements.
     pub(crate) fn restart(&mut self) {
         self.host = HostCounts::default();
         self.latency = self.latency.take().map(|_| LatencyMeter::default());
@@ -52,7 +52,7 @@ impl Meter {
         self.longest = None;
     }
 
-    /// Looks at how requests came and ended that do not wait for each other.
+    /// Updates the pace from requests that do not wait for each other.
     pub(crate) fn add_pace(&mut self, done: &[Completion]) {
         let (Some(first), Some(last)) = (done.first(), done.last()) else { return };
         let pace = self.pace.get_or_insert(Pace { first: first.arrival, last: last.arrival, done: last.done });
@@ -60,7 +60,7 @@ impl Meter {
         pace.done = done.iter().fold(pace.done, |latest, one| latest.max(one.done));
     }
 
-    /// Adds requests that were carried out; `failed` are the places of those whose data was lost.
+    /// Adds finished requests; `failed` are the indexes of requests with lost data.
     #[inline]
     pub(crate) fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
         let before = self.host.requests;

@@ -1,5 +1,5 @@
-//! What a record says of file systems: collections and NVRAM of those that are the engine, what mounts cost, and what
-//! stayed behind in a directory.
+//! File systems in a record: collections and NVRAM of a file system that is itself the engine, mount costs, and
+//! leftovers in a directory.
 
 use crate::control::Phase;
 use crate::record::us;
@@ -14,7 +14,7 @@ use nandlab_fs::{FsConfig, Over};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Paths that a sentence names.
+/// Most paths named in a sentence.
 const SHOWN: usize = 3;
 
 impl Mark {
@@ -34,13 +34,13 @@ impl Mark {
         }
     }
 
-    /// What the ECC had to do since `start`, where cells age.
+    /// ECC activity since `start`, if cells age.
     pub(crate) fn reliability_since(&self, start: &Self) -> Option<ReliabilityRecord> {
         let (after, before) = (self.aging?, start.aging?);
         Some(ReliabilityRecord::between((&before, &start.events), (&after, &self.events)))
     }
 
-    /// What the NVRAM of a file system did since `start`.
+    /// NVRAM activity of a file system since `start`.
     pub(crate) fn nvram_since(&self, start: &Self) -> Option<FsNvramRecord> {
         self.nvram.zip(start.nvram).map(|(end, start)| FsNvramRecord {
             bytes: end.bytes,
@@ -49,7 +49,7 @@ impl Mark {
     }
 }
 
-/// The engine as the device of a volume that is mounted once more.
+/// The engine as the device of a remounted volume.
 #[derive(Clone)]
 struct Again<'a>(Rc<RefCell<&'a mut dyn Engine>>);
 
@@ -66,7 +66,7 @@ impl BlockDevice for Again<'_> {
 }
 
 impl Run<'_> {
-    /// What the mount cost that came since `before`, up to `now`.
+    /// Cost of the mount between `before` and `now`.
     fn mount_between(&self, before: &Mark, now: &Mark) -> MountRecord {
         let cell = now.matrix.since(&before.matrix).total();
         let accesses = |state: &NvramState| state.usage.reads + state.usage.writes;
@@ -79,14 +79,14 @@ impl Run<'_> {
         }
     }
 
-    /// What opening the device cost, up to now.
+    /// Cost of opening the device, up to now.
     pub(crate) fn mount_record(&mut self) -> MountRecord {
         let now = self.mark();
         self.mount_between(&Mark::default(), &now)
     }
 
-    /// Mounts a file system once more, as after a power cut, and the FTL below it where there is one, with the bytes of
-    /// the volume; what it costs is in no other count.
+    /// Mounts a file system once more, as after a power cut, including an FTL below it, with the volume's
+    /// bytes. Its cost goes into no other count.
     pub(crate) fn remount(&mut self, record: &mut Record, volume: Option<Mirror<Blank>>) {
         let Some(fs) = &self.experiment.fs else { return };
         if let Some(log) = self.log {
@@ -103,7 +103,7 @@ impl Run<'_> {
         }
     }
 
-    /// Leaves a real directory as it was; a sentence about what could not be removed.
+    /// Restores a real directory; returns a sentence about anything that could not be removed.
     pub(crate) fn clean_up(&mut self) -> Option<String> {
         if !self.experiment.is_in_directory() {
             return None;
@@ -124,7 +124,7 @@ impl Run<'_> {
         Ok(self.mount_between(&before, &now))
     }
 
-    /// The FTL first, then the volume over it.
+    /// Mounts the FTL first, then the volume over it.
     fn remount_volume(&mut self, fs: &FsConfig, volume: Mirror<Blank>) -> Result<Option<MountRecord>, String> {
         let before = self.mark();
         if !self.engine().requests().remount().map_err(|error| error.to_string())? {

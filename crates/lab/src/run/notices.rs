@@ -1,4 +1,4 @@
-//! What a reader of a result should know, in sentences.
+//! Sentences that help a reader to judge a result.
 
 use crate::config::endurance::{counts_endurance, WEAR_COUNTS};
 use crate::config::{Experiment, Fill, Model, SteadyWrites};
@@ -13,12 +13,12 @@ use nandlab_nand::profile::PlaneOverlap;
 use nandlab_nand::{Time, SECTOR_BYTES};
 use nandlab_workload::{Footprint, Kind, WorkloadConfig};
 
-/// Reads of pages that hold nothing cost nothing: said where they were more than half of all.
+/// Notice if more than half of the read pages hold nothing: such reads cost nothing.
 ///
-/// `page_reads` is what the host asked for, `answered` what flash or a buffer had an answer to.
+/// `page_reads` counts pages requested by the host, `answered` the pages found in flash or a buffer.
 pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answered: u64) -> Option<String> {
     let nothing = page_reads.saturating_sub(answered);
-    // What is a file system itself reads what is there, and knows what is not.
+    // A file system that is itself the engine only reads existing pages, and knows the missing ones.
     if nothing <= page_reads / 2 || experiment.ftl.is_none() {
         return None;
     }
@@ -34,7 +34,8 @@ pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answere
     ))
 }
 
-/// Uniform writes make a device steady for such writes: said where the workload writes otherwise.
+/// Notice if the workload writes differently from the preconditioning: uniform writes make a device steady only
+/// for uniform writes.
 pub(crate) fn steady_for_other_writes(
     experiment: &Experiment,
     host: &HostCounts,
@@ -43,7 +44,7 @@ pub(crate) fn steady_for_other_writes(
     let before = &experiment.precondition;
     let is_uniform = before.steady.is_some() && before.steady_writes == SteadyWrites::Uniform;
     let otherwise = unlike_uniform_pages(experiment, host, (capacity, page_sectors))?;
-    // A warm-up of less than the capacity leaves the device much as it was.
+    // A warm-up of less than the capacity hardly changes the device.
     let is_warm = before.warm_up.saturating_mul(page_sectors) >= capacity;
     let is_of_requests = matches!(experiment.workload.kind(), Kind::Requests(_));
     let is_told = is_uniform && is_of_requests && !is_warm && host.written_sectors > 0;
@@ -56,7 +57,7 @@ pub(crate) fn steady_for_other_writes(
     })
 }
 
-/// How the workload writes, where that is not pages drawn from all of `capacity` sectors alike.
+/// How the workload writes, if not in uniformly drawn pages from all of `capacity` sectors.
 fn unlike_uniform_pages(
     experiment: &Experiment,
     host: &HostCounts,
@@ -64,7 +65,7 @@ fn unlike_uniform_pages(
 ) -> Option<String> {
     let mix = match &experiment.workload {
         WorkloadConfig::Uniform(uniform) => uniform.mix(),
-        // Every rank is as popular as the next.
+        // All ranks are equally popular.
         WorkloadConfig::Zipf(zipf) if zipf.theta == 0.0 => zipf.mix(),
         other => return Some(other.name().to_owned()),
     };
@@ -76,7 +77,7 @@ fn unlike_uniform_pages(
     } else if host.trims > 0 {
         "with trims"
     } else if mix.size.largest().0 > shared(mix.alignment.0, page) {
-        // The last place in a page where a request starts is so far from its end.
+        // Distance from the last start position in a page to the page's end.
         "of more than a page at a time"
     } else if gathers && host.partial_writes > 0 {
         "of parts of pages, which this FTL gathers"
@@ -86,7 +87,7 @@ fn unlike_uniform_pages(
     Some(format!("uniform, {how}"))
 }
 
-/// The greatest number that both are multiples of.
+/// The greatest common divisor.
 fn shared(a: u64, b: u64) -> u64 {
     if b == 0 {
         a
@@ -95,7 +96,7 @@ fn shared(a: u64, b: u64) -> u64 {
     }
 }
 
-/// Whether `footprint` leaves some of `capacity` sectors out.
+/// True if `footprint` leaves out some of the `capacity` sectors.
 fn is_part(footprint: Footprint, capacity: u64) -> bool {
     match footprint {
         Footprint::Share(share) => share < 1.0,
@@ -103,11 +104,11 @@ fn is_part(footprint: Footprint, capacity: u64) -> bool {
     }
 }
 
-/// The search for a steady device that ended at its limit: what is measured then still changes.
+/// Notice if the search for a steady device ended at its limit: the measured cost still changes.
 pub(crate) fn not_steady(experiment: &Experiment, made: Option<&PreconditionRecord>) -> Option<String> {
     let (options, made) = (&experiment.precondition, made?);
     let windows = made.windows.filter(|_| made.steady == Some(false))?;
-    // Who stops the search, or wears the device out, is told that.
+    // A cancelled search and a worn-out device have their own message.
     let is_told = options.from_state.is_some() || windows >= options.steady_windows;
     is_told.then(|| {
         format!(
@@ -117,8 +118,8 @@ pub(crate) fn not_steady(experiment: &Experiment, made: Option<&PreconditionReco
     })
 }
 
-/// Static wear levelling waits until wear is uneven, which may be long after the device is steady: said where that was
-/// before it `was_levelled`.
+/// Notice if static wear levelling started only after the search for a steady device (`was_levelled` is false).
+/// It waits for uneven wear, possibly long after the device is steady.
 pub(crate) fn levelling_not_begun(experiment: &Experiment, record: &Record, was_levelled: bool) -> Option<String> {
     let Some(FtlConfig::Page(page)) = &experiment.ftl else { return None };
     let is_steady = record.precondition.is_some_and(|made| made.steady == Some(true));
@@ -140,7 +141,8 @@ pub(crate) fn levelling_not_begun(experiment: &Experiment, record: &Record, was_
     ))
 }
 
-/// A new device collects nothing before all of it was written: said of a trace that did not come so far.
+/// Notice if a trace is too short for any collection: a new device collects nothing before all of it was
+/// written.
 pub(crate) fn nothing_erased(
     experiment: &Experiment,
     host: &HostCounts,
@@ -160,18 +162,19 @@ pub(crate) fn nothing_erased(
     ))
 }
 
-/// Requests that may be left when the last one comes, at the mean rate of the run, before that is told.
+/// Requests left at the last arrival that count as normal, at the mean rate of the run.
 const LEFT_OVER: u64 = 100;
 
-/// What may be left, too, as a part of the whole run: one in so many.
+/// Backlog that counts as normal, as a part of the whole run: one in this many.
 const LEFT_OVER_PART: u64 = 100;
 
-/// A device that gets requests faster than it answers makes each wait longer than the one before: then latencies tell
-/// how long the run was.
+/// Notice if the device fell behind: it receives requests faster than it answers them. Each request then waits
+/// longer than the one before, and latencies reflect the length of the run.
 ///
-/// Such a device is behind at the end by a share of the whole run; one that keeps up is behind by the last burst or
-/// garbage collection. So it is told where, after the last request came, more was left than comes in `LEFT_OVER` mean
-/// gaps, and more than in 1 % of the run. The mean gap, since in a trace of bursts the median gap is next to nothing.
+/// Such a device ends behind by a share of the whole run; a device that keeps up is behind only by the last
+/// burst or garbage collection. The notice appears if the time from the last arrival to the last completion
+/// exceeds `LEFT_OVER` mean gaps, and 1 % of the run. It uses the mean gap because in a trace of bursts the
+/// median gap is close to zero.
 pub(crate) fn fell_behind(pace: &Pace, requests: u64) -> Option<String> {
     let (span, behind) = (pace.last.saturating_sub(pace.first), pace.done.saturating_sub(pace.last));
     let gap = span / requests.saturating_sub(1).max(1);
@@ -188,10 +191,10 @@ pub(crate) fn fell_behind(pace: &Pace, requests: u64) -> Option<String> {
     ))
 }
 
-/// A device goes on beyond its endurance unless the faults depend on it: said where a block came so far.
+/// Notice if a block exceeded its endurance: the device continues unless the faults depend on endurance.
 pub(crate) fn endurance_passed(experiment: &Experiment, most_cycles: u32) -> Option<String> {
     let endurance = experiment.device.profile.rules.endurance;
-    // Where the experiment sets it itself, that has been said.
+    // If the experiment sets the endurance itself, it has this notice already.
     let said = experiment.notices.iter().any(|notice| notice.contains(WEAR_COUNTS));
     if said || most_cycles <= endurance || experiment.device.faults.as_ref().is_some_and(counts_endurance) {
         return None;
@@ -199,8 +202,8 @@ pub(crate) fn endurance_passed(experiment: &Experiment, most_cycles: u32) -> Opt
     Some(format!("a block has {most_cycles} P/E cycles, and the endurance is {endurance}: no operation failed for that; {WEAR_COUNTS}"))
 }
 
-/// The years of a device that hardly erased anything depend on which block happened to be erased once more: said where
-/// the experiment asks for them.
+/// Notice about estimated years from few erases, if the experiment asks for years: one more erase of any block
+/// changes them.
 pub(crate) fn years_of_few_erases(experiment: &Experiment, life: Option<&LifetimeRecord>) -> Option<String> {
     let life = life.filter(|life| life.first_block.coarse && experiment.host.daily.is_some())?;
     let (most, mean) = (life.first_block.cycles, life.even.cycles);
@@ -212,7 +215,7 @@ pub(crate) fn years_of_few_erases(experiment: &Experiment, life: Option<&Lifetim
     ))
 }
 
-/// Pools by address keep nothing apart where a generator spreads what it asks most over all addresses.
+/// Notice if a generator spreads its hot pages over all addresses: pools by address then separate nothing.
 pub(crate) fn scattered_pools(experiment: &Experiment) -> Option<String> {
     let Some(FtlConfig::Page(page)) = &experiment.ftl else { return None };
     let scatters = match &experiment.workload {
@@ -229,7 +232,7 @@ pub(crate) fn scattered_pools(experiment: &Experiment) -> Option<String> {
     })
 }
 
-/// What an experiment asks for and the run had no chance to do.
+/// Options without effect in this run, because it had no occasion to use them.
 pub(crate) fn unused_chances(experiment: &Experiment, record: &Record) -> Vec<String> {
     let mut found = Vec::new();
     let page = match &experiment.ftl {
@@ -268,7 +271,7 @@ pub(crate) fn unused_chances(experiment: &Experiment, record: &Record) -> Vec<St
     found
 }
 
-/// Tells of a buffer whose thresholds leave one state or one place as good as unused.
+/// Notice about buffer thresholds that leave one state or one place practically unused.
 pub(crate) fn degenerate_placement(buffer: &BufferRecord) -> Option<String> {
     let placement = buffer.placement.filter(|placement| placement.degenerate)?;
     let percent = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{:.1} %", 100.0 * share));
@@ -288,7 +291,7 @@ mod tests {
 
     #[test]
     fn who_keeps_up_is_not_told() {
-        // A request a millisecond for ten seconds.
+        // One request per millisecond for ten seconds.
         let told = |behind| fell_behind(&Pace { first: 5, last: 5 + 9999 * MS, done: 5 + 9999 * MS + behind }, 10_000);
         assert_eq!(told(0), None);
         assert_eq!(told(100 * MS), None, "as much as comes in 100 gaps");

@@ -1,4 +1,4 @@
-//! What a run measured, as a record.
+//! Turns the measurements of a run into a record.
 
 use super::mark::Mark;
 use super::session::Run;
@@ -110,13 +110,13 @@ impl Run<'_> {
         waf(programs, self.sizing.geometry.sectors_per_page(), written_sectors).filter(|_| is_device)
     }
 
-    /// The request that took longest.
+    /// The longest request.
     fn longest(&mut self, meter: &Meter, start: &Mark) -> Option<LongestRequest> {
         let stall = self.engine.longest_stall();
         meter.longest.map(|longest| LongestRequest::of(&longest, stall.as_ref(), start.time))
     }
 
-    /// What is worth knowing of a record that began at `start`, where the host read so many pages.
+    /// Notices about a record that began at `start`; the host read this many pages.
     fn notices(
         &self,
         record: &Record,
@@ -143,7 +143,7 @@ impl Run<'_> {
         found.into_iter().flatten().chain(unused_chances(self.experiment, record)).collect()
     }
 
-    /// Memory that firmware needs, and `host`, what a file system over it does.
+    /// Memory needed by firmware, plus `host`, the need of a file system over it.
     pub(super) fn ram(&self, host: RamUse) -> RamRecord {
         let firmware = self.engine.ram();
         let controller = self.experiment.device.profile.controller.filter(|_| self.experiment.ftl.is_some());
@@ -152,7 +152,7 @@ impl Run<'_> {
         RamRecord { total_bytes: all.total(), sram: all.sram, dram: all.dram, controller }
     }
 
-    /// How large the memories of the buffer are, and how long they are powered, where the experiment says what they take.
+    /// Sizes and powered time of the buffer's memories, if the experiment states their costs.
     fn powers(&self, run: Option<Time>, meter: &Meter) -> Option<Powers<'_>> {
         let bytes = self.experiment.buffer.as_ref()?.nominal_bytes();
         let memory = self.experiment.memory.as_ref()?;
@@ -161,7 +161,7 @@ impl Run<'_> {
         Some(Powers { memory, bytes, page_bytes, run_us: run.map(us), trace_us })
     }
 
-    /// What became of log blocks since `start`, where the FTL keeps that.
+    /// History of log blocks since `start`, if the FTL keeps it.
     fn recyclings(&self, start: &Mark) -> Option<RecyclingRecord> {
         let since: Vec<_> = self.engine.recyclings().into_iter().filter(|one| one.number >= start.recyclings).collect();
         (!since.is_empty()).then(|| RecyclingRecord::of(since))

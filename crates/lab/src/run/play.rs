@@ -9,7 +9,7 @@ use crate::record::{StopReason, Stopped};
 use nandlab_workload::Workload;
 
 impl Run<'_> {
-    /// Plays the workload; what stopped it before its end.
+    /// Plays the workload; returns the reason for an early end.
     pub(crate) fn play(
         &mut self,
         workload: &mut dyn Workload,
@@ -26,7 +26,7 @@ impl Run<'_> {
         let (mut batch, mut done, mut worn_out) = (Vec::new(), Vec::new(), None);
         while worn_out.is_none() && self.next_batch(workload, &mut batch, room)? {
             if recorded {
-                // What came before the measurement must not stand in its way.
+                // Shifts request times past the preconditioning.
                 let played = self.played;
                 batch.iter_mut().for_each(|request| request.time = request.time.saturating_sub(played) + start.time);
             } else if paces_itself {

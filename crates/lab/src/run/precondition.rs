@@ -1,4 +1,4 @@
-//! What comes before the measurement: page writes, as a workload of their own, and the start of the workload itself.
+//! Preconditioning: page writes as a workload of their own, and the start of the measured workload itself.
 
 use crate::config::{Experiment, Fill, Precondition, Sizing, SteadyWrites};
 use crate::control::Phase;
@@ -11,7 +11,7 @@ use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::Time;
 use nandlab_workload::{Permutation, Workload, WorkloadError};
 
-/// Writes every logical page once, then random ones.
+/// Writes every logical page once, then random pages.
 #[derive(Debug)]
 pub(crate) struct Preconditioning {
     pages: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Preconditioning {
 }
 
 impl Preconditioning {
-    /// What `experiment` asks for.
+    /// The page writes of `experiment`.
     pub(crate) fn of(experiment: &Experiment, sizing: &Sizing) -> Self {
         let sectors = sizing.geometry.sectors_per_page();
         Self::new(&experiment.precondition, experiment.seed, sizing.logical_pages, sectors)
@@ -52,7 +52,7 @@ impl Preconditioning {
         self.fill + self.overwrites
     }
 
-    /// So many random page writes more.
+    /// Adds this many random page writes.
     pub(crate) fn go_on(&mut self, pages: u64) {
         self.left += pages;
     }
@@ -83,34 +83,34 @@ impl Workload for Preconditioning {
     }
 }
 
-/// What the preconditioning did.
+/// Result of the preconditioning.
 #[derive(Default)]
 pub(crate) struct Preconditioned {
     /// `None` where there was none.
     pub(crate) record: Option<PreconditionRecord>,
-    /// What stopped it before its end.
+    /// Reason for an early end.
     pub(crate) stopped: Option<Stopped>,
-    /// Sectors that were written.
+    /// Sectors written.
     pub(crate) written_sectors: u64,
-    /// Recorded time of the last request of the workload that was carried out.
+    /// Recorded time of the last completed request of the workload.
     pub(crate) played: Time,
 }
 
-/// What was carried out so far.
+/// Progress so far.
 pub(crate) struct Before {
     pub(crate) clock: HostClock,
     pub(crate) requests: u64,
     pub(crate) written_sectors: u64,
     /// Recorded time of the last request.
     last: Time,
-    /// When the workload starts, where it paces itself.
+    /// Start of the workload, if it paces itself.
     pub(crate) epoch: Option<Time>,
     pub(crate) worn_out: Option<String>,
 }
 
 impl Run<'_> {
-    /// Carries out what comes before the measurement: a fill, random page writes, more of them or of the workload until the
-    /// device is steady, and the first requests of `workload`.
+    /// Carries out the preconditioning: a fill, random page writes, more writes of either kind until the device
+    /// is steady, and the first requests of `workload`.
     pub(crate) fn precondition(
         &mut self,
         workload: Option<&mut Box<dyn Workload>>,
@@ -126,10 +126,10 @@ impl Run<'_> {
         }
         self.enter(Phase::Precondition, all, sectors.into());
         let start = self.mark();
-        // What comes before is done as fast as the device can, whatever the host of the workload waits for.
+        // Preconditioning runs at the device's full speed, whatever the workload's host waits for.
         let clock = self.closed_loop(0, start.time);
         let mut before = Before { clock, requests: 0, written_sectors: 0, last: 0, epoch: None, worn_out: None };
-        // The writes are no part of what a buffer is asked for; what the workload asks is.
+        // The buffer is bypassed for these writes, but not for the workload's requests.
         self.engine().requests().bypass_buffer(true);
         if !is_written {
             self.carry_out(&mut before, &mut writes, u64::MAX)?;
@@ -175,7 +175,7 @@ impl Run<'_> {
         Ok(Preconditioned { record: all.or(Some(record)), stopped, written_sectors, played })
     }
 
-    /// Carries out up to `most` requests, until the device is worn out or the run is to stop.
+    /// Carries out up to `most` requests, until the device is worn out or the run must stop.
     pub(crate) fn carry_out(
         &mut self,
         before: &mut Before,
@@ -207,7 +207,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// What stopped the preconditioning, if anything did; `all` requests there would have been, where that is known.
+    /// Why the preconditioning stopped early, if it did; `all` is its planned number of requests, if known.
     fn stopped_before(&self, before: Before, all: Option<u64>) -> Option<Stopped> {
         let requests = before.requests;
         let of = all.map_or(String::new(), |all| format!(" of {all}"));
@@ -252,7 +252,7 @@ mod tests {
         let all = pages(Fill::Sequential, 2.5, 1);
         assert_eq!(all.len(), 3500);
         let touched: std::collections::BTreeSet<_> = all[1000..].iter().collect();
-        // e^-2.5 of the pages are never hit: 918 of 1000 are, give or take.
+        // Each page is missed with probability e^-2.5, so about 918 of 1000 pages are hit.
         assert!((890..945).contains(&touched.len()), "{}", touched.len());
         assert_ne!(all[1000..], pages(Fill::None, 2.5, 2)[..]);
     }

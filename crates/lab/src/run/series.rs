@@ -1,4 +1,4 @@
-//! The course of a run: at most 200 samples, whatever its length.
+//! Time series of a run: at most 200 samples, whatever its length.
 
 use crate::record::{waf, HostCounts, Sample};
 use nandlab_nand::Time;
@@ -14,7 +14,7 @@ pub(crate) struct Series {
     sectors_per_page: u32,
 }
 
-/// What the device did until a sample.
+/// Device counters at a sample.
 #[derive(Clone, Copy)]
 pub(crate) struct Below {
     pub(crate) programs: u64,
@@ -26,13 +26,13 @@ pub(crate) struct Below {
 const MAX_SAMPLES: usize = 200;
 
 impl Series {
-    /// For a run of about `total` requests; 0: not known.
+    /// For a run of about `total` requests; 0 if unknown.
     pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
         let every = total.div_ceil(MAX_SAMPLES as u64).max(1);
         Self { samples: Vec::new(), every, next: every, keeps_time, sectors_per_page }
     }
 
-    /// Forgets what was sampled so far, of a run of unknown length.
+    /// Forgets all samples, for a run of unknown length.
     pub(crate) fn restart(&mut self) {
         *self = Self::new(0, self.keeps_time, self.sectors_per_page);
     }
@@ -46,7 +46,7 @@ impl Series {
         requests >= self.next
     }
 
-    /// Whether no request came since the last sample.
+    /// Whether the last sample is still current: no request came since.
     pub(crate) fn has(&self, requests: u64) -> bool {
         requests == self.samples.last().map_or(0, |sample| sample.requests)
     }
@@ -84,7 +84,7 @@ impl Series {
     pub(crate) fn into_samples(mut self) -> Vec<Sample> {
         let (mut written, mut programs) = (0, 0);
         for sample in &mut self.samples {
-            // That of the time since the sample before.
+            // Write amplification since the previous sample.
             sample.waf = waf(sample.programs - programs, self.sectors_per_page, sample.written_sectors - written);
             (written, programs) = (sample.written_sectors, sample.programs);
         }

@@ -1,4 +1,4 @@
-//! An experiment on its engine: requests in batches, the clock of the host, the end of what wears out.
+//! An experiment on its engine: batches of requests, the host's clock, and wear-out.
 
 use super::begun::Begun;
 use super::mark::Mark;
@@ -12,13 +12,13 @@ use nandlab_block::{Completion, Error, HostClock, Request};
 use nandlab_nand::Time;
 use nandlab_workload::Workload;
 
-/// Requests or operations between two looks at the clock of the caller.
+/// Requests or operations between two checks for cancellation.
 pub(crate) const BATCH: u64 = 1024;
 
-/// Sectors that are issued at most between two such looks, but for a single longer request.
+/// Most sectors issued between two such checks; a single longer request may exceed it.
 const PIECE_SECTORS: u64 = 1 << 19;
 
-/// Simulated times are below this many ns: whoever compares two of them may take their difference as a signed number.
+/// Simulated times stay below this many ns, so the difference of two times fits a signed number.
 const LAST_TIME: Time = Time::MAX / 2;
 
 /// An experiment on its engine.
@@ -28,11 +28,11 @@ pub(crate) struct Run<'a> {
     pub(crate) control: &'a Control,
     pub(crate) log: Option<&'a OpLog>,
     pub(super) engine: &'a mut dyn Engine,
-    /// What was done to the device before.
+    /// The device's history before the run.
     pub(crate) begun: Begun,
-    /// Recorded time of the last request of the workload that came before the measurement.
+    /// Recorded time of the last workload request before the measurement.
     pub(super) played: Time,
-    /// When the workload started.
+    /// Start of the workload.
     pub(super) epoch: Option<Time>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
         self.engine
     }
 
-    /// What measures a workload of about `total` requests.
+    /// A meter for a workload of about `total` requests.
     pub(crate) fn meter(&self, total: u64) -> Meter {
         Meter::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page())
     }
@@ -62,7 +62,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A workload that paces itself begins anew.
+    /// Lets a self-paced workload begin anew.
     pub(crate) fn forget_epoch(&mut self) {
         self.epoch = None;
     }
@@ -79,7 +79,7 @@ impl<'a> Run<'a> {
         Mark::of(self.engine)
     }
 
-    /// A clock for requests that come from `start` on.
+    /// A clock for requests from `start` on.
     pub(crate) fn clock(&self, closed: bool, start: Time) -> HostClock {
         if !closed {
             return self.with_firmware(HostClock::open_loop());
@@ -87,7 +87,7 @@ impl<'a> Run<'a> {
         self.closed_loop(self.experiment.host.think_ns(), start)
     }
 
-    /// A closed loop of the host's queue depth from `start` on, each slot of which thinks for `think`.
+    /// A closed loop from `start` on, with the host's queue depth; each slot thinks for `think`.
     pub(crate) fn closed_loop(&self, think: Time, start: Time) -> HostClock {
         self.with_firmware(HostClock::thinking(self.experiment.host.queue_depth, think, start))
     }
@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         clock.with_firmware(host.firmware_ns(), host.lookup_ns())
     }
 
-    /// Fills `batch`; false at the end of the workload, or where the run is to stop.
+    /// Fills `batch`; false at the end of the workload, or if the run must stop.
     pub(crate) fn next_batch(
         &mut self,
         workload: &mut dyn Workload,
@@ -112,7 +112,8 @@ impl<'a> Run<'a> {
         Ok(made > 0)
     }
 
-    /// Carries out `batch`. Where the device wears out on the way, why; `done` then ends before the request that failed.
+    /// Carries out `batch`. If the device wears out, returns the reason; `done` then ends before the failed
+    /// request.
     pub(crate) fn submit(
         &mut self,
         batch: &[Request],
@@ -129,20 +130,20 @@ impl<'a> Run<'a> {
             }
         };
         self.log.map_or(Ok(()), OpLog::state)?;
-        // Requests that read nothing take no operation. None comes so late that twice the time would be passed in one batch.
+        // A read of empty pages takes no flash operation. No single batch can pass twice this time.
         if self.engine.now().max(done.last().map_or(0, |last| last.done)) > LAST_TIME {
             return Err(LabError::OutOfTime);
         }
         Ok(worn_out)
     }
 
-    /// Puts requests of a workload that paces itself in the time of the device, no earlier than `least`.
+    /// Converts the times of a self-paced workload's requests to device time, no earlier than `least`.
     pub(crate) fn place_in_time(&mut self, batch: &mut [Request], least: Time) {
         let epoch = *self.epoch.get_or_insert(least);
         batch.iter_mut().for_each(|request| request.time = (request.time + epoch).max(least));
     }
 
-    /// Tells a workload that paces itself how its requests went.
+    /// Reports completions to a self-paced workload.
     pub(crate) fn tell(&self, workload: &mut dyn Workload, done: &mut [Completion]) {
         let epoch = self.epoch.unwrap_or(0);
         for completion in &mut *done {
@@ -153,7 +154,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// How many requests of `batch` are issued at a time.
+/// Number of requests of `batch` to issue at once.
 pub(crate) fn piece_length(batch: &[Request]) -> usize {
     let mut sectors = 0;
     let longer = batch.iter().position(|request| {

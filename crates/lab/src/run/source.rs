@@ -1,4 +1,4 @@
-//! What is asked in a run: requests, or operations on keys or on files.
+//! Input of a run: requests, or operations on keys or on files.
 
 use crate::config::{Experiment, Sizing};
 use crate::control::Control;
@@ -14,14 +14,15 @@ use std::path::Path;
 /// The stream of a workload.
 pub(crate) enum Source {
     Requests(Box<dyn Workload>),
-    /// Operations on keys, and how many.
+    /// Operations on keys, and their number.
     Keys(Box<dyn KeyWorkload>, u64),
-    /// Operations on files, and how many transactions they are; 0: not known.
+    /// Operations on files, and the number of transactions; 0 if unknown.
     Files(Box<dyn FileWorkload>, u64),
 }
 
 impl Source {
-    /// Opens the workload, and tells how long the requests of a trace took when they were recorded; a stop while a trace is looked through leaves one without requests.
+    /// Opens the workload, and reports recorded request times of a trace; a cancelled pass over a trace leaves
+    /// a stream without requests.
     pub(crate) fn open(
         experiment: &Experiment,
         sizing: &Sizing,
@@ -54,7 +55,7 @@ impl Source {
         }
     }
 
-    /// The stream, where it is one of requests.
+    /// The stream, if it has requests.
     pub(crate) fn requests(&mut self) -> Option<&mut Box<dyn Workload>> {
         match self {
             Self::Requests(workload) => Some(workload),
@@ -62,7 +63,7 @@ impl Source {
         }
     }
 
-    /// Requests, operations on keys or transactions on files in all; 0: not known.
+    /// Total requests, operations on keys, or transactions on files; 0 if unknown.
     pub(crate) fn total(&self) -> u64 {
         match self {
             Self::Requests(workload) => workload.len_hint().unwrap_or(0),
@@ -70,7 +71,7 @@ impl Source {
         }
     }
 
-    /// Sectors that the requests touch together, where that is known.
+    /// Total sectors touched by the requests, if known.
     pub(crate) fn sectors(&self) -> Option<u64> {
         match self {
             Self::Requests(workload) => workload.sectors_hint(),
@@ -79,7 +80,7 @@ impl Source {
     }
 }
 
-/// Operations of a key workload; a trace is read through, so that what is wrong with it is said before the run.
+/// Operations of a key workload; a trace is read through, so its errors appear before the run.
 pub(crate) fn count(
     options: &dyn KeyOptions,
     setting: &KeySetting<'_>,

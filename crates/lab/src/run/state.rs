@@ -1,8 +1,9 @@
-//! A preconditioned device in a file, which later runs begin with.
+//! A preconditioned device in a file, as a start for later runs.
 //!
-//! A state is what a power cut leaves after a flush: whoever begins with it mounts it. So does the run that saves it, and both
-//! measure the same. The file: a line that names it, version of the form, length and CRC-32 of the text that follows, text in
-//! JSON of how it was made, then the device, with gzip, which ends in a CRC-32 of its own.
+//! A state is the flash after a flush and a power cut; each run that begins with it mounts it. The run that
+//! saves it mounts it, too, so both measure the same. File format: a line with the format's name; format
+//! version, length and CRC-32 of the following text; a JSON text about how the state was made; then the device,
+//! compressed with gzip, which ends in a CRC-32 of its own.
 
 mod difference;
 
@@ -26,17 +27,17 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8] = b"nandlab state\n";
-/// Of the file, and of what the FTLs keep on flash.
+/// Version of the file format, and of the FTLs' format on flash.
 const VERSION: u32 = 1;
-/// No text that says how a state was made is longer.
+/// Longest accepted text about how a state was made.
 const MOST_TEXT: u32 = 1 << 20;
 
 const KEY: &str = "precondition.from_state";
 
-/// How a state was made.
+/// Origin of a state.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Made {
-    /// The version of nandlab that made it.
+    /// The version of nandlab.
     version: String,
     seed: u64,
     precondition: Precondition,
@@ -46,12 +47,12 @@ pub(crate) struct Made {
     rules: Rules,
     logical_pages: u32,
     cost: PreconditionRecord,
-    /// Sectors that this wrote; whole pages alone where that is left out.
+    /// Sectors written by the preconditioning; if omitted, whole pages only.
     #[serde(skip_serializing_if = "Option::is_none")]
     written_sectors: Option<u64>,
-    /// Blocks that static wear levelling emptied; older states do not say.
+    /// Blocks emptied by static wear levelling; older states lack it.
     wear_moves: Option<u64>,
-    /// What was played until the device was steady, where that was a workload.
+    /// The workload that made the device steady, if one did.
     #[serde(skip_serializing_if = "Option::is_none")]
     played: Option<Played>,
 }
@@ -61,13 +62,13 @@ pub(crate) struct Made {
 struct Played {
     workload: Value,
     buffer: Value,
-    /// Where the workload has a pace of its own, what it depends on: then faster devices write something else.
+    /// If the workload paces itself, its dependencies: on a faster device it writes something else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pace: Option<Value>,
 }
 
 impl Played {
-    /// What `experiment` asks for; files stand there with what is in them.
+    /// The workload of `experiment`; files are represented by their contents.
     fn of(experiment: &Experiment) -> Result<Option<Self>, LabError> {
         if experiment.precondition.steady_writes == SteadyWrites::Uniform {
             return Ok(None);
@@ -88,7 +89,7 @@ impl Played {
     }
 }
 
-/// What tells the contents of a file from others.
+/// Fingerprint of a file's contents.
 fn contents(path: &Path) -> io::Result<String> {
     let (mut file, mut crc, mut part) = (File::open(path)?, Crc::new(), vec![0; 1 << 16]);
     loop {
@@ -109,17 +110,17 @@ fn refused(message: String) -> LabError {
     ConfigError { message, key: Some(KEY.into()), ..Default::default() }.into()
 }
 
-/// Those options of the precondition that a state stands for.
+/// The preconditioning options that a state covers.
 fn writes(options: &Precondition) -> Precondition {
     Precondition { warm_up: 0, shelf_days: 0.0, from_state: None, ..options.clone() }
 }
 
 impl State {
-    /// Writes a device as `experiment` asks for, `asked` before options followed from a look at the workload; `None` where
-    /// somebody stopped that. `sectors` are those that the whole run touches.
+    /// Preconditions a device for `experiment`; `asked` is the same experiment before options were derived from
+    /// the workload. `None` if cancelled. `sectors` are the sectors of the whole run.
     ///
     /// # Errors
-    /// Where nothing would be written, or the device wore out; those of the engine.
+    /// If nothing would be written, or the device wore out; also the engine's errors.
     pub(crate) fn make(
         (experiment, asked): (&Experiment, &Experiment),
         sizing: &Sizing,
@@ -152,7 +153,7 @@ impl State {
         let flushed = engine.requests().submit(&[flush], &mut HostClock::closed_loop(1), &mut Vec::new());
         flushed.map_err(|error| LabError::DeviceFull(format!("no state was saved: {error}")))?;
         let wear_moves = Some(engine.events().wear_moves);
-        // By way of the file's bytes, so that this run begins with what others read, without a trace of its counters.
+        // This run also starts from the file's bytes, exactly like later runs, without the old counters.
         let mut bytes = Vec::new();
         let kept = engine.chip().full().expect("the engine was asked for one that can be kept");
         let copied = kept.save(&mut bytes);
@@ -174,7 +175,7 @@ impl State {
         Ok(Some(Self { made, device }))
     }
 
-    /// What a run with it finds.
+    /// The device's history, for a run with this state.
     pub(crate) fn begun(&self) -> Begun {
         let erases = self.device.pe_cycles().iter().map(|&cycles| u64::from(cycles)).sum();
         let cost = self.made.cost;
@@ -185,15 +186,12 @@ impl State {
         Begun { cost: Some(cost), erases, programmed_pages, written_sectors, is_levelled }
     }
 
-    /// Where a run with it starts.
+    /// Start of a run with this state.
     pub(crate) fn start(self) -> Start {
         Start::At(Box::new(self.device))
     }
 
-    /// Writes the file as a whole or not at all.
-    ///
-    /// # Errors
-    /// [`LabError::Io`].
+    /// Writes the whole file, or nothing.
     pub(crate) fn write(&self, path: &Path) -> Result<(), LabError> {
         let cannot = |error: io::Error| LabError::Io(format!("cannot write {}: {error}", path.display()));
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -213,23 +211,23 @@ impl State {
             std::fs::rename(&part, path)
         };
         write().map_err(|error| {
-            // Where it was not made, there is nothing to remove.
+            // If the file was never made, there is nothing to remove.
             let _ = std::fs::remove_file(&part);
             cannot(error)
         })
     }
 
-    /// Reads the state that `experiment` begins with.
+    /// Reads the state named by `experiment`.
     ///
     /// # Errors
-    /// [`ConfigError`] where the file is none, is damaged, or does not fit the experiment.
+    /// [`ConfigError`] if the file is no state, is damaged, or does not fit the experiment.
     pub(crate) fn read(path: &Path, experiment: &Experiment, sizing: &Sizing) -> Result<Self, LabError> {
         let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
         let (made, input) = open(path, experiment, sizing)?;
         let damaged = |error: io::Error| wrong(format!("the file is damaged or cut short: {error}"));
         let mut packed = BufReader::new(GzDecoder::new(input));
         let device = Counting::load(sizing.geometry, made.rules, &mut packed).map_err(damaged)?;
-        // The checksum stands at the end.
+        // Reading to the end checks the checksum.
         let rest = packed.read(&mut [0]).map_err(damaged)?;
         if rest > 0 {
             return Err(wrong("the file holds more than the device".into()));
@@ -243,10 +241,10 @@ impl State {
     }
 }
 
-/// How the state that `experiment` begins with was made, and the file from where its device is.
+/// Origin of the state named by `experiment`, and the file positioned at its device.
 ///
 /// # Errors
-/// As [`State::read`], but of the device.
+/// As [`State::read`], except errors of the device.
 pub(crate) fn open(path: &Path, experiment: &Experiment, sizing: &Sizing) -> Result<(Made, BufReader<File>), LabError> {
     check_device(experiment, "a state cannot be begun with", KEY)?;
     let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
@@ -297,7 +295,7 @@ fn ftl_of(experiment: &Experiment) -> Value {
     serde_json::to_value(&experiment.ftl).expect("text keys and finite numbers only")
 }
 
-/// The rules with what their text leaves out where it is usual.
+/// The rules with their omitted default values filled in.
 fn rules_in_full(rules: &Rules) -> Value {
     let mut value = serde_json::to_value(rules).expect("text keys and finite numbers only");
     if let Value::Object(table) = &mut value {
@@ -306,7 +304,7 @@ fn rules_in_full(rules: &Rules) -> Value {
     value
 }
 
-/// Refuses what a state does not hold.
+/// Refuses devices that a state cannot hold.
 fn check_device(experiment: &Experiment, what: &str, option: &str) -> Result<(), LabError> {
     let why = if experiment.ftl.is_none() {
         "a state is of a device with an FTL"
@@ -323,7 +321,7 @@ fn check_device(experiment: &Experiment, what: &str, option: &str) -> Result<(),
 }
 
 impl Made {
-    /// Whether a run of `experiment` can begin with it: the same device below the same FTL.
+    /// Checks that a run of `experiment` can begin with this state: the same device below the same FTL.
     fn check(&self, experiment: &Experiment, sizing: &Sizing) -> Result<(), String> {
         let value = |json: Result<Value, _>| json.expect("text keys and finite numbers only");
         let pairs = [
@@ -360,7 +358,7 @@ impl Made {
         }
     }
 
-    /// Whether what made the device steady is what `experiment` asks for.
+    /// Checks that the state was made steady by the writes that `experiment` asks for.
     fn check_played(&self, experiment: &Experiment) -> Result<(), String> {
         let asked = Played::of(experiment).map_err(|error| error.to_string())?;
         let (Some(made), Some(asked)) = (&self.played, &asked) else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! Writes until the device is steady: windows of a capacity each, until neither their cost nor where the spare pages lie
-//! goes on changing.
+//! Writes until the device is steady: windows of one capacity each, until both their cost and the distribution
+//! of stale pages stop changing.
 
 use crate::config::{Experiment, SteadyWrites};
 use crate::control::Control;
@@ -12,47 +12,49 @@ use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{Kind, Setting, Workload, WorkloadConfig, WorkloadError};
 
-/// Rounds of a workload that a window may take; with more of them most of the time would go by in beginning anew.
+/// Most rounds of a workload in a window; with more, restarts would take most of the time.
 const MOST_ROUNDS: u64 = 1000;
 
 const KEY: &str = "precondition.steady_writes";
 
-/// The workload without end: when it is over, it begins anew.
+/// The workload without end: after its last request it begins anew.
 struct Rounds {
-    /// How many were begun.
+    /// Rounds begun.
     begun: u64,
-    /// The one at hand.
+    /// The current round.
     workload: Option<Box<dyn Workload>>,
-    /// What was written before it.
+    /// Sectors written before this round.
     written_before: u64,
 }
 
-/// What a window of a device that was written through tells.
+/// Measurements of one window on a fully written device.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     waf: f64,
-    /// How far the stale pages are gathered: the share of stale pages in the block of one of them, in the mean.
+    /// Concentration of stale pages: for a stale page, the mean share of stale pages in its block.
     ///
-    /// Under skewed writes it takes many windows until blocks of cold pages hold their part of them, and until then the write
-    /// amplification can stand still far below what it comes to. This moves all the while.
+    /// Under skewed writes, blocks of cold pages need many windows to collect their part of the stale pages.
+    /// Until then the write amplification can stand still far below its final value, but this measure keeps
+    /// moving.
     gathered: f64,
-    /// The share of blocks that are [on their way](on_their_way) to their first collection since the search began.
+    /// Share of blocks [on their way](on_their_way) to their first collection since the search began.
     on_their_way: f64,
 }
 
-/// A block at some time: its valid pages, and how often it was erased by then.
+/// A block at some time: its valid pages and erase count.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
     valid: u32,
     cycles: u32,
 }
 
-/// Whether `windows` tell of a steady device: the last two cost the same to within a share of `within`, and so do the
-/// last third and the third before it, which also agree in where the stale pages lie. A drift that is too slow for two
-/// windows shows over spans that grow with the search, and one that is too slow for these by the blocks on their way.
+/// Whether `windows` show a steady device. The costs of the last two agree within a share of `within`, and so
+/// do the costs of the last third and the third before; these thirds also agree in the distribution of stale
+/// pages. Comparing thirds reveals a drift too slow for two windows, because the spans grow with the search;
+/// the blocks on their way reveal an even slower drift.
 fn is_steady(windows: &[Window], within: f64) -> bool {
     let (count, span) = (windows.len(), windows.len().div_ceil(3));
-    // Two windows are the shortest span that tells a drift from chance.
+    // Two windows are the shortest span in which a drift stands out from chance.
     if count < 4 {
         return false;
     }
@@ -65,18 +67,19 @@ fn is_steady(windows: &[Window], within: f64) -> bool {
         && windows[count - 1].on_their_way <= within
 }
 
-/// The share of blocks that hold valid pages, but fewer than when the search began, and were not erased since.
+/// Share of blocks with fewer valid pages than when the search began, at least one valid page, and no erase
+/// since.
 ///
-/// Of pages that are hardly ever written most blocks lose a few while the search is short. That moves neither cost nor stale
-/// pages by much in a window, and will in the end. A block whose pages nobody writes loses none, and one that holds nothing
-/// has arrived, whenever it is erased.
+/// In a short search, most blocks of rarely written pages lose only a few of them. That hardly changes cost or
+/// stale pages within a window, but it will in the end. A block of never-written pages loses none. An empty
+/// block has already arrived, whenever it is erased.
 fn on_their_way(before: &[Seen], now: &[Seen]) -> f64 {
     let is_on_its_way =
         |(then, now): &(&Seen, &Seen)| now.cycles == then.cycles && (1..then.valid).contains(&now.valid);
     before.iter().zip(now).filter(is_on_its_way).count() as f64 / now.len().max(1) as f64
 }
 
-/// How far stale pages are gathered in `blocks` of `pages` each; 0 where there are none.
+/// Concentration of stale pages in `blocks` of `pages` each; 0 if there are none.
 fn gathered(blocks: &[BlockState], pages: u32) -> f64 {
     let stale = blocks.iter().filter(|block| !block.is_free).map(|block| f64::from(pages.saturating_sub(block.valid)));
     let (sum, squares) = stale.fold((0.0, 0.0), |(sum, squares), stale| (sum + stale, squares + stale * stale));
@@ -88,11 +91,11 @@ fn gathered(blocks: &[BlockState], pages: u32) -> f64 {
 }
 
 impl Run<'_> {
-    /// Writes a capacity at a time until such windows agree to within a share of `within` ([`is_steady`]); how many it
-    /// took, and whether it came to that within the limit.
+    /// Writes a capacity at a time until such windows agree within a share of `within` ([`is_steady`]). Returns
+    /// the number of windows, and whether the device became steady within the limit.
     ///
-    /// A window counts where all pages of the flash were programmed before it, and blocks were erased in it: on a new
-    /// device all of them cost the same until its spare space was used once.
+    /// A window counts if all flash pages were programmed before it, and it erased blocks: on a new device all
+    /// windows cost the same until the spare space was used once.
     pub(crate) fn settle(
         &mut self,
         before: &mut Before,
@@ -105,12 +108,12 @@ impl Run<'_> {
         let mut rounds = Rounds { begun: 0, workload: None, written_before: 0 };
         let (all_pages, block_pages) = (self.sizing.geometry.pages(), self.sizing.geometry.pages_per_block());
         let (mut counted, mut requests) = (Vec::new(), u64::from(self.sizing.logical_pages));
-        // When the first window that counts began.
+        // Blocks at the start of the first counted window.
         let mut first = self.seen();
         for window in 1..=limit {
             let (start, written, requests_before) =
                 (self.engine().matrix().total(), before.written_sectors, before.requests);
-            // How many requests a window of the workload takes is known from the one before.
+            // The previous window gives the expected requests of this one.
             self.control.cover(requests_before + requests + options.warm_up);
             if is_uniform {
                 writes.go_on(u64::from(self.sizing.logical_pages));
@@ -139,14 +142,15 @@ impl Run<'_> {
         Ok((Some(limit), Some(false)))
     }
 
-    /// The blocks as they are now.
+    /// Current state of the blocks.
     fn seen(&mut self) -> Vec<Seen> {
         let engine = self.engine();
         let (blocks, cycles) = (engine.blocks(), engine.chip().pe_cycles());
         blocks.iter().zip(cycles).map(|(block, &cycles)| Seen { valid: block.valid, cycles }).collect()
     }
 
-    /// Plays the workload until it has written a capacity, a trace also to its end: another part of it is another workload.
+    /// Plays the workload until it has written a capacity. A trace also plays to its end, because another part
+    /// of it would be a different workload.
     fn play_window(&mut self, before: &mut Before, rounds: &mut Rounds) -> Result<(), LabError> {
         let is_trace = matches!(self.experiment.workload, WorkloadConfig::Trace(_));
         let most = if is_trace { u64::MAX } else { BATCH };
@@ -185,7 +189,7 @@ impl Run<'_> {
         opened(self.experiment, self.sizing.sectors(), seed, self.control)
     }
 
-    /// Refuses a workload that would have to be played too often, or for ever.
+    /// Refuses a workload that would need too many rounds, or would never end.
     fn refuse_too_little(&self, written: u64) -> Result<(), LabError> {
         let capacity = self.sizing.sectors();
         if written > 0 && capacity / written <= MOST_ROUNDS {
@@ -202,7 +206,7 @@ impl Run<'_> {
     }
 }
 
-/// The workload of `experiment` with another seed; without requests where somebody stopped that.
+/// The workload of `experiment` with another seed; without requests if cancelled.
 fn opened(experiment: &Experiment, sectors: u64, seed: u64, control: &Control) -> Result<Box<dyn Workload>, LabError> {
     let Kind::Requests(options) = experiment.workload.kind() else {
         unreachable!("only a workload of requests was let pass");
@@ -232,10 +236,10 @@ mod tests {
 
     #[test]
     fn slow_drift_shows_over_longer_spans() {
-        // 0.6 % a window: no two in a row differ by 1 %, and spans of n / 3 windows do.
+        // 0.6 % per window: no two adjacent windows differ by 1 %, but spans of n / 3 windows do.
         let drift = windows(50, |at| (1.006_f64.powf(at), 0.3));
         assert!((4..=50).all(|count| !is_steady(&drift[..count], 0.01)));
-        // It costs the same, while cold blocks take the stale pages of hot ones.
+        // The cost is constant, while cold blocks take the stale pages of hot blocks.
         let moves = windows(50, |at| (1.02, 0.9 - 0.01 * at));
         assert!((4..=50).all(|count| !is_steady(&moves[..count], 0.01)));
         assert!(is_steady(&moves, 1.0));
@@ -245,7 +249,7 @@ mod tests {
     fn blocks_that_lose_pages_are_on_their_way_until_they_are_erased() {
         let seen = |valid, cycles| Seen { valid, cycles };
         let before = [seen(64, 3), seen(64, 3), seen(64, 3), seen(20, 3), seen(64, 3)];
-        // One lost a page, one was erased and lost some, nobody writes the next, one is being filled, and one holds nothing.
+        // In order: lost a page, was erased and lost some, is never written, is being filled, holds nothing.
         let now = [seen(63, 3), seen(63, 4), seen(64, 3), seen(30, 3), seen(0, 3)];
         assert_eq!(on_their_way(&before, &now), 0.2);
         let with = |on_their_way| [Window { waf: 1.001, gathered: 0.99, on_their_way }; 4];

@@ -1,29 +1,29 @@
-//! How often each page is written, and whether it is read, in bounded memory.
+//! Write count and read flag of each page, in bounded memory.
 
 use std::collections::BTreeMap;
 
-/// Pages of a chunk.
+/// Pages per chunk.
 const CHUNK: u64 = 256;
 
-/// Chunks that are held at most: 96 MiB of cells.
+/// Most chunks in memory: 96 MiB of cells.
 const MOST_CHUNKS: usize = 96 * 1024;
 
 const WAS_READ: u32 = 1 << 31;
 const MOST_WRITES: u32 = WAS_READ - 1;
 
-/// Writes of each page. Where more chunks are touched than fit, half of them are forgotten, as often as it takes: which
-/// ones a hash of their numbers decides, so that those that stay are a fair sample of all and each is counted from the
-/// first request to the last.
+/// Writes of each page. If a trace touches more chunks than fit, the counter drops half of them, repeatedly if
+/// necessary. A hash of the chunk number decides, so the remaining chunks are a fair sample, each counted from
+/// the first request to the last.
 #[derive(Debug, Default)]
 pub(super) struct Heat {
     chunks: BTreeMap<u64, Box<[u32; CHUNK as usize]>>,
-    /// log2 of how many chunks one of the sample stands for.
+    /// log2 of the sampling rate: one chunk in 2^halvings is counted.
     halvings: u32,
-    /// Another limit than the usual one, for tests.
+    /// Replaces the usual limit in tests.
     most_chunks: Option<usize>,
 }
 
-/// Numbers that follow each other have nothing in common in their last bits (the finalizer of SplitMix64).
+/// Mixes the bits, so consecutive numbers differ in their last bits, too (the finalizer of SplitMix64).
 fn mixed(number: u64) -> u64 {
     let mut bits = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -37,7 +37,7 @@ impl Heat {
         Self { most_chunks: Some(chunks), ..Self::default() }
     }
 
-    /// How many pages one of those that are held stands for: 1 where all are.
+    /// Sampling rate of pages: one in this many is counted; 1 if all are.
     pub(super) fn one_in(&self) -> u64 {
         1 << self.halvings
     }
@@ -71,7 +71,7 @@ impl Heat {
         }
     }
 
-    /// The pages of the sample in the order of their addresses: number, writes, whether it was read.
+    /// The sampled pages in address order: number, writes, and whether the page was read.
     pub(super) fn pages(&self) -> impl Iterator<Item = (u64, u32, bool)> + '_ {
         self.chunks.iter().flat_map(|(number, cells)| {
             let cells = cells.iter().enumerate().filter(|(_, &cell)| cell > 0);
@@ -104,7 +104,7 @@ mod tests {
         assert!((mean(&some) / mean(&all) - 1.0).abs() < 0.03, "{} for {}", mean(&some), mean(&all));
     }
 
-    /// What coarser units cannot tell: every page is written three times, and few of a chunk are touched.
+    /// Coarser units would miss this: every page is written three times, and a chunk has few touched pages.
     #[test]
     fn pages_far_apart_are_counted_as_often_as_they_are_written() {
         let mut heat = Heat::with_most(1000);

@@ -1,4 +1,4 @@
-//! What a trace holds: counts, addresses, sizes, times, skew.
+//! Trace statistics: counts, addresses, sizes, times, skew.
 
 use super::heat::Heat;
 use super::{explained, Watch};
@@ -12,25 +12,25 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How a trace is looked at.
+/// Options of trace statistics.
 #[derive(Clone, Copy, Debug)]
 pub struct InfoOptions {
-    /// Bytes of a page: the unit of the footprint, of overwrites, alignment and skew.
+    /// Page size in bytes: the unit of the footprint, of overwrites, alignment and skew.
     pub page_bytes: u64,
-    /// Whether the pictures are wanted, which takes a second pass.
+    /// Whether to make the pictures, which takes a second pass.
     pub pictures: bool,
 }
 
 const SECTOR: u64 = 512;
 
-/// Sectors of the address space of each device; as many as a trace may name.
+/// log2 of the sectors in each device's address space; the limit for a trace.
 const DEVICE_SECTORS: u32 = 49;
 
-/// Cells of the picture of addresses over time.
+/// Columns in the picture of addresses over time.
 const COLUMNS: u64 = 160;
 const ROWS: u64 = 90;
 
-/// Shares of the written pages whose writes are told.
+/// Shares of the written pages in the skew table.
 const SHARES: [f64; 6] = [0.01, 0.05, 0.1, 0.2, 0.5, 1.0];
 
 #[derive(Serialize)]
@@ -47,10 +47,10 @@ struct Info {
     alignment: BTreeMap<&'static str, f64>,
     size_bytes: BTreeMap<&'static str, Distribution>,
     inter_arrival_us: Option<Distribution>,
-    /// How long the requests took when they were recorded: from their time to their end, and in the device alone.
+    /// Recorded latencies: from the arrival of a request to its end, and in the device alone.
     recorded_latency_us: Option<Latencies>,
     recorded_service_us: Option<Latencies>,
-    /// Share of the writes that go to the most written share of the written pages.
+    /// For each share of the most-written pages, its share of the writes.
     skew: Vec<(f64, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pictures: Option<Pictures>,
@@ -58,7 +58,7 @@ struct Info {
 
 #[derive(Serialize)]
 struct Footprint {
-    /// One stretch of 256 pages in so many was counted, and stands for the others: 1 where all were.
+    /// Sampling rate: one stretch of 256 pages in this many was counted; 1 if all were.
     one_in: u64,
     touched_bytes: u64,
     read_bytes: u64,
@@ -82,22 +82,22 @@ struct Distribution {
     p90: f64,
     p99: f64,
     max: f64,
-    /// Upper ends that are powers of two, in the unit of the whole, and the values up to each.
+    /// Upper bounds (powers of two, in the unit of the distribution), and the number of values up to each.
     buckets: Vec<(f64, u64)>,
 }
 
 #[derive(Serialize)]
 struct Pictures {
-    /// Seconds and bytes of a cell.
+    /// Size of a cell in seconds and bytes.
     cell_s: f64,
     cell_bytes: f64,
     /// Column, row, sectors read, sectors written.
     cells: Vec<(u64, u64, u64, u64)>,
-    /// Address of the middle of a stretch, mean writes of its written pages.
+    /// Middle address of each stretch, and mean writes of its written pages.
     heat: Vec<(f64, f64)>,
 }
 
-/// Counts along the first pass.
+/// Counters of the first pass.
 struct Look {
     page_sectors: u64,
     heat: Heat,
@@ -105,7 +105,7 @@ struct Look {
     last_ns: Option<u64>,
     gaps: Histogram<u64>,
     sizes: [Histogram<u64>; 2],
-    /// Where the last read and the last write of each device ended.
+    /// End of the last read and of the last write of each device.
     ends: Vec<[u64; 2]>,
     follows: [u64; 2],
     aligned_start: u64,
@@ -170,7 +170,7 @@ impl Look {
     }
 }
 
-/// Values of `histogram` times `unit`.
+/// Distribution of the values of `histogram`, scaled by `unit`.
 fn distribution(histogram: &Histogram<u64>, unit: f64) -> Option<Distribution> {
     if histogram.is_empty() {
         return None;
@@ -194,7 +194,7 @@ fn distribution(histogram: &Histogram<u64>, unit: f64) -> Option<Distribution> {
     })
 }
 
-/// Share of the writes that go to each of [`SHARES`] of the written pages, the most written first.
+/// For each of [`SHARES`] of the written pages, most-written first, its share of the writes.
 fn skew(heat: &Heat) -> Vec<(f64, f64)> {
     let mut by_writes: BTreeMap<u32, u64> = BTreeMap::new();
     for (_, writes, _) in heat.pages().filter(|page| page.1 > 0) {
@@ -218,7 +218,7 @@ fn skew(heat: &Heat) -> Vec<(f64, f64)> {
     SHARES.iter().map(|&share| (share, share_of(share))).collect()
 }
 
-/// What the trace holds, as JSON; its keys are described in `docs/traces.md`.
+/// Trace statistics, as JSON; `docs/traces.md` describes the keys.
 ///
 /// # Errors
 /// [`LabError`]: the options, the file, a record.
@@ -232,7 +232,7 @@ pub fn info(config: &Config, base: &Path, options: InfoOptions, watch: Watch<'_>
     let mut records = config.records(base).map_err(explained)?;
     let summary =
         Summary::of(&mut records, watch, |request, device, took| look.add(request, device, took)).map_err(explained)?;
-    // The same as a run would say.
+    // The same errors as in a run.
     config.check_requests(base, &summary).map_err(explained)?;
     let pictures = options.pictures.then(|| pictures(config, base, &summary, &look, watch)).transpose()?;
     let info = described(config, base, summary, &look, pictures);
@@ -283,7 +283,7 @@ fn described(config: &Config, base: &Path, summary: Summary, look: &Look, pictur
     }
 }
 
-/// The pictures, of a second pass: only after the first is known how far they reach.
+/// The pictures, from a second pass: only the first pass reveals their extent.
 fn pictures(
     config: &Config,
     base: &Path,

@@ -1,4 +1,4 @@
-//! The prior profiling of WAP-LRU over a trace: runs of writes, sizes, and the thresholds for an interval.
+//! WAP-LRU's prior profiling of a trace: runs of writes, sizes, and the thresholds for an interval.
 
 use super::{explained, wrong, Watch};
 use crate::error::LabError;
@@ -12,25 +12,25 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// How a trace is profiled.
+/// Options of trace profiling.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileOptions {
-    /// Requests of an interval; the thresholds are told for each.
+    /// Interval lengths in requests; each gets its own thresholds.
     pub intervals: Vec<u32>,
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_bytes: u32,
-    /// What the pages written are divided by.
+    /// Divisor of the written pages.
     pub fw: Frequency,
-    /// What sizes are counted in.
+    /// Unit of sizes.
     pub size_unit: SizeUnit,
 }
 
-/// Lengths of an interval at most in one look.
+/// Most interval lengths in one pass.
 const MOST_INTERVALS: usize = 32;
 
 impl ProfileOptions {
-    /// The options that a JSON object names.
+    /// Parses the options from a JSON object.
     ///
     /// # Errors
     /// [`LabError::Config`].
@@ -63,7 +63,7 @@ struct Told {
     page_bytes: u32,
     fw: Frequency,
     size_unit: SizeUnit,
-    /// Sizes of a run of writes without a read between them together.
+    /// Total sizes of write runs, uninterrupted by a read.
     runs: Option<Spread>,
     read_sizes: Option<Spread>,
     write_sizes: Option<Spread>,
@@ -71,7 +71,7 @@ struct Told {
     notices: Vec<String>,
 }
 
-/// Values, and how many there are of each.
+/// Distribution: values and their counts.
 #[derive(Serialize)]
 struct Spread {
     count: u64,
@@ -81,12 +81,12 @@ struct Spread {
     p75: f64,
     p99: f64,
     max: f64,
-    /// Upper ends that are powers of two, and the values up to each.
+    /// Upper bounds that are powers of two, and the number of values up to each.
     buckets: Vec<(f64, u64)>,
 }
 
 impl Spread {
-    /// Of values in ascending order, each with how often it stands.
+    /// From values in ascending order, each with its count.
     fn of(values: &(impl Iterator<Item = (u64, u64)> + Clone)) -> Option<Self> {
         let count: u64 = values.clone().map(|(_, count)| count).sum();
         if count == 0 {
@@ -115,24 +115,24 @@ impl Spread {
     }
 }
 
-/// What an interval of so many requests comes to.
+/// Results for one interval length.
 #[derive(Serialize)]
 struct OfInterval {
     interval: u32,
-    /// Intervals that there were.
+    /// Number of intervals.
     count: usize,
     t_state: Option<f64>,
     t_read: Option<f64>,
     t_write: Option<f64>,
-    /// Values of the intervals from the least to the largest, at most 200 of them.
+    /// Values of the intervals in ascending order, at most 200 of them.
     w_eval: Vec<f64>,
     longest_read: Vec<f64>,
     longest_write: Vec<f64>,
-    /// What the buffer would decide with these thresholds.
+    /// Decisions of the buffer with these thresholds.
     placement: Option<PlacementRecord>,
 }
 
-/// Points of a curve at most.
+/// Most points of a curve.
 const POINTS: usize = 200;
 
 /// Values in ascending order, at evenly spaced shares of them.
@@ -145,7 +145,7 @@ fn curve(values: impl Iterator<Item = f64>) -> Vec<f64> {
     (0..POINTS).map(|at| percentile(&all, at as f64 / (POINTS - 1) as f64)).collect()
 }
 
-/// What WAP-LRU would learn from a trace before it runs, as JSON; its keys are described in `docs/profile.md`.
+/// WAP-LRU's thresholds and statistics for a trace, as JSON; `docs/profile.md` describes the keys.
 ///
 /// # Errors
 /// [`LabError`]: the options, the file, a record, or a trace without reads and writes.
@@ -188,7 +188,7 @@ pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Wa
     Ok(serde_json::to_string(&told).expect("a profile has text keys and finite numbers only"))
 }
 
-/// Goes through the reads and writes of a trace; its format, and what was set aside.
+/// Visits the reads and writes of a trace; returns its format and the ignored records.
 fn each_request(
     config: &Config,
     base: &Path,
@@ -209,7 +209,7 @@ fn each_request(
     Ok((records.format().name(), records.notices()))
 }
 
-/// What the buffer would decide with the thresholds of each interval.
+/// Decisions of the buffer with the thresholds of each interval length.
 fn placements(
     config: &Config,
     base: &Path,

@@ -1,4 +1,4 @@
-//! Experiments as text, and what they measure.
+//! Experiments as text, and their measurements.
 
 #![allow(dead_code, clippy::unwrap_used, reason = "no test uses all of it")]
 
@@ -31,18 +31,18 @@ dies_per_channel = 2
 pages_per_block = 32
 "#;
 
-/// The experiment `x.toml` with these keys set otherwise.
+/// The experiment `x.toml` with these keys overridden.
 pub fn parse(text: &str, sets: &[&str]) -> Result<Experiment, LabError> {
     let sets: Vec<String> = sets.iter().map(ToString::to_string).collect();
     Experiment::parse(text, Format::Toml, "x.toml", Path::new("."), &sets)
 }
 
-/// What it measures.
+/// The record of its run.
 pub fn record(text: &str, sets: &[&str]) -> Record {
     run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), Outputs::default()).unwrap()
 }
 
-/// Why it is refused.
+/// The reason for its refusal.
 pub fn refused(text: &str, sets: &[&str]) -> ConfigError {
     match parse(text, sets) {
         Err(LabError::Config(error)) => *error,

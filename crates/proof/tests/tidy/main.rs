@@ -36,7 +36,8 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
         &["nand", "block", "ftl", "buffer", "fs", "index", "workload"],
         &["serde", "thiserror", "schemars", "toml", "serde_json", "hdrhistogram", "flate2"],
     ),
-    ("py", &["lab"], &["pyo3", "serde_json"]),
+    ("serve", &["nand", "block", "ftl", "buffer", "fs", "workload", "lab"], &["fuser", "serde_json", "thiserror"]),
+    ("py", &["lab", "serve"], &["pyo3", "serde_json"]),
 ];
 
 #[test]

@@ -1,10 +1,10 @@
-//! The file allocation table as it is changed: free clusters, and where the root directory grows.
+//! Tracks changes of the file allocation table: free clusters, and growth of the root directory.
 
 use super::{Cache, SECTOR};
 use nandlab_block::Error;
 
 impl Cache<'_> {
-    /// The entries of the first table that lie in these bytes of the volume.
+    /// Clusters and entries of the first table within this byte range of the volume.
     pub(super) fn entries(&mut self, bytes: std::ops::Range<u64>) -> Result<Vec<(u32, u32)>, Error> {
         let (Some(layout), true) = (self.layout, self.is_mounted) else { return Ok(Vec::new()) };
         let table = layout.table();
@@ -16,7 +16,7 @@ impl Cache<'_> {
         clusters.map(|cluster| Ok((cluster, self.entry(cluster)?))).collect()
     }
 
-    /// The entry of a cluster.
+    /// A cluster's FAT entry.
     pub(in super::super) fn entry(&mut self, cluster: u32) -> Result<u32, Error> {
         let layout = self.layout.expect("entries are asked for on volumes with a layout");
         let at = layout.entry_at(cluster);
@@ -29,7 +29,7 @@ impl Cache<'_> {
         Ok(layout.entry(&bytes, at, cluster))
     }
 
-    /// Keeps up with changes of the entries that were `before`.
+    /// Updates the counts after entries changed; `before` holds their old values.
     pub(super) fn note(&mut self, before: &[(u32, u32)]) -> Result<(), Error> {
         let layout = self.layout;
         for &(cluster, was) in before {
@@ -54,8 +54,8 @@ impl Cache<'_> {
         Ok(())
     }
 
-    /// Clears what the root directory of FAT32 grew by, before the first write there: the library clears the clusters of
-    /// all directories but this one.
+    /// Clears a new cluster of the FAT32 root directory before the first write to it. The library
+    /// clears new clusters of all other directories.
     pub(super) fn clear_root(&mut self, sector: u64) -> Result<(), Error> {
         let Some(layout) = self.layout.filter(|layout| layout.region(sector).is_none()) else { return Ok(()) };
         let Some(cluster) = self.unclear.take() else { return Ok(()) };

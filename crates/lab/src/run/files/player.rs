@@ -22,7 +22,7 @@ use nandlab_workload::files::{FileOp, Slot};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What carries out operations, and counts them.
+/// Carries out operations, and counts them.
 pub(super) struct Player<'a, 'd> {
     pub(super) below: Device<'d>,
     pub(super) profile: &'a Profile,
@@ -32,35 +32,35 @@ pub(super) struct Player<'a, 'd> {
     bytes: Vec<u8>,
     pub(super) record: FsRecord,
     pub(super) phases: FsPhases,
-    /// Where the part of the run that is being measured began.
+    /// Start of the measured part of the run.
     pub(super) since: Since,
     part: Part,
-    /// When that part began, and how long those before it took, on this machine.
+    /// Start of this part, and duration of earlier parts, on this machine.
     began: Instant,
     wall: SpeedPhases,
     latency: Option<LatencyMeter>,
     /// Transactions between samples.
     every: u64,
-    /// Whether samples hold the live pages of each block.
+    /// Whether samples include the live pages of each block.
     pub(super) with_blocks: bool,
-    /// Whether to find out what the longest request waited for.
+    /// Whether to trace the waits of the longest request.
     pub(super) explain_longest: bool,
-    /// What files must read as, on bare flash with bytes.
+    /// Expected file contents, on bare flash with bytes.
     pub(super) contents: Option<Contents>,
     ram: RamUse,
     pub(super) is_cancelled: bool,
 }
 
-/// The parts of a run that are measured apart.
+/// The separately measured parts of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Formatting and mounting, too.
+    /// Includes formatting and mounting.
     SetUp,
     Transactions,
     CleanUp,
 }
 
-/// The counters at one moment.
+/// Counters at one moment.
 #[derive(Default)]
 pub(super) struct Since {
     mark: Mark,
@@ -93,7 +93,7 @@ impl<'a, 'd> Player<'a, 'd> {
         }
     }
 
-    /// Begins the measurement: what came before was format and mount.
+    /// Begins the measurement, after format and mount.
     pub(super) fn begin(&mut self) {
         self.phases.mount = self.phase();
         let below = &mut *self.below.0.borrow_mut();
@@ -106,7 +106,7 @@ impl<'a, 'd> Player<'a, 'd> {
         self.since.host = HostCounts::default();
     }
 
-    /// What the part that ends here cost; the next one begins.
+    /// Ends a part and returns its cost; the next part begins.
     pub(super) fn phase(&mut self) -> FsPhase {
         let now = Since::now(&self.below, self.record.operations.total);
         let since = std::mem::replace(&mut self.since, now);
@@ -176,7 +176,7 @@ impl<'a, 'd> Player<'a, 'd> {
         Ok(())
     }
 
-    /// Carries out an operation on the engine itself, and measures it as a request of the host.
+    /// Carries out an operation on the engine itself, measured as a host request.
     fn on_engine(&mut self, op: &FileOp) -> Result<Op, FsError> {
         let below = self.below.clone();
         let Below { engine, meter, start, now } = &mut *below.0.borrow_mut();
@@ -200,7 +200,7 @@ impl<'a, 'd> Player<'a, 'd> {
         done
     }
 
-    /// Carries out an operation, and says under what it is measured.
+    /// Carries out an operation, and returns its latency category.
     fn on_files(&mut self, fs: &mut dyn FileSystem, op: &FileOp) -> Result<Op, FsError> {
         let opened = |open: &BTreeMap<Slot, Handle>, file: Slot| {
             *open.get(&file).unwrap_or_else(|| panic!("the workload uses slot {file} for no open file"))
@@ -241,7 +241,7 @@ impl<'a, 'd> Player<'a, 'd> {
         Ok(Op::Write)
     }
 
-    /// Makes the contents of the next write.
+    /// Draws the contents of the next write.
     fn draw(&mut self, bytes: usize) {
         self.bytes.clear();
         while self.bytes.len() < bytes {
@@ -250,7 +250,7 @@ impl<'a, 'd> Player<'a, 'd> {
         self.bytes.truncate(bytes);
     }
 
-    /// Notes at the end of a transaction what was seen for the first time.
+    /// Notes events that occurred for the first time, at the end of a transaction.
     pub(super) fn watch(&mut self) {
         let (Some(first), Part::Transactions) = (&mut self.record.first, self.part) else { return };
         let below = &mut *self.below.0.borrow_mut();
@@ -267,7 +267,7 @@ impl<'a, 'd> Player<'a, 'd> {
         }
     }
 
-    /// Adds to the course of the transactions.
+    /// Adds a sample of the transactions.
     pub(super) fn sample(&mut self) {
         let is_new = self.record.samples.last().is_none_or(|last| last.transactions < self.record.transactions);
         if self.part != Part::Transactions || !is_new {
@@ -299,7 +299,7 @@ impl<'a, 'd> Player<'a, 'd> {
         });
     }
 
-    /// Notes at the end what the file system needed and has left.
+    /// Notes the file system's memory and free space at the end.
     pub(super) fn look(&mut self, fs: &mut dyn FileSystem) {
         self.ram = fs.ram();
         self.record.volume.free_bytes = fs.space().ok().map(|space| space.free_bytes);
@@ -321,7 +321,7 @@ impl<'a, 'd> Player<'a, 'd> {
         self.stopped(StopReason::Cancelled, "")
     }
 
-    /// What becomes of the run after `error`: a partial record, or none.
+    /// Effect of `error` on the run: a partial record, or none.
     pub(super) fn stop(&self, fs: &FsConfig, error: FsError) -> Result<Stopped, LabError> {
         match error {
             FsError::Device(Error::PowerLost) => Err(LabError::PowerLost),
@@ -334,13 +334,13 @@ impl<'a, 'd> Player<'a, 'd> {
                 Ok(self.stopped(StopReason::FsFull, &format!("{error}; {}", way_out(fs, &error))))
             }
             FsError::Option { .. } => Err(ConfigError::of_key(key_and_message(fs.name(), &error)).into()),
-            // In a real directory others are at work, too.
+            // Other programs may use a real directory, too.
             other if fs.over() == Over::Directory => Ok(self.stopped(StopReason::FsFailed, &other.to_string())),
             other => panic!("a workload names only what it made, on a volume that was made for it: {other}"),
         }
     }
 
-    /// The record; what was done since the last part began, the unmount included, belongs to that.
+    /// The result; work since the start of the last part belongs to it, including the unmount.
     pub(super) fn played(mut self, stopped: Option<Stopped>) -> Played {
         self.enter(Part::CleanUp);
         self.record.phases = self.phases;
@@ -351,7 +351,7 @@ impl<'a, 'd> Player<'a, 'd> {
     }
 }
 
-/// What the workload asks of a file system that is the engine, as a request of so many sectors of the file.
+/// The workload's request to a file system that is itself the engine, in sectors of the file.
 fn asked(op: &FileOp) -> Option<Request> {
     let sectors = |kind, at: u64, bytes: u32| {
         let sector = at / u64::from(SECTOR_BYTES);
@@ -366,7 +366,7 @@ fn asked(op: &FileOp) -> Option<Request> {
     }
 }
 
-/// What has room for more where a file system has none, as `error` says.
+/// Advice for a full file system, depending on `error`: a configuration with more room.
 fn way_out(fs: &FsConfig, error: &FsError) -> String {
     let less = "the workload needs less";
     match (fs, error) {

@@ -1,8 +1,8 @@
-//! In what two tables differ, in words.
+//! Differences between two tables, in words.
 
 use serde_json::Value;
 
-/// The first key in which two tables differ, with both values as TOML writes them. A table that is null is left out.
+/// The first different key of two tables, with both values in TOML syntax. Null tables are ignored.
 pub(super) fn difference(key: &str, made: &Value, asked: &Value) -> Option<String> {
     match (made, asked) {
         _ if made == asked => None,
@@ -13,7 +13,7 @@ pub(super) fn difference(key: &str, made: &Value, asked: &Value) -> Option<Strin
                 let only_made = made.iter().find(|(name, _)| !asked.contains_key(*name));
                 let only_asked = asked.iter().find(|(name, _)| !made.contains_key(*name));
                 match (only_made, only_asked) {
-                    // One of several tables, such as that of an FTL.
+                    // Alternative tables, such as the tables of different FTLs.
                     (Some((made, _)), Some((asked, _))) => {
                         Some(format!("it was made with {key}.{made}, and the experiment has {key}.{asked}"))
                     }
@@ -35,7 +35,7 @@ pub(super) fn difference(key: &str, made: &Value, asked: &Value) -> Option<Strin
     }
 }
 
-/// A value in one line of TOML. Where JSON and TOML have words and strings in common, they are written alike.
+/// A value as one line of TOML. Words and strings common to JSON and TOML look the same in both.
 fn toml(value: &Value) -> String {
     match value {
         Value::Object(table) if table.is_empty() => "{}".to_owned(),
@@ -69,7 +69,7 @@ mod tests {
             said(json!({ "page": {} }), json!({ "block": {} })),
             "it was made with key.page, and the experiment has key.block"
         );
-        // What one of them leaves out is named, not what both have.
+        // The message names the missing key, not the common one.
         assert_eq!(
             said(json!({ "a": 1, "b": 2 }), json!({ "a": 1 })),
             "it was made with key.b = 2, and the experiment leaves key.b out"
@@ -84,7 +84,7 @@ mod tests {
         );
     }
 
-    /// Against a parser of TOML.
+    /// Compared with a TOML parser.
     #[test]
     fn values_are_written_as_toml_reads_them() {
         let value = json!({

@@ -1,0 +1,241 @@
+//! A directory with one file, `disk`, that holds the bytes of an export.
+//!
+//! ## Idea
+//! The kernel sends reads and writes of the file as they come (direct I/O), so its page cache neither hides nor merges
+//! them. `fsync` is a flush; punching a hole drops contents. The file keeps its size. Losetup, `fuse2fs`, qemu and
+//! `mkfs` take it as a disk; no root is needed where `fusermount3` is installed.
+//!
+//! ## References
+//! The FUSE protocol, <https://docs.kernel.org/filesystems/fuse.html>, by the library `fuser`.
+
+use crate::{Due, Export};
+use fuser::{
+    Errno, FileAttr, FileHandle, FileType, Filesystem, FopenFlags, Generation, INodeNo, LockOwner, MountOption,
+    OpenFlags, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite, Request,
+    WriteFlags,
+};
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// The name of the file.
+pub const FILE: &str = "disk";
+
+const DISK: INodeNo = INodeNo(2);
+/// How long the kernel may keep attributes: they never change.
+const FOREVER: Duration = Duration::from_secs(3600);
+/// Requests that are carried out at the same time; a paced disk needs several to keep its dies busy.
+const THREADS: usize = 8;
+
+/// Modes of `fallocate`.
+mod mode {
+    pub const KEEP_SIZE: i32 = 1;
+    pub const PUNCH_HOLE: i32 = 2;
+    pub const ZERO_RANGE: i32 = 0x10;
+}
+
+/// A mounted export; it is unmounted when this is dropped.
+pub struct Mounted {
+    _session: fuser::BackgroundSession,
+}
+
+/// Mounts `export` on the directory `at`.
+///
+/// # Errors
+/// What the operating system says: no such directory, no FUSE, no permission.
+pub fn mount(at: &Path, export: Arc<dyn Export>) -> io::Result<Mounted> {
+    let folder = std::fs::metadata(at)?;
+    if !folder.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, "the mount point is not a directory"));
+    }
+    let served = Served { export, owner: (folder.uid(), folder.gid()), since: SystemTime::now() };
+    let mut config = fuser::Config::default();
+    config.mount_options = vec![MountOption::FSName("nandlab".into()), MountOption::NoAtime, MountOption::NoSuid];
+    config.n_threads = Some(THREADS);
+    Ok(Mounted { _session: fuser::spawn_mount(served, at, &config)? })
+}
+
+struct Served {
+    export: Arc<dyn Export>,
+    owner: (u32, u32),
+    since: SystemTime,
+}
+
+impl Served {
+    fn attributes(&self, inode: INodeNo) -> FileAttr {
+        let is_disk = inode == DISK;
+        let size = if is_disk { self.export.size() } else { 0 };
+        FileAttr {
+            ino: inode,
+            size,
+            blocks: size / 512,
+            atime: self.since,
+            mtime: self.since,
+            ctime: self.since,
+            crtime: self.since,
+            kind: if is_disk { FileType::RegularFile } else { FileType::Directory },
+            perm: if is_disk { 0o600 } else { 0o700 },
+            nlink: if is_disk { 1 } else { 2 },
+            uid: self.owner.0,
+            gid: self.owner.1,
+            rdev: 0,
+            blksize: self.export.preferred_block(),
+            flags: 0,
+        }
+    }
+
+    /// The part of a read or write that lies in the file.
+    fn length(&self, offset: u64, length: usize) -> usize {
+        let left = self.export.size().saturating_sub(offset);
+        usize::try_from(left).map_or(length, |left| left.min(length))
+    }
+}
+
+/// Waits until the answer may go out; the number of the error where there is none.
+fn settled(done: io::Result<Due>) -> Result<(), Errno> {
+    done.map(Due::sleep).map_err(|error| match error.kind() {
+        io::ErrorKind::StorageFull => Errno::ENOSPC,
+        io::ErrorKind::InvalidInput => Errno::EINVAL,
+        _ => Errno::EIO,
+    })
+}
+
+fn answer(done: io::Result<Due>, reply: ReplyEmpty) {
+    match settled(done) {
+        Ok(()) => reply.ok(),
+        Err(number) => reply.error(number),
+    }
+}
+
+impl Filesystem for Served {
+    fn lookup(&self, _: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
+        if parent == INodeNo::ROOT && name == FILE {
+            reply.entry(&FOREVER, &self.attributes(DISK), Generation(0));
+        } else {
+            reply.error(Errno::ENOENT);
+        }
+    }
+
+    fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
+        if inode == DISK || inode == INodeNo::ROOT {
+            reply.attr(&FOREVER, &self.attributes(inode));
+        } else {
+            reply.error(Errno::ENOENT);
+        }
+    }
+
+    /// Programs may set times and modes, which are not kept; the size stays.
+    fn setattr(
+        &self,
+        _: &Request,
+        inode: INodeNo,
+        _: Option<u32>,
+        _: Option<u32>,
+        _: Option<u32>,
+        size: Option<u64>,
+        _: Option<fuser::TimeOrNow>,
+        _: Option<fuser::TimeOrNow>,
+        _: Option<SystemTime>,
+        _: Option<FileHandle>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<SystemTime>,
+        _: Option<fuser::BsdFileFlags>,
+        reply: ReplyAttr,
+    ) {
+        if size.is_some_and(|size| inode != DISK || size != self.export.size()) {
+            reply.error(Errno::EPERM);
+        } else {
+            reply.attr(&FOREVER, &self.attributes(inode));
+        }
+    }
+
+    fn open(&self, _: &Request, _: INodeNo, _: OpenFlags, reply: ReplyOpen) {
+        reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
+    }
+
+    fn readdir(&self, _: &Request, _: INodeNo, _: FileHandle, offset: u64, mut reply: ReplyDirectory) {
+        let entries = [
+            (INodeNo::ROOT, FileType::Directory, "."),
+            (INodeNo::ROOT, FileType::Directory, ".."),
+            (DISK, FileType::RegularFile, FILE),
+        ];
+        for (next, (inode, kind, name)) in (1..).zip(entries).skip(usize::try_from(offset).unwrap_or(usize::MAX)) {
+            if reply.add(inode, next, kind, name) {
+                break;
+            }
+        }
+        reply.ok();
+    }
+
+    fn read(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        size: u32,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyData,
+    ) {
+        let mut bytes = vec![0; self.length(offset, size as usize)];
+        match settled(self.export.read(offset, &mut bytes)) {
+            Ok(()) => reply.data(&bytes),
+            Err(number) => reply.error(number),
+        }
+    }
+
+    fn write(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        data: &[u8],
+        _: WriteFlags,
+        _: OpenFlags,
+        _: Option<LockOwner>,
+        reply: ReplyWrite,
+    ) {
+        let length = self.length(offset, data.len());
+        if length == 0 && !data.is_empty() {
+            return reply.error(Errno::ENOSPC);
+        }
+        match settled(self.export.write(offset, &data[..length], false)) {
+            Ok(()) => reply.written(length as u32),
+            Err(number) => reply.error(number),
+        }
+    }
+
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
+        // A close makes nothing durable.
+        reply.ok();
+    }
+
+    fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
+        answer(self.export.flush(), reply);
+    }
+
+    fn fallocate(
+        &self,
+        _: &Request,
+        _: INodeNo,
+        _: FileHandle,
+        offset: u64,
+        length: u64,
+        mode: i32,
+        reply: ReplyEmpty,
+    ) {
+        let length = length.min(self.export.size().saturating_sub(offset));
+        match mode & !mode::KEEP_SIZE {
+            0 => reply.ok(),
+            mode::PUNCH_HOLE => answer(self.export.write_zeroes(offset, length, true, false), reply),
+            mode::ZERO_RANGE => answer(self.export.write_zeroes(offset, length, false, false), reply),
+            _ => reply.error(Errno::EOPNOTSUPP),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Serves a disk to real programs.
+//!
+//! [`Export`] is a disk of bytes, callable from any thread. [`nbd`] serves it over a Unix socket, [`fuse`] as a file in a
+//! directory. The protocols know nothing of flash: they carry bytes, flushes and trims, and hold an answer back until it is
+//! [`Due`].
+
+mod due;
+mod export;
+pub mod fuse;
+mod memory;
+pub mod nbd;
+pub mod volume;
+
+pub use due::Due;
+pub use export::{check_range, Export};
+pub use memory::Memory;

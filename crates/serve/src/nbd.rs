@@ -1,0 +1,19 @@
+//! The network block device protocol on a Unix socket.
+//!
+//! ## Idea
+//! Clients negotiate in the fixed newstyle form and ask for the default export, with or without the name `disk`. Then they
+//! send requests; replies are simple replies. One thread serves a connection: it carries out every request that has
+//! arrived, collects the replies, and writes them together when no whole request is left. A reply that is not due yet goes
+//! to a thread that sends it in time, so later requests of a paced disk overtake it.
+//!
+//! ## References
+//! The NBD protocol, <https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md>: fixed newstyle negotiation,
+//! simple replies, block size constraints, FLUSH, FUA, TRIM, WRITE_ZEROES, CAN_MULTI_CONN.
+
+mod connection;
+mod later;
+mod negotiate;
+mod server;
+mod wire;
+
+pub use server::{Server, SocketError};

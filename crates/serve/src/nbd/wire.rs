@@ -1,0 +1,140 @@
+//! Numbers of the protocol, and the buffers of a connection.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub(super) const INIT: u64 = u64::from_be_bytes(*b"NBDMAGIC");
+pub(super) const OPTION: u64 = u64::from_be_bytes(*b"IHAVEOPT");
+pub(super) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
+pub(super) const REQUEST: u32 = 0x2560_9513;
+pub(super) const REPLY: u32 = 0x6744_6698;
+
+/// Bytes of a request without its data.
+pub(super) const REQUEST_BYTES: usize = 28;
+/// Bytes of a reply without its data.
+pub(super) const REPLY_BYTES: usize = 16;
+/// Most bytes of one read or write. The protocol lets a client assume this much.
+pub(super) const MOST_BYTES: u32 = 32 << 20;
+
+/// What the transmission flags of the export say: it has flags, FLUSH, FUA, TRIM, WRITE_ZEROES, and several connections see
+/// the same contents.
+pub(super) const EXPORT_FLAGS: u16 = 1 | 1 << 2 | 1 << 3 | 1 << 5 | 1 << 6 | 1 << 8;
+
+/// Errors of replies: the numbers of Linux.
+pub(super) mod error {
+    use std::io;
+
+    pub const IO: u32 = 5;
+    pub const INVALID: u32 = 22;
+    pub const NO_SPACE: u32 = 28;
+    pub const SHUTDOWN: u32 = 108;
+
+    /// The number for an error of a disk.
+    pub fn of(error: &io::Error) -> u32 {
+        match error.kind() {
+            io::ErrorKind::StorageFull => NO_SPACE,
+            io::ErrorKind::InvalidInput => INVALID,
+            io::ErrorKind::BrokenPipe => SHUTDOWN,
+            _ => IO,
+        }
+    }
+}
+
+/// The socket, which replies in time and replies at once both write to.
+pub(super) type Out = Arc<Mutex<UnixStream>>;
+
+/// Writes whole replies.
+pub(super) fn send(out: &Out, replies: &[u8]) -> io::Result<()> {
+    out.lock().unwrap_or_else(PoisonError::into_inner).write_all(replies)
+}
+
+/// Bytes that arrived and are not used yet. The buffer is never cleared, only overwritten.
+#[derive(Debug)]
+pub(super) struct Incoming<R> {
+    from: R,
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl<R: Read> Incoming<R> {
+    pub fn new(from: R) -> Self {
+        Self { from, bytes: vec![0; 256 << 10], start: 0, end: 0 }
+    }
+
+    /// Whether `count` bytes are here already.
+    pub fn has(&self, count: usize) -> bool {
+        self.end - self.start >= count
+    }
+
+    /// The next bytes, without taking them.
+    pub fn peek(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Waits until `count` bytes are here; false if the other side ended before the first of them.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where it ended among them; what the socket fails with.
+    pub fn wait(&mut self, count: usize) -> io::Result<bool> {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        if self.start + count > self.bytes.len() {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, self.end - self.start);
+            if count > self.bytes.len() {
+                self.bytes.resize(count, 0);
+            }
+        }
+        while !self.has(count) {
+            match self.from.read(&mut self.bytes[self.end..]) {
+                Ok(0) if self.start == self.end => return Ok(false),
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => self.end += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes `count` bytes that are here.
+    pub fn take(&mut self, count: usize) -> &[u8] {
+        let start = self.start;
+        self.start += count;
+        &self.bytes[start..start + count]
+    }
+
+    /// Waits for `count` bytes and takes them.
+    ///
+    /// # Errors
+    /// As [`Self::wait`], and `UnexpectedEof` where the other side ended.
+    pub fn need(&mut self, count: usize) -> io::Result<&[u8]> {
+        if self.wait(count)? {
+            Ok(self.take(count))
+        } else {
+            Err(ErrorKind::UnexpectedEof.into())
+        }
+    }
+}
+
+/// A number at the start of `bytes`, which go on behind it.
+pub(super) trait Number: Sized {
+    fn take(bytes: &mut &[u8]) -> Option<Self>;
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Number for $number {
+            fn take(bytes: &mut &[u8]) -> Option<Self> {
+                let (number, rest) = bytes.split_first_chunk()?;
+                *bytes = rest;
+                Some(Self::from_be_bytes(*number))
+            }
+        }
+    )*};
+}
+
+numbers!(u16, u32, u64);

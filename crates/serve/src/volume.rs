@@ -1,0 +1,131 @@
+//! Regions of a real file system: which bytes of a disk hold its superblocks, bitmaps, inodes, journal and data.
+//!
+//! The file system is read from the disk itself: [`ext`] knows ext2, ext3 and ext4, [`xfs`] knows XFS. Positions are fixed
+//! when the file system is made, except the inode chunks of XFS, so it suffices to look once. Directories count as data.
+
+mod ext;
+mod xfs;
+
+use nandlab_nand::Origin;
+use std::io;
+
+/// Bytes of one origin.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// First byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub length: u64,
+    /// Who asks for them.
+    pub origin: Origin,
+}
+
+/// Where the bytes of a volume come from: fills the buffer from an offset on.
+pub type Source<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> io::Result<()>;
+
+/// A file system that was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Volume {
+    /// `ext4`, `xfs` and the like.
+    pub kind: &'static str,
+    /// Ascending, without gaps or overlaps, up to the end of the file system.
+    pub parts: Vec<Part>,
+}
+
+/// Finds the file system on a disk of `size` bytes; `None` where there is none that is known.
+///
+/// # Errors
+/// `InvalidData` where a file system contradicts itself; what the source fails with.
+pub fn find(size: u64, source: Source<'_>) -> io::Result<Option<Volume>> {
+    if size < 64 << 10 {
+        return Ok(None);
+    }
+    if let Some(found) = ext::find(size, source)? {
+        return Ok(Some(found));
+    }
+    xfs::find(size, source)
+}
+
+/// Covers `0..end` with data, except where `metadata` lies; of overlapping parts the first one counts.
+fn covered(end: u64, mut metadata: Vec<Part>) -> Vec<Part> {
+    metadata.retain(|part| part.length > 0 && part.offset < end);
+    metadata.sort_by_key(|part| part.offset);
+    let mut parts: Vec<Part> = Vec::new();
+    let mut at = 0;
+    for part in metadata {
+        let (start, stop) = (part.offset.max(at), (part.offset + part.length).min(end));
+        push(&mut parts, Part { offset: at, length: start - at, origin: Origin::FILE_DATA });
+        push(&mut parts, Part { offset: start, length: stop.saturating_sub(start), origin: part.origin });
+        at = at.max(stop);
+    }
+    push(&mut parts, Part { offset: at, length: end - at, origin: Origin::FILE_DATA });
+    parts
+}
+
+/// Adds a part, as a part of the last one if that has the same origin.
+fn push(parts: &mut Vec<Part>, part: Part) {
+    match parts.last_mut() {
+        _ if part.length == 0 => {}
+        Some(last) if last.origin == part.origin => last.length += part.length,
+        _ => parts.push(part),
+    }
+}
+
+fn damaged(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+/// A little-endian number in a structure on disk.
+fn le16(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..at + 2].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+fn le32(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..at + 4].iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+/// A big-endian number of `count` bytes.
+fn be(bytes: &[u8], at: usize, count: usize) -> u64 {
+    bytes[at..at + count].iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_are_data_and_neighbours_of_one_origin_one_part() {
+        let part = |offset, length, origin| Part { offset, length, origin };
+        let found = covered(
+            100,
+            vec![
+                part(50, 20, Origin::JOURNAL),
+                part(0, 10, Origin::SUPERBLOCK),
+                part(60, 20, Origin::INODE),
+                part(10, 5, Origin::SUPERBLOCK),
+                part(95, 50, Origin::INODE),
+                part(200, 5, Origin::INODE),
+            ],
+        );
+        let expected = [
+            part(0, 15, Origin::SUPERBLOCK),
+            part(15, 35, Origin::FILE_DATA),
+            part(50, 20, Origin::JOURNAL),
+            part(70, 10, Origin::INODE),
+            part(80, 15, Origin::FILE_DATA),
+            part(95, 5, Origin::INODE),
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_disk_without_a_file_system_has_none() {
+        for byte in [0, 0xff] {
+            let found = find(1 << 20, &mut |_, out| {
+                out.fill(byte);
+                Ok(())
+            });
+            assert_eq!(found.unwrap(), None);
+        }
+    }
+}
