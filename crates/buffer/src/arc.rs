@@ -1,4 +1,4 @@
-//! ARC: an adaptive balance of recency and frequency.
+//! ARC: an adaptive balance between recency and frequency.
 //!
 //! ## Idea
 //! One list holds pages used once recently, the other list holds pages used again. Each list has ghosts: the
@@ -6,8 +6,8 @@
 //! towards it.
 //!
 //! ## Write path
-//! As in LRU, except for the victim: the oldest page of the first list if that list exceeds its target
-//! length, otherwise the oldest page of the second.
+//! As in LRU, except for the victim: the first list's oldest page if that list exceeds its target
+//! length, otherwise the second list's oldest page.
 //!
 //! ## Recovery
 //! Everything is in DRAM: a power cut loses all unflushed data.
@@ -51,7 +51,7 @@ impl Config {
     }
 }
 
-/// Ghost list that held the page of the last miss, if any.
+/// Ghost list with the last missed page, if any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Known {
     No,
@@ -71,7 +71,7 @@ pub(crate) struct Arc {
     once_ghosts: Ghost,
     again_ghosts: Ghost,
     capacity: u32,
-    /// Target length of the first list: p.
+    /// The first list's target length: p.
     target: f64,
     ghost: Known,
     /// Whether the victim becomes a ghost.
@@ -79,7 +79,7 @@ pub(crate) struct Arc {
 }
 
 impl Arc {
-    /// Case IV of the paper: keeps the lists within their bounds when an unknown page arrives.
+    /// Case IV in the paper: keeps the lists within their bounds when an unknown page arrives.
     fn bound_ghosts(&mut self) {
         self.leaves_ghost = true;
         let (once, capacity) = (self.once.len() + self.once_ghosts.len(), self.capacity);

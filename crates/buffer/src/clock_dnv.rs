@@ -72,7 +72,7 @@ pub struct Config {
     pub rank_by_fill: bool,
     /// Whether to cache pages on reads.
     pub cache_reads: bool,
-    /// NVRAM space of a block: only its `page`s there, or a whole `block`.
+    /// A block's NVRAM space: only its `page`s there, or a whole `block`.
     pub allocation: Allocation,
 }
 
@@ -122,12 +122,12 @@ impl Config {
     }
 }
 
-/// Mark of a DRAM page: used.
+/// DRAM page mark: used.
 const USED: u8 = 1;
-/// Mark of a DRAM page: in the second ring.
+/// DRAM page mark: in the second ring.
 const SECOND: u8 = 2;
 
-/// The rings; the hand is at the end of each list.
+/// The rings; the hand is at each list's end.
 #[derive(Debug)]
 pub(crate) struct ClockDnv {
     links: Links,
@@ -173,7 +173,7 @@ impl ClockDnv {
         }
     }
 
-    /// The first unused page of a ring, within one round.
+    /// A ring's first unused page, within one round.
     fn unused(&mut self, pages: &mut Pages, ring: usize) -> Option<Slot> {
         for _ in 0..self.rings[ring].len() {
             let slot = self.rings[ring].back();
@@ -197,7 +197,7 @@ impl ClockDnv {
         if io.pages.is_dirty(slot) {
             self.free_nvram(io, io.pages.lpn(slot))?;
         }
-        // The flush of its block may have cleaned the page and moved it to the other ring.
+        // Its block's flush may have cleaned the page and moved it to the other ring.
         let ring = Self::ring_of(io.pages.mark(slot));
         if io.pages.is_dirty(slot) {
             self.rings[ring].remove(&mut self.links, slot);

@@ -2,9 +2,9 @@
 //!
 //! Read this file first: [`Buffer`] is the contract, and [`buffers!`] is the list. To add a buffer, write one
 //! file and add one line to the list. The configuration, `nandlab list`, the Python function, the docs page
-//! and the runs that compare stacks follow from it.
+//! and the stack comparison runs follow from it.
 //!
-//! A buffer is a block device on top of a block device: [`Buffered`] puts one on another device.
+//! A buffer is a block device on another block device: [`Buffered`] stacks the two.
 //!
 //! Every NVRAM page with data newer than below has a header; its checksum is stored last and cleared first. A
 //! change goes to another place, and at mount the higher sequence number wins. The header is cleared only
@@ -49,7 +49,7 @@ pub struct Devices<'a> {
 /// Reads return the latest data, from the buffer or from below. After a [`nandlab_block::Op::Flush`], all
 /// acknowledged data survives: the buffer sends DRAM data to the device below, and NVRAM data stays in place.
 /// Acknowledged data in NVRAM survives without a flush. [`BufferConfig::mount`] is the only constructor; it
-/// recovers the contents of the NVRAM.
+/// recovers the NVRAM contents.
 ///
 /// Without bytes ([`Payload::None`]) the buffer sends the same requests below and makes the same NVRAM
 /// accesses. A write-back carries the origin of the request that wrote the data, not of the request that
@@ -58,7 +58,7 @@ pub trait Buffer: Send {
     /// Carries out one request that arrived at `request.time`, using the devices below as needed.
     ///
     /// # Errors
-    /// Errors of the device below, and power loss in NVRAM. After a failed write-back the data stays in the
+    /// Device errors from below, and power loss in NVRAM. After a failed write-back the data stays in the
     /// buffer.
     fn submit(&mut self, devices: Devices<'_>, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 
@@ -71,7 +71,7 @@ pub trait Buffer: Send {
     /// Memory for cached pages and their metadata, without NVRAM.
     fn ram(&self) -> RamUse;
 
-    /// Decisions of a policy that analyses access patterns.
+    /// Decisions by a policy that analyses access patterns.
     fn placement(&self) -> Option<Placement> {
         None
     }
@@ -79,7 +79,7 @@ pub trait Buffer: Send {
     /// The memory holding a logical page; `None` if it is not buffered.
     fn kept_in(&self, page: u32) -> Option<Memory>;
 
-    /// Sectors of a logical page, one bit each, with data that is newer than below and survives a power cut.
+    /// Sectors in a logical page, one bit each, with newer data than below that survives a power cut.
     fn surviving(&self, page: u32) -> u64;
 }
 
@@ -122,7 +122,7 @@ pub struct Counts {
     pub write_misses: u64,
     /// Pages moved between the buffer's memories.
     pub demotions: u64,
-    /// Batches of dirty pages written back, each as one ordered run of writes.
+    /// Write-back batches of dirty pages, each as one ordered run.
     pub flushes: u64,
     /// Dirty pages in those batches, without padding.
     pub flushed_pages: u64,
@@ -143,18 +143,18 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Hits of both kinds.
+    /// Read and write hits.
     pub fn hits(&self) -> u64 {
         self.read_hits + self.write_hits
     }
 
-    /// Misses of both kinds.
+    /// Read and write misses.
     pub fn misses(&self) -> u64 {
         self.read_misses + self.write_misses
     }
 }
 
-/// Accesses to a memory, each to a page or a part of one.
+/// Accesses to a memory, each to a whole or partial page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Accesses {
     /// Reads.
@@ -163,7 +163,7 @@ pub struct Accesses {
     pub writes: u64,
 }
 
-/// Decisions of a policy that analyses access patterns.
+/// Decisions by a policy that analyses access patterns.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Placement {
     /// Intervals in the balanced state, including the first.
@@ -176,9 +176,9 @@ pub struct Placement {
     pub nvram_requests: u64,
     /// Current threshold for the write-intensive state, in consecutive written pages.
     pub t_state: f64,
-    /// Current minimum size of reads placed in NVRAM while balanced.
+    /// Current minimum size for reads placed in NVRAM while balanced.
     pub t_read: f64,
-    /// Current minimum size of writes placed in NVRAM while balanced.
+    /// Current minimum size for writes placed in NVRAM while balanced.
     pub t_write: f64,
 }
 
@@ -219,21 +219,21 @@ impl BlockDevice for Buffered<'_> {
 /// Default buffer size, from the WAP-LRU paper.
 const DEFAULT_SIZE: ByteCount = ByteCount(32 << 20);
 
-/// Default memories of a hybrid buffer, 1 : 4.
+/// Default memories for a hybrid buffer, 1 : 4.
 const DEFAULT_DRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 / 5);
 const DEFAULT_NVRAM: ByteCount = ByteCount(DEFAULT_SIZE.0 - DEFAULT_DRAM.0);
 
-/// Operations on the options of every buffer.
+/// Operations on every buffer's options.
 pub(crate) trait Options: Sized {
     /// Configured sizes: DRAM, then NVRAM if there is any.
     fn memories(&self) -> Vec<Size>;
 
-    /// Number of NVRAM pages.
+    /// NVRAM page count.
     fn nvram_pages(&self, geometry: &Geometry) -> u64 {
         self.memories().get(1).map_or(0, |nvram| nvram.pages(geometry).map_or(0, u64::from))
     }
 
-    /// The same options with a total size of about `bytes`.
+    /// The same options with about `bytes` in total.
     fn sized(&self, bytes: u64, geometry: &Geometry) -> Self;
 
     /// A profiler for the requests before the run, if the options depend on it.
@@ -255,7 +255,7 @@ pub(crate) trait Options: Sized {
     }
 }
 
-/// An entry of the list of buffers.
+/// An entry in the list of buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name in `[buffer.<name>]`.
@@ -264,11 +264,11 @@ pub struct Entry {
     pub source: &'static str,
     /// Short reference to the paper or book; empty if there is none.
     pub paper: &'static str,
-    /// The schema of its options.
+    /// Its option schema.
     pub options: fn() -> schemars::Schema,
 }
 
-/// Makes the configuration and the list of every buffer from one line each.
+/// Makes every buffer's configuration and list entry from one line each.
 macro_rules! buffers {
     ($($(#[$doc:meta])* $variant:ident($module:ident), $file:literal, $paper:literal;)*) => {
         /// The `[buffer.<name>]` table of an experiment: which buffer, with its options.
@@ -305,10 +305,10 @@ macro_rules! buffers {
                 match self { $(Self::$variant(config) => Self::$variant(config.with_thresholds(found)),)* }
             }
 
-            /// Whether the options fit flash of the shape `geometry`.
+            /// Whether the options fit flash with the shape `geometry`.
             ///
             /// # Errors
-            /// A sentence that names the option.
+            /// A sentence naming the option.
             pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
                 let mut nvram = CountedNvram::new(self.nvram_bytes(geometry), NvmCost::default());
                 let known = self.with_thresholds(Thresholds { t_state: 0.0, t_read: 0.0, t_write: 0.0 });
@@ -316,13 +316,13 @@ macro_rules! buffers {
                 buffer.mount(geometry, &mut nvram).map(drop).map_err(|error| error.to_string())
             }
 
-            /// Sentences about sizes that were rounded down.
+            /// Sentences about sizes rounded down.
             pub fn notices(&self, geometry: &Geometry) -> Vec<String> {
                 let memories = match self { $(Self::$variant(config) => config.memories(),)* };
                 memories.iter().filter_map(|memory| memory.notice(geometry)).collect()
             }
 
-            /// Configured bytes of DRAM and NVRAM for pages.
+            /// Configured DRAM and NVRAM bytes for pages.
             pub fn nominal_bytes(&self) -> (u64, u64) {
                 let memories = match self { $(Self::$variant(config) => config.memories(),)* };
                 let sum = |is_nvram: bool| {
@@ -332,7 +332,7 @@ macro_rules! buffers {
                 (sum(false), sum(true))
             }
 
-            /// The same buffer with a total size of about `bytes`, with at least one page or block in each
+            /// The same buffer with about `bytes` in total, with at least one page or block in each
             /// memory.
             #[must_use]
             pub fn sized(&self, bytes: u64, geometry: &Geometry) -> Self {
@@ -348,12 +348,12 @@ macro_rules! buffers {
                 )* }
             }
 
-            /// Every buffer with its default options, in the order of [`LIST`].
+            /// Every buffer with its default options, in [`LIST`] order.
             pub fn all() -> Vec<Self> {
                 vec![$(Self::$variant($module::Config::default()),)*]
             }
 
-            /// The name of the chosen buffer.
+            /// The chosen buffer's name.
             pub fn name(&self) -> &'static str {
                 match self { $(Self::$variant(_) => stringify!($module),)* }
             }

@@ -1,7 +1,7 @@
-//! WAP-LRU: places requests in DRAM or in NVRAM blocks by the pattern of writes.
+//! WAP-LRU: places requests in DRAM or in NVRAM blocks by write pattern.
 //!
 //! ## Idea
-//! The requests of an interval show the length of write runs. While runs are short (balanced), small requests
+//! An interval's requests show the write run length. While runs are short (balanced), small requests
 //! go to DRAM, and large ones, presumably sequential, go to NVRAM blocks. While runs are long
 //! (write-intensive), writes go to DRAM and reads to NVRAM. Written pages later move from DRAM to NVRAM, so
 //! they stay longest.
@@ -15,7 +15,7 @@
 //! NVRAM full:  its least recent block goes: its dirty pages, and those of the block in DRAM, are written in order;
 //!              the pages in DRAM stay, clean, and the others go
 //! ```
-//! After every `interval` requests, the pages written divided by the number of write runs are compared with
+//! After every `interval` requests, the pages written divided by the write run count are compared with
 //! `t_state`.
 //!
 //! ## Recovery
@@ -27,7 +27,7 @@
 //!
 //! ## Differences
 //! The paper's listing inserts into DRAM only if DRAM is full, and never flushes the least recently used
-//! block; its text says both. If a dirty DRAM page needs NVRAM room and its own block is flushed for it, the
+//! block; its text has both the insertion and the flush. If a dirty DRAM page needs NVRAM room and its own block is flushed for it, the
 //! page is clean afterwards and is dropped. The paper leaves some points open, so these are options: the
 //! count of runs (`fw`), the interval length, the unit of sizes, an immediate flush of complete blocks, and
 //! the NVRAM space of a block. The thresholds in the paper's Table 4 are presets. As page counts they exceed
@@ -71,30 +71,30 @@ pub struct Config {
     pub nvram: ByteCount,
     /// Requests per interval.
     pub interval: u32,
-    /// Source of the thresholds not given below. `auto` applies the paper's recipe to the whole workload
+    /// Source for thresholds not given below. `auto` applies the paper's recipe to the whole workload
     /// before the run. `online` applies it to the last intervals during the run, as far as this reduces
     /// flushing. `financial`, `fiu_online`, `web_vm` and `webmail` take Table 4 of the paper.
     pub thresholds: Source,
-    /// Number of intervals `online` learns from.
+    /// `online` learns from this many intervals.
     pub window: u32,
     /// Threshold for a write-intensive interval: mean pages per write run. Default: from `thresholds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_state: Option<f64>,
-    /// Minimum size of reads placed in NVRAM while balanced. Default: from `thresholds`.
+    /// Minimum size for reads placed in NVRAM while balanced. Default: from `thresholds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_read: Option<f64>,
-    /// Minimum size of writes placed in NVRAM while balanced. Default: from `thresholds`.
+    /// Minimum size for writes placed in NVRAM while balanced. Default: from `thresholds`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub t_write: Option<f64>,
-    /// Divisor of the pages written in an interval: its `runs` of writes, or one plus its `switches` between
+    /// Divisor for the pages written in an interval: its write `runs`, or one plus its `switches` between
     /// reads and writes.
     pub fw: Frequency,
-    /// Unit of request sizes: `page`s or `sector`s of the request, or pages of the sequential `run` it
+    /// Request size unit: `page`s or `sector`s in the request, or pages in the sequential `run` it
     /// continues.
     pub size_unit: SizeUnit,
     /// Whether to flush a block as soon as all its pages are in NVRAM.
     pub flush_when_complete: bool,
-    /// NVRAM space of a block: the whole `block`, or only its `page`s there.
+    /// A block's NVRAM space: the whole `block`, or only its `page`s there.
     pub allocation: Allocation,
     /// Whether a block leaving NVRAM takes its dirty pages in DRAM along: lines 14 to 18 of Algorithm 2.
     pub padding: bool,
@@ -176,7 +176,7 @@ pub(crate) struct WapLru {
     /// Blocks in NVRAM.
     nodes: List,
     pattern: Pattern,
-    /// Memory for new pages of the current request.
+    /// Memory for the current request's new pages.
     target: Memory,
     /// Blocks flushed with at least one dirty page so far.
     flushed: u64,
@@ -225,7 +225,7 @@ impl WapLru {
         Ok(())
     }
 
-    /// Flushes the block of an NVRAM page if it is complete and `flush_when_complete` is set.
+    /// Flushes an NVRAM page's block if it is complete and `flush_when_complete` is set.
     fn flush_complete(&mut self, io: &mut Io<'_>, slot: Slot) -> Result<(), Error> {
         let node = self.nvram.blocks.node_of(slot);
         if self.flushes_complete && self.nvram.is_complete(node) {

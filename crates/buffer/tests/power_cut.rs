@@ -1,4 +1,4 @@
-//! Power cuts between the NVRAM word stores of a buffer, also during mounts. The device below keeps an
+//! Power cuts between a buffer's NVRAM word stores, also during mounts. The device below keeps an
 //! arbitrary subset of changes since its last flush.
 
 #![allow(clippy::unwrap_used)] // also in the functions that tests share
@@ -11,12 +11,12 @@ use nandlab_buffer::{BufferConfig, MountError};
 use nandlab_nand::nvm::{NvmCost, Nvram};
 use nandlab_nand::random::Random;
 
-/// Number of scripts with cuts per subject.
+/// Scripts with cuts per subject.
 const SEEDS: u64 = 4;
 
 type Bytes = [u8; SECTOR];
 
-/// Allowed contents of a sector, now and after a cut.
+/// A sector's allowed contents, now and after a cut.
 #[derive(Clone)]
 struct Sector {
     now: Vec<Bytes>,
@@ -67,7 +67,7 @@ impl Cuttable {
         nandlab_block::BlockDevice::submit(&mut device, request, data).map(drop)
     }
 
-    /// Carries out a request and updates the model of its sectors.
+    /// Carries out a request and updates its sectors in the model.
     fn step(&mut self, request: &Request) -> Result<(), Error> {
         let range = request.sector as usize..request.end() as usize;
         match request.op {
@@ -131,7 +131,7 @@ impl Cuttable {
         Ok(())
     }
 
-    /// Cuts the power: DRAM is lost, and so is unflushed data of the device below.
+    /// Cuts the power: DRAM is lost, and so is unflushed data on the device below.
     fn cut(&mut self, random: &mut Random) {
         self.rig.disk.cut(random);
         self.model.iter_mut().for_each(|sector| sector.now.clone_from(&sector.after_cut));
@@ -145,7 +145,7 @@ impl Cuttable {
     }
 }
 
-/// Plays a script with cuts; returns the number of cuts that hit a store.
+/// Plays a script with cuts; returns how many cuts hit a store.
 fn play(name: &str, config: &BufferConfig, seed: u64, rounds: u64) -> u64 {
     let mut random = Random::stream(seed, 991);
     let mut rig = Cuttable::new(config);

@@ -22,8 +22,8 @@
 //!
 //! ## Recovery
 //! None: FAT has no journal. After a sync everything is on the device. A later cut may leave lost
-//! clusters, or a directory entry and a chain that disagree. If the device keeps write order, all
-//! synced data stays readable and fsck repairs the rest. If it does not, run fsck before mounting,
+//! clusters, or a directory entry and a chain that disagree. If the device keeps write order,
+//! everything stays readable and fsck repairs the rest. If it does not, run fsck before mounting,
 //! because the library trusts the volume's contents.
 //!
 //! ## Invariants

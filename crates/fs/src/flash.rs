@@ -17,7 +17,7 @@ use crate::{FileSystem, FsError};
 use nandlab_nand::nvm::Nvram;
 use nandlab_nand::{Geometry, Nand, Rules};
 
-/// Use of a block by the file system.
+/// A block's use by the file system.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockUse {
     /// Live pages, which collection would copy.
@@ -26,7 +26,7 @@ pub struct BlockUse {
     pub empty: bool,
 }
 
-/// Options of a file system on bare flash.
+/// Options for a file system on bare flash.
 pub trait FlashOptions {
     /// Checks whether the file system can use this device.
     ///
@@ -63,7 +63,7 @@ pub trait FlashFs<N: Nand>: FileSystem + Send {
     fn collections(&self) -> Counts;
     /// Blocks retired since the mount.
     fn retired_blocks(&self) -> u64;
-    /// Use of each block; reading it is not charged.
+    /// Each block's use; reading it is not charged.
     fn blocks(&self) -> Vec<BlockUse>;
     /// Flash and NVRAM without the file system: a power cut.
     fn into_devices(self: Box<Self>) -> (N, Nvram);

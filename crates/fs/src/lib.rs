@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Handle(pub u32);
 
-/// Type of a directory entry.
+/// Directory entry type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// A regular file.
@@ -40,7 +40,7 @@ pub enum Kind {
     Symlink,
 }
 
-/// Metadata of a path.
+/// Path metadata.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Stat {
     /// Its type.
@@ -49,7 +49,7 @@ pub struct Stat {
     pub bytes: u64,
 }
 
-/// Capacity of a file system.
+/// File system capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Space {
     /// Bytes available to files in total, approximately.
@@ -67,7 +67,7 @@ pub struct Space {
 /// An open file cannot be removed, replaced or renamed, and neither can its parent directories.
 ///
 /// # Errors
-/// Every call fails with an [`FsError`]. A call refused because of a name or a lack of space has
+/// Every call fails with an [`FsError`]. A call refused for its name or for lack of space has
 /// changed nothing. After a device write error, the file system must be mounted again before
 /// further use.
 pub trait FileSystem {
@@ -96,7 +96,7 @@ pub trait FileSystem {
     /// Makes everything survive a power cut.
     fn sync_all(&mut self) -> Result<(), FsError>;
 
-    /// Size of an open file in bytes.
+    /// Open file size in bytes.
     fn len(&mut self, file: Handle) -> Result<u64, FsError>;
 
     /// Renames a file or directory; a renamed file replaces an existing file at `to`.
@@ -111,7 +111,7 @@ pub trait FileSystem {
     /// Removes an empty directory.
     fn rmdir(&mut self, path: &str) -> Result<(), FsError>;
 
-    /// Type and size of a path.
+    /// A path's type and size.
     fn stat(&mut self, path: &str) -> Result<Stat, FsError>;
 
     /// Names in a directory, in ascending order.
@@ -132,19 +132,19 @@ pub trait Links: FileSystem {
     /// Makes a symbolic link at `path` to `target`, a path from the root of at most 159 bytes.
     fn symlink(&mut self, target: &str, path: &str) -> Result<(), FsError>;
 
-    /// Target of a symbolic link.
+    /// A symbolic link's target.
     fn read_link(&mut self, path: &str) -> Result<String, FsError>;
 
     /// Gives the file at `from` a second name.
     fn link(&mut self, from: &str, to: &str) -> Result<(), FsError>;
 }
 
-/// Size of a formatted volume.
+/// Formatted volume size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Volume {
-    /// Bytes of an allocation unit; files take space in these units.
+    /// Allocation unit in bytes; files take space in these units.
     pub unit_bytes: u64,
-    /// Number of units.
+    /// Unit count.
     pub units: u64,
 }
 
@@ -155,11 +155,11 @@ pub enum Over {
     Device,
     /// Bare flash, plus NVRAM if needed: [`FsConfig::mount`].
     Flash,
-    /// A directory of this machine, without a device: [`FsConfig::take`].
+    /// A directory on this machine, without a device: [`FsConfig::take`].
     Directory,
 }
 
-/// An entry of the list of file systems.
+/// An entry in the list of file systems.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// The name in `[fs.<name>]`.
@@ -172,18 +172,18 @@ pub struct Entry {
     pub paper: &'static str,
     /// Storage it needs.
     pub over: Over,
-    /// The schema of its options.
+    /// Its option schema.
     pub options: fn() -> schemars::Schema,
 }
 
-/// The error for calls that need a file system on a device.
+/// The error for calls on a file system without a device.
 const ON_A_DEVICE: FsError = FsError::Unsupported("a volume in sectors");
-/// The error for calls that need a file system on bare flash.
+/// The error for calls meant for bare flash.
 const ON_FLASH: FsError = FsError::Unsupported("bare flash without an FTL");
-/// The error for calls that need a real directory.
+/// The error for calls meant for a real directory.
 const IN_A_DIRECTORY: FsError = FsError::Unsupported("a directory of this machine");
 
-/// Makes the configuration and the list of every file system from one line each.
+/// Makes every file system's configuration and list entry from one line each.
 macro_rules! file_systems {
     (
         device { $($(#[$doc:meta])* $variant:ident($module:ident), $file:literal, $paper:literal;)* }
@@ -200,7 +200,7 @@ macro_rules! file_systems {
         }
 
         impl FsConfig {
-            /// The name of the chosen file system.
+            /// The chosen file system's name.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => stringify!($module),)*
@@ -230,7 +230,7 @@ macro_rules! file_systems {
                 }
             }
 
-            /// The volume [`Self::format`] would make on a device of `sectors` sectors.
+            /// The volume [`Self::format`] would make on a device with `sectors` sectors.
             ///
             /// # Errors
             /// [`FsError::Option`]; [`FsError::Unsupported`] for a file system on bare flash.
@@ -242,7 +242,7 @@ macro_rules! file_systems {
                 }
             }
 
-            /// Options without effect on a device of `sectors` sectors, as sentences that begin
+            /// Options without effect on a device with `sectors` sectors, as sentences that begin
             /// with the key.
             pub fn notices(&self, sectors: u64) -> Vec<String> {
                 match self {
@@ -303,7 +303,7 @@ macro_rules! file_systems {
                 }
             }
 
-            /// An empty NVRAM of [`Self::nvram_bytes`].
+            /// An empty NVRAM with [`Self::nvram_bytes`].
             pub fn nvram(&self, geometry: &Geometry) -> Nvram {
                 match self {
                     $(Self::$variant(_) => Nvram::new(0, NvmCost::default()),)*
@@ -379,7 +379,7 @@ macro_rules! file_systems {
 
 file_systems! {
     device {
-        /// The file system of memory cards.
+        /// The memory card file system.
         Fat(fat), "fat.rs", "Microsoft, FAT: General Overview of On-Disk Format, 2000";
     }
     flash {
@@ -389,7 +389,7 @@ file_systems! {
         Minv(minv), "minv/mod.rs", "Doh, Choi, Lee, Noh, EMSOFT 2007";
     }
     directory {
-        /// A real directory of this machine, without a device.
+        /// A real directory on this machine, without a device.
         Posix(posix), "posix.rs", "";
     }
 }

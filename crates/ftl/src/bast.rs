@@ -1,8 +1,8 @@
 //! BAST: block-associative sector translation, log blocks of one logical block each.
 //!
 //! ## Idea
-//! Data blocks are mapped by block. A few log blocks take what is written again; each belongs to one logical
-//! block and is mapped by page, so a small table serves a large device.
+//! Data blocks are mapped by block. A few log blocks take overwrites; each belongs to one logical block and is
+//! mapped by page, so a small table serves a large device.
 //!
 //! ## Write path
 //! ```text
@@ -10,22 +10,22 @@
 //! every other page        -> next page of the log block of its logical block
 //! log block full          -> it is merged, and a new one is taken
 //! ```
-//! A page is not mapped if it was never written or was trimmed since. With `first_write = "log"` these pages go to
-//! the log block as well, always: only merges make data blocks, and a place that a merge leaves erased is never used.
-//! With `"data"` a page goes to the log block, too, where its place in the data block is programmed, or lies below
-//! the last programmed page on a chip that programs in ascending order. A page that the host writes in part is read
-//! first, merged and written whole; the part of a page that is not mapped is written with zeros around it and read
-//! from nowhere.
+//! A page is not mapped if it was never written or was trimmed since. With `first_write = "log"` these pages
+//! always go to the log block: only merges make data blocks, and the FTL never uses a place left erased by a
+//! merge. With `"data"` a page still goes to the log block if its place in the data block is programmed, or if
+//! the place lies below the last programmed page on a chip that programs in ascending order. For a partial page
+//! write the FTL first reads the page, merges the new sectors and writes the whole page; if the page is not
+//! mapped, it fills the rest with zeros and reads nothing.
 //!
-//! A new log block is taken in this order. While `log_blocks` log blocks are in use, the victim is merged. While no
-//! more blocks are free than `reserve_blocks` and those that notes of trims may still take, the victim is merged.
-//! Then a free block is taken. A missing data block is taken after the second step alone. The victim is the log block
-//! that `victim` names. A log block counts as written when it is taken and with every page of the host. No two have
-//! the same age, so there are no ties.
+//! The FTL takes a new log block in three steps. First, while `log_blocks` log blocks are in use, it merges the
+//! victim. Second, while at most `reserve_blocks` blocks are free, plus the blocks that notes of trims may
+//! still take, it merges the victim. Third, it takes a free block. A missing data block needs only the second
+//! step before. `victim` selects the log block to merge. A log block counts as written when it is taken and
+//! with every host page. No two have the same age, so there are no ties.
 //!
-//! A log block is merged only as a victim, or when it is full and its logical block is written again. What kind of
-//! merge it is follows from what it holds then. Its pages are *in order* if page i of it holds the newest copy of
-//! page i of the logical block, for all pages programmed.
+//! The FTL merges a log block only as a victim, or when it is full and the host writes to its logical block
+//! again. The kind of merge depends on its contents. Its pages are *in order* if page i holds the newest copy
+//! of page i of the logical block, for all programmed pages.
 //! ```text
 //! in order, and all pages of the logical block             switch   no copy
 //! in order, and no other page of the logical block mapped  switch   no copy
@@ -34,26 +34,29 @@
 //! else                                                     full     all mapped pages are copied to their places in a
 //!                                                                   block that is taken, in ascending order
 //! ```
-//! After a switch or a partial merge the log block is the data block. After each merge the old data block is erased,
-//! if there is one, and after a full merge the log block too. A logical block without a data block so costs one erase
-//! less: none for a switch or a partial merge, one for a full merge. Pages that are not mapped are skipped; on a chip
-//! that programs without gaps they are padded, one program each, up to the last page copied. The page of the host
-//! that led to the merge is programmed afterwards, to the new log block.
+//! After a switch or a partial merge the log block is the data block. After each merge the FTL erases the old
+//! data block, if there is one, and after a full merge the log block too. A logical block without a data block
+//! thus costs one erase less: none for a switch or a partial merge, one for a full merge. A merge skips
+//! unmapped pages; on a chip that programs without gaps it pads them, one program each, up to the last copied
+//! page. The host page that triggered the merge is programmed afterwards, to the new log block.
 //!
-//! A trim unmaps a page and programs nothing. When no page of a logical block is mapped its blocks are erased. Before
-//! the erase of a block with trimmed pages, and at a flush, a note of the trims is programmed (`durable_trim`).
+//! A trim unmaps a page and programs nothing. When a logical block has no mapped page left, its blocks are
+//! erased. Before it erases a block with trimmed pages, and at a flush, the FTL programs a note of the trims
+//! (`durable_trim`).
 //!
 //! ## Recovery
-//! Mount reads every spare area; the newest copy of a page wins, a merge that was cut is dropped, and a logical
-//! block lies in one block or two: the one in place is the data block, the other one the log block.
+//! Mount reads every spare area. The newest copy of a page wins, and an interrupted merge is dropped. A logical
+//! block lies in one block or two: the block with pages in place is the data block, the other one the log
+//! block.
 //!
 //! ## Invariants
-//! A logical block has at most one data and one log block, and no page elsewhere; a data block holds pages in their
-//! places only; at most `log_blocks` log blocks are bound; `reserve_blocks` stay free when a block is opened.
+//! A logical block has at most one data and one log block, and no page elsewhere; a data block holds pages in
+//! their places only; at most `log_blocks` log blocks are bound; `reserve_blocks` stay free when a block is
+//! opened.
 //!
 //! ## Differences
-//! The paper erases what a merge leaves at once and does not name its victim rule; both are options here. Trims,
-//! recovery and failing blocks are ours.
+//! The paper erases emptied blocks right after a merge and does not name its victim rule; both are options
+//! here. Trims, recovery and failing blocks are our additions.
 //!
 //! ## References
 //! J. Kim, J. M. Kim, S. H. Noh, S. L. Min, Y. Cho: A Space-Efficient Flash Translation Layer for CompactFlash
@@ -76,25 +79,26 @@ pub type Bast = BlockMapped<Scheme>;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Most log blocks in use at once, at least 1; as many as the free blocks allow where that is less. Default 8,
-    /// a convention: the paper shows what 4 to 64 bring.
+    /// Most log blocks in use at once, at least 1; fewer if the free blocks allow fewer. Default 8, a
+    /// convention: the paper evaluates 4 to 64.
     pub log_blocks: u32,
-    /// Which log block is reclaimed when all are in use. Default lru.
+    /// The log block to reclaim when all are in use. Default lru.
     pub victim: Victim,
-    /// Where a page goes that is not mapped. Default data.
+    /// Destination of an unmapped page. Default data.
     pub first_write: FirstWrite,
-    /// Whether a log block that holds a prefix in order is completed by copies of the other pages; else it is merged in
-    /// full. Where no other page is mapped it becomes the data block as it is, either way. Default true.
+    /// Whether to complete a log block with a prefix in order by copying the other pages; otherwise it is
+    /// merged in full. If no other page is mapped, it becomes the data block unchanged, either way. Default
+    /// true.
     pub partial_merge: bool,
-    /// When a block that holds nothing any more is erased. Default `on_free`.
+    /// When to erase an empty block. Default `on_free`.
     pub erase_when: EraseWhen,
-    /// Blocks of the device that stay free for merges; at least 1. With 1 a program failure or a torn page
-    /// during a merge may leave no room; the default, 2, is safe.
+    /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
+    /// merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
+    /// address space, and at least one block for the notes. Default true.
     pub durable_trim: bool,
-    /// Seed of random victims: no option, the experiment's seed comes here.
+    /// Seed of random victims; not an option, but set from the experiment's seed.
     #[serde(skip)]
     pub seed: u64,
 }

@@ -1,52 +1,50 @@
 //! Block map: a map entry for every logical block.
 //!
 //! ## Idea
-//! A page lies at its own place in the data block of its logical block, so one map entry stands for a whole
-//! block. A page that is written again goes, at the same place, to a replacement block; when that one takes
-//! it no more, the logical block is merged into one block.
+//! Every page has a fixed place in the data block of its logical block, so one map entry serves a whole block.
+//! An overwrite goes to the same place in a replacement block; when the replacement block cannot take it, the
+//! FTL merges the logical block into one block.
 //!
 //! ## Write path
-//! A write goes in place to the newest block of its logical block: the replacement block if there is one, else
-//! the data block. Where its page is programmed there, or passed over on a chip that programs in ascending
-//! order, a data block gets a replacement block. A replacement block ends in one of three merges: it holds
-//! every valid page and becomes the data block (switch); it takes the valid pages of the data block and
-//! becomes the data block (partial); or both are gathered, with the page that is being written, into a new
-//! block (full). Old blocks are erased, the older one first.
-//! Where replacement blocks or free blocks run out, the logical block whose merge copies the fewest pages is
-//! merged. A chip without gaps is served by filling them: with the valid pages of the data block, which a merge
-//! would copy later, or with padding pages where there are none.
-//! A page that the host writes in part is read first, merged and written whole. A logical block without valid
-//! pages gives its blocks back without a copy. A logical block stays on its die where it can; new ones take
-//! the dies in turn.
+//! A write goes to its place in the newest block of its logical block: the replacement block if there is one,
+//! else the data block. If that place in the data block is programmed, or was passed over on a chip that
+//! programs in ascending order, the FTL opens a replacement block. A replacement block ends in one of three
+//! merges: it holds every valid page and becomes the data block (switch); it takes the valid pages of the data
+//! block and becomes the data block (partial); or both are gathered, with the pending host page, into a new
+//! block (full). Then the FTL erases the old blocks, the older one first. If replacement blocks or free blocks
+//! run out, the FTL merges the logical block with the fewest pages to copy. On a chip without gaps it fills
+//! gaps: with valid pages of the data block, which a merge would copy later, or with padding pages if there are
+//! none. For a partial page write the FTL first reads the page, merges the new sectors and writes the whole
+//! page. A logical block without valid pages returns its blocks without a copy. A logical block stays on its
+//! die if possible; new logical blocks use the dies in turn.
 //!
 //! ## Recovery
-//! Mount reads every spare area. The newest copy of a page wins, and a full merge that was cut is dropped: the two
-//! blocks before hold everything that was acknowledged. Of the blocks that hold newest copies the older one is the
-//! data block. The page programmed last in a block may be torn, so it is read in full, and so is the one programmed
-//! before a page with the resumed mark. A block without gaps is filled further; one with gaps may be left from a torn
-//! erase and takes no more pages. A free block is erased again before its first page, those that hold nothing
-//! first; and the last block in use is kept when it is trimmed: so flash that was written never looks blank.
-//! Trims are kept by note pages in blocks of their own, written at a flush and before the last copy of a trimmed page
-//! is erased: a bitmap of the unmapped pages of one segment of the address space, which hides every copy older than
-//! itself.
+//! Mount reads every spare area. The newest copy of a page wins, and an interrupted full merge is dropped: the
+//! two older blocks hold all acknowledged data. Of the blocks with newest copies, the older one is the data
+//! block. The last programmed page of a block may be torn, so mount reads it in full, and also the page
+//! programmed before a page with the resumed mark. A block without gaps is filled further; a block with gaps
+//! may come from a torn erase and takes no more pages. The FTL erases a free block again before its first page.
+//! It reuses empty blocks first, and keeps the last block in use when that block is trimmed: so written flash
+//! never looks blank. Note pages in blocks of their own hold the trims. The FTL writes them at a flush, and
+//! before it erases the last copy of a trimmed page. A note is a bitmap of the unmapped pages in one segment of
+//! the address space, and hides every copy older than itself.
 //!
 //! ## Invariants
-//! A logical block has at most one data and one replacement block, which hold its pages in their places; an unmapped
-//! page is unmapped by a note, or by the next flush; `reserve_blocks` stay free when a block is opened for the
-//! host, so a merge always finds its target.
+//! A logical block has at most one data and one replacement block, with its pages in their places; a note, or
+//! the next flush, records each unmapped page; `reserve_blocks` stay free when a block is opened for the host,
+//! so a merge always finds its target.
 //!
 //! ## Differences
-//! Ban chains any number of replacement units; here there is one. The logical block that is merged when room
-//! runs out is the cheapest one: our reading of the greedy collection of Kim, Choi and Kwak, who say of their FTL
-//! only that it maps blocks and collects greedily. Flash of Ban's time programs pages in any order; gaps,
-//! padding and early copies are ours. A bit for each page says whether it is valid, and counts as memory, where
-//! a small controller reads spare areas.
+//! Ban chains any number of replacement units; here there is one. When room runs out, this FTL merges the
+//! cheapest logical block: our reading of the greedy collection of Kim, Choi and Kwak, who only say of their
+//! FTL that it maps blocks and collects greedily. Flash of Ban's time programs pages in any order; gaps,
+//! padding and early copies are our additions. A valid bit per page counts as memory here, while a small
+//! controller reads spare areas.
 //!
 //! ## References
-//! A. Ban: Flash File System. US Patent 5,404,485, 1995. A. Ban: Flash File System Optimized for Page-Mode Flash
-//! Technologies. US Patent 5,937,425, 1999 (replacement units).
-//! K. M. Kim, J.-H. Choi, J. W. Kwak: WAP-LRU: Write Pattern Analysis Based Hybrid Disk Buffer Management in
-//! Flash Storage Systems. 2018.
+//! A. Ban: Flash File System. US Patent 5,404,485, 1995. A. Ban: Flash File System Optimized for Page-Mode
+//! Flash Technologies. US Patent 5,937,425, 1999 (replacement units). K. M. Kim, J.-H. Choi, J. W. Kwak:
+//! WAP-LRU: Write Pattern Analysis Based Hybrid Disk Buffer Management in Flash Storage Systems. 2018.
 
 #[cfg(test)]
 mod tests;
@@ -63,17 +61,17 @@ pub type BlockMap = BlockMapped<Scheme>;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Most replacement blocks in use at once; as many as the free blocks allow where that is less. With 0 a page
-    /// that is written again costs a full merge. Default 8, a convention: the patent has no such limit.
+    /// Most replacement blocks in use at once; fewer if the free blocks allow fewer. With 0, each overwrite
+    /// costs a full merge. Default 8, a convention: the patent has no such limit.
     pub replacement_blocks: u32,
-    /// When a block that holds nothing any more is erased. Default `on_free`.
+    /// When to erase an empty block. Default `on_free`.
     pub erase_when: EraseWhen,
-    /// Blocks of the device that stay free for merges; at least 1. With 1 a program failure or a torn page
-    /// during a merge may leave no room; the default, 2, is safe.
+    /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
+    /// merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Without it there are no
-    /// notes, and a mount may bring back what a trimmed page held, as long as that is not erased. Default true.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
+    /// address space, and at least one block for the notes. Without it there are no notes, and a mount may
+    /// bring back the contents of a trimmed page until they are erased. Default true.
     pub durable_trim: bool,
 }
 
@@ -83,7 +81,7 @@ impl Default for Config {
     }
 }
 
-/// The blocks of a logical block; [`BlockId::NONE`] where there is none.
+/// The blocks of a logical block; [`BlockId::NONE`] for a missing block.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     data: BlockId,
@@ -93,7 +91,7 @@ struct Entry {
 impl Entry {
     const NONE: Self = Self { data: BlockId::NONE, replacement: BlockId::NONE };
 
-    /// The block that was opened last.
+    /// The most recently opened block.
     #[inline]
     fn newest(&self) -> BlockId {
         if self.replacement.is_some() {
@@ -103,7 +101,7 @@ impl Entry {
         }
     }
 
-    /// The blocks there are, the older one first.
+    /// The existing blocks, the older one first.
     fn blocks(&self) -> impl Iterator<Item = BlockId> {
         [self.data, self.replacement].into_iter().filter(|block| block.is_some())
     }
@@ -126,12 +124,12 @@ pub struct Scheme {
     replacement_blocks: u32,
     /// By logical block.
     map: Vec<Entry>,
-    /// Logical blocks that have a replacement block.
+    /// Logical blocks with a replacement block.
     replaced: Vec<u32>,
 }
 
 impl Scheme {
-    /// Writes a page to the newest block of its logical block, which takes it; false where the block failed.
+    /// Writes a page to the newest block of its logical block, which must have room; false if the block failed.
     #[inline]
     fn put<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<bool, FtlError> {
         let (group, place) = store.split(at);
@@ -163,7 +161,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Merges the logical block that costs the fewest copies.
+    /// Merges the logical block with the fewest pages to copy.
     fn reclaim<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
         let cost = |&group: &u32| (self.copies(store, group), group);
         let Some(victim) = self.replaced.iter().copied().min_by_key(cost) else { return Err(store.no_block_left()) };
@@ -171,7 +169,7 @@ impl Scheme {
         self.merge(store, nand, victim, None).map(drop)
     }
 
-    /// How the replacement block of a logical block would end now.
+    /// The merge that would end the replacement block of a logical block now.
     fn kind_of_merge(&self, store: &Store, group: u32) -> Merge {
         let Entry { data, replacement } = self.map[group as usize];
         if store.mapped_to(data) == 0 {
@@ -183,7 +181,7 @@ impl Scheme {
         }
     }
 
-    /// Pages that a merge of a logical block would copy now.
+    /// Pages to copy in a merge of a logical block now.
     fn copies(&self, store: &Store, group: u32) -> u32 {
         match self.kind_of_merge(store, group) {
             Merge::Switch => 0,
@@ -192,7 +190,7 @@ impl Scheme {
         }
     }
 
-    /// Ends the replacement block of a logical block; true where the `pending` page was written on the way.
+    /// Ends the replacement block of a logical block; true if this also wrote the `pending` page.
     fn merge<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -242,7 +240,7 @@ impl Scheme {
         self.replace(store, nand, cause, group, target)
     }
 
-    /// Makes `target`, which holds every page, the only block of a logical block.
+    /// Makes `target` the only block of a logical block; it already holds every page.
     fn replace<N: Nand>(
         &mut self,
         store: &mut Store,

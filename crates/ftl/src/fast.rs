@@ -1,11 +1,12 @@
 //! FAST: fully associative sector translation, log blocks shared by all logical blocks.
 //!
 //! ## Idea
-//! Data blocks are mapped by block. What is written again goes to the log, whose blocks take pages of any logical block,
-//! so they are full before they are merged. One log block more takes sequential writes and becomes a data block.
+//! Data blocks are mapped by block. Overwrites go to the log, whose blocks take pages of any logical block, so
+//! they are full before they are merged. One additional log block takes sequential writes and becomes a data
+//! block.
 //!
 //! ## Write path
-//! The first line that fits a page decides. A page is not mapped if it was never written or was trimmed since; the
+//! The first matching line decides. A page is not mapped if it was never written or was trimmed since; the
 //! owner is the logical block of the sequential log block.
 //! ```text
 //! not mapped, `first_write = "data"`  -> its place in the data block, which is taken when it is missing and the logical
@@ -16,63 +17,64 @@
 //! owner's page, held already          -> a full merge of the owner with this page; the sequential log block is gone
 //! else                                -> the next page of the youngest random log block
 //! ```
-//! A place is spent if it is programmed, or lies below the last programmed page on a chip that programs in ascending
-//! order, or is not the next one on a chip without gaps. With `first_write = "log"` the first line never fits: only
-//! merges make data blocks, and a place that they leave erased is never used. A page that the host writes in part is
-//! read first, merged and written whole.
+//! A place is spent if it is programmed, or lies below the last programmed page on a chip that programs in
+//! ascending order, or is not the next one on a chip without gaps. With `first_write = "log"` the first line
+//! never matches: only merges make data blocks, and the FTL never uses a place left erased by a merge. For a
+//! partial page write the FTL first reads the page, merges the new sectors and writes the whole page.
 //!
-//! **The sequential log block ends** in a partial merge: pages that it lacks are copied to their places in it, in
-//! ascending order, it becomes the data block, and the old data block is erased if there is one. It is a switch where
-//! nothing is copied. With `sequential_merge = "data_block"`, the default, every mapped page is copied of which the
-//! data block holds a copy, also one that a random log block supersedes; that newer page stays in the log, and counts.
-//! With `"newest"` the newest copy of every mapped page is copied, wherever it lies. A full merge gathers the newest
-//! copy of every mapped page in a block that is taken, and erases the data block and, if its logical block is the
-//! owner, the sequential log block.
+//! **The sequential log block ends** in a partial merge: the FTL copies its missing pages to their places, in
+//! ascending order, makes it the data block, and erases the old data block if there is one. Without copies this
+//! is a switch. With `sequential_merge = "data_block"`, the default, the FTL copies every mapped page from the
+//! data block if it holds a copy there, even one superseded in a random log block; the newer page stays valid
+//! in the log. With `"newest"` it copies the newest copy of every mapped page, from any block. A full merge
+//! gathers the newest copy of every mapped page in a newly taken block, and erases the data block and, if its
+//! logical block is the owner, the sequential log block.
 //!
-//! **Random log blocks.** When the youngest one is full, another is taken if fewer than `log_blocks` are in use and
-//! there is room; else the oldest is the victim, until one can be taken. The pages of the victim are looked at in the
-//! order in which they were written. Where a page is the newest copy, its logical block is merged in full, which
-//! takes its pages from all log blocks. A page of the owner ends the sequential log block in place of that, with the
-//! newest copy of every page that it lacks. With `skip_stale = false` a page that is not the newest copy does the
-//! same if the logical block has newest pages in any random log block. Then the victim is erased.
+//! **Random log blocks.** When the youngest one is full, the FTL takes another if fewer than `log_blocks` are
+//! in use and there is room; otherwise the oldest becomes the victim, until one can be taken. The FTL examines
+//! the victim's pages in write order. If a page is the newest copy, its logical block is merged in full, which
+//! takes its pages from all log blocks. A page of the owner instead ends the sequential log block, with the
+//! newest copy of every missing page. With `skip_stale = false` a superseded page also causes this merge if its
+//! logical block has newest pages in any random log block. Then the FTL erases the victim.
 //!
-//! **Room.** A block is taken for the host while more are free than `reserve_blocks`, those that notes of trims may
-//! still take, and one for each logical block with pages in random log blocks and no data block. Such a logical block
-//! is counted before its first page goes to the log. Without room victims are merged, the oldest first, and when none
-//! is left the sequential log block ends with the newest pages. A new sequential log block is taken after the one
-//! before has ended. Merges take no notice of room.
+//! **Room.** The FTL takes a block for the host only while more than a minimum are free: `reserve_blocks`, the
+//! blocks that notes of trims may still take, and one for each logical block with pages in random log blocks
+//! and no data block. Such a logical block counts before its first page goes to the log. Without room the FTL
+//! merges victims, the oldest first, and when none is left it ends the sequential log block with the newest
+//! pages. It takes a new sequential log block only after the previous one has ended. Merges ignore this limit.
 //!
-//! With `migrate` a victim that is less than half valid is renewed instead: its valid pages are copied to the head of
-//! a new log block, which takes the next pages, as often in a row as a log block has half its pages. Where a block is
-//! needed beside the log, victims are merged: a migration gives none back. On a chip without gaps, places that are
-//! skipped are padded, one program each.
+//! With `migrate` the FTL renews a victim that is less than half valid instead: it copies the valid pages to
+//! the head of a new log block, which takes the next pages. It does so at most half as many times in a row as a
+//! log block has pages. If it needs a block beside the log, it merges victims, because a migration frees none.
+//! On a chip without gaps, skipped places are padded, one program each.
 //!
 //! ## Recovery
-//! Mount reads every spare area; the newest copy of a page wins, and a merge that was cut is dropped. The oldest block
-//! with pages of one logical block in their places is its data block, a younger one that holds a prefix the sequential
-//! log block; the others are random log blocks, by age.
+//! Mount reads every spare area. The newest copy of a page wins, and an interrupted merge is dropped. The
+//! oldest block with pages of one logical block in their places is its data block, a younger one with a prefix
+//! is the sequential log block; the others are random log blocks, by age.
 //!
 //! ## Invariants
-//! The newest copy of a page lies in its place in the data block or the sequential log block of its logical block, or
-//! in a random log block; at most `log_blocks` random log blocks are in use when one is opened.
+//! The newest copy of a page lies in its place in the data block or the sequential log block of its logical
+//! block, or in a random log block; at most `log_blocks` random log blocks are in use when one is opened.
 //!
 //! ## Differences
-//! The algorithm of the paper lets a page at offset 0 "merge the SW log block with its corresponding data block"
-//! (quoted after the comments of fast_ftl.cpp in FlashSim by M. Bjorling, which carry it). It names no random log
-//! block, and a read looks in the log first, so `sequential_merge = "data_block"` is the default. The simulator of
-//! Gupta et al. (DFTL) copies the newest pages and empties their places in the log, which is `"newest"`. That makes
-//! up to 12 % fewer programs of random writes (docs/validation.md). A comment of the algorithm has both blocks erased
-//! after this merge, as after one into a new block. It is a partial merge with one erase here, as in the simulator of
-//! Gupta et al.
+//! The algorithm of the paper lets a page at offset 0 "merge the SW log block with its corresponding data
+//! block" (quoted from the comments of fast_ftl.cpp in FlashSim by M. Bjorling, which reproduce it). It names
+//! no random log block, and a read looks in the log first, so `sequential_merge = "data_block"` is the default.
+//! The simulator of Gupta et al. (DFTL) copies the newest pages and empties their places in the log, which is
+//! `"newest"`. That makes up to 12 % fewer programs of random writes (docs/validation.md). A comment of the
+//! algorithm has both blocks erased after this merge, as after one into a new block. Here it is a partial merge
+//! with one erase, as in the simulator of Gupta et al.
 //!
-//! The paper merges every logical block that the victim has ever taken a page of; with `skip_stale` only those with
-//! pages that no newer log page superseded, without which no published count can be reached. Migration is that of the
-//! cost-based block recycling of Park et al., made for shared log blocks. Trims, recovery and failing blocks are
-//! ours. On flash the copy of a superseded page is marked as padding, so that a mount finds the newer one.
+//! The paper merges every logical block with any page in the victim; with `skip_stale` only logical blocks with
+//! pages not superseded by newer log pages are merged. Without this no published count can be reached.
+//! Migration comes from the cost-based block recycling of Park et al., adapted to shared log blocks. Trims,
+//! recovery and failing blocks are our additions. On flash the copy of a superseded page is marked as padding,
+//! so a mount finds the newer one.
 //!
 //! ## References
-//! S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park, H.-J. Song: A Log Buffer-Based Flash Translation Layer Using
-//! Fully-Associative Sector Translation. ACM Transactions on Embedded Computing Systems 6(3), 2007.
+//! S.-W. Lee, D.-J. Park, T.-S. Chung, D.-H. Lee, S. Park, H.-J. Song: A Log Buffer-Based Flash Translation
+//! Layer Using Fully-Associative Sector Translation. ACM Transactions on Embedded Computing Systems 6(3), 2007.
 //! A. Gupta, Y. Kim, B. Urgaonkar: DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of
 //! Page-level Address Mappings. ASPLOS 2009.
 
@@ -97,29 +99,30 @@ pub type Fast = BlockMapped<Scheme>;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Most random log blocks in use, at least 1; as many as the free blocks allow where that is less. Default 8, a
+    /// Most random log blocks in use, at least 1; fewer if the free blocks allow fewer. Default 8, a
     /// convention.
     pub log_blocks: u32,
-    /// Whether one log block more takes sequential writes. Default true.
+    /// Whether an additional log block takes sequential writes. Default true.
     pub sequential_block: bool,
-    /// Which first page of a logical block starts a sequential log block. Default always.
+    /// First pages of logical blocks that start a sequential log block. Default always.
     pub sw_rule: SwRule,
-    /// What completes a sequential log block that another one replaces. Default data_block, as in the paper.
+    /// Pages that complete a sequential log block when another one replaces it. Default data_block, as in the
+    /// paper.
     pub sequential_merge: SequentialMerge,
-    /// Where a page goes that is not mapped. Default data, as in the paper.
+    /// Destination of an unmapped page. Default data, as in the paper.
     pub first_write: FirstWrite,
-    /// Whether a victim's logical blocks are left alone where newer log pages have superseded all their pages in it.
-    /// Default true.
+    /// Whether to skip logical blocks whose pages in the victim are all superseded by newer log pages. Default
+    /// true.
     pub skip_stale: bool,
-    /// Whether a victim that is less than half valid is renewed instead of merged. Default false.
+    /// Whether to renew a victim that is less than half valid, instead of merging it. Default false.
     pub migrate: bool,
-    /// When a block that holds nothing any more is erased. Default `on_free`.
+    /// When to erase an empty block. Default `on_free`.
     pub erase_when: EraseWhen,
-    /// Blocks of the device that stay free for merges; at least 1. With 1 a program failure or a torn page
-    /// during a merge may leave no room; the default, 2, is safe.
+    /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
+    /// merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
+    /// address space, and at least one block for the notes. Default true.
     pub durable_trim: bool,
 }
 
@@ -140,14 +143,14 @@ impl Default for Config {
     }
 }
 
-/// Which first page of a logical block starts a sequential log block.
+/// First pages of logical blocks that start a sequential log block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SwRule {
-    /// Every one.
+    /// All first pages.
     #[default]
     Always,
-    /// One of a logical block without newest pages in random log blocks.
+    /// First pages of logical blocks without newest pages in random log blocks.
     IfNotInLog,
     /// None.
     Never,
@@ -157,7 +160,7 @@ pub enum SwRule {
 #[derive(Debug)]
 struct Log {
     block: BlockId,
-    /// What was written where, in order.
+    /// Places and their pages, in write order.
     entries: Vec<(u32, Lpn)>,
 }
 
@@ -167,25 +170,25 @@ pub struct Scheme {
     config: Config,
     /// The data block of each logical block.
     data: Vec<BlockId>,
-    /// With [`SequentialMerge::DataBlock`], by logical page: whether its place in the data block holds a copy of it. A
-    /// firmware finds out when it reads that page for a merge.
+    /// With [`SequentialMerge::DataBlock`], by logical page: whether its place in the data block holds a copy
+    /// of it. Firmware finds out when it reads the page for a merge.
     held: Vec<bool>,
     sequential: Option<Sequential>,
     /// The oldest first.
     logs: VecDeque<Log>,
-    /// Logical blocks with pages in the log and no data block: a merge will take a block.
+    /// Logical blocks with pages in the log and no data block: their merge will take a block.
     homeless: BTreeSet<u32>,
     /// Migrations since the last merge of a victim.
     migrations: u32,
 }
 
 impl Scheme {
-    /// Whether a block may be taken beside those that logical blocks without a data block will take.
+    /// Whether a block may be taken, given the blocks needed later by logical blocks without a data block.
     fn has_room(&self, store: &Store) -> bool {
         store.has_room_beside(self.homeless.len() as u32)
     }
 
-    /// Merges log blocks until a block may be taken; a migration would give none back.
+    /// Merges log blocks until a block may be taken; a migration would free none.
     fn make_room<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
         while !self.has_room(store) {
             if !self.logs.is_empty() {
@@ -210,7 +213,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Gives a logical block a data block, or none; returns the one before.
+    /// Sets the data block of a logical block, or clears it; returns the previous one.
     fn settle(&mut self, store: &Store, group: u32, block: BlockId) -> BlockId {
         self.homeless.remove(&group);
         if !self.held.is_empty() {
@@ -251,7 +254,7 @@ impl Scheme {
         })
     }
 
-    /// Writes a page to the random log; false where its block failed.
+    /// Writes a page to the random log; false if its block failed.
     #[inline]
     fn append<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<bool, FtlError> {
         let (group, _) = store.split(at);
@@ -268,9 +271,9 @@ impl Scheme {
         store.put(nand, at, (log.block, place), page)
     }
 
-    /// Makes sure that the last random log block takes a page.
+    /// Ensures that the last random log block has room for a page.
     fn open_log<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
-        // A migration leaves a block that is filled further.
+        // A migration leaves a block with room for more pages.
         while self.logs.back().is_none_or(|log| store.is_full(log.block)) {
             let may_open = self.logs.len() < self.config.log_blocks as usize;
             if may_open && self.has_room(store) {
@@ -413,7 +416,7 @@ impl block_mapped::Scheme for Scheme {
     fn ram(&self, store: &Store, ram: &mut RamUse) {
         let logs = u64::from(self.config.log_blocks.min(store.geometry().blocks()));
         ram.sram.insert("block_map", 4 * self.data.len() as u64);
-        // Each random log block: its number, and the logical page that each of its pages holds.
+        // For each random log block: its number, and the logical page of each of its pages.
         ram.sram.insert("log_map", logs * (4 + 4 * u64::from(store.geometry().pages_per_block())));
         ram.sram.insert("sequential_block", if self.config.sequential_block { 8 } else { 0 });
     }

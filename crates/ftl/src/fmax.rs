@@ -1,8 +1,8 @@
 //! FMAX: a mirror block beside each data block, simple first and compound when it must.
 //!
 //! ## Idea
-//! A page that is written again goes to the mirror block of its logical block: to its own place while that is
-//! free (simple), then to any free page (compound). A simple mirror that is full becomes the data block.
+//! An overwrite goes to the mirror block of its logical block: to its own place while that is free (simple),
+//! then to any free page (compound). A full simple mirror becomes the data block.
 //!
 //! ## Write path
 //! ```text
@@ -13,28 +13,29 @@
 //! compound                     -> the lowest free page of the mirror
 //! no free page in the mirror   -> simple and complete: switch; else merge, with the page that is being written
 //! ```
-//! On chips that program in ascending order a place below the last programmed page is taken as well. There may be as
-//! many mirrors as there are free blocks; when these run short, the logical block whose merge copies the fewest
-//! pages is merged. A page that the host writes in part is read first, merged and written whole.
+//! On chips that program in ascending order, a place below the last programmed page counts as taken. There may
+//! be as many mirrors as free blocks; when these run short, the FTL merges the logical block with the fewest
+//! pages to copy. For a partial page write it first reads the page, merges the new sectors and writes the whole
+//! page.
 //!
 //! ## Recovery
-//! Mount reads every spare area; the newest copy of a page wins, a merge that was cut is dropped, and a logical
-//! block lies in one block or two: the one in place that is older is the data block.
+//! Mount reads every spare area. The newest copy of a page wins, and an interrupted merge is dropped. A logical
+//! block lies in one block or two: the older one with pages in place is the data block.
 //!
 //! ## Invariants
-//! A logical block has at most one data and one mirror block, and no page elsewhere; a data block holds pages in their
-//! places only; a simple mirror too; `reserve_blocks` stay free when a block is opened.
+//! A logical block has at most one data and one mirror block, and no page elsewhere; data blocks and simple
+//! mirrors hold pages in their places only; `reserve_blocks` stay free when a block is opened.
 //!
 //! ## Differences
-//! The patent keeps no simple state; FMAX with both states is how surveys and the B+tree study describe it. Whether a
-//! complete mirror switches, and whether the page that triggers a merge is written into the merged block, the sources
-//! leave open: both are options. Trims, recovery, failing blocks and the choice of what to merge when blocks run
-//! short are ours.
+//! The patent has no simple state; surveys and the B+tree study describe FMAX with both states. The sources
+//! leave two points open, which are options here: whether a complete mirror switches, and whether the page that
+//! triggers a merge is written into the merged block. Trims, recovery, failing blocks and the choice of the
+//! merged logical block when blocks run short are our additions.
 //!
 //! ## References
 //! P. Estakhri, B. Iman: Moving Sequential Sectors Within a Block of Information in a Flash Memory Mass Storage
-//! Architecture. US Patent 5,930,815, 1999. H.-S. Yoo, H. B. Chun, D. Y. Kim, S. Park: Performance Evaluation of a
-//! B+Tree on Various Page Sizes in NAND Flash Memory. 2006.
+//! Architecture. US Patent 5,930,815, 1999. H.-S. Yoo, H. B. Chun, D. Y. Kim, S. Park: Performance Evaluation
+//! of a B+Tree on Various Page Sizes in NAND Flash Memory. 2006.
 
 #[cfg(test)]
 mod tests;
@@ -52,21 +53,21 @@ pub type Fmax = BlockMapped<Scheme>;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Whether a simple mirror that holds every page becomes the data block; else it is merged. Default true.
+    /// Whether a complete simple mirror becomes the data block; otherwise it is merged. Default true.
     pub switch: bool,
-    /// Whether a merge writes the page that triggered it into the merged block; else it goes to a new mirror.
-    /// Default true.
+    /// Whether a merge writes its triggering page into the merged block; otherwise the page goes to a new
+    /// mirror. Default true.
     pub merge_includes_pending: bool,
-    /// Whether a compound mirror is filled behind its last programmed page only, also on chips that program in any
-    /// order. Default false.
+    /// Whether a compound mirror takes pages only after its last programmed page, even on chips that program in
+    /// any order. Default false.
     pub strict_order: bool,
-    /// When a block that holds nothing any more is erased. Default `on_free`.
+    /// When to erase an empty block. Default `on_free`.
     pub erase_when: EraseWhen,
-    /// Blocks of the device that stay free for merges; at least 1. With 1 a program failure or a torn page
-    /// during a merge may leave no room; the default, 2, is safe.
+    /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
+    /// merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
+    /// address space, and at least one block for the notes. Default true.
     pub durable_trim: bool,
 }
 
@@ -88,7 +89,7 @@ impl Default for Config {
 struct Entry {
     data: BlockId,
     mirror: BlockId,
-    /// Whether the mirror holds pages out of their places.
+    /// Whether the mirror holds pages out of place.
     compound: bool,
 }
 
@@ -121,7 +122,7 @@ impl Scheme {
         store.open(nand, near)
     }
 
-    /// Pages that a merge of a logical block would copy.
+    /// Pages to copy in a merge of a logical block.
     fn copies(&self, store: &Store, group: u32) -> u32 {
         if self.can_switch(store, group) {
             0
@@ -130,13 +131,13 @@ impl Scheme {
         }
     }
 
-    /// Whether the mirror holds every page of its logical block in its place.
+    /// Whether the mirror holds every page of its logical block in place.
     fn can_switch(&self, store: &Store, group: u32) -> bool {
         let Entry { data, compound, .. } = self.map[group as usize];
         self.config.switch && !compound && (!data.is_some() || store.is_stale(data))
     }
 
-    /// Ends the mirror of a logical block; true where the `pending` page was written on the way.
+    /// Ends the mirror of a logical block; true if this also wrote the `pending` page.
     fn merge<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -172,7 +173,7 @@ impl Scheme {
         self.replace(store, nand, cause, group, target)
     }
 
-    /// Makes `target`, which holds every page, the data block of a logical block.
+    /// Makes `target` the data block of a logical block; it already holds every page.
     fn replace<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -188,14 +189,14 @@ impl Scheme {
         })
     }
 
-    /// Where in the mirror a page goes; `None` where the mirror takes it no more.
+    /// The destination of a page in the mirror; `None` if the mirror cannot take it.
     fn place_in_mirror(&mut self, store: &Store, group: u32, place: u32) -> Option<u32> {
         let entry = &mut self.map[group as usize];
         if !entry.compound {
             if store.takes(entry.mirror, place) {
                 return Some(place);
             }
-            // A mirror without a free page ends as it is: a simple one may switch.
+            // A mirror without a free page ends unchanged: a simple one may switch.
             entry.compound = store.lowest_free(entry.mirror).is_some();
         }
         if self.config.strict_order {
@@ -293,7 +294,7 @@ impl block_mapped::Scheme for Scheme {
     fn ram(&self, store: &Store, ram: &mut RamUse) {
         ram.sram.insert("block_map", 8 * self.map.len() as u64);
         ram.sram.insert("states", (self.map.len() as u64).div_ceil(8));
-        // For each mirror, of which there may be one a logical block, the offset that each page holds.
+        // For each mirror (at most one per logical block), the offset of each of its pages.
         let pages = u64::from(store.geometry().pages_per_block());
         ram.sram.insert("mirror_map", 2 * pages * self.map.len() as u64);
     }

@@ -1,10 +1,11 @@
 //! Block recycling by cost: log blocks of one logical block each, merged with their data block or moved.
 //!
 //! ## Idea
-//! Few pages written again and again, those of a file allocation table or a directory, fill a log block with copies
-//! of which the last ones count. Copying these to a new log block, a migration, costs less than copying a whole
-//! logical block, a merge, as long as they are less than half a block. Since the pages in a log block become more
-//! from one migration to the next, a merge in time costs less in the long run.
+//! If the host rewrites a few pages again and again, such as a file allocation table or a directory, a log
+//! block fills with copies, and only the last ones are valid. Copying these to a new log block, a migration,
+//! costs less than copying a whole logical block, a merge, as long as they are less than half a block. The
+//! valid pages in a log block increase from one migration to the next, so a timely merge costs less in the long
+//! run.
 //!
 //! ## Write path
 //! ```text
@@ -14,48 +15,50 @@
 //!                   else                  full        everything is gathered in a new data block
 //! no log block free -> a victim is switched or merged: a migration would give no block back
 //! ```
-//! `recycling = "merge"`, `"cost"`, `"limit"` and `"macro"` are the four schemes of the paper. A page that the host
-//! writes in part is read first, merged and written whole. Each recycling is followed by a program of a page of the
-//! block map.
+//! `recycling = "merge"`, `"cost"`, `"limit"` and `"macro"` are the four schemes of the paper. For a partial
+//! page write the FTL first reads the page, merges the new sectors and writes the whole page. After each
+//! recycling it programs a page of the block map.
 //!
-//! `cost` carries along what was written once and never again: the whole allocation table after a format, nearly half
-//! a block, is copied by every migration. `limit` merges now and then whatever happens, and `macro` takes a set of
-//! pages that are written again and again for growth, and merges it in vain. `adaptive` keeps an account instead. The
-//! pages of a log block lie in the order of their last writes, so it knows for every past recycling how many pages
-//! were not written since, and adds up what a merge there would have saved: their copies, and the pages of the log
-//! that they took. It merges once the largest of these sums reaches `patience` times what a merge costs beyond
-//! migrations, the rule of the ski rental. Pages that are written again between two recyclings count for nothing: a
-//! merge would not get rid of them. Where half of the log block is valid a merge costs nothing beyond migrations, so
-//! this is the rule of `cost` there. Where p grows by alpha a migration, half of that price gives the optimum of
-//! `macro` without an estimate: the sum over the migrations since the middle, alpha n n / 4, is half of N_p at n =
-//! sqrt(2 N_p / alpha).
+//! `cost` carries pages along that were written once and never again: after a format every migration copies the
+//! whole allocation table, nearly half a block. `limit` merges now and then unconditionally, and `macro`
+//! mistakes a set of repeatedly written pages for growth, and merges it in vain. `adaptive` keeps an account
+//! instead. A log block holds its pages in the order of their last writes. So for every past recycling the rule
+//! knows the number of pages not written since, and adds up the savings of a merge at that point: their copies,
+//! and their pages in the log. It merges once the largest of these sums reaches `patience` times the extra cost
+//! of a merge over migrations, the ski-rental rule. Pages rewritten between two recyclings count for nothing,
+//! because a merge would not get rid of them. If half of the log block is valid, a merge costs nothing extra,
+//! so there this equals the rule of `cost`. If p grows by alpha per migration, half of that price gives the
+//! optimum of `macro` without an estimate: the sum over the migrations since the middle, alpha n n / 4, is half
+//! of N_p at n = sqrt(2 N_p / alpha).
 //!
-//! Bound, where a page of the log has one price: between two of its merges, no merge of the optimum saves more than
-//! `patience` times its price B before the next one, so with `patience` at most 1 none pays and the optimum has no
-//! advantage there; and over the same stretch the optimum either merges or carries what was unwritten, at `patience`
-//! times B at least. But for the first period the cost is then at most (1 + 1 / `patience`) times that of any schedule.
-//! The price does change with p; the regret against the strict optimum is measured in docs/migration.md.
+//! Bound, for a constant price of a log page: between two merges of the rule, no merge of the optimum saves
+//! more than `patience` times its price B before the next one, so with `patience` at most 1 none pays, and the
+//! optimum has no advantage there. Over the same stretch the optimum either merges or carries the unwritten
+//! pages, at `patience` times B at least. Except for the first period, the cost is then at most (1 + 1 /
+//! `patience`) times that of any schedule. In fact the price changes with p; docs/migration.md measures the
+//! regret against the strict optimum.
 //!
 //! ## Recovery
-//! Mount reads every spare area; the newest copy of a page wins, a merge that was cut is dropped, and a logical block
-//! lies in one block or two. After a cut in a migration it lies in three: the youngest is the log block, the one that
-//! was being emptied is merged away before the next block is taken. Pages of the block map are passed over. What the
-//! rules remember is lost: a logical block begins a new period.
+//! Mount reads every spare area. The newest copy of a page wins, and an interrupted merge is dropped. A logical
+//! block lies in one block or two. After a cut in a migration it lies in three: the youngest is the log block,
+//! and the block being emptied is merged away before the next block is taken. Mount ignores pages of the block
+//! map. The rules lose their memory: a logical block begins a new period.
 //!
 //! ## Invariants
-//! A page lies in its place in the data block of its logical block, in its log block, or in the one block that a
-//! migration was emptying; at most `log_blocks` log blocks are bound; `reserve_blocks` stay free when a block is
-//! opened.
+//! A page lies in its place in the data block of its logical block, in its log block, or in the one block that
+//! a migration was emptying; at most `log_blocks` log blocks are bound; `reserve_blocks` stay free when a block
+//! is opened.
 //!
 //! ## Differences
-//! The paper does not say how alpha is estimated, for which blocks, nor which log block is evicted: all are options.
-//! A log block without valid pages is given back. Trims, recovery, failing blocks and `adaptive` are ours.
+//! The paper does not define the estimate of alpha, its blocks, or the choice of the evicted log block: all are
+//! options. The FTL releases a log block without valid pages. Trims, recovery, failing blocks and `adaptive`
+//! are our additions.
 //!
 //! ## References
-//! J. Lee, S. Kim, S. Ahn, D. Lee, S. H. Noh: Cost-based Optimization of Block Recycling Scheme in NAND Flash Memory
-//! Based Storage System. Journal of KIISE: Computing Practices and Letters 13(7), 2007 (in Korean). J. Kim, J. M.
-//! Kim, S. H. Noh, S. L. Min, Y. Cho: A Space-Efficient Flash Translation Layer for CompactFlash Systems. IEEE
-//! Transactions on Consumer Electronics 48(2), 2002.
+//! J. Lee, S. Kim, S. Ahn, D. Lee, S. H. Noh: Cost-based Optimization of Block Recycling Scheme in NAND Flash
+//! Memory Based Storage System. Journal of KIISE: Computing Practices and Letters 13(7), 2007 (in Korean). J.
+//! Kim, J. M. Kim, S. H. Noh, S. L. Min, Y. Cho: A Space-Efficient Flash Translation Layer for CompactFlash
+//! Systems. IEEE Transactions on Consumer Electronics 48(2), 2002.
 
 mod config;
 pub mod cost;
@@ -80,14 +83,14 @@ use std::collections::VecDeque;
 /// The FTL.
 pub type Migration = BlockMapped<Scheme>;
 
-/// A log block that a migration is emptying, or was when the power went or a program failed.
+/// A log block in the middle of a migration, possibly interrupted by a power cut or a failed program.
 #[derive(Clone, Copy, Debug)]
 struct Emptied {
     group: u32,
     block: BlockId,
 }
 
-/// Bytes of a logical block in a page of the block map: the numbers of its data block and of its log block.
+/// Bytes per logical block in a page of the block map: the numbers of its data block and of its log block.
 const MAP_ENTRY: usize = 8;
 
 /// The tables of the FTL.
@@ -98,7 +101,7 @@ pub struct Scheme {
     policy: Policy,
     emptied: Option<Emptied>,
     written_pages: u64,
-    /// The block map as its pages hold it.
+    /// The block map, as stored in its pages.
     map: Vec<u8>,
     /// Recyclings since the mount, and the last of them.
     recycled: u64,
@@ -115,7 +118,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Merges the logical block whose log block was not emptied to the end.
+    /// Merges the logical block with an incompletely emptied log block.
     fn finish_emptied<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
         match self.emptied {
             Some(Emptied { group, .. }) => self.merge(store, nand, group, false),
@@ -152,10 +155,10 @@ impl Scheme {
         self.merge(store, nand, victim, true)
     }
 
-    /// Makes room in the full log block of a logical block, or takes it away.
+    /// Makes room in the full log block of a logical block, or removes it.
     fn recycle<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
         self.finish_emptied(store, nand)?;
-        // It may just have been the one that was finished.
+        // It may be the one just finished.
         let Some(log) = self.logs.log(group) else { return Ok(()) };
         let pages = valid_pages(store, group, log);
         if pages.is_empty() && store.may_drop(1) {
@@ -184,7 +187,7 @@ impl Scheme {
     ) -> Result<(), FtlError> {
         let log = self.logs.log(group).expect("a log block is moved");
         if store.pinned_in(log) > 0 {
-            // Notes may need a block, and the migration takes the last one that is free.
+            // Notes may need a block, and the migration takes the last free one.
             store.write_notes(nand)?;
         }
         let to = scoped(nand, Cause::Migration, |nand| store.take(nand, log))?;
@@ -237,7 +240,7 @@ impl Scheme {
         }
     }
 
-    /// Gives back a log block that holds nothing.
+    /// Releases a log block without valid pages.
     fn drop_log<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
         let recycling = self.recycling(group, RecyclingKind::Dropped, 0);
         let log = self.logs.unbind(group).expect("a log block is dropped");
@@ -246,7 +249,7 @@ impl Scheme {
         self.recycled(store, nand, recycling)
     }
 
-    /// What is about to become of the log block of a logical block.
+    /// Record of the coming recycling of a logical block's log block.
     fn recycling(&self, group: u32, kind: RecyclingKind, valid: u32) -> Recycling {
         Recycling {
             number: self.recycled,
@@ -261,7 +264,7 @@ impl Scheme {
         }
     }
 
-    /// A log block was recycled: the block map is written, and the result record may hear of it.
+    /// Ends a recycling: writes the block map, and keeps the recycling for the result record if asked.
     fn recycled<N: Nand>(&mut self, store: &mut Store, nand: &mut N, recycling: Recycling) -> Result<(), FtlError> {
         let kept = self.config.log_recyclings as usize;
         self.recycled += 1;
@@ -279,7 +282,7 @@ impl Scheme {
         store.write_map(nand, segment, table)
     }
 
-    /// The blocks of a logical block changed.
+    /// Updates the block map after a change of a logical block's blocks.
     fn note(&mut self, group: u32) {
         let log = self.logs.log(group).unwrap_or(BlockId::NONE);
         let entry = self.map.chunks_exact_mut(MAP_ENTRY).nth(group as usize).expect("an entry for each logical block");
@@ -287,7 +290,7 @@ impl Scheme {
         entry[4..].copy_from_slice(&log.0.to_le_bytes());
     }
 
-    /// The page of the block map that holds a logical block, and its number.
+    /// The page of the block map with a logical block's entry, and its number.
     fn map_page(&self, page_bytes: u32, group: u32) -> (u32, &[u8]) {
         let entries = page_bytes / MAP_ENTRY as u32;
         let segment = group / entries;
@@ -296,7 +299,7 @@ impl Scheme {
     }
 }
 
-/// The valid pages of a block of a logical block with their places, in the order of these.
+/// The valid pages in a block of a logical block, with their places, in place order.
 fn valid_pages(store: &Store, group: u32, block: BlockId) -> Vec<(u32, Lpn)> {
     let here = store.pages_of(group).map(Lpn).filter(|&at| store.is_in(at, block));
     let mut pages: Vec<(u32, Lpn)> = here.map(|at| (store.geometry().page_in_block(store.lookup(at)), at)).collect();
@@ -438,7 +441,7 @@ impl block_mapped::Scheme for Scheme {
             // A count; two sums, and the samples of the window.
             (Rule::Macro, Scope::Block) => (4 + 16 + window, 0),
             (Rule::Macro, Scope::Global) => (4, 16 + window),
-            // An epoch, its pages and its account, for each page that a log block may carry.
+            // An epoch, its pages and its account, for each possible valid page in a log block.
             (Rule::Adaptive, _) => (6 * u64::from(store.geometry().pages_per_block() / 2), 0),
         };
         ram.sram.insert("recycling", logs * each + all);

@@ -1,8 +1,9 @@
 //! MTBS: blocks with a data area and a spare area.
 //!
 //! ## Idea
-//! Each block holds the pages of one logical block in its first part, in their places, and what is written again in
-//! its second part. Every logical block has room for its own overwrites, and no table beside the block map is needed.
+//! Each block holds the pages of one logical block: in its first part in their places, and overwrites in its
+//! second part. Every logical block has room for its own overwrites, and the FTL needs no table beside the
+//! block map.
 //!
 //! ## Write path
 //! ```text
@@ -11,24 +12,27 @@
 //! spare area full           -> merge: the newest pages go to their places in a new block, the page that is being
 //!                              written among them; the old block is erased
 //! ```
-//! A logical block has `data_pages` pages, so a request may lie in several. With `whole_requests` the pages that a
-//! request writes in one logical block go to the spare area together or are all written into the merged block; else each
-//! page is looked at alone. On chips that program in ascending order the data area closes with the first page of
-//! the spare area. A page that the host writes in part is read first, merged and written whole.
+//! A logical block has `data_pages` pages, so a request may span several. With `whole_requests` the pages of
+//! one request in one logical block go to the spare area together, or all go into the merged block; otherwise
+//! each page is placed alone. On chips that program in ascending order the data area closes with the first page
+//! of the spare area. For a partial page write the FTL first reads the page, merges the new sectors and writes
+//! the whole page.
 //!
 //! ## Recovery
-//! Mount reads every spare area of the chip; the newest copy of a page wins, and a merge that was cut is dropped.
+//! Mount reads every spare area of the chip. The newest copy of a page wins, and an interrupted merge is
+//! dropped.
 //!
 //! ## Invariants
 //! A logical block lies in one block; its data area holds pages in their places only.
 //!
 //! ## Differences
-//! The patent text was not at hand; the B+tree study describes the scheme and takes one half for each area. Trims,
-//! recovery and failing blocks are ours.
+//! The patent text was not available; the B+tree study describes the scheme and uses one half for each area.
+//! Trims, recovery and failing blocks are our additions.
 //!
 //! ## References
-//! T. Shinohara: Flash Memory Card with Block Memory Address Arrangement. US Patent 5,905,993, 1999. H.-S. Yoo, H. B.
-//! Chun, D. Y. Kim, S. Park: Performance Evaluation of a B+Tree on Various Page Sizes in NAND Flash Memory. 2006.
+//! T. Shinohara: Flash Memory Card with Block Memory Address Arrangement. US Patent 5,905,993, 1999. H.-S. Yoo,
+//! H. B. Chun, D. Y. Kim, S. Park: Performance Evaluation of a B+Tree on Various Page Sizes in NAND Flash
+//! Memory. 2006.
 
 #[cfg(test)]
 mod tests;
@@ -45,19 +49,19 @@ pub type Mtbs = BlockMapped<Scheme>;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Pages of the data area of a block; the others are its spare area. 0: half of them, the default, which the B+tree
+    /// Pages in a block's data area; the rest is its spare area. 0: half of them, the default, which the B+tree
     /// study calls optimal. The study's sectors are pages of 512 bytes.
     pub data_pages: u32,
-    /// Whether the pages of a request are placed together, so that a page of the host that takes several is written whole;
-    /// else each page alone. Default true, the reading that fits the B+tree study.
+    /// Whether to place the pages of a request together, so that a multi-page host write stays whole; otherwise
+    /// each page alone. Default true, the reading that fits the B+tree study.
     pub whole_requests: bool,
-    /// When a block that holds nothing any more is erased. Default `on_free`.
+    /// When to erase an empty block. Default `on_free`.
     pub erase_when: EraseWhen,
-    /// Blocks of the device that stay free for merges; at least 1. With 1 a program failure or a torn page
-    /// during a merge may leave no room; the default, 2, is safe.
+    /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
+    /// merge may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
+    /// address space, and at least one block for the notes. Default true.
     pub durable_trim: bool,
 }
 
@@ -83,13 +87,13 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Whether a page goes to its place in the data area; a gap below it is padded on a chip without gaps.
+    /// Whether a page goes to its place in the data area; a chip without gaps pads a gap below it.
     fn goes_home(&self, store: &Store, at: Lpn) -> bool {
         let (group, place) = store.split(at);
         !store.lookup(at).is_some() && store.reaches(self.map[group as usize], place)
     }
 
-    /// The first page of the spare area that is free.
+    /// The first free page of the spare area.
     fn next_spare(&self, store: &Store, group: u32) -> u32 {
         store.high_water(self.map[group as usize]).max(self.data_pages)
     }
@@ -102,7 +106,7 @@ impl Scheme {
         Ok(())
     }
 
-    /// Gathers a logical block, with the pages that the host writes, in a new block.
+    /// Gathers a logical block, with the host's pending pages, in a new block.
     fn renew<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -118,7 +122,7 @@ impl Scheme {
         })
     }
 
-    /// Writes a page, which the block takes unless a program failed there.
+    /// Writes a page; the block has room for it unless a program fails there.
     fn put<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let (group, place) = store.split(at);
         let place = if self.goes_home(store, at) { place } else { self.next_spare(store, group) };
@@ -145,8 +149,8 @@ impl Scheme {
         let pages_per_block = store.geometry().pages_per_block();
         let elsewhere = run.clone().filter(|&at| !self.goes_home(store, Lpn(at))).count() as u32;
         if elsewhere <= pages_per_block - self.next_spare(store, group) {
-            // In ascending order the data area takes the pages behind its last one, and closes with the first page
-            // of the spare area: those come before.
+            // In ascending order the data area takes only pages after its last one, and closes with the first
+            // page of the spare area: so these pages go first.
             let late = run.take_while(|&at| !self.goes_home(store, Lpn(at))).count();
             for index in (late..pages.len()).chain(0..late) {
                 self.put(store, nand, Lpn(first.0 + index as u32), &pages[index])?;
@@ -254,7 +258,7 @@ impl block_mapped::Scheme for Scheme {
 
     fn ram(&self, store: &Store, ram: &mut RamUse) {
         ram.sram.insert("block_map", 4 * self.map.len() as u64);
-        // For each logical block, the offset that each page of the spare area holds.
+        // For each logical block, the offset of each page in the spare area.
         let spare = u64::from(store.geometry().pages_per_block() - self.data_pages);
         ram.sram.insert("spare_map", 2 * spare * self.map.len() as u64);
     }

@@ -1,29 +1,30 @@
 //! NFTL: chains of replacement blocks, folded when blocks run short.
 //!
 //! ## Idea
-//! A logical block is a chain of blocks. Each page lies in its own place in any of them; the last block of the chain
-//! whose place is programmed holds the newest copy.
+//! A logical block is a chain of blocks. Each page lies in its own place in any of them; the newest copy is in
+//! the last block of the chain with this place programmed.
 //!
 //! ## Write path
-//! A page goes to the first block of its chain whose place is free; where there is none, a free block is appended to
-//! the chain. When free blocks run short, the longest chain is folded: into its last block where that block can take
-//! every page it lacks, else into a new block. The page that is being written is never copied.
-//! On chips that program in ascending order a place below the last programmed page of a block is not free. Where gaps
-//! are forbidden, those below the page are filled with pages that hold nothing. A page that the host writes in part is
-//! read first, merged and written whole.
+//! A page goes to the first block of its chain with a free place; if there is none, the FTL appends a free
+//! block to the chain. When free blocks run short, the FTL folds the longest chain: into its last block if that
+//! block can take every missing page, otherwise into a new block. A fold never copies the pending page. On
+//! chips that program in ascending order, a place below the last programmed page of a block is not free. On
+//! chips without gaps, the FTL fills the places below the page with empty pages. For a partial page write it
+//! first reads the page, merges the new sectors and writes the whole page.
 //!
 //! ## Recovery
-//! Mount reads every spare area; the newest copy of a page wins, a fold that was cut is dropped, and the blocks of a
-//! logical block are chained by age.
+//! Mount reads every spare area. The newest copy of a page wins, an interrupted fold is dropped, and the blocks
+//! of a logical block are chained by age.
 //!
 //! ## Invariants
 //! Every page lies in its own place in a block of its chain; `reserve_blocks` stay free when a block is opened.
 //!
 //! ## Differences
-//! Ban's units carry the chain in their spare areas; here the age of their pages orders it, which survives cuts. The
-//! driver of Linux marks a deleted sector on flash at once; here a note does at the next flush. Reads are charged for
-//! the page itself: firmware that walks a chain reads the spare area of each block on the way. Free blocks are taken in
-//! the order in which they were freed, where that driver looks for one from the last on around the device.
+//! Ban's units store the chain in their spare areas; here the age of their pages orders it, which survives
+//! cuts. The Linux driver marks a deleted sector on flash at once; here a note does so at the next flush. A
+//! read costs only the page itself, while firmware reads the spare area of each block as it walks the chain.
+//! This FTL takes free blocks in the order of their release, while the Linux driver searches around the device
+//! from the last one on.
 //!
 //! ## References
 //! A. Ban: Flash File System Optimized for Page-Mode Flash Technologies. US Patent 5,937,425, 1999.
@@ -43,15 +44,16 @@ pub type Nftl = BlockMapped<Scheme>;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Most blocks of a chain, at least 1; a longer one is folded before a block is appended. 0: no limit, the default.
+    /// Most blocks in a chain, at least 1; a longer one is folded before a block is appended. 0: no limit, the
+    /// default.
     pub max_chain: u32,
-    /// When a block that holds nothing any more is erased. Default `on_free`.
+    /// When to erase an empty block. Default `on_free`.
     pub erase_when: EraseWhen,
-    /// Blocks of the device that stay free for folding; at least 1. With 1 a program failure or a torn page
-    /// during a fold may leave no room; the default, 2, is safe.
+    /// Blocks of the device kept free for folding; at least 1. With 1, a program failure or a torn page during
+    /// a fold may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
+    /// address space, and at least one block for the notes. Default true.
     pub durable_trim: bool,
 }
 
@@ -70,7 +72,7 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    /// Appends a block to the chain of a logical block, which may be folded on the way.
+    /// Appends a block to the chain of a logical block; may fold the chain first.
     fn append<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -97,7 +99,7 @@ impl Scheme {
         self.fold(store, nand, victim, pending)
     }
 
-    /// Folds a chain into one block; true where the `pending` page was written on the way.
+    /// Folds a chain into one block; true if this also wrote the `pending` page.
     fn fold<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -113,7 +115,7 @@ impl Scheme {
         }
         let end = store.pages_of(group).len() as u32;
         let complete = scoped(nand, Cause::PartialMerge, |nand| {
-            // The page that is being written comes in its turn: chips program in ascending order.
+            // The pending page comes in its turn, because chips program in ascending order.
             let Some((at, page)) = pending else { return store.complete(nand, group, last, 0..end) };
             let (_, place) = store.split(at);
             Ok(store.complete(nand, group, last, 0..place)?
@@ -145,7 +147,7 @@ impl Scheme {
         self.replace(store, nand, cause, group, target)
     }
 
-    /// Makes `target`, which holds every page, the only block of a chain.
+    /// Makes `target` the only block of a chain; it already holds every page.
     fn replace<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -195,7 +197,7 @@ impl block_mapped::Scheme for Scheme {
     fn write<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError> {
         let (group, place) = store.split(at);
         loop {
-            // A block before the one with the newest copy must not get a newer one.
+            // A block before the one with the newest copy must not get a newer copy.
             let chain = &self.chains[group as usize];
             let newest = chain.iter().position(|&block| store.is_in(at, block)).unwrap_or(0);
             match chain[newest.min(chain.len())..].iter().copied().find(|&block| store.reaches(block, place)) {
@@ -227,7 +229,7 @@ impl block_mapped::Scheme for Scheme {
     }
 
     fn ram(&self, store: &Store, ram: &mut RamUse) {
-        // The first block of each logical block, and for each block the next one of its chain.
+        // The first block of each logical block, and for each block its successor in the chain.
         ram.sram.insert("block_map", 4 * self.chains.len() as u64);
         ram.sram.insert("chains", 4 * u64::from(store.geometry().blocks()));
     }

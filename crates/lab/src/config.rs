@@ -1,8 +1,8 @@
-//! The whole of an experiment, as one TOML file holds it.
+//! A whole experiment, as one TOML file holds it.
 //!
-//! [`Experiment::parse`] reads TOML or JSON, applies overrides, fills in every default and checks what can
-//! be checked without running: ranges, combinations, the size of the device, and whether the FTL can export
-//! what is asked. Every error names its place in the text.
+//! [`Experiment::parse`] reads TOML or JSON, applies overrides, fills in every default and checks everything
+//! checkable before the run: ranges, combinations, the device size, and whether the FTL can export the
+//! requested capacity. Every error names its place in the text.
 
 mod advice;
 mod asks;
@@ -48,42 +48,42 @@ use tree::{Part, Tree};
 pub struct Experiment {
     /// Seed of everything random.
     pub seed: u64,
-    /// What the host asks.
+    /// The host's workload.
     pub workload: WorkloadConfig,
-    /// When it asks.
+    /// Arrival of the host's requests.
     pub host: Host,
-    /// What is written before the measurement.
+    /// Writes before the measurement.
     pub precondition: Precondition,
-    /// The index that a key workload asks.
+    /// The index for a key workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<IndexConfig>,
-    /// The file system that a file workload uses.
+    /// The file system for a file workload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fs: Option<FsConfig>,
     /// The write buffer over the FTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferConfig>,
-    /// What the memories of the buffer cost.
+    /// Costs of the buffer's memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
     /// The flash translation layer; none below a file system on bare flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ftl: Option<FtlConfig>,
-    /// The NAND device; where a real directory takes its place, one that nothing is asked of.
+    /// The NAND device; a placeholder if a real directory takes its place.
     #[serde(serialize_with = "device::serialize", skip_serializing_if = "Device::is_stand_in")]
     pub device: Device,
-    /// What was rounded or set aside, in sentences.
+    /// Sentences about rounded or ignored inputs.
     #[serde(skip)]
     pub notices: Vec<String>,
-    /// The text that it was read from: where errors that show later are at home.
+    /// The original text, to locate later errors.
     #[serde(skip)]
     tree: Tree,
-    /// The folder that relative paths start from.
+    /// The start folder for relative paths.
     #[serde(skip)]
     pub(crate) base: PathBuf,
 }
 
-/// An experiment as it is written.
+/// An experiment as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename = "experiment")]
 struct Table {
@@ -107,8 +107,8 @@ fn default_seed() -> u64 {
 impl Experiment {
     /// Reads an experiment.
     ///
-    /// `source` names the text in errors (empty: they name no place), `base` is the folder that relative paths start from, and `sets`
-    /// are overrides such as `device.capacity=64MiB`.
+    /// `source` names the text in errors (if empty, errors name no place), relative paths start at `base`, and
+    /// `sets` are overrides such as `device.capacity=64MiB`.
     ///
     /// # Errors
     /// [`LabError::Config`].
@@ -188,7 +188,7 @@ impl Experiment {
         Ok(experiment)
     }
 
-    /// The experiment as JSON, every default explicit; read again it gives the same experiment.
+    /// The experiment as JSON, with every default explicit; parsing it again gives the same experiment.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("an experiment has text keys and finite numbers only")
     }
@@ -196,7 +196,7 @@ impl Experiment {
     /// Counts of blocks and pages.
     ///
     /// # Errors
-    /// [`LabError::Config`]; not for an experiment that was parsed and left as it is.
+    /// [`LabError::Config`]; impossible for a parsed and unmodified experiment.
     pub fn sizing(&self) -> Result<Sizing, LabError> {
         Ok(Sizing::of(self).map_err(ConfigError::of_key)?)
     }
@@ -206,18 +206,18 @@ impl Experiment {
         self.fs.as_ref().is_some_and(|fs| fs.over() == Over::Flash)
     }
 
-    /// Whether a real directory takes the place of a device.
+    /// Whether a real directory replaces the device.
     pub fn is_in_directory(&self) -> bool {
         self.device.is_stand_in()
     }
 
-    /// What a key workload is opened for.
+    /// The setting in which a key workload is opened.
     pub(crate) fn key_setting<'a>(&self, base: &'a Path) -> KeySetting<'a> {
         let largest_key = self.index.as_ref().map_or(u64::MAX, |index| index.options().largest_key());
         KeySetting { seed: self.seed, base, largest_key }
     }
 
-    /// What a workload says, with the ways out that the device has.
+    /// A workload's error, with advice about the device.
     pub(crate) fn explain(&self, error: WorkloadError) -> LabError {
         let (name, larger) = (
             self.workload.name(),
@@ -236,7 +236,7 @@ impl Experiment {
         }
     }
 
-    /// An error about this experiment, with its place in the text where its key is known.
+    /// An error about this experiment, with its place in the text if its key is known.
     pub(crate) fn located(&self, error: LabError) -> LabError {
         match error {
             LabError::Config(wrong) if wrong.file.is_none() => match &wrong.key {
@@ -256,7 +256,7 @@ impl Experiment {
         }
     }
 
-    /// Whether a generator fits the device; a file is looked through when the run starts.
+    /// Checks that a generator fits the device; a trace file is checked when the run starts.
     fn check_fit(&self, sizing: &Sizing) -> Result<(), (String, String)> {
         let workload = self.workload.name();
         let options = match self.workload.kind() {
@@ -272,7 +272,7 @@ impl Experiment {
         self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))
     }
 
-    /// Refuses a warm-up that leaves none of `total` requests to be measured; 0: not known.
+    /// Refuses a warm-up that leaves none of `total` requests to measure; a `total` of 0 is unknown.
     pub(crate) fn refuse_endless_warm_up(&self, total: u64) -> Result<(), (String, String)> {
         let warm_up = self.precondition.warm_up;
         if warm_up == 0 || total == 0 || warm_up < total {
@@ -315,7 +315,7 @@ impl Experiment {
 }
 
 impl Experiment {
-    /// Refuses work in gaps between requests where there are none.
+    /// Refuses work in gaps between requests if there are no gaps.
     fn check_gaps(&self, refuse: &host::Refuse<'_>) -> Result<(), (String, String)> {
         let Some(FtlConfig::Page(page)) = &self.ftl else { return Ok(()) };
         if page.idle_blocks > 0 && self.device.model == Model::Counting {
@@ -326,7 +326,7 @@ impl Experiment {
     }
 }
 
-/// What is wrong with the options of a workload: the key, and a sentence.
+/// Error in a workload's options: the key, and a sentence.
 fn workload_key_and_message(error: WorkloadError, workload: &str) -> (String, String) {
     match LabError::from_workload(error, workload) {
         LabError::Config(error) => (error.key.clone().unwrap_or_default(), error.message.clone()),

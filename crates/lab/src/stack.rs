@@ -37,13 +37,13 @@ use on_directory::OnDirectory;
 use on_flash::OnFlash;
 use verify::Oracle;
 
-/// What a device begins as.
+/// Initial state of a device.
 pub enum Start {
     /// Erased.
     Erased,
-    /// Erased, and one that keeps whole spare areas: what it holds in the end is to be taken out.
+    /// Erased, with whole spare areas stored, so its final state can be saved.
     Kept,
-    /// As one that was taken out.
+    /// The saved state of an earlier device.
     At(Box<Counting>),
 }
 
@@ -56,14 +56,14 @@ impl Start {
     }
 }
 
-/// Assembles what `experiment` asks for.
+/// Assembles the stack for `experiment`.
 ///
-/// It is a real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes, faults,
-/// operation logs, cells that age, erases that are suspended and planes that program together. A buffer is called once a
-/// request, so it multiplies none of them.
+/// It is a real directory, or one of three stacks: lean counting, timed counting, and a boxed one for bytes,
+/// faults, operation logs, aging cells, suspended erases and multi-plane programs. A buffer needs only one call
+/// per request, so it does not multiply the number of stacks.
 ///
 /// # Errors
-/// Options that the device refuses; a device that is worn out or damaged.
+/// Options refused by the device; a worn-out or damaged device.
 pub fn open(
     experiment: &Experiment,
     sizing: &Sizing,
@@ -85,7 +85,7 @@ pub fn open(
     ftl.dispatch(Assembly { device, buffer, mounts_again, start, seed: *seed, sizing, log })
 }
 
-/// A file system on the bare device. The one that counts keeps whole spare areas, from which it is mounted at the end.
+/// A file system on the bare device. A counting device stores whole spare areas, for the mount at the end.
 fn open_on_flash(
     fs: &FsConfig,
     device: &Device,
@@ -105,7 +105,7 @@ fn open_on_flash(
     Ok(Box::new(OnFlash::mount(fs, Timed::new(counting, &device.profile.timing)).map_err(refuse)?))
 }
 
-/// Why a file system cannot be made.
+/// The error of a file system that cannot be made.
 pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
     match error {
         FsError::Option { .. } => {
@@ -117,14 +117,14 @@ pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
     }
 }
 
-/// Whether the experiment needs the stack that can do everything; `slc`: it has blocks of one bit a cell.
+/// Whether the experiment needs the stack with all features; `slc`: it has blocks of one bit a cell.
 fn is_boxed(device: &Device, log: Option<&OpLog>, slc: bool) -> bool {
     let has_extras = device.model == Model::Timed && device.profile.timing.has_extras();
     let fails = device.faults.is_some() || device.reliability.is_some();
     log.is_some() || fails || device.model == Model::Bytes || has_extras || slc
 }
 
-/// A buffer over NVRAM of its own, which has contents where the device has.
+/// A buffer over NVRAM of its own; the NVRAM has contents if the device has.
 fn mount_buffer(
     config: &BufferConfig,
     memory: Option<&Memory>,
@@ -154,7 +154,7 @@ fn mount_buffer(
 struct Assembly<'a> {
     device: &'a Device,
     buffer: Option<Mounted>,
-    /// A file system asks what a mount costs, so whole spare areas are kept.
+    /// A file system reports its mount cost, so the device stores whole spare areas.
     mounts_again: bool,
     start: Start,
     seed: u64,
@@ -188,7 +188,7 @@ impl Visitor for Assembly<'_> {
             return Ok(Box::new(Stack::new(disk, buffer, Bare).mounting(again)));
         }
         if let Some(mut kept) = start.device() {
-            // The lean form cannot be mounted, but goes on where the full one was.
+            // The lean form cannot be mounted, but continues from a mount on the full form.
             if device.model == Model::Counting {
                 let ftl = mounted::<F, _>(&mut kept, pages, config)?;
                 return Ok(Box::new(Stack::new(Disk::assemble(ftl, kept.into_lean()), buffer, Bare)));
@@ -208,14 +208,14 @@ impl Visitor for Assembly<'_> {
     }
 }
 
-/// The FTL, mounted on a device that may be given another form.
+/// The FTL, mounted on a device that may be converted to another form.
 fn mounted<F: Ftl, N: Nand>(nand: &mut N, pages: u32, config: &F::Config) -> Result<F, LabError> {
     scoped(nand, Cause::Mount, |nand| F::mount(nand, pages, config)).map_err(mount_error)
 }
 
-/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, counts of blocks of one bit a cell,
-/// operation log, aging cells, whose retries the log shows; `S` is what one
-/// without bytes keeps of spare areas.
+/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, counts of blocks of one
+/// bit a cell, operation log, aging cells, whose retries appear in the log. `S` stores the spare areas on a
+/// device without bytes.
 fn boxed_device<S: SpareStore + 'static>(
     device: &Device,
     seed: u64,
@@ -253,7 +253,7 @@ fn boxed_device<S: SpareStore + 'static>(
     Ok(nand)
 }
 
-/// What is wrong in a table of the device.
+/// An error in one of the device tables.
 fn of_device(table: &str, error: &faulty::ConfigError) -> LabError {
     let key = Some(format!("device.{table}.{}", error.key));
     ConfigError { message: format!("device.{table}.{error}"), key, ..Default::default() }.into()

@@ -1,13 +1,13 @@
 //! Addresses and the geometry that relates them.
 //!
-//! A device is channels x dies x planes x blocks x pages. Blocks are numbered die by die and, within a
-//! die, plane by plane, so that the blocks of one die are one range; pages are numbered block by block.
-//! Any count may be odd: nothing here needs a power of two but the page size.
+//! A device is channels x dies x planes x blocks x pages. Blocks are numbered die by die and, within a die,
+//! plane by plane, so the blocks of one die form one range; pages are numbered block by block. Any count may be
+//! odd: only the page size must be a power of two.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Bytes of a host sector.
+/// Size of a host sector in bytes.
 pub const SECTOR_BYTES: u32 = 512;
 
 macro_rules! address {
@@ -27,7 +27,7 @@ macro_rules! address {
                 self.0 as usize
             }
 
-            /// Whether this is an address and not [`Self::NONE`].
+            /// True for an address, false for [`Self::NONE`].
             #[inline]
             pub const fn is_some(self) -> bool {
                 self.0 != u32::MAX
@@ -43,7 +43,7 @@ macro_rules! address {
 }
 
 address!(
-    /// Logical page number: what the host addresses, in pages.
+    /// Logical page number: a host address, in pages.
     Lpn
 );
 address!(
@@ -55,17 +55,18 @@ address!(
     BlockId
 );
 
-/// Program sequence number of a device; 48 bits are stored, which one program a microsecond fills in nine years.
+/// Program sequence number of a device. The flash stores 48 bits, enough for one program per microsecond for
+/// nine years.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
-/// One bit for each 512-byte sector of a page, bit 0 first.
+/// One bit per 512-byte sector of a page, bit 0 first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SectorMask(pub u64);
 
 impl SectorMask {
-    /// Sectors that one mask can hold; pages are at most 32 KiB.
+    /// Most sectors in one mask; pages are at most 32 KiB.
     pub const MAX_SECTORS: u32 = 64;
 
     /// The first `sectors` sectors.
@@ -104,11 +105,11 @@ impl SectorMask {
     }
 }
 
-/// Division by a number that is fixed at run time, as one multiplication.
+/// Division by a number fixed at run time, as one multiplication.
 ///
-/// Exact for every 32-bit dividend: 2^64 / by rounded down, times n + 1 in place of n, errs by less than 2^-32 and so by
-/// less than 1 / by (the form of Lemire, Kaser & Kurz, "Faster remainder by direct computation", 2019, rounds up and
-/// leaves out by = 1).
+/// Exact for every 32-bit dividend: 2^64 / by rounded down, times n + 1 in place of n, errs by less than 2^-32
+/// and so by less than 1 / by (the form of Lemire, Kaser & Kurz, "Faster remainder by direct computation",
+/// 2019, rounds up and leaves out by = 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Divider {
     by: u32,
@@ -126,39 +127,39 @@ impl Divider {
     }
 }
 
-/// Counts that make up a geometry; see [`Geometry::new`].
+/// Counts of a geometry; see [`Geometry::new`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
-    /// Channels, each a bus of its own.
+    /// Channels; each is a separate bus.
     pub channels: u32,
     /// Dies (ways) on each channel.
     pub dies_per_channel: u32,
-    /// Planes of a die.
+    /// Planes per die.
     pub planes_per_die: u32,
-    /// Erase blocks of a plane.
+    /// Erase blocks per plane.
     pub blocks_per_plane: u32,
-    /// Pages of a block.
+    /// Pages per block.
     pub pages_per_block: u32,
-    /// Bytes of a page without its spare area.
+    /// Page size in bytes, without the spare area.
     pub page_bytes: u32,
-    /// Bytes of the spare area of a page.
+    /// Spare area per page, in bytes.
     pub spare_bytes: u32,
 }
 
-/// A shape that no device can have. The sentence names the value and why.
+/// An impossible shape. The sentence names the value and the reason.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{key} = {value} cannot work: {why}")]
 pub struct GeometryError {
-    /// The key at fault, as it is written in a profile.
+    /// The key at fault, in its profile spelling.
     pub key: &'static str,
-    /// What was given.
+    /// The given value.
     pub value: u64,
-    /// Why not.
+    /// Why it is impossible.
     pub why: String,
 }
 
-/// A checked [`Shape`] with the divisions that the hot paths need.
+/// A checked [`Shape`] with precomputed divisions for the hot paths.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
     shape: Shape,
@@ -171,14 +172,14 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Fewest pages of a block: the next page after a torn one must be in the same block.
+    /// Fewest pages per block: the page after a torn page must be in the same block.
     pub const MIN_PAGES_PER_BLOCK: u32 = 2;
-    /// Most pages of a block: a number of valid pages is 14 bits wide beside the flag of an open block, and the two
-    /// largest of these words mean that a block is free or bad (`BlockTable` of the FTLs).
+    /// Most pages per block: a valid-page count has 14 bits beside the flag of an open block, and the two
+    /// largest of these words mark a free or a bad block (`BlockTable` of the FTLs).
     pub const MAX_PAGES_PER_BLOCK: u32 = 16_381;
-    /// Most planes on a channel: each of them may keep a place among the transfers of every other one.
+    /// Most planes per channel: each may hold a place among the transfers of every other one.
     pub const MAX_PLANES_PER_CHANNEL: u32 = 1024;
-    /// Bytes that the metadata of a page needs in its spare area.
+    /// Spare-area bytes for a page's metadata.
     pub const MIN_SPARE_BYTES: u32 = 16;
 
     /// Checks `shape`.
@@ -263,7 +264,7 @@ impl Geometry {
         })
     }
 
-    /// The counts this geometry was made from.
+    /// The counts of this geometry.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -280,25 +281,25 @@ impl Geometry {
         self.pages
     }
 
-    /// Pages of a block.
+    /// Pages per block.
     #[inline]
     pub fn pages_per_block(&self) -> u32 {
         self.shape.pages_per_block
     }
 
-    /// 512-byte sectors of a page.
+    /// 512-byte sectors per page.
     #[inline]
     pub fn sectors_per_page(&self) -> u32 {
         self.sectors_per_page
     }
 
-    /// Bytes of a page.
+    /// Page size in bytes.
     #[inline]
     pub fn page_bytes(&self) -> u32 {
         self.shape.page_bytes
     }
 
-    /// A mask of every sector of a page.
+    /// A mask of all sectors of a page.
     #[inline]
     pub fn full_mask(&self) -> SectorMask {
         SectorMask::full(self.sectors_per_page)
@@ -316,7 +317,7 @@ impl Geometry {
         self.dies() * self.shape.planes_per_die
     }
 
-    /// Blocks of one die.
+    /// Blocks per die.
     #[inline]
     pub fn blocks_per_die(&self) -> u32 {
         self.per_die.by
@@ -330,19 +331,19 @@ impl Geometry {
         Self { shape, per_die: self.per_plane, ..*self }
     }
 
-    /// The block that holds `page`.
+    /// The block of `page`.
     #[inline]
     pub fn block_of(&self, page: Ppa) -> BlockId {
         BlockId(self.per_block.div(page.0))
     }
 
-    /// The place of `page` in its block, from 0.
+    /// The position of `page` in its block, from 0.
     #[inline]
     pub fn page_in_block(&self, page: Ppa) -> u32 {
         page.0 - self.per_block.div(page.0) * self.shape.pages_per_block
     }
 
-    /// The page at place `page` of `block`.
+    /// The page at position `page` of `block`.
     #[inline]
     pub fn page(&self, block: BlockId, page: u32) -> Ppa {
         Ppa(block.0 * self.shape.pages_per_block + page)
@@ -360,7 +361,8 @@ impl Geometry {
         self.per_plane.div(block.0)
     }
 
-    /// The channel of `die`; neighbouring dies are on different channels, so that striping over dies spreads the buses.
+    /// The channel of `die`. Neighbouring dies are on different channels, so striping over dies spreads the bus
+    /// load.
     #[inline]
     pub fn channel_of_die(&self, die: u32) -> u32 {
         die % self.shape.channels
@@ -430,7 +432,7 @@ mod tests {
             assert!(error.starts_with(what), "{error}");
         }
         let huge = Shape { blocks_per_plane: 1 << 30, pages_per_block: 64, ..ok };
-        // Its planes are 2^64, which a product that wraps takes for none.
+        // It has 2^64 planes, and a wrapping product would be zero.
         let wrapping = Shape { channels: 1 << 31, dies_per_channel: 1 << 31, planes_per_die: 4, ..ok };
         for shape in [huge, wrapping] {
             assert!(Geometry::new(shape).unwrap_err().to_string().contains("32-bit"));

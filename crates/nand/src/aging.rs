@@ -1,19 +1,19 @@
-//! A device whose cells age: raw bit errors that grow with P/E cycles, time and reads, against an ECC.
+//! A device with aging cells: raw bit errors grow with P/E cycles, time and reads, and an ECC corrects them.
 //!
-//! * The **raw bit error rate** of a page is a formula ([`Config::rber_at`]) of the P/E cycles of its block, the time
-//!   since the page was programmed, and the reads of the block since the first program after its erase. Nothing is
-//!   drawn: the expected wrong bits of a codeword are compared with what the ECC corrects, so that equal devices answer
-//!   alike.
-//! * **Read retry.** Where the ECC corrects fewer, the page is read again with other thresholds, under
-//!   [`Cause::ReadRetry`](crate::Cause::ReadRetry); each such read costs what a read costs, disturbs the block as every
-//!   read does, and leaves a share of the errors. After the last step the page is [`NandError::Uncorrectable`].
-//! * **Strain.** After each read of a page, [`Ctx::take_strain`] tells how near it is to what the ECC corrects, as
-//!   controllers know it from the bits that were corrected. An FTL may rewrite the block.
+//! * The **raw bit error rate** of a page is a formula ([`Config::rber_at`]) of the block's P/E cycles, the
+//!   time since the page's program, and the reads of the block since the first program after its erase. Nothing
+//!   is random: the device compares the expected wrong bits per codeword with the limit of the ECC, so equal
+//!   devices give equal answers.
+//! * **Read retry.** If a page exceeds the limit of the ECC, the device reads it again with other thresholds,
+//!   under [`Cause::ReadRetry`](crate::Cause::ReadRetry). Each retry costs a read, disturbs the block like any
+//!   read, and leaves a share of the errors. After the last step the page is [`NandError::Uncorrectable`].
+//! * **Strain.** After each page read, [`Ctx::take_strain`] reports its bit errors relative to the limit of the
+//!   ECC. Controllers know this from the corrected bits. An FTL may then rewrite the block.
 //!
-//! The spare area has a stronger code of its own and never fails so, and the list of a page that gathers sectors one in
-//! what it leaves of its sector; a read of it disturbs the block all the same,
-//! since the whole word line is sensed. A copy is corrected on its way: its source may have to be read again first.
-//! What is kept of blocks and pages is here, not inside: it outlives an FTL, but not this wrapper.
+//! The spare area has a stronger code of its own and never fails this way. The sector list of a gathered page
+//! also has its own code, in the rest of its sector. A read of either still disturbs the block, because the
+//! chip senses the whole word line. A copy is corrected on its way, so its source may need retries first. This
+//! wrapper holds the age of blocks and pages, not the inner device: it outlives an FTL, but not the wrapper.
 
 mod config;
 
@@ -30,23 +30,23 @@ use crate::oob::Oob;
 use crate::wrapper::ways_inside;
 use config::Rates;
 
-/// What the ECC had to do so far.
+/// Work of the ECC so far.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct AgingCounts {
-    /// Reads, copies included, of pages that were read again.
+    /// Reads, copies included, with at least one retry.
     pub retried_reads: u64,
-    /// Reads that repeated one, all steps.
+    /// Repeated reads, all steps.
     pub retries: u64,
-    /// Most steps of one read.
+    /// Most retry steps of one read.
     pub most_retries: u32,
-    /// Reads, copies included, of pages that no step made correctable.
+    /// Reads, copies included, of pages still uncorrectable after all steps.
     pub uncorrectable_reads: u64,
-    /// Most wrong bits that were expected in a codeword that was read.
+    /// Most expected wrong bits in a codeword at a read.
     pub most_errors: f64,
 }
 
 impl AgingCounts {
-    /// What was counted since `before`; what is greatest stays that of the whole time.
+    /// Counts since `before`; maxima still cover the whole time.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -58,26 +58,26 @@ impl AgingCounts {
     }
 }
 
-/// What is known of a block.
+/// State of a block.
 #[derive(Clone, Debug)]
 struct Block {
     pe_cycles: u32,
     /// Reads of its pages since the first program after its erase: an empty block has nothing to disturb.
     reads: u64,
     is_empty: bool,
-    /// The rates at these P/E cycles.
+    /// The error rates at these P/E cycles.
     rates: Rates,
 }
 
-/// A device with cells that age around `N`.
+/// A wrapper around `N` with aging cells.
 #[derive(Clone, Debug)]
 pub struct Aging<N> {
     inner: N,
     config: Config,
     blocks: Vec<Block>,
-    /// By page: when it was programmed, in ns; empty where errors do not grow with time.
+    /// Program time of each page, in ns; empty if errors do not grow with time.
     programmed: Vec<Time>,
-    /// Time that the device lay without work, in ns.
+    /// Total idle time of the device, in ns.
     lain: Time,
     counts: AgingCounts,
 }
@@ -85,10 +85,10 @@ pub struct Aging<N> {
 const NS_PER_DAY: f64 = 86_400e9;
 
 impl<N: Nand> Aging<N> {
-    /// Puts the errors of `config` on `inner`.
+    /// Adds the errors of `config` to `inner`.
     ///
     /// # Errors
-    /// [`ConfigError`] where a value of `config` is out of its range or does not fit the device.
+    /// [`ConfigError`] if a value of `config` is out of its range or does not fit the device.
     pub fn new(inner: N, config: Config) -> Result<Self, ConfigError> {
         let geometry = inner.geometry();
         config.check(geometry)?;
@@ -105,12 +105,12 @@ impl<N: Nand> Aging<N> {
         })
     }
 
-    /// Lets the device lie for so many nanoseconds: every page is that much older, and nothing else happens.
+    /// Leaves the device idle for this many nanoseconds: every page grows older, and nothing else happens.
     pub fn lie(&mut self, ns: Time) {
         self.lain = self.lain.saturating_add(ns);
     }
 
-    /// What the ECC had to do so far.
+    /// Work of the ECC so far.
     pub fn counts(&self) -> &AgingCounts {
         &self.counts
     }
@@ -124,14 +124,14 @@ impl<N: Nand> Aging<N> {
         self.inner.geometry().block_of(at)
     }
 
-    /// Wrong bits that are expected in a codeword of a page that is read at `now`.
+    /// Expected wrong bits in a codeword of a page read at `now`.
     fn errors(&self, at: Ppa, now: Time) -> f64 {
         let Block { reads, rates, .. } = &self.blocks[self.block_of(at).index()];
         let age = self.programmed.get(at.index()).map_or(0, |&then| now.saturating_add(self.lain).saturating_sub(then));
         self.config.errors(rates.rber(&self.config, age as f64 / NS_PER_DAY, *reads))
     }
 
-    /// What an ECC that corrects `ecc_bits` makes of a page that is being read; `again` reads it once more.
+    /// Applies an ECC with limit `ecc_bits` to a page read; `again` repeats the read.
     fn correct<T>(
         &mut self,
         at: Ppa,
@@ -174,7 +174,7 @@ impl<N: Nand> Aging<N> {
         block.reads += u64::from(!block.is_empty);
     }
 
-    /// A page was programmed by the operation issued last.
+    /// Notes the program time of a page, after the latest operation programmed it.
     fn note_program(&mut self, at: Ppa) {
         let block = self.block_of(at);
         self.blocks[block.index()].is_empty = false;
@@ -183,7 +183,7 @@ impl<N: Nand> Aging<N> {
         }
     }
 
-    /// A read of a page for nobody.
+    /// A page read without a receiver of the data.
     fn sense(inner: &mut N, at: Ppa) -> Result<Oob, NandError> {
         let page_bytes = inner.geometry().page_bytes();
         inner.read(at, &mut N::Buf::zeroed(page_bytes))

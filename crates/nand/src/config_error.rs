@@ -1,13 +1,13 @@
-//! What options of a device are refused with.
+//! Error for invalid device options.
 
-/// A value that a device cannot have. The sentence names the key, what was given and what is allowed.
+/// An invalid value. The sentence names the key, the given value and the allowed range.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[error("{key} = {value} cannot work: {allowed}")]
 pub struct ConfigError {
     /// The key at fault.
     pub key: &'static str,
-    /// What was given.
+    /// The given value.
     pub value: String,
-    /// What is allowed.
+    /// The allowed values.
     pub allowed: String,
 }

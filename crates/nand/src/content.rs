@@ -6,19 +6,19 @@ use crate::address::{SectorMask, SECTOR_BYTES};
 ///
 /// A buffer of the type `()` costs nothing: a device that only counts moves no bytes.
 pub trait PageBuf: Clone + Send + std::fmt::Debug + 'static {
-    /// A page of zeros, the contents of what was never written.
+    /// A page of zeros, the contents of a never-written page.
     fn zeroed(page_bytes: u32) -> Self;
 
-    /// Takes over the sectors of `mask` from `from`.
+    /// Copies the sectors of `mask` from `from`.
     fn merge(&mut self, from: &Self, mask: SectorMask);
 
     /// Sets the sectors of `mask` to zero.
     fn clear(&mut self, mask: SectorMask);
 
-    /// The bytes, where there are any.
+    /// The bytes, if the buffer has any.
     fn bytes(&self) -> Option<&[u8]>;
 
-    /// The bytes to fill, where there are any.
+    /// The bytes to fill, if the buffer has any.
     fn bytes_mut(&mut self) -> Option<&mut [u8]>;
 }
 
@@ -69,7 +69,7 @@ impl PageBuf for Bytes {
     }
 }
 
-/// Bytes on a device that holds them, nothing on one that does not: the boxed stack serves both.
+/// Bytes if the device stores them, otherwise nothing: the boxed stack serves both kinds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Content(pub Option<Bytes>);
 

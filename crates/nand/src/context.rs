@@ -1,4 +1,4 @@
-//! Who asks for an operation, why, since when; and the counts by origin and cause.
+//! Context of an operation (origin, cause, times), and counts by origin and cause.
 
 mod cause;
 mod retry;
@@ -14,20 +14,20 @@ use trail::Trail;
 /// Simulated time in nanoseconds.
 pub type Time = u64;
 
-/// The author of a page: which part of the host wrote it.
+/// The author of a page: the part of the host that wrote it.
 ///
-/// At most [`Origin::COUNT`] exist; the names are those of traces, records and reports.
+/// At most [`Origin::COUNT`] exist; traces, records and reports use their names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Origin(pub u8);
 
 impl Origin {
-    /// Room for origins in tables; the last one is never given out.
+    /// Table size for origins; the last one is never assigned.
     pub const COUNT: usize = 32;
-    /// The host, nothing more is known.
+    /// The host, without further detail.
     pub const HOST: Self = Self(0);
     /// File contents.
     pub const FILE_DATA: Self = Self(1);
-    /// The boot sector of a FAT volume and what is reserved behind it.
+    /// The boot sector of a FAT volume and the reserved sectors after it.
     pub const BOOT: Self = Self(2);
     /// A file allocation table.
     pub const FAT: Self = Self(3);
@@ -49,11 +49,11 @@ impl Origin {
     pub const INDEX_HEADER: Self = Self(13);
     /// Inodes of a file system.
     pub const INODE: Self = Self(14);
-    /// A superblock of a file system, and the group descriptors behind it.
+    /// A superblock of a file system, and the following group descriptors.
     pub const SUPERBLOCK: Self = Self(15);
     /// Bitmaps of free blocks and inodes.
     pub const BITMAP: Self = Self(18);
-    /// The flash translation layer itself, for pages that no host part wrote.
+    /// The flash translation layer itself, for pages not written by the host.
     pub const FTL: Self = Self(17);
 
     /// Names by number.
@@ -90,15 +90,15 @@ impl Origin {
     }
 }
 
-/// Parts of one erase; an erase is shared among origins in whole parts, so that sums stay exact.
+/// Parts of one erase. Origins share an erase in whole parts, so sums stay exact.
 pub const ERASE_SHARE: u64 = 1 << 20;
 
 /// Counts of one origin and one cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Cell {
-    /// Page reads, metadata pages included, halves of copies not.
+    /// Page reads, including metadata pages but not halves of copies.
     pub page_reads: u64,
-    /// Page programs, metadata pages included, halves of copies not.
+    /// Page programs, including metadata pages but not halves of copies.
     pub page_programs: u64,
     /// Copies of a page inside the device.
     pub copies: u64,
@@ -115,12 +115,12 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// Reads with the halves of copies.
+    /// Reads, including halves of copies.
     pub fn reads(&self) -> u64 {
         self.page_reads + self.copies
     }
 
-    /// Programs with the halves of copies.
+    /// Programs, including halves of copies.
     pub fn programs(&self) -> u64 {
         self.page_programs + self.copies
     }
@@ -130,7 +130,7 @@ impl Cell {
         self.erase_shares as f64 / ERASE_SHARE as f64
     }
 
-    /// Combines each count of `self` with that of `other`.
+    /// Combines each count of `self` with the same count of `other`.
     fn zip(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             page_reads: with(self.page_reads, other.page_reads),
@@ -147,7 +147,7 @@ impl Cell {
 
 const CELLS: usize = Origin::COUNT * Cause::COUNT;
 
-/// Counts by origin and cause. Every operation is counted in exactly one cell (an erase in shares).
+/// Counts by origin and cause. Every operation counts in exactly one cell (an erase in shares).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Matrix {
     cells: Box<[Cell; CELLS]>,
@@ -179,14 +179,14 @@ impl Matrix {
         self.sum(|_, _| true)
     }
 
-    /// The sum over the origins and causes that `wanted` accepts.
+    /// The sum over the origins and causes accepted by `wanted`.
     pub fn sum(&self, wanted: impl Fn(Origin, Cause) -> bool) -> Cell {
         self.nonzero()
             .filter(|&(origin, cause, _)| wanted(origin, cause))
             .fold(Cell::default(), |sum, (_, _, cell)| sum.zip(cell, |a, b| a + b))
     }
 
-    /// The cells in which anything was counted, by origin, then cause.
+    /// The nonzero cells, by origin, then cause.
     pub fn nonzero(&self) -> impl Iterator<Item = (Origin, Cause, &Cell)> {
         (0..Origin::COUNT).flat_map(move |origin| {
             Cause::ALL.iter().filter_map(move |&cause| {
@@ -196,7 +196,7 @@ impl Matrix {
         })
     }
 
-    /// What was counted since `before` was copied from this matrix.
+    /// Counts since `before` was copied from this matrix.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let mut now = self.clone();
@@ -207,50 +207,50 @@ impl Matrix {
     }
 }
 
-/// What travels beside every operation: origin, cause, times, counts.
+/// Context of every operation: origin, cause, times, counts.
 ///
-/// Times are zero and stay zero on a device that keeps none.
+/// Times stay zero on a device without time.
 #[derive(Clone, Debug, Default)]
 pub struct Ctx {
     origin: Origin,
     cause: Cause,
-    /// When the request came.
+    /// Arrival of the request.
     arrival: Time,
     /// No operation may start earlier.
     ready: Time,
     /// End of the operation issued last.
     last: Time,
-    /// Latest end of any operation since the request came.
+    /// Latest end of an operation since the request arrived.
     finish: Time,
     /// Latest end of any operation ever.
     horizon: Time,
     /// Latest end of an operation that the host waited for.
     acknowledged: Time,
-    /// Fences that held for everything issued before.
+    /// Fences for all previous operations.
     fences: u64,
-    /// What ended by then is durable.
+    /// Operations that ended by this time are durable.
     settled: Time,
-    /// Whether the host does not wait for what is issued: a buffer holds it.
+    /// Whether a buffer holds the data, so the host does not wait for the operations.
     buffered: bool,
-    /// Requests begun so far.
+    /// Requests so far.
     requests: u64,
-    /// Programs so far whose array time was that of another plane's.
+    /// Programs so far that shared another plane's array time.
     joined: u64,
-    /// Reads so far for which an erase or a program gave way.
+    /// Reads so far that overtook an erase or a program.
     ahead: u64,
-    /// How much later an operation ends, for reads that went before it since somebody asked.
+    /// Delay of an operation, caused by reads that overtook it since the last query.
     delay: Option<Time>,
-    /// Whether reads are repeated that the host, or a flush, waits for.
+    /// Whether the device is repeating a read that the host, or a flush, waits for.
     repeats: bool,
     strain: Option<Strain>,
     matrix: Matrix,
-    /// What of it was in blocks of one bit a cell, where somebody counts that.
+    /// The part of the counts in blocks of one bit a cell, if a wrapper counts it.
     pub(crate) slc: Option<Box<Matrix>>,
     pub(crate) trail: Trail,
 }
 
 impl Ctx {
-    /// Starts a request of `origin` that came at `arrival`.
+    /// Starts a request of `origin` that arrived at `arrival`.
     #[inline]
     pub fn begin(&mut self, origin: Origin, arrival: Time) {
         self.origin = origin;
@@ -268,57 +268,57 @@ impl Ctx {
         self.requests
     }
 
-    /// A program joins that of another plane.
+    /// Counts a program that joins another plane's program.
     pub(crate) fn join(&mut self) {
         self.joined += 1;
     }
 
-    /// Programs so far that joined that of another plane, and took no array time of their own.
+    /// Programs so far that joined another plane's program, without array time of their own.
     pub fn joined_programs(&self) -> u64 {
         self.joined
     }
 
-    /// A read goes ahead of what works on its unit, which ends so much later for it.
+    /// Counts a read that overtakes the operation on its unit, and delays this operation.
     pub(crate) fn go_ahead(&mut self, delay: Time) {
         self.ahead += 1;
         self.delay = Some(self.delay.unwrap_or(0) + delay);
     }
 
-    /// How much later an operation ends that was issued before, for the reads since the last call; none where none went ahead.
+    /// Delay of an earlier operation by reads since the last call; none if no read overtook it.
     pub(crate) fn take_delay(&mut self) -> Option<Time> {
         self.delay.take()
     }
 
-    /// Reads so far that did not wait for the erase or the program on their unit, which was suspended or began after them.
+    /// Reads so far that overtook the erase or the program on their unit; it was suspended or began after them.
     pub fn reads_ahead(&self) -> u64 {
         self.ahead
     }
 
-    /// Who asks.
+    /// The current origin.
     #[inline]
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// Sets who asks, inside a request: what is read next is read for `origin`.
+    /// Changes the origin within a request: the next reads are for `origin`.
     #[inline]
     pub fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
     }
 
-    /// Why.
+    /// The current cause.
     #[inline]
     pub fn cause(&self) -> Cause {
         self.cause
     }
 
-    /// Sets the cause and returns the one before; prefer [`crate::scoped`], which restores it.
+    /// Sets the cause and returns the previous one; prefer [`crate::scoped`], which restores it.
     #[inline]
     pub fn set_cause(&mut self, cause: Cause) -> Cause {
         std::mem::replace(&mut self.cause, cause)
     }
 
-    /// When the request came.
+    /// Arrival of the request.
     #[inline]
     pub fn arrival(&self) -> Time {
         self.arrival
@@ -348,7 +348,7 @@ impl Ctx {
         self.horizon
     }
 
-    /// The next operations need what ends at `done`; returns the bound before, for [`Self::set_ready`].
+    /// Makes the next operations wait for `done`; returns the previous bound, for [`Self::set_ready`].
     #[inline]
     pub fn after(&mut self, done: Time) -> Time {
         let before = self.ready;
@@ -356,22 +356,24 @@ impl Ctx {
         before
     }
 
-    /// Restores the bound that [`Self::after`] returned.
+    /// Restores a bound returned by [`Self::after`].
     #[inline]
     pub fn set_ready(&mut self, ready: Time) {
         self.ready = ready;
     }
 
-    /// The next operations need everything issued so far, which is durable when they start; returns the bound before.
+    /// Makes the next operations wait for all previous ones, which are durable from then on; returns the
+    /// previous bound.
     #[inline]
     pub fn fence(&mut self) -> Time {
         self.fence_at(self.horizon)
     }
 
-    /// The next operations need what ends by `bound`, which is durable when they start; returns the bound before.
+    /// Makes the next operations wait for all operations that end by `bound`, which are durable from then on;
+    /// returns the previous bound.
     ///
-    /// An erase needs the programs that replaced the pages of its block and not those of the whole device: were it
-    /// to wait for all, erases on different dies would never overlap.
+    /// An erase needs the programs that replaced its block's pages, not all programs of the device. If it
+    /// waited for all of them, erases on different dies would never overlap.
     #[inline]
     pub fn fence_at(&mut self, bound: Time) -> Time {
         self.settled = self.settled.max(bound);
@@ -379,25 +381,25 @@ impl Ctx {
         self.after(bound)
     }
 
-    /// Fences so far that held for everything issued before.
+    /// Number of fences so far for all previous operations.
     #[inline]
     pub fn fences(&self) -> u64 {
         self.fences
     }
 
-    /// What ended by then is durable.
+    /// Operations that ended by this time are durable.
     #[inline]
     pub fn settled(&self) -> Time {
         self.settled
     }
 
-    /// Latest end of any operation that the host waited for: what a flush must wait for.
+    /// Latest end of an operation that the host waited for: a flush must wait for it.
     #[inline]
     pub fn acknowledged(&self) -> Time {
         self.acknowledged
     }
 
-    /// Takes the end of an operation; operations in the background do not hold up the request.
+    /// Records the end of an operation; operations in the background do not delay the request.
     #[inline]
     pub(crate) fn complete(&mut self, end: Time) {
         self.last = end;
@@ -410,26 +412,26 @@ impl Ctx {
         }
     }
 
-    /// An operation in the background ends at `end`, later than was known when it was issued.
+    /// Delays the known end of an operation in the background to `end`.
     #[inline]
     pub(crate) fn put_off(&mut self, end: Time) {
         self.horizon = self.horizon.max(end);
     }
 
-    /// Whether the host, or a flush, waits for what is issued now.
+    /// Whether the host, or a flush, waits for the current operations.
     #[inline]
     pub(crate) fn is_waited_for(&self) -> bool {
         matches!(self.cause, Cause::Host | Cause::ReadModifyWrite | Cause::Map)
     }
 
-    /// Whether the host waits for what is issued from now on: it does not where a buffer of the controller has the contents,
-    /// but a flush does. Returns what was so before.
+    /// Sets whether a controller buffer holds the data of the next operations: then the host does not wait for
+    /// them, but a flush does. Returns the previous setting.
     #[inline]
     pub fn set_buffered(&mut self, buffered: bool) -> bool {
         std::mem::replace(&mut self.buffered, buffered)
     }
 
-    /// The request ends no earlier than `at`: a host operation had to wait for work in the background.
+    /// Makes the request end at `at` or later: a host operation had to wait for work in the background.
     #[inline]
     pub fn wait_until(&mut self, at: Time) {
         self.finish = self.finish.max(at);
@@ -440,13 +442,14 @@ impl Ctx {
         &self.matrix
     }
 
-    /// Counts under `origin` and the present cause.
+    /// Counts under `origin` and the current cause.
     #[inline]
     pub(crate) fn count(&mut self, origin: Origin) -> &mut Cell {
         &mut self.matrix.cells[Matrix::at(origin, self.cause)]
     }
 
-    /// Counts one erase, shared among the origins in proportion to `invalid`; the asker's if none was invalid.
+    /// Counts one erase, shared among the origins in proportion to `invalid`; the current origin gets it if
+    /// none was invalid.
     pub(crate) fn count_erase(&mut self, invalid: &[u16; Origin::COUNT]) {
         let total: u64 = invalid.iter().map(|&n| u64::from(n)).sum();
         if total == 0 {

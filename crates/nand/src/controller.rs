@@ -1,4 +1,4 @@
-//! What is known of the controller of a device: the memories that its firmware has.
+//! Memories of a device's controller, for its firmware.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,15 +10,15 @@ pub struct Controller {
     /// Fast memory on the controller.
     #[serde(deserialize_with = "some_bytes")]
     pub sram_bytes: u64,
-    /// Memory beside it; a controller without has 0. Left out where nobody says.
+    /// Memory beside it; 0 for a controller without. Omitted if unknown.
     #[serde(default, deserialize_with = "bytes", skip_serializing_if = "Option::is_none")]
     pub dram_bytes: Option<u64>,
 }
 
-/// Above every memory of a controller, and a number that JSON holds exactly.
+/// Larger than any controller's memory, and exact in JSON.
 const MAX_BYTES: u64 = 1 << 50;
 
-/// Checked here so that the error names its line.
+/// Checked here, so the error names its line.
 fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     within(deserializer, 0).map(Some)
 }

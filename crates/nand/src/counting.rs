@@ -1,8 +1,8 @@
-//! A device that counts: it keeps the metadata of every page and no user data.
+//! A device that counts: it keeps every page's metadata and no user data.
 //!
-//! Two forms. [`Full`] keeps all sixteen metadata bytes (twelve a page, the sequence as a distance from a
-//! base a block) and can be mounted. [`Lean`] keeps four bytes a page, logical page and origin, for
-//! benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it cannot be mounted once written.
+//! Two forms. [`Full`] keeps all sixteen metadata bytes (twelve per page; the sequence is stored as an offset
+//! from a base per block) and can be mounted. [`Lean`] keeps four bytes per page, logical page and origin, for
+//! benchmarks and large sweeps; it forgets sequence numbers and `aux`, so it cannot be mounted after a write.
 //! Both count alike.
 
 mod spare;
@@ -19,7 +19,7 @@ use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramO
 use crate::side_table::SideTable;
 use tails::Tails;
 
-/// How many pages ahead of a copy the metadata is prefetched.
+/// Prefetch distance for the metadata of copies, in pages.
 const COPIES_AHEAD: u32 = 16;
 
 /// A device that counts; `S` is [`Full`] or [`Lean`].
@@ -31,18 +31,18 @@ pub struct Counting<S = Full> {
     pub(crate) states: BlockStates,
     pub(crate) spare: S,
     pub(crate) tails: Tails,
-    /// Programs of a page since its erase, where its spare area was programmed again.
+    /// Programs of a page since its erase, for pages with a reprogrammed spare area.
     pub(crate) respared: SideTable<u8>,
     pub(crate) pe_cycles: Vec<u32>,
-    /// Pages that were not programmed when their block was erased.
+    /// Pages still unprogrammed at the erase of their block.
     unused_at_erase: u64,
-    /// Pages that were programmed in blocks when they were retired.
+    /// Pages in blocks that were programmed at their retirement.
     programmed_at_retirement: u64,
-    /// Whether a page below the high water of its block may be unprogrammed.
+    /// Whether blocks may have unprogrammed pages below their high-water mark.
     has_gaps: bool,
-    /// By block and origin: pages programmed and not copied away. What is left at the erase is what made it necessary.
+    /// By block and origin: pages programmed and not copied away. The rest at the erase caused the erase.
     pub(crate) programmed: Vec<[u16; Origin::COUNT]>,
-    /// By block: whether a cell holds one bit; empty until a block is to.
+    /// By block: whether a cell holds one bit; empty until the first such block.
     slc: Vec<bool>,
 }
 
@@ -71,19 +71,19 @@ impl<S: SpareStore> Counting<S> {
         &self.pe_cycles
     }
 
-    /// Pages of `block` up to the last programmed one.
+    /// Number of pages in `block` up to the last programmed one.
     pub fn high_water(&self, block: BlockId) -> u32 {
         self.states.high_water(block)
     }
 
-    /// Pages that are programmed, those of retired blocks included. With the erases it gives back the programs:
-    /// programs = pages per block x erases - [`Self::unused_at_erase`] + this.
+    /// Programmed pages, including retired blocks. Together with the erases this gives the programs: programs =
+    /// pages per block x erases - [`Self::unused_at_erase`] + this.
     pub fn programmed_pages(&self) -> u64 {
         let in_blocks: u64 = (0..self.geometry.blocks()).map(|block| u64::from(self.pages_in(BlockId(block)))).sum();
         self.programmed_at_retirement + in_blocks
     }
 
-    /// Pages of `block` that are programmed; none in a retired one.
+    /// Programmed pages of `block`; none in a retired one.
     #[inline]
     fn pages_in(&self, block: BlockId) -> u32 {
         let high_water = self.states.high_water(block);
@@ -94,12 +94,12 @@ impl<S: SpareStore> Counting<S> {
         (first..first + high_water).filter(|&page| !self.spare.is_erased(Ppa(page))).count() as u32
     }
 
-    /// Pages that were not programmed when their block was erased, over all erases so far.
+    /// Pages still unprogrammed at the erase of their block, over all erases so far.
     pub fn unused_at_erase(&self) -> u64 {
         self.unused_at_erase
     }
 
-    /// Marks a block bad at no cost, as the factory does.
+    /// Marks a factory-bad block, at no cost.
     pub fn mark_factory_bad(&mut self, block: BlockId) {
         assert_block_in_range(&self.geometry, block);
         self.states.retire(block);
@@ -128,7 +128,7 @@ impl<S: SpareStore> Counting<S> {
         self.programmed[block.index()][usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1;
     }
 
-    /// Takes a page as programmed under `oob`; `first` where its sequence is to be the base of its block.
+    /// Marks a page as programmed under `oob`; `first` if its sequence is the base of its block.
     #[inline(always)]
     fn place(&mut self, at: Ppa, block: BlockId, page: u32, first: bool, oob: Oob) {
         let skipped = self.states.program(block, page);
@@ -140,25 +140,25 @@ impl<S: SpareStore> Counting<S> {
         self.spare.set(at, block, first, oob);
     }
 
-    /// A page of `origin` was copied out of `source` and is not what makes its erase necessary.
+    /// A page of `origin` was copied out of `source`, so it no longer counts as a reason for the erase.
     ///
-    /// A page that is copied again because the first copy failed or was torn leaves twice: it may take another page of
-    /// its author along, and where none is left, none leaves.
+    /// A page copied again after a failed or torn copy leaves twice: it may take another page of its author
+    /// along; if none is left, none leaves.
     #[inline(always)]
     fn has_left(&mut self, source: BlockId, origin: Origin) {
         let left = &mut self.programmed[source.index()][usize::from(origin.0) & (Origin::COUNT - 1)];
         *left = left.saturating_sub(1);
     }
 
-    /// Copies pages to the next ones of a block, up to the first that may have a tail; returns how many.
+    /// Copies pages to the next pages of a block, up to the first possible tail; returns their number.
     ///
     /// # Panics
-    /// With the page that is erased, or where the block is bad.
+    /// If a source page is erased (named in the message), or if the block is bad.
     #[inline]
     fn copy_next(&mut self, from: &[Ppa], (to, block): (Ppa, BlockId), aux: u16, seq: Seq) -> usize {
         let place = self.geometry.page_in_block(to);
         let (mut source, mut source_pages, mut first_tail) = (BlockId::NONE, 0..0, Ppa::NONE);
-        // Pages of one author and block in a row are counted together.
+        // Consecutive pages of one author and block count together.
         let (mut author, mut alike) = (Origin::FTL, 0);
         let mut copied = 0;
         for (n, &from) in (0..).zip(from) {
@@ -189,7 +189,7 @@ impl<S: SpareStore> Counting<S> {
         copied as usize
     }
 
-    /// Counts copies of so many pages of one author.
+    /// Counts copies of this many pages of one author.
     #[inline]
     fn have_moved(&mut self, (source, target): (BlockId, BlockId), author: Origin, pages: u16) {
         if pages == 0 {
@@ -202,7 +202,7 @@ impl<S: SpareStore> Counting<S> {
         self.ctx.count(author).copies += u64::from(pages);
     }
 
-    /// Pages of `block` by the author in their metadata.
+    /// Pages of `block` by their authors in the metadata.
     fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
         let mut pages = [0; Origin::COUNT];
         let first = self.geometry.page(block, 0).0;
@@ -211,7 +211,7 @@ impl<S: SpareStore> Counting<S> {
         pages
     }
 
-    /// Asserts that `block` was filled no further than its cells allow; they hold all their bits again.
+    /// Asserts that `block` did not exceed its one-bit capacity; its cells hold all their bits again.
     #[cold]
     fn leave_slc(&mut self, block: BlockId) {
         if std::mem::take(&mut self.slc[block.index()]) {
@@ -224,7 +224,7 @@ impl<S: SpareStore> Counting<S> {
         assert!(used <= most, "block {block} holds one bit a cell, in {most} pages, and {used} were programmed");
     }
 
-    /// The metadata of a page that must be programmed.
+    /// The metadata of a programmed page; panics if it is erased.
     #[inline]
     fn programmed_page(&self, at: Ppa, what: &str) -> Oob {
         assert_in_range(&self.geometry, at);
@@ -236,21 +236,21 @@ impl<S: SpareStore> Counting<S> {
 }
 
 impl Counting<Full> {
-    /// Takes over pages of `block` that were programmed before this device came to be, ascending, with what is kept of
-    /// the block: its P/E cycles, the base of its sequences, and the pages that count for each author.
+    /// Restores the pages of `block` from an earlier device, in ascending order, and its block state: P/E
+    /// cycles, base of the sequences, and page counts per author.
     pub(crate) fn restore(&mut self, block: BlockId, kept: &Kept, pages: impl Iterator<Item = (u32, Oob)>) {
         self.pe_cycles[block.index()] = kept.pe_cycles;
         self.spare.bases[block.index()] = kept.base;
         for (page, oob) in pages {
             self.place(self.geometry.page(block, page), block, page, false, oob);
         }
-        // What was kept may be one program ahead of the pages, where the power went in between.
+        // After a power loss between the two, the block state may be one program ahead of the pages.
         let held = self.pages_by_origin(block);
         self.programmed[block.index()] = std::array::from_fn(|origin| kept.programmed[origin].min(held[origin]));
     }
 }
 
-/// What outlives a device of one of its blocks, beside its pages.
+/// Persistent state of a block, beside its pages.
 pub(crate) struct Kept {
     pub(crate) pe_cycles: u32,
     pub(crate) base: u64,
@@ -340,7 +340,7 @@ impl<S: SpareStore> Nand for Counting<S> {
         let Some(old) = old else { panic!("copy of page {from}: the page is erased") };
         let origin = old.origin;
         let oob = if oob.lpn.is_some() { Oob { origin, ..oob } } else { Oob { aux: oob.aux, seq: oob.seq, ..old } };
-        // Copies mostly come in the order of the pages; this is the next line of the cache, or a later one.
+        // Copies mostly follow page order, so this prefetches the next cache line, or a later one.
         self.spare.prefetch(Ppa(from.0 + COPIES_AHEAD));
         self.store(to, oob);
         self.has_left(source, origin);

@@ -1,18 +1,18 @@
-//! A device whose blocks are bad from the factory or go bad, and whose bits flip.
+//! A device with factory-bad blocks, failing operations and bit errors.
 //!
 //! * A **factory-bad block** answers [`NandError::BadBlock`] to a read of any spare area; to program or erase
-//!   it is an error of the caller, as with a retired block.
-//! * A **failed program** spends its page: data and spare area cannot be read, and the page cannot be
-//!   programmed again before an erase. The rest of the block is as it was. A failed copy does the same to its
+//!   it is a caller's error, as with a retired block.
+//! * A **failed program** spends its page: data and spare area become unreadable, and the page cannot be
+//!   programmed again before an erase. The rest of the block is unchanged. A failed copy does the same to its
 //!   target, a failed spare program to its page.
-//! * A **failed erase** leaves nothing that can be read, and every later program or erase of the block fails,
-//!   until it is retired.
-//! * **Bit errors** ([`BitErrors`]) within the ECC are corrected and counted; beyond, the page is
+//! * A **failed erase** leaves nothing readable, and every later program or erase of the block fails, until it
+//!   is retired.
+//! * **Bit errors** ([`BitErrors`]) within the ECC limit are corrected and counted; beyond it, the page is
 //!   [`NandError::Uncorrectable`] until the block is erased.
 //!
-//! What fails is carried out on the device inside all the same, so that it costs its time and is counted. A
-//! read of a block whose erase failed costs a read of a spare area. The state of the faults is kept here, not
-//! inside: it outlives an FTL, but not this wrapper.
+//! The inner device still carries out failed operations, so they cost time and are counted. A read of a block
+//! with a failed erase costs a read of a spare area. This wrapper holds the state of the faults, not the inner
+//! device: it outlives an FTL, but not the wrapper.
 
 mod config;
 
@@ -30,20 +30,20 @@ use crate::side_table::SideTable;
 use crate::wrapper::ways_inside;
 use std::collections::BTreeSet;
 
-/// What went wrong so far.
+/// Faults so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultCounts {
     /// Programs, copies and spare programs that failed.
     pub failed_programs: u64,
     /// Erases that failed.
     pub failed_erases: u64,
-    /// Bits that the ECC corrected, at every read anew.
+    /// Bits corrected by the ECC, counted again at every read.
     pub corrected_bits: u64,
     /// Reads, copies included, of pages with more errors than the ECC corrects.
     pub uncorrectable_reads: u64,
 }
 
-/// A device with faults around `N`.
+/// A wrapper around `N` with faults.
 #[derive(Clone, Debug)]
 pub struct Faulty<N> {
     inner: N,
@@ -52,14 +52,14 @@ pub struct Faulty<N> {
     pe_cycles: Vec<u32>,
     programs: Script,
     erases: Script,
-    /// Pages whose program failed.
+    /// Pages with a failed program.
     spent: SideTable<()>,
-    /// Blocks whose erase failed.
+    /// Blocks with a failed erase.
     dead: BTreeSet<BlockId>,
     counts: FaultCounts,
 }
 
-/// How many operations of a kind there were, and which ones are to fail.
+/// Number of operations of a kind, and the ordinals of its failures.
 #[derive(Clone, Debug)]
 struct Script {
     done: u64,
@@ -71,7 +71,7 @@ impl Script {
         Self { done: 0, failing: failing.iter().copied().collect() }
     }
 
-    /// Takes the next operation; whether it fails.
+    /// Counts the next operation; true if it fails.
     fn next_fails(&mut self) -> bool {
         self.done += 1;
         self.failing.remove(&self.done)
@@ -83,7 +83,7 @@ impl Script {
     }
 }
 
-/// Streams of draws that must not meet.
+/// Independent streams of random draws.
 #[derive(Clone, Copy)]
 enum Draw {
     FactoryBad = 1,
@@ -93,10 +93,10 @@ enum Draw {
 }
 
 impl<N: Nand> Faulty<N> {
-    /// Puts the faults of `config` on `inner`.
+    /// Adds the faults of `config` to `inner`.
     ///
     /// # Errors
-    /// [`ConfigError`] where a value of `config` is out of its range or beyond the device.
+    /// [`ConfigError`] if a value of `config` is out of its range or beyond the device.
     pub fn new(inner: N, config: Config) -> Result<Self, ConfigError> {
         let geometry = inner.geometry();
         config.check(geometry)?;
@@ -135,12 +135,12 @@ impl<N: Nand> Faulty<N> {
         self.erases.done
     }
 
-    /// What went wrong so far.
+    /// Faults so far.
     pub fn counts(&self) -> &FaultCounts {
         &self.counts
     }
 
-    /// The blocks that are bad from the factory.
+    /// The factory-bad blocks.
     pub fn factory_bad_blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
         (0..).zip(&self.factory_bad).filter(|(_, &bad)| bad).map(|(block, _)| BlockId(block))
     }
@@ -149,7 +149,7 @@ impl<N: Nand> Faulty<N> {
         self.inner.geometry().block_of(at)
     }
 
-    /// Answers for a page whose program or whose block's erase failed, at the cost of the read.
+    /// Refuses a page with a failed program, or in a block with a failed erase, at the cost of the read.
     fn refuse_lost(&mut self, at: Ppa) -> Result<(), NandError> {
         if self.dead.contains(&self.block_of(at)) {
             self.inner.read_spare(at)?;
@@ -166,7 +166,7 @@ impl<N: Nand> Faulty<N> {
         Err(NandError::Uncorrectable(at))
     }
 
-    /// A read of a page for nobody.
+    /// A page read without a receiver of the data.
     fn sense(&mut self, at: Ppa) -> Result<Oob, NandError> {
         let page_bytes = self.inner.geometry().page_bytes();
         self.inner.read(at, &mut N::Buf::zeroed(page_bytes))
@@ -182,8 +182,8 @@ impl<N: Nand> Faulty<N> {
         assert!(!self.is_factory_bad(block), "program of page {page} in block {block}: the block is bad");
     }
 
-    /// What the ECC says of the last `bytes` bytes of a programmed page; with the spare area of a page that is read for
-    /// these bytes alone.
+    /// Applies the ECC to the last `bytes` bytes of a programmed page; includes the spare area if only the tail
+    /// is read.
     fn correct(&mut self, at: Ppa, bytes: usize, tail_of: Option<&Oob>) -> Result<(), NandError> {
         match self.corrected_bits(at, bytes, tail_of) {
             Some(bits) => {
@@ -194,7 +194,7 @@ impl<N: Nand> Faulty<N> {
         }
     }
 
-    /// Wrong bits in the codewords that hold the last `bytes` bytes; `None`: one has more than the ECC corrects.
+    /// Wrong bits in the codewords of the last `bytes` bytes; `None` if one exceeds the ECC limit.
     fn corrected_bits(&self, at: Ppa, bytes: usize, tail_of: Option<&Oob>) -> Option<u64> {
         let Some(errors) = &self.config.bit_errors else { return Some(0) };
         let ecc_bits = tail_of.map_or(errors.ecc_bits, |oob| ecc_bits_of_tail(oob, bytes, errors.ecc_bits));
@@ -218,10 +218,10 @@ impl<N: Nand> Faulty<N> {
         draws(self.config.seed, draw, address, pe_cycles).chance(rate)
     }
 
-    /// Decides on a program that the device inside has carried out.
+    /// Decides on a program after the inner device has carried it out.
     fn verify_program<T>(&mut self, at: Ppa, done: T, rate: f64) -> Result<T, NandError> {
         let block = self.block_of(at);
-        // The script is asked first in every case: it counts.
+        // The script always comes first: it counts.
         let fails =
             self.programs.next_fails() || self.dead.contains(&block) || self.chance(rate, Draw::Program, at.0, block);
         if !fails {
@@ -304,7 +304,7 @@ impl<N: Nand> Nand for Faulty<N> {
 
     fn program_spare(&mut self, at: Ppa, oob: Oob) -> Result<Done, NandError> {
         let done = self.inner.program_spare(at, oob)?;
-        // The rate is that of page programs; a spare program fails by script only.
+        // The rate is for page programs; a spare program fails by script only.
         self.verify_program(at, done, 0.0)
     }
 

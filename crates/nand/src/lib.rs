@@ -1,8 +1,8 @@
 //! A NAND flash device: it counts, keeps time, holds bytes, fails, and loses power.
 //!
-//! Read [`nand`] first: the trait [`Nand`] is the whole contract. [`Counting`] is the plain device; the
-//! other modules are devices with bytes ([`backed`]) or wrappers that add one property each
-//! ([`timed`], [`faulty`], [`aging`], [`power_cut`], [`traced`]) and compose.
+//! Read [`nand`] first: the trait [`Nand`] is the whole contract. [`Counting`] is the plain device; the other
+//! modules are devices with bytes ([`backed`]) or composable wrappers with one property each ([`timed`],
+//! [`faulty`], [`aging`], [`power_cut`], [`traced`]).
 
 pub mod address;
 pub mod aging;

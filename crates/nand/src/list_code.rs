@@ -1,17 +1,17 @@
-//! The code of a list of sectors.
+//! Error correction for sector lists.
 
 use crate::address::SECTOR_BYTES;
 use crate::oob::{Kind, Oob};
 
-/// Bits that a binary BCH code over GF(2^14), long enough for a codeword of 1,024 bytes, spends on each that it corrects.
+/// Parity bits per corrected bit in a binary BCH code over GF(2^14), long enough for a codeword of 1,024 bytes.
 const BITS_EACH: u32 = 14;
 
-/// Wrong bits of a codeword against which the last `bytes` bytes of a page stand, where the ECC of the page corrects
-/// `ecc_bits`.
+/// ECC limit for the last `bytes` bytes of a page, if the page's own limit is `ecc_bits`.
 ///
-/// The list of a page that gathers sectors ([`Kind::Sectors`]) has a sector for itself, of which it takes half at most: 63
-/// numbers of four bytes. A controller fills the rest with a code for the list, as it does for spare areas: without it,
-/// who loses a list loses what all those sectors are. The convention here is a BCH code of the bytes that are left.
+/// The list of a gathered page ([`Kind::Sectors`]) has a sector to itself and uses at most half of it: 63
+/// numbers of four bytes. A controller fills the rest with a code for the list, as it does for spare areas: a
+/// lost list would make all its sectors unidentifiable. The convention here is a BCH code over the remaining
+/// bytes.
 pub(crate) fn ecc_bits_of_tail(oob: &Oob, bytes: usize, ecc_bits: u32) -> u32 {
     if oob.kind != Kind::Sectors {
         return ecc_bits;

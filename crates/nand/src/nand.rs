@@ -1,9 +1,9 @@
-//! The contract between everything that manages flash and the flash itself.
+//! The contract between flash-management software and the flash itself.
 //!
-//! A device refuses what flash refuses. An operation that a correct program never issues (programming a
-//! programmed page, an address out of range, a block that was retired) is a programming error of the
-//! caller and panics with the address and the rule; what flash does to a correct program (a program that
-//! fails, a page beyond ECC, power that goes) is a [`NandError`].
+//! A device refuses operations that flash refuses. An operation that a correct program never issues
+//! (programming a programmed page, an address out of range, a retired block) is a programming error of the
+//! caller and panics with the address and the rule. Events that can hit a correct program (a failed program, a
+//! page beyond ECC, power loss) are a [`NandError`].
 
 use crate::address::{BlockId, Geometry, Ppa, Seq};
 use crate::as_inside;
@@ -12,10 +12,10 @@ use crate::context::{Cause, Ctx, Time};
 use crate::oob::Oob;
 use crate::rules::Rules;
 
-/// What flash does to a correct program.
+/// Flash failures in a correct program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NandError {
-    /// The program did not verify; the page is spent, the rest of the block can still be read.
+    /// The program did not verify; the page is spent, the rest of the block is still readable.
     #[error("program of page {0} failed")]
     ProgramFailed(Ppa),
     /// The erase did not verify; the block must be retired.
@@ -27,20 +27,20 @@ pub enum NandError {
     /// The block carries a bad-block mark, from the factory or from [`Nand::retire`].
     #[error("block {0} is marked bad")]
     BadBlock(BlockId),
-    /// Power is gone; every later operation answers the same.
+    /// Power is gone; every later operation returns the same.
     #[error("power lost")]
     PowerLost,
 }
 
-/// When an operation ends; zero on a device that keeps no time.
+/// End of an operation; zero on a device without time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Done(pub Time);
 
 /// A NAND flash device.
 ///
-/// One operation is one flash command; each is counted under the origin and the cause that [`Ctx`] holds.
+/// One operation is one flash command; each counts under the origin and cause of [`Ctx`].
 pub trait Nand {
-    /// Contents of a page: `()` where nothing is stored, bytes where they are.
+    /// Contents of a page: `()` on a device without data, otherwise bytes.
     type Buf: PageBuf;
 
     /// Counts and divisions of the address space.
@@ -79,22 +79,23 @@ pub trait Nand {
     /// [`NandError::Uncorrectable`], [`NandError::PowerLost`].
     fn read_with_tail(&mut self, at: Ppa, page: &mut Self::Buf, tail: &mut [u8]) -> Result<Oob, NandError>;
 
-    /// Moves a page, its tail included, under new metadata: by copyback, or by a read and a program; the profile says.
+    /// Moves a page, its tail included, under new metadata: by copyback, or by a read and a program, depending
+    /// on the profile.
     ///
-    /// Either way the old metadata passes through the controller: where `oob.lpn` is [`crate::Lpn::NONE`]
-    /// (see [`Oob::renewed`]), logical page and kind stay those of the page. The author always stays. Returns
-    /// what was stored.
+    /// Either way the old metadata passes through the controller: if `oob.lpn` is [`crate::Lpn::NONE`] (see
+    /// [`Oob::renewed`]), the page keeps its logical page and kind. It always keeps its author. Returns the
+    /// stored metadata.
     ///
     /// # Errors
     /// [`NandError::Uncorrectable`] names the source and leaves the target erased; [`NandError::ProgramFailed`]
     /// names the target; [`NandError::PowerLost`].
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError>;
 
-    /// Moves the pages `from` to `to` and the pages behind it in one block, in this order, each as [`Self::copy`] does
-    /// under [`Oob::renewed`] with `aux`, the sequence numbers from `seq` on.
+    /// Moves the pages `from` to `to` and the following pages in one block, in this order. Each moves like
+    /// [`Self::copy`] under [`Oob::renewed`] with `aux`, with sequence numbers from `seq` on.
     ///
     /// # Errors
-    /// Those of [`Self::copy`], after the number of pages that were moved before.
+    /// As [`Self::copy`], with the number of pages moved before.
     #[inline]
     fn copy_run(&mut self, from: &[Ppa], to: Ppa, aux: u16, seq: Seq) -> Result<(), (usize, NandError)> {
         for (n, &from) in (0..).zip(from) {
@@ -104,8 +105,9 @@ pub trait Nand {
         Ok(())
     }
 
-    /// Programs the spare area of a programmed page once more, within [`Rules::partial_programs`]. The author stays, as
-    /// with a copy: who marks a page, and has the operation counted by the origin in `oob`, has not written it.
+    /// Programs the spare area of a programmed page once more, within [`Rules::partial_programs`]. The page
+    /// keeps its author, as with a copy: the origin in `oob` marks the page and is charged for the operation,
+    /// but did not write the page.
     ///
     /// # Errors
     /// [`NandError::ProgramFailed`], [`NandError::PowerLost`].
@@ -117,28 +119,28 @@ pub trait Nand {
     /// [`NandError::EraseFailed`], [`NandError::PowerLost`].
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError>;
 
-    /// Writes the bad-block mark of `block`, one spare program; nothing can be programmed there afterwards.
+    /// Writes the bad-block mark of `block` with one spare program; the block then accepts no programs.
     ///
     /// # Errors
     /// [`NandError::PowerLost`].
     fn retire(&mut self, block: BlockId) -> Result<Done, NandError>;
 
-    /// Says how many bits a cell of `block` holds from now on: one, or all that the chip can. A command to the chip, which
-    /// costs nothing; an erase takes it back.
+    /// Sets the bits per cell of `block`: one, or the chip's maximum. This is a command to the chip, at no
+    /// cost; an erase resets it.
     ///
-    /// What is programmed in the first way is read in that way, so whoever mounts a device must say it again. In a block of
-    /// one bit a cell the first [`Rules::slc_pages`] pages can be programmed; the device asserts that no later than at the
-    /// erase.
+    /// Pages programmed in one-bit mode must be read in this mode, so after a mount the caller must set it
+    /// again. A block of one bit a cell accepts programs of its first [`Rules::slc_pages`] pages; the device
+    /// asserts this at the erase at the latest.
     fn set_slc(&mut self, block: BlockId, slc: bool);
 
-    /// Whether a cell of `block` holds one bit, where the chip could hold more.
+    /// Whether `block` holds one bit a cell on a chip with more.
     fn is_slc(&self, block: BlockId) -> bool;
 
-    /// Who asks, why, since when, and what was counted.
+    /// Origin, cause, arrival time and counts.
     fn ctx(&mut self) -> &mut Ctx;
 }
 
-/// Runs `work` with `cause` set and restores the cause before, whichever way `work` returns.
+/// Runs `work` with `cause` set, and restores the previous cause even if `work` returns early.
 #[inline]
 pub fn scoped<N: Nand + ?Sized, R>(nand: &mut N, cause: Cause, work: impl FnOnce(&mut N) -> R) -> R {
     let before = nand.ctx().set_cause(cause);
@@ -147,7 +149,7 @@ pub fn scoped<N: Nand + ?Sized, R>(nand: &mut N, cause: Cause, work: impl FnOnce
     result
 }
 
-// A borrowed or boxed device is a device; the boxed stack of faults, cuts and bytes goes through here.
+// A borrowed or boxed device is a device; the boxed stack of faults, cuts and bytes uses this.
 
 impl<N: Nand + ?Sized> Nand for &mut N {
     type Buf = N::Buf;

@@ -1,19 +1,19 @@
 //! Byte-addressable memory that survives a power cut: NVRAM, and its contract.
 //!
-//! The memory is a device of its own, lent to its users as `&mut`, as the NAND is: dropping a user is a power
-//! cut, what was stored is there for the next one. A store of one aligned 8-byte word happens wholly or not at
-//! all. A longer write is a sequence of such stores in ascending order, and a cut may fall between any two.
+//! The memory is a device of its own, lent to its users as `&mut`, like the NAND: dropping a user is a power
+//! cut, and the next user finds the stored data. A store of one aligned 8-byte word is atomic. A longer write
+//! is a sequence of such stores in ascending order, and a cut may fall between any two.
 
 use crate::context::Time;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// Bytes of a word, which is stored wholly or not at all.
+/// Size of a word in bytes; word stores are atomic.
 pub const WORD_BYTES: u64 = 8;
 
 const WORD: NonZeroU32 = NonZeroU32::new(WORD_BYTES as u32).expect("a word has bytes");
 
-/// Power went; the memory answers nothing else before it is back.
+/// Power is gone; the memory answers nothing else until it is back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("power lost")]
 pub struct PowerLost;
@@ -26,19 +26,18 @@ impl From<PowerLost> for crate::nand::NandError {
 
 /// Byte-addressable non-volatile memory.
 ///
-/// An address out of range, or a word at an address that is no multiple of 8, is an error of the caller and
-/// panics.
+/// An address out of range, or a word address that is not a multiple of 8, is a caller's error and panics.
 pub trait Nvm: Send {
     /// Size in bytes, a multiple of 8.
     fn bytes(&self) -> u64;
 
-    /// Fills `into` with what stands from `at` on.
+    /// Fills `into` with the bytes from `at` on.
     ///
     /// # Errors
     /// [`PowerLost`].
     fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), PowerLost>;
 
-    /// Stores the word at `at`, wholly or not at all.
+    /// Stores the word at `at`, atomically.
     ///
     /// # Errors
     /// [`PowerLost`].
@@ -47,13 +46,13 @@ pub trait Nvm: Send {
     /// Stores `bytes` from `at` on, any length at any address, word after word.
     ///
     /// # Errors
-    /// [`PowerLost`]: the words before some 8-byte boundary are stored, those after it are as before.
+    /// [`PowerLost`]: the words before some 8-byte boundary are stored; the words after it are unchanged.
     fn write(&mut self, at: u64, bytes: &[u8]) -> Result<(), PowerLost>;
 
-    /// Fills `into` with what stands from `at` on, for who watches: no access, and without cost.
+    /// Fills `into` with the bytes from `at` on, for observers: not an access, and without cost.
     fn peek(&self, at: u64, into: &mut [u8]);
 
-    /// What the accesses cost so far.
+    /// Cost of the accesses so far.
     fn usage(&self) -> NvmUsage;
 }
 
@@ -86,20 +85,20 @@ impl<V: Nvm + ?Sized> Nvm for &mut V {
 
 /// Time and energy of an access.
 ///
-/// An access that touches several units costs as many times as much: a unit is 8 bytes where the source gives
-/// a word, a page where it gives a page.
+/// An access to several units costs a multiple. A unit is 8 bytes if the source gives figures per word, or a
+/// page if it gives figures per page.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NvmCost {
-    /// Bytes of a unit.
+    /// Unit size in bytes.
     pub unit_bytes: NonZeroU32,
-    /// Reading a unit, in ns.
+    /// Read time per unit, in ns.
     pub read_ns: f64,
-    /// Writing a unit, in ns.
+    /// Write time per unit, in ns.
     pub write_ns: f64,
-    /// Reading a unit, in nJ.
+    /// Read energy per unit, in nJ.
     pub read_nj: f64,
-    /// Writing a unit, in nJ.
+    /// Write energy per unit, in nJ.
     pub write_nj: f64,
 }
 
@@ -111,7 +110,7 @@ impl Default for NvmCost {
 }
 
 impl NvmCost {
-    /// Units that `bytes` bytes from `at` on touch.
+    /// Units touched by `bytes` bytes from `at` on.
     #[inline]
     fn units(&self, at: u64, bytes: u64) -> u64 {
         let unit = u64::from(self.unit_bytes.get());
@@ -121,7 +120,7 @@ impl NvmCost {
         (at + bytes - 1) / unit - at / unit + 1
     }
 
-    /// Adds time and energy to what was counted.
+    /// Adds time and energy to the counts.
     fn charge(&self, counted: NvmUsage) -> NvmUsage {
         let (read, written) = (counted.read_units as f64, counted.written_units as f64);
         NvmUsage {
@@ -132,18 +131,18 @@ impl NvmCost {
     }
 }
 
-/// What the accesses to a memory cost.
+/// Cost of the accesses to a memory.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct NvmUsage {
     /// Reads, whatever their length.
     pub reads: u64,
     /// Stores of a word and writes, whatever their length.
     pub writes: u64,
-    /// Words that were stored.
+    /// Words stored.
     pub stored_words: u64,
-    /// Units of [`NvmCost`] that were read.
+    /// Units of [`NvmCost`] read.
     pub read_units: u64,
-    /// Units of [`NvmCost`] that were written.
+    /// Units of [`NvmCost`] written.
     pub written_units: u64,
     /// Time of all accesses, in ns.
     pub time_ns: Time,
@@ -151,7 +150,7 @@ pub struct NvmUsage {
     pub energy_nj: f64,
 }
 
-/// NVRAM without contents: it counts accesses, reads leave what they fill as it is, and power never goes.
+/// NVRAM without contents: it counts accesses, reads leave their buffer unchanged, and power never fails.
 #[derive(Clone, Debug)]
 pub struct CountedNvram {
     bytes: u64,
@@ -202,7 +201,7 @@ pub struct Nvram {
     words: Vec<[u8; WORD_BYTES as usize]>,
     cost: NvmCost,
     usage: NvmUsage,
-    /// Words that are still stored before power goes.
+    /// Remaining word stores before the power cut.
     left: Option<u64>,
 }
 
@@ -213,12 +212,12 @@ impl Nvram {
         Self { words, cost, usage: NvmUsage::default(), left: None }
     }
 
-    /// Power goes after `stores` more stored words: the next one is lost, and everything after it.
+    /// Cuts power after `stores` more stored words: the next store is lost, and everything after it.
     pub fn cut_after(&mut self, stores: u64) {
         self.left = Some(stores);
     }
 
-    /// Power is back, and no cut is planned.
+    /// Restores power, without a planned cut.
     pub fn restore(&mut self) {
         self.left = None;
     }
@@ -231,7 +230,7 @@ impl Nvram {
         );
     }
 
-    /// Whether the power went: reads answer until the store that is lost.
+    /// Fails after the power cut: reads work until the lost store.
     fn powered(&self) -> Result<(), PowerLost> {
         match self.left {
             Some(OFF) => Err(PowerLost),
@@ -239,7 +238,7 @@ impl Nvram {
         }
     }
 
-    /// Changes one word, unless power goes first.
+    /// Changes one word, unless power is cut first.
     fn change(&mut self, word: u64, with: impl FnOnce(&mut [u8; 8])) -> Result<(), PowerLost> {
         match &mut self.left {
             Some(left @ (0 | OFF)) => {
@@ -260,7 +259,7 @@ impl Nvram {
     }
 }
 
-/// The power is gone.
+/// The power is off.
 const OFF: u64 = u64::MAX;
 
 impl Nvm for Nvram {

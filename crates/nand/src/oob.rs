@@ -3,7 +3,7 @@
 use crate::address::{Lpn, Seq};
 use crate::context::Origin;
 
-/// What a page holds.
+/// Contents of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Kind {
@@ -14,7 +14,7 @@ pub enum Kind {
     TrimNote = 1,
     /// A piece of a mapping table.
     Map = 2,
-    /// Stands for host data that was lost to bit errors: a read of it must fail, never return other bytes.
+    /// Placeholder for host data lost to bit errors: a read of it must fail, never return other bytes.
     Lost = 3,
     /// A file system's object header.
     Header = 4,
@@ -22,7 +22,7 @@ pub enum Kind {
     Deleted = 5,
     /// A saved state of the RAM tables.
     Checkpoint = 6,
-    /// The logical pages of the other pages of its block; its tail lists them.
+    /// The logical pages of its block's other pages; its tail lists them.
     List = 7,
     /// Sectors of several logical pages; its tail lists them.
     Sectors = 8,
@@ -49,19 +49,19 @@ impl Kind {
 
 /// Metadata of a page: 16 bytes in the spare area with a checksum of their own.
 ///
-/// The fields are those of an FTL. `aux` belongs to whoever writes the page (a file system packs its tags
-/// into `lpn` and `aux`).
+/// The fields suit an FTL. The writer of the page may use `aux` freely (a file system packs its tags into `lpn`
+/// and `aux`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Oob {
     /// Logical page.
     pub lpn: Lpn,
     /// Free for the writer.
     pub aux: u16,
-    /// What the page holds.
+    /// Contents of the page.
     pub kind: Kind,
-    /// Who wrote it; copies keep it.
+    /// Author of the page; copies keep it.
     pub origin: Origin,
-    /// Order of programs; 48 bits are stored.
+    /// Program order; the flash stores 48 bits.
     pub seq: Seq,
 }
 
@@ -69,7 +69,7 @@ impl Oob {
     /// Size in the spare area.
     pub const BYTES: usize = 16;
 
-    /// Metadata of a page of host data.
+    /// Metadata of a host-data page.
     #[inline]
     pub fn data(lpn: Lpn, seq: Seq, origin: Origin) -> Self {
         Self { lpn, aux: 0, kind: Kind::Data, origin, seq }
@@ -81,7 +81,7 @@ impl Oob {
         Self { aux, ..Self::data(Lpn::NONE, seq, Origin::HOST) }
     }
 
-    /// The bytes as they are stored: logical page, aux, kind, origin, 48 bits of sequence, checksum; little endian.
+    /// The stored bytes: logical page, aux, kind, origin, 48 bits of sequence, checksum; little endian.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[0..4].copy_from_slice(&self.lpn.0.to_le_bytes());
@@ -94,7 +94,7 @@ impl Oob {
         bytes
     }
 
-    /// The metadata in `bytes`; `None` where the checksum or the kind is wrong.
+    /// The metadata in `bytes`; `None` if the checksum or the kind is wrong.
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let sum = u16::from_le_bytes([bytes[14], bytes[15]]);
         if sum != checksum(&bytes[..14]) {

@@ -1,8 +1,8 @@
-//! The operations of a device by name: what logs print and what power cuts tell apart.
+//! Device operations by name, for logs and power cuts.
 
 use std::fmt;
 
-/// One kind of flash command, as [`crate::Nand`] has them.
+/// One kind of flash command of [`crate::Nand`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Operation {
     /// [`crate::Nand::read`].
@@ -50,7 +50,7 @@ impl Operation {
         }
     }
 
-    /// Whether the operation changes what the flash holds.
+    /// Whether the operation changes the contents of the flash.
     pub const fn changes_flash(self) -> bool {
         !matches!(self, Self::Read | Self::SpareRead | Self::TailRead)
     }

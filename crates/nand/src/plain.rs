@@ -1,4 +1,4 @@
-//! A device that only counts, in a place where pages have bytes.
+//! Adapter for a device that only counts, for users that expect pages with bytes.
 
 use crate::address::Ppa;
 use crate::as_inside;
@@ -9,8 +9,8 @@ use crate::wrapper::ways_inside;
 
 /// Lets a device without bytes stand in the boxed stack, `Box<dyn Nand<Buf = Content>>`.
 ///
-/// What is programmed is dropped, and a read leaves `Content(None)`: no bytes, rather than those of an
-/// earlier read. Metadata, tails and counts are those of the device inside.
+/// It drops programmed data, and a read leaves `Content(None)`: no bytes, instead of the bytes of an earlier
+/// read. Metadata, tails and counts come from the inner device.
 #[derive(Clone, Debug)]
 pub struct WithContent<N>(N);
 

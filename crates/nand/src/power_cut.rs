@@ -1,24 +1,23 @@
 //! A device that loses power in the middle of an operation.
 //!
 //! [`PowerCut::arm`] names the operation and the [`Form`]; from that operation on everything answers
-//! [`NandError::PowerLost`]. Then the FTL is dropped, [`PowerCut::restore`] brings the power back, and a
-//! new one is mounted on what the flash holds. Torn pages and weak blocks stay as they are until the erase of
-//! their block, over any number of cuts.
+//! [`NandError::PowerLost`]. The test then drops the FTL, [`PowerCut::restore`] brings the power back, and a
+//! new FTL mounts the remaining flash contents. Torn pages and weak blocks stay so until the erase of their
+//! block, over any number of cuts.
 //!
-//! What an FTL has to cope with:
+//! An FTL must cope with these effects:
 //!
-//! * After a cut, the page that was programmed last in any block may be torn, also where its spare area can
-//!   be read: only a read of the page tells.
-//! * A block whose erase was cut is *weak*, also where it reads as erased: to program it before a new erase is
-//!   an error of the caller. So on a device that is not blank, a block is erased before its first use after
-//!   a cut.
-//! * What was programmed is durable for certain after a fence ([`Ctx::fence`]; [`Ctx::fence_at`] where it ended
-//!   by then, on a device that keeps time) and not before: a fence comes
-//!   before the answer to a flush and before the erase of the block that held the older copy. An erase is no
-//!   fence, not even for its own die.
+//! * After a cut, the last programmed page of any block may be torn, even if its spare area is readable: only a
+//!   read of the page tells.
+//! * A block with a cut erase is *weak*, even if it reads as erased: to program it before a new erase is a
+//!   caller's error. So on a device that is not blank, an FTL erases each block before its first use after a
+//!   cut.
+//! * Programs are durable after a fence ([`Ctx::fence`]; on a device with time, [`Ctx::fence_at`] for programs
+//!   that ended by then), and not guaranteed before. A fence comes before the answer to a flush and before the
+//!   erase of the block with the older copy. An erase is no fence, not even for its own die.
 //!
-//! To find every cut of a step, clone FTL and device before it and cut operation 1, 2, 3 ... of the step, until
-//! it ends without one:
+//! To test every cut of a step, clone FTL and device before it and cut operation 1, 2, 3 ... of the step, until
+//! it ends without a cut:
 //!
 //! ```
 //! # use nandlab_nand::power_cut::{CutPlan, Form, PowerCut};
@@ -61,39 +60,40 @@ use crate::side_table::SideTable;
 use crate::wrapper::ways_inside;
 use std::collections::BTreeMap;
 
-/// A device around `N` whose power can go.
+/// A wrapper around `N` with power cuts.
 #[derive(Clone, Debug)]
 pub struct PowerCut<N> {
     inner: N,
     plan: Option<CutPlan>,
     /// Operations that change the flash since the device was made, armed or restored.
     operations: u64,
-    /// The operation that was cut; there is no power while it is set.
+    /// The cut operation; there is no power while it is set.
     cut: Option<Operation>,
     torn: SideTable<Torn>,
-    /// Blocks whose erase was cut.
+    /// Blocks with a cut erase.
     weak: BTreeMap<BlockId, TornErase>,
     tail: Tail,
 }
 
-/// What a page that was being programmed still gives away.
+/// Readable parts of a torn page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Torn {
     Data,
     DataAndSpare,
 }
 
-/// How a block reads whose erase was cut.
+/// State of a block after a cut erase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct TornErase {
     /// Pages below this one read as erased.
     erased_below: u32,
-    /// Whether the other pages read as before; else they cannot be read.
+    /// Whether the other pages read as before; otherwise they are unreadable.
     rest_as_before: bool,
 }
 
 impl TornErase {
-    /// What `form` leaves of a block of so many pages that was in the state `before`; `None`: nothing happened.
+    /// The state that `form` leaves of a block with this many pages, from the state `before`; `None` if nothing
+    /// happened.
     fn new(form: Form, pages: u32, before: Option<&Self>) -> Option<Self> {
         let erased_below = match form {
             Form::TornEraseUnreadable => return Some(Self { erased_below: 0, rest_as_before: false }),
@@ -106,39 +106,39 @@ impl TornErase {
     }
 }
 
-/// How a page reads, as far as its block is concerned.
+/// How a page reads, according to its block's state.
 enum View {
     Inner,
     Erased,
     Unreadable,
 }
 
-/// Programs that are not certain yet: the last one on each die since the last fence.
+/// Programs not yet durable: the last one on each die since the last fence.
 #[derive(Clone, Debug)]
 struct Tail {
     fences: u64,
-    /// By die: the page, and when its program ends; 0 where no time is kept.
+    /// By die: the page, and the end of its program; 0 without time.
     last: Vec<(Ppa, Time)>,
 }
 
-/// No program that is not certain.
+/// No such program.
 const NOTHING: (Ppa, Time) = (Ppa::NONE, 0);
 
 impl<N: Nand> PowerCut<N> {
-    /// A device with power and no plan to lose it.
+    /// A powered device without a planned cut.
     pub fn new(inner: N) -> Self {
         let tail = Tail { fences: 0, last: vec![NOTHING; inner.geometry().dies() as usize] };
         Self { inner, plan: None, operations: 0, cut: None, torn: SideTable::default(), weak: BTreeMap::new(), tail }
     }
 
-    /// Power will go at an operation counted from now; takes the place of an earlier plan.
+    /// Plans a power cut at an operation counted from now; replaces an earlier plan.
     pub fn arm(&mut self, plan: CutPlan) {
         assert!(plan.operation > 0, "operations are counted from 1, the next one");
         self.operations = 0;
         self.plan = Some(plan);
     }
 
-    /// Power is back: the device answers again, with the flash as the cut left it, and without a plan.
+    /// Restores power: the device answers again, with the flash as the cut left it, and without a plan.
     pub fn restore(&mut self) -> &mut Self {
         self.plan = None;
         self.cut = None;
@@ -147,12 +147,12 @@ impl<N: Nand> PowerCut<N> {
         self
     }
 
-    /// Operations that changed or were to change the flash since the device was made, armed or restored.
+    /// Operations that changed the flash, or tried to, since the device was made, armed or restored.
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// The operation at which power went, until it is restored.
+    /// The operation cut by the power loss, until power is restored.
     pub fn cut_operation(&self) -> Option<Operation> {
         self.cut
     }
@@ -164,7 +164,7 @@ impl<N: Nand> PowerCut<N> {
         }
     }
 
-    /// Counts an operation; the form in which it is cut, if it is.
+    /// Counts an operation; returns the form of its cut, if it is cut.
     fn next_form(&mut self, operation: Operation) -> Option<Form> {
         self.operations += 1;
         let plan = self.plan.filter(|plan| plan.operation == self.operations)?;
@@ -185,7 +185,7 @@ impl<N: Nand> PowerCut<N> {
         }
     }
 
-    /// Answers for a page that a cut has changed, at the cost of the read.
+    /// Refuses a page changed by a cut, at the cost of the read.
     fn readable(&mut self, at: Ppa, what: &str) -> Result<(), NandError> {
         match self.view(at) {
             View::Inner if self.torn.get(at).is_none() => Ok(()),
@@ -252,7 +252,7 @@ impl<N: Nand> PowerCut<N> {
         self.tail.last[geometry.die_of(geometry.block_of(at)) as usize] = (at, end);
     }
 
-    /// Loses what is not certain, where the form says so.
+    /// Loses the programs that are not yet durable, if the form does so.
     fn lose_tail(&mut self, form: Form) {
         if form != Form::LostTail || self.tail.fences != self.inner.ctx().fences() {
             return;
@@ -265,7 +265,7 @@ impl<N: Nand> PowerCut<N> {
         }
     }
 
-    /// Drops what is kept about the pages of `block`, which is erased or retired.
+    /// Drops the state of the pages of `block` after its erase or retirement.
     fn forget(&mut self, block: BlockId) {
         let geometry = self.inner.geometry();
         let first = geometry.page(block, 0).0;
@@ -335,7 +335,7 @@ impl<N: Nand> Nand for PowerCut<N> {
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
         self.powered()?;
         let Some(form) = self.next_form(Operation::Erase) else {
-            // Also where the erase fails, what the pages held is gone.
+            // The page contents are gone even if the erase fails.
             let erased = self.inner.erase(block);
             self.forget(block);
             return erased;
@@ -344,7 +344,7 @@ impl<N: Nand> Nand for PowerCut<N> {
         if let Some(torn) = TornErase::new(form, pages, self.weak.get(&block)) {
             self.weak.insert(block, torn);
         } else if form == Form::Done {
-            // What the erase answers, nobody hears.
+            // The result is lost with the power.
             let _ = self.inner.erase(block);
             self.forget(block);
         } else {
@@ -366,7 +366,7 @@ impl<N: Nand> Nand for PowerCut<N> {
     }
 
     fn set_slc(&mut self, block: BlockId, slc: bool) {
-        // A chip without power takes no commands.
+        // A chip without power accepts no commands.
         if self.cut.is_none() {
             self.inner.set_slc(block, slc);
         }

@@ -53,27 +53,27 @@ use serde::{Deserialize, Deserializer, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// The name by which experiments ask for it; that of the file.
+    /// The name by which experiments ask for it; also the file's name.
     pub name: String,
-    /// What the device is, in one line.
+    /// One-line description of the device.
     pub description: String,
-    /// Where the figures come from.
+    /// Source of the figures.
     pub source: String,
     /// Counts of channels, dies, planes, blocks, pages and bytes.
     pub shape: Shape,
-    /// What the chip demands of its user.
+    /// Rules of the chip for its user.
     pub rules: Rules,
-    /// How long operations take.
+    /// Durations of operations.
     pub timing: Timing,
-    /// What operations cost; without it a report has no energy.
+    /// Energies of operations; without it a report has no energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// The memories of the controller; without it nothing is said of what is left of them.
+    /// Memories of the controller; without it the record does not compare them with the need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
 }
 
-/// Durations of a chip's operations, in microseconds of the array unless said otherwise.
+/// Durations of a chip's operations, in microseconds of the array unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
@@ -86,10 +86,11 @@ pub struct Timing {
     /// Erase of a block (tBERS).
     #[serde(deserialize_with = "quantity")]
     pub erase_us: f64,
-    /// One byte on the bus of a channel, ns; 0 where the times above include the transfer.
+    /// One byte on the bus of a channel, ns; 0 if the times above include the transfer.
     #[serde(deserialize_with = "quantity")]
     pub transfer_ns_per_byte: f64,
-    /// Read of a spare area alone; default [`Self::read_us`]: the chip senses the whole page. The bus moves 16 bytes.
+    /// Read of a spare area alone; default [`Self::read_us`], because the chip senses the whole page. The bus
+    /// moves 16 bytes.
     #[serde(default, deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub spare_read_us: Option<f64>,
     /// Program of a spare area alone; default [`Self::program_us`].
@@ -101,31 +102,33 @@ pub struct Timing {
     /// Whether the planes of a die work at the same time.
     #[serde(default)]
     pub plane_overlap: PlaneOverlap,
-    /// How erases give way to reads; they do not where it is left out.
+    /// How erases give way to reads; if omitted, they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<Suspend>,
-    /// Blocks of one bit a cell, where the chip has them ([`Rules::bits_per_cell`]).
+    /// Blocks of one bit a cell, if the chip has them ([`Rules::bits_per_cell`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcTiming>,
 }
 
-/// How an erase, and a program in the background, gives way to reads.
+/// How an erase, or a program in the background, gives way to reads.
 ///
-/// Source: G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST 2012; S. Kim et al.,
-/// "Practical erase suspension for modern low-latency SSDs", USENIX ATC 2019. Data sheets state both times.
+/// Source: G. Wu, X. He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST 2012; S.
+/// Kim et al., "Practical erase suspension for modern low-latency SSDs", USENIX ATC 2019. Data sheets state
+/// both times.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Suspend {
-    /// From the command to the array being free for a read.
+    /// From the command until the array is free for a read.
     #[serde(deserialize_with = "quantity")]
     pub suspend_us: f64,
-    /// From the end of the last read to the array going on.
+    /// From the end of the last read until the array continues.
     #[serde(deserialize_with = "quantity")]
     pub resume_us: f64,
-    /// Reads that one operation gives way to; then they wait for its end. A convention, so that it comes to one.
+    /// Most reads that may interrupt one operation; later reads wait for its end. A convention that guarantees
+    /// its completion.
     #[serde(default = "most_reads", deserialize_with = "some_reads")]
     pub most_reads: u32,
-    /// Whether programs that no request waits for are suspended, too.
+    /// Whether to suspend programs, too, if no request waits for them.
     #[serde(default)]
     pub programs: bool,
 }
@@ -143,13 +146,13 @@ fn some_reads<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Erro
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageCopy {
-    /// Inside a plane the page register hands it on: a read and a program, no bus. Elsewhere as [`Self::External`].
+    /// Inside a plane through the page register: a read and a program, no bus. Elsewhere as [`Self::External`].
     Copyback,
     /// Through the controller: a read, two transfers and a program.
     #[default]
     External,
-    /// This many microseconds in all inside a die (a plane, where planes overlap), with the bus left alone.
-    /// Elsewhere as [`Self::External`].
+    /// This many microseconds in total inside a die (or plane, if planes overlap), without the bus. Elsewhere
+    /// as [`Self::External`].
     TotalUs(#[serde(deserialize_with = "quantity")] f64),
 }
 
@@ -160,16 +163,18 @@ pub enum PlaneOverlap {
     /// A die does one thing at a time.
     #[default]
     None,
-    /// Each plane works for itself.
+    /// Each plane works independently.
     Independent,
-    /// Planes program together: pages of one request that go to other planes of a die, at the same place of their blocks and
-    /// one right after the other, are moved in one by one and programmed at once. Else a die does one thing at a time.
+    /// Planes program together: pages of one request on different planes of a die, at the same position of
+    /// their blocks and consecutive, are transferred one by one and programmed at once. Otherwise a die does
+    /// one thing at a time.
     MultiPlane,
 }
 
 /// Energy of a chip's operations, in nanojoules.
 ///
-/// An operation on the spare area alone costs what the page costs: the whole word line is sensed or pulsed.
+/// An operation on the spare area alone costs as much as on the page, because it senses or pulses the whole
+/// word line.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Energy {
@@ -184,7 +189,7 @@ pub struct Energy {
     pub erase_nj: f64,
 }
 
-/// Energy that operations used, in joules; a copy is a read and a program.
+/// Energy of operations, in joules; a copy is a read and a program.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct EnergyUse {
     /// Reads of pages and spare areas, J.
@@ -211,11 +216,11 @@ impl Profile {
         Geometry::new(self.shape)
     }
 
-    /// The summed time of the operations in `cell`, in ns: what they take one after the other.
+    /// The total time of the operations in `cell` in sequence, in ns.
     ///
-    /// The sum of [`crate::timed::Timed::unit_busy_ns`], but for two things that `cell` does not tell apart where
-    /// there is a bus (`transfer_ns_per_byte` above 0): a copy counts as one inside a plane, and a read of a page's
-    /// tail as one of the page.
+    /// Equals the sum of [`crate::timed::Timed::unit_busy_ns`], except for two distinctions missing from `cell`
+    /// on a profile with a bus (`transfer_ns_per_byte` above 0): a copy counts as a copy inside a plane, and a
+    /// read of a page's tail as a read of the page.
     pub fn busy_ns(&self, cell: &Cell) -> Time {
         let times = Durations::new(&self.timing, &self.shape);
         let copy = times.copy_inside.unwrap_or(times.read + times.program + 2 * times.page_transfer);
@@ -228,7 +233,7 @@ impl Profile {
             + erases as Time
     }
 
-    /// The energy of the operations in `cell`; `None` where the profile states none.
+    /// The energy of the operations in `cell`; `None` if the profile states none.
     pub fn energy(&self, cell: &Cell) -> Option<EnergyUse> {
         const JOULES_PER_NJ: f64 = 1e-9;
         self.energy.map(|each| EnergyUse {
@@ -247,18 +252,18 @@ pub(crate) struct Durations {
     pub(crate) erase: Time,
     pub(crate) spare_read: Time,
     pub(crate) spare_program: Time,
-    /// A page with its whole spare area, which holds the ECC.
+    /// A page with its whole spare area, including the ECC.
     pub(crate) page_transfer: Time,
     /// The metadata in a spare area.
     pub(crate) spare_transfer: Time,
-    /// A copy that leaves the bus alone, where the chip has one.
+    /// A copy without the bus, if the chip supports it.
     pub(crate) copy_inside: Option<Time>,
     ns_per_byte: f64,
 }
 
 impl Durations {
     /// # Panics
-    /// Where a value is negative, not a number, or above [`MAX_QUANTITY`]; a parsed profile holds none.
+    /// If a value is negative, not a number, or above [`MAX_QUANTITY`]; a parsed profile holds none.
     pub(crate) fn new(timing: &Timing, shape: &Shape) -> Self {
         let read = whole_ns("read_us", timing.read_us);
         let program = whole_ns("program_us", timing.program_us);
@@ -296,7 +301,7 @@ fn whole_ns(key: &str, us: f64) -> Time {
     (us * 1000.0).round() as Time
 }
 
-/// Above every time and energy of a chip (a billion microseconds are 17 minutes), below every overflow.
+/// Larger than any time or energy of a chip (a billion microseconds are 17 minutes), and safe from overflow.
 const MAX_QUANTITY: f64 = 1e9;
 const QUANTITY_RANGE: &str = "the range from 0 to 1,000,000,000";
 
@@ -304,7 +309,7 @@ fn is_quantity(value: f64) -> bool {
     (0.0..=MAX_QUANTITY).contains(&value)
 }
 
-/// A time or an energy; checked here so that the error names its line.
+/// A time or an energy; checked here, so the error names its line.
 fn quantity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let value = f64::deserialize(deserializer)?;
     if is_quantity(value) {

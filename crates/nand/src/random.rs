@@ -84,7 +84,8 @@ impl Random {
         result
     }
 
-    /// Uniform in `0..bound`; `bound` above 0. Unbiased to 2^-32 for bounds below 2^32 (Lemire's multiplication).
+    /// Uniform in `0..bound`; `bound` above 0. Unbiased to 2^-32 for bounds below 2^32 (Lemire's
+    /// multiplication).
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         debug_assert!(bound > 0, "no number is below 0");

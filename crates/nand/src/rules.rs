@@ -1,23 +1,23 @@
-//! The rules of flash that a device asserts.
+//! Flash rules asserted by a device.
 
 use crate::address::{BlockId, Geometry, Ppa};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// The order in which the pages of a block may be programmed.
+/// Program order within a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgramOrder {
     /// Any page at any time (small-page SLC).
     Any,
-    /// Ascending, pages may be skipped; a skipped page reads as erased until the erase (MLC).
+    /// Ascending, with gaps allowed; a skipped page reads as erased until the erase (MLC).
     #[default]
     Ascending,
     /// Ascending without gaps (3D NAND).
     AscendingDense,
 }
 
-/// What a chip demands of its user.
+/// Rules of a chip for its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
@@ -26,10 +26,10 @@ pub struct Rules {
     /// Programs of one page between erases, the first included, 1 to 255; 1: no spare-only programs.
     #[serde(deserialize_with = "at_least_once")]
     pub partial_programs: u8,
-    /// P/E cycles that the data sheet guarantees.
+    /// P/E cycles guaranteed by the data sheet.
     pub endurance: u32,
-    /// Bits of a cell. Where it is more than one, a block may hold one bit a cell instead ([`crate::Nand::set_slc`]), in
-    /// the share of its pages that follows: one of as many.
+    /// Bits per cell. With more than one, a block may hold one bit a cell instead ([`crate::Nand::set_slc`]),
+    /// and then has 1 / `bits_per_cell` of its pages.
     #[serde(default = "one", deserialize_with = "some_bits", skip_serializing_if = "is_one")]
     pub bits_per_cell: u8,
 }
@@ -38,7 +38,8 @@ impl Rules {
     /// Most bits of a cell.
     pub const MOST_BITS_PER_CELL: u8 = 5;
 
-    /// Pages of a block that holds one bit a cell; none where the chip has no such blocks, or its blocks are too small.
+    /// Pages of a block with one bit a cell; none if the chip has no such blocks, or if its blocks are too
+    /// small.
     pub fn slc_pages(&self, geometry: &Geometry) -> u32 {
         if self.bits_per_cell > 1 {
             geometry.pages_per_block() / u32::from(self.bits_per_cell)
@@ -57,7 +58,7 @@ fn is_one(bits: &u8) -> bool {
     *bits == 1
 }
 
-/// Checked here so that the error names its line.
+/// Checked here, so the error names its line.
 fn some_bits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
     let bits = u8::deserialize(deserializer)?;
     if (1..=Rules::MOST_BITS_PER_CELL).contains(&bits) {
@@ -67,7 +68,7 @@ fn some_bits<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error>
     }
 }
 
-/// Checked here so that the error names its line.
+/// Checked here, so the error names its line.
 fn at_least_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u8, D::Error> {
     match u8::deserialize(deserializer)? {
         0 => Err(D::Error::custom(
@@ -83,10 +84,10 @@ impl Default for Rules {
     }
 }
 
-/// Per-block state behind the rules: how far a block is programmed, and whether it is bad.
+/// Block state for the rules: the programmed extent, and the bad mark.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockStates {
-    /// Pages below this one may be programmed; [`RETIRED`] in a bad block.
+    /// Only pages below this one may be programmed already; [`RETIRED`] in a bad block.
     high_water: Vec<u16>,
     order: ProgramOrder,
 }
@@ -102,7 +103,7 @@ impl BlockStates {
         self.high_water[block.index()] == RETIRED
     }
 
-    /// Pages of `block` that may have been programmed.
+    /// Pages of `block` that may be programmed already.
     #[inline]
     pub(crate) fn high_water(&self, block: BlockId) -> u32 {
         match self.high_water[block.index()] {
@@ -111,10 +112,10 @@ impl BlockStates {
         }
     }
 
-    /// Takes the program of `page` in `block`; returns the pages that were skipped below it.
+    /// Records the program of `page` in `block`; returns the skipped pages below it.
     ///
     /// # Panics
-    /// Where the chip would refuse: a bad block, a descending program, a gap on a chip that allows none.
+    /// If the chip would refuse: a bad block, a descending program, a gap on a chip without gaps.
     #[inline]
     pub(crate) fn program(&mut self, block: BlockId, page: u32) -> std::ops::Range<u32> {
         let state = &mut self.high_water[block.index()];
@@ -127,10 +128,10 @@ impl BlockStates {
         next.min(page)..page
     }
 
-    /// Takes the programs of `count` pages of `block`, of which `first` is the next one.
+    /// Records the programs of `count` pages of `block` from `first`, the next page.
     ///
     /// # Panics
-    /// Where the block is bad.
+    /// If the block is bad.
     #[inline]
     pub(crate) fn program_run(&mut self, block: BlockId, first: u32, count: u32) {
         if count > 0 {
@@ -166,13 +167,13 @@ impl BlockStates {
     }
 }
 
-/// Panics with a sentence where `at` is outside the device.
+/// Panics with a sentence if `at` is outside the device.
 #[inline]
 pub(crate) fn assert_in_range(geometry: &Geometry, at: Ppa) {
     assert!(at.0 < geometry.pages(), "page {at} is outside the device of {} pages", geometry.pages());
 }
 
-/// Panics with a sentence where `block` is outside the device.
+/// Panics with a sentence if `block` is outside the device.
 #[inline]
 pub(crate) fn assert_block_in_range(geometry: &Geometry, block: BlockId) {
     assert!(block.0 < geometry.blocks(), "block {block} is outside the device of {} blocks", geometry.blocks());

@@ -1,13 +1,13 @@
-//! What few pages have, or the pages of few blocks: a table beside the dense ones, empty in most runs and free while it
-//! is.
+//! A sparse table for exceptions: few pages, or the pages of few blocks. It is empty in most runs, and then
+//! costs nothing.
 
 use crate::address::Ppa;
 use std::ops::Range;
 
-/// log2 of the pages of a chunk: no more than a usual block, so that few chunks belong to two of them.
+/// log2 of the pages in a chunk: at most a usual block, so few chunks span two blocks.
 const CHUNK: u32 = 6;
 
-/// Entries by chunks of pages, those of a chunk in the order of their pages.
+/// Entries by chunks of pages; each chunk is in page order.
 #[derive(Clone, Debug)]
 pub(crate) struct SideTable<T> {
     chunks: Vec<Vec<(u32, T)>>,
@@ -20,11 +20,11 @@ impl<T> Default for SideTable<T> {
     }
 }
 
-/// Where the entry of a page is in a chunk, or where it belongs.
+/// The index of a page's entry in a chunk, or its insertion index.
 #[inline]
 fn place<T>(chunk: &[(u32, T)], at: u32) -> Result<usize, usize> {
     let Some(&(first, _)) = chunk.first() else { return Err(0) };
-    // Where every page behind the first has an entry, its place is known.
+    // If every page after the first has an entry, the index follows directly.
     let dense = at.wrapping_sub(first) as usize;
     if chunk.get(dense).is_some_and(|entry| entry.0 == at) {
         return Ok(dense);

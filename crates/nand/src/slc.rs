@@ -1,8 +1,8 @@
-//! Counts what is done in blocks of one bit a cell.
+//! Counts operations in blocks of one bit a cell.
 //!
-//! A chip of several bits a cell runs a block with one bit ([`Nand::set_slc`]): fewer pages, and shorter times. The counts
-//! of [`Ctx`] do not tell the two apart, so that the devices which only count stay as fast as they are; this wrapper keeps
-//! those of the blocks of one bit beside them, under the same origin and cause.
+//! A chip of several bits a cell can run a block with one bit ([`Nand::set_slc`]): fewer pages, and shorter
+//! times. The counts of [`Ctx`] do not separate the two modes, so plain counting devices stay fast. This
+//! wrapper keeps separate counts of one-bit blocks, under the same origin and cause.
 
 use crate::address::{BlockId, Ppa};
 use crate::as_inside;
@@ -11,15 +11,16 @@ use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::wrapper::ways_inside;
 
-/// A device around `N` that counts what is done in blocks of one bit a cell, in [`Ctx::slc`].
+/// A wrapper around `N` that counts operations in blocks of one bit a cell, in [`Ctx::slc`].
 ///
-/// A copy counts as a read where it comes from and as a program where it goes to. Stands outside of the wrappers that fail
-/// operations.
+/// A copy counts as a read at its source and as a program at its target. This wrapper goes outside of wrappers
+/// that fail operations.
 #[derive(Clone, Debug)]
 pub struct Metered<N>(N);
 
 impl Ctx {
-    /// What was done in blocks of one bit a cell, halves of copies among reads and programs; `None` where nobody counts it.
+    /// Operations in blocks of one bit a cell, with halves of copies among reads and programs; `None` if no
+    /// wrapper counts them.
     pub fn slc(&self) -> Option<&Matrix> {
         self.slc.as_deref()
     }
@@ -36,7 +37,7 @@ impl<N: Nand> Metered<N> {
         self.0.is_slc(self.0.geometry().block_of(at))
     }
 
-    /// Counts an operation of `origin` on a page, if it is in such a block and took place.
+    /// Counts an operation of `origin` on a page, if its block is in one-bit mode and the operation took place.
     fn count<T>(&mut self, at: Ppa, origin: Origin, result: &Result<T, NandError>, add: impl FnOnce(&mut Cell)) {
         if !matches!(result, Err(NandError::PowerLost)) && self.is_slc_page(at) {
             self.add(origin, add);
@@ -55,7 +56,7 @@ impl<N: Nand> Metered<N> {
         add(matrix.cell_mut(origin, cause));
     }
 
-    /// The parts of erases of each origin under the present cause.
+    /// The parts of erases of each origin under the current cause.
     fn erase_shares(&mut self) -> [u64; Origin::COUNT] {
         let ctx = self.0.ctx();
         let cause = ctx.cause();
@@ -103,7 +104,7 @@ impl<N: Nand> Nand for Metered<N> {
 
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         let result = self.0.copy(from, to, oob);
-        // Whose page it was, a copy that failed does not say.
+        // A failed copy does not reveal the author of its page.
         let author = result.as_ref().map_or_else(|_| self.0.ctx().origin(), |stored| stored.origin);
         self.count(from, author, &result, |cell| cell.page_reads += 1);
         if !matches!(result, Err(NandError::Uncorrectable(_))) {

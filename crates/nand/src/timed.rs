@@ -1,8 +1,8 @@
 //! A device that keeps time: when each channel, die and plane is free.
 //!
-//! Operations start at the bound that [`Ctx`] holds ([`Ctx::ready`]) or when what they need is free, and
-//! overlap otherwise. A die (a plane, where the profile lets planes overlap) is a *unit*: it serves
-//! operations in the order of their issue.
+//! An operation starts at the earliest time allowed by [`Ctx::ready`] and by the units it needs; otherwise
+//! operations overlap. A die (or a plane, if the profile lets planes overlap) is a *unit*: it serves operations
+//! in the order of their issue.
 //!
 //! ```text
 //! read            unit |--- array ---|= transfer =|
@@ -15,8 +15,8 @@
 //!                 bus               |= out =|= in =|                   over two units: a read, then a program
 //! ```
 //!
-//! A read takes its bus in the future, after its array time; a transfer of another die may use the gap
-//! before. So a channel keeps the transfers of its units, and a transfer goes into the first gap that holds it.
+//! A read takes its bus in the future, after its array time; a transfer of another die may use the gap before.
+//! So a channel remembers its units' transfers, and a new transfer goes into the first sufficient gap.
 
 mod channel;
 mod suspending;
@@ -33,38 +33,38 @@ use channel::Channel;
 use suspending::Suspending;
 use together::Together;
 
-/// Adds time to the device `N`. Counts and contents are those of `N`.
+/// Adds time to the device `N`. Counts and contents come from `N`.
 ///
-/// An operation that fails took its time all the same; once power is lost nothing does. Requests must
-/// arrive in the order of their times ([`Ctx::begin`]): the gaps of a bus before an arrival are forgotten.
+/// A failed operation still takes its time; after a power loss nothing does. Requests must arrive in time order
+/// ([`Ctx::begin`]), because the clock forgets a bus's gaps before an arrival.
 ///
-/// What few devices do takes `EXTRAS`, and one without pays nothing for it: reads that suspend erases, programs of several
-/// planes at once, blocks of one bit a cell with times of their own.
+/// Rare features need `EXTRAS`, and a device without them pays nothing: reads that suspend erases, programs of
+/// several planes at once, blocks of one bit a cell with times of their own.
 #[derive(Clone, Debug)]
 pub struct Timed<N, const EXTRAS: bool = false> {
     inner: N,
     geometry: Geometry,
     times: Durations,
-    /// Those of a block of one bit a cell, where the chip has one.
+    /// Times of a block of one bit a cell, if the chip has one.
     slc: Option<Box<Durations>>,
-    /// Copies stay inside only within a plane; else within a unit.
+    /// Copies stay inside only within a plane; otherwise within a unit.
     copy_in_plane: bool,
     units_are_planes: bool,
     units: Vec<Unit>,
     channels: Vec<Channel>,
-    /// What gives way to reads, where anything does.
+    /// State of suspendable operations, if any.
     suspending: Option<Box<Suspending>>,
-    /// By unit: the last programs, where planes program together; else empty.
+    /// By unit: the last programs, if planes program together; otherwise empty.
     together: Vec<Together>,
 }
 
-/// Bytes of memory that the clock of a device takes at most before its operations run far ahead of the host.
+/// Most bytes of memory for a device's clock, before its operations run far ahead of the host.
 pub fn clock_bytes(geometry: &Geometry) -> u64 {
     let channels = u64::from(geometry.shape().channels);
     channels * Channel::bytes(u64::from(geometry.planes()) / channels)
 }
 
-/// A die, or a plane where planes overlap.
+/// A die, or a plane if planes overlap.
 #[derive(Clone, Debug)]
 struct Unit {
     free: Time,
@@ -78,8 +78,8 @@ impl<N: Nand> Timed<N> {
     /// `inner` with every channel and die free at time 0.
     ///
     /// # Panics
-    /// Where a time of `timing` is negative or not a number, or where it [asks for extras](Timing::has_extras); a parsed profile
-    /// holds none of the first. Blocks of one bit a cell take the time of any other here.
+    /// If a time of `timing` is negative or not a number (impossible in a parsed profile), or if it [asks for
+    /// extras](Timing::has_extras). Blocks of one bit a cell have ordinary times here.
     pub fn new(inner: N, timing: &Timing) -> Self {
         assert!(!timing.has_extras(), "a device with what few have is made by `with_extras`");
         Self::assemble(inner, timing)
@@ -87,11 +87,11 @@ impl<N: Nand> Timed<N> {
 }
 
 impl<N: Nand> Timed<N, true> {
-    /// `inner` with every channel and die free at time 0; reads suspend, planes program together, and blocks of
-    /// one bit a cell have times of their own, as `timing` says.
+    /// `inner` with every channel and die free at time 0. According to `timing`, reads suspend operations,
+    /// planes program together, and blocks of one bit a cell have times of their own.
     ///
     /// # Panics
-    /// Where a time of `timing` is negative or not a number; a parsed profile holds none.
+    /// If a time of `timing` is negative or not a number; a parsed profile holds none.
     pub fn with_extras(inner: N, timing: &Timing) -> Self {
         Self::assemble(inner, timing)
     }
@@ -145,12 +145,12 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
     }
 
-    /// Time that each die (each plane, where planes overlap) worked or moved bytes, in ns; waits are not in it.
+    /// Busy time of each die (or plane, if planes overlap), in ns: array work and transfers, without waits.
     pub fn unit_busy_ns(&self) -> Vec<Time> {
         self.units.iter().map(|unit| unit.busy).collect()
     }
 
-    /// Time that each channel moved bytes, in ns; all 0 where the profile's times include the transfer.
+    /// Transfer time of each channel, in ns; all 0 if the profile's times include the transfer.
     pub fn channel_busy_ns(&self) -> Vec<Time> {
         self.channels.iter().map(|channel| channel.busy).collect()
     }
@@ -169,7 +169,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.unit_of(self.geometry.block_of(at))
     }
 
-    /// How long operations in `block` take.
+    /// Durations of operations in `block`.
     #[inline]
     fn times_in(&self, block: BlockId) -> &Durations {
         if !EXTRAS {
@@ -181,7 +181,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
     }
 
-    /// How long operations on the page take.
+    /// Durations of operations on the page.
     #[inline]
     fn times_at(&self, at: Ppa) -> &Durations {
         if EXTRAS {
@@ -226,8 +226,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         end
     }
 
-    /// `number` is held between two times, for `array` and `transfer` and while it waits for its channel, `before` after
-    /// the first.
+    /// Records the use of unit `number` between two times: `array` and `transfer` time, plus a wait for the
+    /// channel that begins `before` after the start.
     #[inline]
     fn hold(&mut self, number: usize, (start, end): (Time, Time), before: Time, (array, transfer): (Time, Time)) {
         let unit = &mut self.units[number];
@@ -255,11 +255,11 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     /// Drops the transfers of `channel` that no later operation can reach.
     #[cold]
     fn forget_past(&mut self, channel: usize) {
-        // A transfer starts no earlier than its request and than its unit is free.
+        // A transfer starts after its request's arrival, and after its unit is free.
         let of_channel = self.units.iter().filter(|unit| unit.channel as usize == channel);
         let first_free = of_channel.map(|unit| unit.free).min().unwrap_or(0);
         let arrival = self.inner.ctx().arrival();
-        // A read does not wait for what it suspends.
+        // A read does not wait for the operation it suspends.
         let past = if EXTRAS { arrival } else { first_free.max(arrival) };
         self.channels[channel].forget(past);
     }
@@ -282,7 +282,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.complete(end)
     }
 
-    /// Reads at once what would wait for an operation that gives way; `None` where none does. Returns the end of the read.
+    /// Serves a read at once by suspending or delaying an operation; `None` if no operation can give way.
+    /// Returns the end of the read.
     fn read_early(&mut self, unit: usize, ready: Time, (array, transfer): (Time, Time)) -> Option<Time> {
         let free = self.units[unit].free;
         let suspending = self.suspending.as_ref().filter(|_| self.inner.ctx().goes_first())?;
@@ -297,7 +298,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         Some(end)
     }
 
-    /// Erases a block such that reads may come in between, but for one that a request waits for.
+    /// Erases a block so that reads may interrupt it, unless a request waits for the erase.
     fn erase_suspendably(&mut self, block: BlockId, erase: Time) -> Done {
         let unit = self.unit_of(block);
         let before = self.units[unit].free;
@@ -306,7 +307,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         Done(end)
     }
 
-    /// The last operation of `unit`, in the array between two times, may give way to reads if no request waits for it.
+    /// Makes the last operation of `unit`, in the array between two times, suspendable if no request waits for
+    /// it.
     fn offer(&mut self, unit: usize, before: Option<Time>, array: (Time, Time)) {
         let is_waited_for = self.inner.ctx().is_waited_for();
         if let Some(suspending) = self.suspending.as_mut().filter(|_| !is_waited_for) {
@@ -314,7 +316,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
     }
 
-    /// What was programmed last in `block`, until `end`, may give way to reads.
+    /// Makes the last program of `block`, up to `end`, suspendable.
     fn offer_program(&mut self, block: BlockId, end: Time) {
         if self.suspending.as_ref().is_some_and(|suspending| suspending.programs) {
             let times = self.times_in(block);
@@ -351,7 +353,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
     }
 }
 
-/// Whether an operation took place: all do but those after the loss of power.
+/// Whether an operation took place: all do except after a power loss.
 #[inline]
 fn took_place<T>(result: &Result<T, NandError>) -> bool {
     !matches!(result, Err(NandError::PowerLost))
@@ -448,7 +450,7 @@ impl<N: Nand, const EXTRAS: bool> Nand for Timed<N, EXTRAS> {
 
     #[inline]
     fn erase(&mut self, block: BlockId) -> Result<Done, NandError> {
-        // Afterwards its cells hold all their bits again.
+        // After the erase, its cells hold all their bits again.
         let erase = self.times_in(block).erase;
         let result = self.inner.erase(block);
         if !took_place(&result) {

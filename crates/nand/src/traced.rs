@@ -1,7 +1,7 @@
 //! A device that reports every operation.
 //!
-//! The records go to an [`OpSink`]; what becomes of them, a file say, is its affair. Stand outside of the
-//! wrapper that keeps time, or the times are zero.
+//! The records go to an [`OpSink`], for example a file. Wrap the device with time, not the reverse, or the
+//! times are zero.
 
 use crate::address::{BlockId, Lpn, Ppa};
 use crate::as_inside;
@@ -12,33 +12,35 @@ use crate::operation::Operation;
 use crate::wrapper::ways_inside;
 use std::fmt;
 
-/// One operation, after it ended. Shown as a line of CSV without its end, fields as in [`OpRecord::CSV_HEADER`].
+/// One operation, after its end. Shown as a line of CSV without the end time, fields as in
+/// [`OpRecord::CSV_HEADER`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpRecord {
-    /// No earlier start was allowed, in ns: the arrival of the request, or what the operation waited for.
+    /// Earliest allowed start, in ns: the arrival of the request, or the end of a needed operation.
     pub ready_ns: Time,
-    /// End of the operation, in ns; of one that failed with power lost, that of the operation before.
+    /// End of the operation, in ns; after a power loss, the end of the previous operation.
     pub end_ns: Time,
-    /// What was asked for.
+    /// The kind of operation.
     pub operation: Operation,
     /// Die of the block.
     pub die: u32,
-    /// Block that is read or changed.
+    /// Block read or changed.
     pub block: BlockId,
-    /// Page that is read or changed; none for erase and retire.
+    /// Page read or changed; none for erase and retire.
     pub page: Option<Ppa>,
     /// Source of a copy.
     pub from: Option<Ppa>,
-    /// Logical page in the metadata that was read or programmed; none where nothing was.
+    /// Logical page in the metadata read or programmed; none without metadata.
     pub lpn: Option<Lpn>,
-    /// The origin under which it was counted. For an erase, whose count is shared, and for a copy that failed,
-    /// the origin that asked.
+    /// The origin of its count. For an erase, whose count is shared, and for a failed copy, the requesting
+    /// origin.
     pub origin: Origin,
-    /// Why it was asked for.
+    /// The cause of the operation.
     pub cause: Cause,
-    /// How it ended.
+    /// Its result.
     pub result: Result<(), NandError>,
-    /// Of a read that went before an erase or a program: how much later that ends for it than its own record says, in ns.
+    /// For a read that overtook an erase or a program: the delay of that operation beyond its own record, in
+    /// ns.
     pub delayed_ns: Option<Time>,
 }
 
@@ -81,9 +83,9 @@ impl fmt::Display for OpRecord {
     }
 }
 
-/// Where records go.
+/// Receiver of records.
 pub trait OpSink: Send {
-    /// Takes the next record, in the order in which operations are issued.
+    /// Takes the next record, in issue order.
     fn record(&mut self, record: &OpRecord);
 }
 
@@ -93,7 +95,7 @@ impl<F: FnMut(&OpRecord) + Send> OpSink for F {
     }
 }
 
-/// A device around `N` that reports every operation.
+/// A wrapper around `N` that reports every operation.
 pub struct Traced<N> {
     inner: N,
     sink: Box<dyn OpSink>,
@@ -105,7 +107,7 @@ impl<N: Nand> Traced<N> {
         Self { inner, sink }
     }
 
-    /// The record of an operation that is about to be issued.
+    /// The record of an operation about to be issued.
     fn issue(&mut self, operation: Operation, block: BlockId, page: Option<Ppa>) -> OpRecord {
         let ctx = self.inner.ctx();
         let (ready_ns, origin, cause) = (ctx.ready(), ctx.origin(), ctx.cause());
@@ -131,7 +133,7 @@ impl<N: Nand> Traced<N> {
         self.issue(operation, block, Some(at))
     }
 
-    /// Reports how the operation of `record` ended.
+    /// Reports the result of the operation of `record`.
     fn end<T>(&mut self, record: OpRecord, result: Result<T, NandError>) -> Result<T, NandError> {
         let ctx = self.inner.ctx();
         let (end_ns, delayed_ns) = (ctx.last(), ctx.take_delay());

@@ -1,20 +1,20 @@
-//! What every wrapper of a device does alike.
+//! Common parts of device wrappers.
 
-/// The ways to the device inside, of the type `N`, which is the field `$field`.
+/// Accessors for the inner device, of type `N`, in the field `$field`.
 macro_rules! ways_inside {
     ([$($params:tt)*] $shape:ty, $field:tt) => {
         impl<$($params)*> $shape {
-            /// The device inside.
+            /// The inner device.
             pub fn inner(&self) -> &N {
                 &self.$field
             }
 
-            /// The device inside.
+            /// The inner device.
             pub fn inner_mut(&mut self) -> &mut N {
                 &mut self.$field
             }
 
-            /// The device inside, without what is around it and what that alone knows: torn pages, ages, modes of blocks.
+            /// The inner device, without the wrapper's own knowledge: torn pages, ages, modes of blocks.
             pub fn into_inner(self) -> N {
                 self.$field
             }
@@ -22,10 +22,10 @@ macro_rules! ways_inside {
     };
 }
 
-/// Inside an `impl Nand`: methods that the device in a field answers for the wrapper, as in `as_inside!(inner: geometry, ctx)`;
-/// `as_inside!(*)` is all of them, answered by what the wrapper points to.
+/// Inside an `impl Nand`: forwards methods to the inner device in a field, as in
+/// `as_inside!(inner: geometry, ctx)`; `as_inside!(*)` forwards all of them to the wrapper's target.
 ///
-/// A wrapper that does something at copies leaves `copy_run` to its default, which makes single copies.
+/// A wrapper that acts on copies keeps the default of `copy_run`, which makes single copies.
 #[macro_export]
 macro_rules! as_inside {
     (*) => {

@@ -1,5 +1,5 @@
-//! Raw bit errors against an ECC: when the first retry comes, what it costs, and what no retry corrects. All expected
-//! figures are closed forms, worked out by hand; powers of two make them exact.
+//! Raw bit errors against an ECC: the first retry, its cost, and uncorrectable pages. All expected figures are
+//! closed forms, worked out by hand; powers of two make them exact.
 
 #![allow(clippy::unwrap_used)] // What a test cannot go on without ends it.
 
@@ -17,7 +17,7 @@ use support::{apply, geometry, oob, program, read, rules, Script};
 const DAY: Time = 86_400_000_000_000;
 const SECOND: Time = 1_000_000_000;
 
-/// Bits of a codeword of 512 B, and how many of them the ECC corrects.
+/// Bits per codeword of 512 B, and the ECC limit.
 const BITS: f64 = 4096.0;
 const ECC: u32 = 8;
 
@@ -26,7 +26,7 @@ fn clean() -> Config {
     Config { initial_pe_cycles: 1000, codeword_bytes: 512, ..Config::new(ECC) }
 }
 
-/// So many wrong bits in a codeword that was just programmed.
+/// This many wrong bits in a freshly programmed codeword.
 fn fresh(errors: f64) -> Config {
     Config { rber: errors / BITS, ..clean() }
 }
@@ -37,7 +37,7 @@ fn device(config: Config) -> Aging<Backed> {
     device
 }
 
-/// Reads of page 1 until one is repeated, that one included.
+/// Reads of page 1 up to and including the first with a retry.
 fn reads_until_retry(device: &mut Aging<Backed>) -> u64 {
     (1..10_000).find(|_| read(device, 1).is_ok() && device.counts().retries > 0).expect("reads disturb")
 }
@@ -64,13 +64,13 @@ fn without_errors_it_is_the_device_inside() {
 
 #[test]
 fn the_first_retry_comes_after_as_many_reads_as_the_ecc_corrects() {
-    // Each read adds 2^-15 a bit, an eighth of a bit in a codeword: 64 reads make the 8 that are corrected, so the read
-    // after 65 others is the first that is repeated.
+    // Each read adds 2^-15 per bit, an eighth of a bit per codeword: 64 reads make 8 bits, the ECC limit, so
+    // the read after 65 others is the first with a retry.
     let disturbed = Config { read_disturb: (-15_f64).exp2(), ..clean() };
     let mut nand = device(disturbed.clone());
     assert_eq!(reads_until_retry(&mut nand), 66);
     assert_eq!(nand.reads(BlockId(0)), 67, "the one that was repeated counts twice");
-    // Reads of other pages of the block count, those of other blocks do not.
+    // Reads of other pages of the block count, reads of other blocks do not.
     let mut nand = device(disturbed.clone());
     for _ in 0..30 {
         read(&mut nand, 2).unwrap();
@@ -78,7 +78,7 @@ fn the_first_retry_comes_after_as_many_reads_as_the_ecc_corrects() {
         nand.read_spare(Ppa(3)).unwrap();
     }
     assert_eq!(reads_until_retry(&mut nand), 66 - 60);
-    // Twice the P/E cycles, half the reads; by the square of them, a quarter.
+    // Twice the P/E cycles, half the reads; with an exponent of 2, a quarter.
     let worn = Config { initial_pe_cycles: 2000, ..disturbed };
     assert_eq!(reads_until_retry(&mut device(worn.clone())), 34);
     let worn = Config { read_disturb_wear_exponent: 2.0, ..worn };
@@ -104,14 +104,14 @@ fn an_erase_undoes_what_reads_did_but_not_wear() {
 
 #[test]
 fn the_first_retry_comes_after_as_many_days_as_the_ecc_corrects() {
-    // 2 bits of a codeword after a day, by the square root of the days: 8 after 16.
+    // 2 bits per codeword after a day, by the square root of the days: 8 after 16.
     let retention = Config { retention: (-11_f64).exp2(), retention_exponent: 0.5, ..clean() };
     let mut nand = device(retention.clone());
     nand.lie(16 * DAY);
     assert!(!needs_retry(&mut nand));
     nand.lie(SECOND);
     assert!(needs_retry(&mut nand));
-    // What is copied is as good as new, and so is what is programmed now.
+    // Copied and newly programmed pages are fresh.
     nand.copy(Ppa(1), Ppa(8), Oob::renewed(0, Seq(100))).unwrap();
     program(&mut nand, 9).unwrap();
     nand.lie(16 * DAY);
@@ -227,7 +227,7 @@ fn timed(errors: f64) -> Clock {
     nand
 }
 
-/// When the host's read of a page is done, from an arrival at which the device is idle.
+/// End of a host read that arrives at an idle device.
 fn host_read<N: Nand<Buf = ()>>(nand: &mut N, arrival: Time) -> Time {
     nand.ctx().begin(Origin::HOST, arrival);
     nand.read(Ppa(1), &mut ()).unwrap();

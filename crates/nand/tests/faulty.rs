@@ -1,4 +1,4 @@
-//! What fails stays failed until it is erased or retired, and what fails is decided by the seed alone.
+//! Failures last until erase or retirement, and depend on the seed alone.
 
 #![allow(clippy::unwrap_used)] // What a test cannot go on without ends it.
 
@@ -150,7 +150,7 @@ fn scripts_count_from_now() {
     assert_eq!((device.programs(), device.erases()), (5, 4));
 }
 
-/// Shares of programs and erases that failed over `rounds` fillings of a device without contents.
+/// Shares of failed programs and erases over `rounds` fillings of a device without contents.
 fn failing_shares(config: Config, rounds: u32) -> (f64, f64) {
     let g = geometry(64, 16);
     let mut device = Faulty::new(Counting::<nandlab_nand::counting::Full>::new(g, Rules::default()), config).unwrap();

@@ -1,4 +1,4 @@
-//! NVRAM: what is stored stays, words are whole, and every access is counted.
+//! NVRAM: stored data persists, words are atomic, and every access counts.
 
 #![allow(clippy::unwrap_used)] // What a test cannot go on without ends it.
 
@@ -32,7 +32,7 @@ fn bytes_come_back_at_any_address_and_length() {
 
 #[test]
 fn a_long_write_is_torn_between_words_and_nowhere_else() {
-    // From 5 on, 27 bytes: three bytes, three words, none left over.
+    // From 5 on, 27 bytes: three bytes, then three words, with no rest.
     let (old, new) = (vec![1u8; 40], [2u8; 27]);
     for stores in 0..=5 {
         let mut memory = Nvram::new(40, NvmCost::default());

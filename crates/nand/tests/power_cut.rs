@@ -1,4 +1,4 @@
-//! Each form of a power cut leaves what it says, until the erase; and nothing else is touched.
+//! Each form of a power cut has its documented effect until the erase, and touches nothing else.
 
 #![allow(clippy::unwrap_used)] // What a test cannot go on without ends it.
 
@@ -27,12 +27,12 @@ fn armed(form: Form) -> Device {
     device
 }
 
-/// A page as a reader sees it: its spare area, and its contents where that is not erased.
+/// A page in a reader's view: its spare area, and its contents if the spare area is not erased.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Page {
     Erased,
     Holds(u8),
-    /// The spare area can be read, the data cannot.
+    /// The spare area is readable, the data is not.
     NoData,
     Unreadable,
     Bad,
@@ -312,7 +312,7 @@ fn the_last_program_since_a_fence_is_not_certain() {
         device.program_spare(Ppa(0), oob(0, 9)).unwrap();
     };
     tail(&marked, &[]);
-    // What a cut has left alone is certain: the next one does not lose it.
+    // Programs that survived a cut are durable: the next cut does not lose them.
     let mut device = armed(Form::Clean);
     program(&mut device, 6).unwrap_err();
     program(device.restore(), 6).unwrap();
@@ -321,7 +321,7 @@ fn the_last_program_since_a_fence_is_not_certain() {
         program(&mut device, 16).unwrap_err();
         assert_eq!(look(device.restore(), 6), Page::Holds(6), "{form}");
     }
-    // What was lost once stays lost, and is not lost again after the erase.
+    // A lost page stays lost, and is not lost again after the erase.
     let mut device = tail(&|device| program(device, 6).unwrap(), &[6]);
     device.erase(BlockId(1)).unwrap();
     (4..8).for_each(|at| program(&mut device, at).unwrap());
@@ -394,7 +394,7 @@ fn reach(step: &Step, g: &Geometry) -> Vec<Ppa> {
     }
 }
 
-/// Every page as a reader sees it, its bytes included.
+/// Every page in a reader's view, with its bytes.
 fn contents(device: &mut Device) -> Vec<[Answer; 2]> {
     (0..device.geometry().pages())
         .map(|at| {

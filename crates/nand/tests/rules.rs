@@ -1,4 +1,4 @@
-//! What flash refuses is refused, and what is counted adds up, on every device.
+//! On every device, flash rules are enforced and counts add up.
 
 #![allow(clippy::unwrap_used)] // What a test cannot go on without ends it.
 
@@ -46,7 +46,7 @@ fn refused(order: ProgramOrder, sentence: &str, act: impl Fn(&mut Device)) {
     }
 }
 
-/// What a device answers to an operation that it must refuse does not matter.
+/// The answer to an operation that must be refused does not matter.
 fn ignore<T>(_: Result<T, NandError>) {}
 
 #[test]
@@ -259,7 +259,7 @@ fn rows_and_columns(matrix: &Matrix) -> [Cell; 2] {
     sums
 }
 
-/// What a lean device keeps of an answer.
+/// The part of an answer that a lean device keeps.
 fn lean(answer: &Answer) -> Result<Option<(u32, Origin)>, NandError> {
     answer.0.map(|oob| oob.map(|oob: Oob| (oob.lpn.0, oob.origin)))
 }
@@ -308,11 +308,11 @@ fn a_copy_keeps_the_author_and_moves_no_blame() {
         device.program(Ppa(at as u32), &(), &[], by(*origin, 0, at as u64)).unwrap();
     }
     device.ctx().set_cause(Cause::Gc);
-    // The copy is asked for in another name, and counts in the author's.
+    // The copy runs under another origin, but counts for the author.
     device.copy(Ppa(0), Ppa(4), by(Origin::FTL, 0, 9)).unwrap();
     assert_eq!(device.read_spare(Ppa(4)).unwrap().unwrap().origin, Origin::JOURNAL);
     assert_eq!(device.ctx().matrix().cell(Origin::JOURNAL, Cause::Gc).copies, 1);
-    // The journal's page was valid at the erase: those that made it necessary are the file data's.
+    // The journal's page was valid at the erase, so file data alone caused the erase.
     device.erase(BlockId(0)).unwrap();
     assert_eq!(device.ctx().matrix().cell(Origin::FILE_DATA, Cause::Gc).erase_shares, ERASE_SHARE);
     assert_eq!(device.ctx().matrix().cell(Origin::JOURNAL, Cause::Gc).erase_shares, 0);
@@ -325,7 +325,7 @@ fn a_spare_program_keeps_the_author_and_moves_no_blame() {
         for (at, origin) in (0..).zip([Origin::JOURNAL, Origin::FILE_DATA, Origin::FILE_DATA]) {
             device.program(Ppa(at), &Content::zeroed(512), &[], by(origin, at, at.into())).unwrap();
         }
-        // The FTL marks a page of the journal; the page is still the journal's, which counts where it is copied.
+        // The FTL marks a journal page; it still belongs to the journal, and a copy counts for the journal.
         device.program_spare(Ppa(0), by(Origin::FTL, 0, 0)).unwrap();
         assert_eq!(device.read_spare(Ppa(0)).unwrap().unwrap().origin, Origin::JOURNAL, "{name}");
         device.copy(Ppa(0), Ppa(4), Oob::renewed(0, Seq(9))).unwrap();

@@ -1,4 +1,4 @@
-//! Every operation is reported as it was counted; and the whole stack composes.
+//! Every operation is reported as counted, and the whole stack composes.
 
 #![allow(clippy::unwrap_used)] // What a test cannot go on without ends it.
 
@@ -114,7 +114,7 @@ fn the_log_adds_up_to_the_counts() {
 
 type Boxed = Box<dyn Nand<Buf = Content>>;
 
-/// Every stack that a user can build of these parts, with nothing failing in it.
+/// Every possible stack of these parts, without failures.
 fn stacks(g: Geometry, order: ProgramOrder) -> Vec<Boxed> {
     let r = rules(order);
     let faulty = |inner| Faulty::new(inner, Config::default()).unwrap();

@@ -1,10 +1,10 @@
-//! Buffered pages of each logical block.
+//! Each logical block's buffered pages.
 
 use super::list::{Links, List, NONE};
 use super::pages::{Pages, Slot};
 use super::table::Table;
 
-/// Number of a block node.
+/// A block node's number.
 pub(crate) type Node = u32;
 
 #[derive(Clone, Copy, Debug)]
@@ -21,9 +21,9 @@ pub(crate) struct Blocks {
     nodes: Vec<Block>,
     free: Vec<Node>,
     chains: Links,
-    /// Node of each slot.
+    /// Each slot's node.
     node_of: Vec<Node>,
-    /// Block and node of the last lookup: successive requests often stay in one block.
+    /// The last lookup's block and node: successive requests often stay in one block.
     last: (u32, Node),
 }
 
@@ -50,7 +50,7 @@ impl Blocks {
         lpn / self.pages_per_block
     }
 
-    /// Node of a logical block.
+    /// A logical block's node.
     #[inline]
     pub(crate) fn find(&self, lbn: u32) -> Option<Node> {
         if self.last.0 == lbn {
@@ -59,7 +59,7 @@ impl Blocks {
         self.table.get(lbn)
     }
 
-    /// Node of a buffered page.
+    /// A buffered page's node.
     #[inline]
     pub(crate) fn node_of(&self, slot: Slot) -> Node {
         self.node_of[slot as usize]
@@ -116,19 +116,19 @@ impl Blocks {
         (node, is_gone)
     }
 
-    /// Number of buffered pages in the block.
+    /// Buffered pages in the block.
     #[inline]
     pub(crate) fn len(&self, node: Node) -> u32 {
         self.nodes[node as usize].pages.len()
     }
 
-    /// Logical pages of the block.
+    /// The block's logical pages.
     pub(crate) fn range(&self, node: Node) -> std::ops::Range<u32> {
         let first = self.nodes[node as usize].lbn * self.pages_per_block;
         first..first.saturating_add(self.pages_per_block)
     }
 
-    /// Slots of the block's buffered pages.
+    /// Slots with the block's buffered pages.
     pub(crate) fn slots(&self, node: Node) -> impl Iterator<Item = Slot> + '_ {
         self.nodes[node as usize].pages.oldest_first(&self.chains)
     }

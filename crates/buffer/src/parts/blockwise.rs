@@ -1,4 +1,4 @@
-//! Buffers with one memory that write back all pages of a block together.
+//! Buffers with one memory that write back a block's pages together.
 
 use super::blocks::{Blocks, Node};
 use super::cache::{Access, Cached, Policy};
@@ -12,12 +12,12 @@ use nandlab_block::{Error, RamUse};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::Geometry;
 
-/// A use of a block.
+/// A block's use.
 pub(crate) struct Use {
     pub node: Node,
     /// Whether the node was created for this use.
     pub is_new: bool,
-    /// Number of buffered pages in the block.
+    /// Buffered pages in the block.
     pub pages: u32,
     pub is_write: bool,
     /// Whether this write completed the block, with all of it written in order.
@@ -26,16 +26,16 @@ pub(crate) struct Use {
 
 /// Chooses the victim block.
 pub(crate) trait BlockOrder: Send {
-    /// Called after a page of the block was read, written or added.
+    /// Called after a page in the block was read, written or added.
     fn used(&mut self, used: &Use);
 
     /// The next victim; it stays until [`Self::closed`]. At least one block exists.
     fn victim(&mut self) -> Node;
 
-    /// Called after a page of the block was trimmed and others remain.
+    /// Called after a page in the block was trimmed and others remain.
     fn shrunk(&mut self, node: Node, pages: u32);
 
-    /// Called when no page of the block remains.
+    /// Called when the block has no page left.
     fn closed(&mut self, node: Node);
 
     /// Bytes for `nodes` nodes.

@@ -1,4 +1,4 @@
-//! NVRAM divided into blocks of pages, next to pages in DRAM.
+//! NVRAM divided into page blocks, next to pages in DRAM.
 
 use super::blocks::{Blocks, Node};
 use super::blockwise::mark_of;
@@ -8,7 +8,7 @@ use crate::Memory;
 use nandlab_block::Error;
 use nandlab_nand::Geometry;
 
-/// NVRAM space of a block.
+/// A block's NVRAM space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Allocation {
@@ -23,7 +23,7 @@ pub enum Allocation {
 pub(crate) struct NvramBlocks {
     /// All buffered pages, in both memories.
     pub blocks: Blocks,
-    /// NVRAM pages of each node.
+    /// Each node's NVRAM pages.
     pages: Vec<u32>,
     /// Whether a flush includes the block's dirty pages in DRAM.
     pads: bool,
@@ -58,19 +58,19 @@ impl NvramBlocks {
         Self { pads, ..self }
     }
 
-    /// NVRAM pages of the block.
+    /// The block's NVRAM pages.
     #[inline]
     pub(crate) fn pages(&self, node: Node) -> u32 {
         self.pages.get(node as usize).copied().unwrap_or(0)
     }
 
-    /// Whether all pages of the block are in NVRAM.
+    /// Whether the whole block is in NVRAM.
     #[inline]
     pub(crate) fn is_complete(&self, node: Node) -> bool {
         self.pages(node) == self.pages_per_block
     }
 
-    /// Node of a page's block, if the block has a page in NVRAM.
+    /// The page's block node, if the block has a page in NVRAM.
     #[inline]
     pub(crate) fn present(&self, lpn: u32) -> Option<Node> {
         let node = self.blocks.find(self.blocks.block_of(lpn))?;
@@ -95,7 +95,7 @@ impl NvramBlocks {
         self.blocks.add(lpn, slot).0
     }
 
-    /// Records a page of the node in NVRAM; returns true if it is the first.
+    /// Records a node's page in NVRAM; returns true if it is the first.
     #[inline]
     pub(crate) fn add_nvram(&mut self, node: Node) -> bool {
         let pages = mark_of(&mut self.pages, node);

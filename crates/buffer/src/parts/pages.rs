@@ -7,10 +7,10 @@ use crate::{Counts, Memory, MountError};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{Geometry, Origin, SECTOR_BYTES};
 
-/// Number of a buffered page; policies keep their lists over slots.
+/// A buffered page's number; policies keep their lists over slots.
 pub(crate) type Slot = u32;
 
-/// Bytes of firmware metadata per page: its number, its place, two sector masks, origin and marks.
+/// Firmware metadata per page, in bytes: its number, its place, two sector masks, origin and marks.
 pub(crate) const FRAME_BYTES: u64 = 28;
 
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Frame {
     pub lpn: u32,
     /// Its place in NVRAM; [`NONE`] in DRAM.
     pub place: u32,
-    /// Origin of the last write.
+    /// The last write's origin.
     pub origin: Origin,
     pub memory: Memory,
     /// Whether the slot is in `unflushed`.
@@ -38,7 +38,7 @@ pub(crate) struct Pages {
     free: Vec<Slot>,
     table: Table,
     pub(super) page_bytes: usize,
-    /// log2 of the sectors per page.
+    /// log2 (sectors per page).
     pub(super) page_shift: u32,
     /// Mask with every sector of a page.
     pub(super) full: u64,
@@ -50,15 +50,15 @@ pub(crate) struct Pages {
     pub(super) scratch: Vec<u8>,
     /// A page as read from below.
     pub(super) fetched: Vec<u8>,
-    /// Data of a write-back.
+    /// Write-back data.
     pub(super) run_bytes: Vec<u8>,
-    /// Pages of a write-back by number; kept to reuse its allocation.
+    /// Write-back pages by number; kept to reuse its allocation.
     pub(super) batch: Vec<(u32, Slot)>,
     /// Slots written in DRAM since the last flush, possibly with others.
     pub(super) unflushed: Vec<Slot>,
     pub(super) places: Places,
     pub(crate) counts: Counts,
-    /// Read and write time of a DRAM page, in ns.
+    /// DRAM page read and write time, in ns.
     pub(super) dram_ns: (f64, f64),
 }
 
@@ -105,7 +105,7 @@ impl Pages {
         Ok((pages, slots))
     }
 
-    /// Slot of a buffered page.
+    /// A buffered page's slot.
     #[inline]
     pub(crate) fn find(&self, lpn: u32) -> Option<Slot> {
         self.table.get(lpn)
@@ -169,7 +169,7 @@ impl Pages {
         self.frames[slot as usize].mark = mark;
     }
 
-    /// Number of slots ever used.
+    /// Slots ever used.
     pub(crate) fn slots(&self) -> u32 {
         self.frames.len() as u32
     }
@@ -195,7 +195,7 @@ impl Pages {
         frame.dirty = dirty;
     }
 
-    /// Bytes of a slot in DRAM.
+    /// A slot's bytes in DRAM.
     pub(super) fn dram_page(&mut self, slot: Slot) -> &mut [u8] {
         let start = slot as usize * self.page_bytes;
         let end = start + self.page_bytes;
@@ -218,7 +218,7 @@ pub(super) fn runs(mut mask: u64) -> impl Iterator<Item = (u32, u32)> {
     })
 }
 
-/// Byte range of sectors in a page.
+/// Sector byte range in a page.
 pub(super) fn bytes_of(first: u32, count: u32) -> std::ops::Range<usize> {
     let start = (first * SECTOR_BYTES) as usize;
     start..start + (count * SECTOR_BYTES) as usize

@@ -1,10 +1,10 @@
-//! Places of pages in NVRAM, recoverable at mount.
+//! Page places in NVRAM, recoverable at mount.
 //!
 //! The memory starts with a word that describes its layout, followed by the headers of all places, then their
 //! pages. A header has four words: the page number and its origin, the dirty sectors, a sequence number, and
 //! a checksum of these three. A checksum of 0 means the place holds no surviving data. The checksum is stored
 //! after everything else in its place, and cleared before any change to it. A word store is never torn, so a
-//! place is valid wholly or not at all. A change of a page goes to a new place. Until the old header is
+//! place is valid wholly or not at all. A changed page goes to a new place. Until the old header is
 //! cleared both places are valid, and the higher sequence number wins.
 
 use super::list::NONE;
@@ -13,13 +13,13 @@ use nandlab_nand::nvm::{Nvm, PowerLost, WORD_BYTES};
 use nandlab_nand::Origin;
 
 const HEADER_BYTES: u64 = 4 * WORD_BYTES;
-/// Offset of the checksum in a header.
+/// Checksum offset in a header.
 const VALID: u64 = 3 * WORD_BYTES;
 /// One extra place, for page changes.
 const SPARE: u64 = 1;
 const FORMAT: u64 = 0x6E61_6E64_6C61_6201;
 
-/// Contents of a header.
+/// Header contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
     pub lpn: u32,
@@ -45,7 +45,7 @@ fn checksum(words: [u64; 3]) -> u64 {
     words.into_iter().fold(FORMAT, mix) | 1
 }
 
-/// Places of an NVRAM: tracks the free ones and writes their headers.
+/// An NVRAM's places: tracks the free ones and writes their headers.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     page_bytes: u64,
@@ -59,7 +59,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Bytes of NVRAM for `pages` pages; 0 for no pages.
+    /// NVRAM bytes for `pages` pages; 0 for no pages.
     pub(crate) fn bytes(pages: u64, page_bytes: u64) -> u64 {
         match pages {
             0 => 0,
@@ -71,7 +71,7 @@ impl Places {
         WORD_BYTES + places * HEADER_BYTES
     }
 
-    /// Reads `nvram`; `found` gets the newest version of each page with its place, the oldest page first.
+    /// Reads `nvram`; `found` gets each page's newest version with its place, the oldest page first.
     ///
     /// A zeroed memory is formatted. Duplicates from a power cut are removed.
     pub(crate) fn mount(
@@ -122,7 +122,7 @@ impl Places {
                 found.push((Header::of(words), place));
             }
         }
-        // Among the versions of a page, newest first.
+        // Among a page's versions, newest first.
         found.sort_unstable_by_key(|(header, _)| (header.lpn, std::cmp::Reverse(header.sequence)));
         self.next_sequence = 1 + found.iter().map(|(header, _)| header.sequence).max().unwrap_or(0);
         let mut taken = vec![false; self.places as usize];
@@ -148,7 +148,7 @@ impl Places {
         WORD_BYTES + u64::from(place) * HEADER_BYTES
     }
 
-    /// Address of the page in `place`.
+    /// The page's address in `place`.
     #[inline]
     pub(crate) fn data(&self, place: u32) -> u64 {
         Self::data_start(self.places) + u64::from(place) * self.page_bytes
@@ -192,7 +192,7 @@ impl Places {
         nvram.store(at + VALID, checksum(words).to_le_bytes())
     }
 
-    /// Clears the header of `place`; its data no longer survives.
+    /// Clears the header for `place`; its data no longer survives.
     #[inline]
     pub(crate) fn clear(&mut self, nvram: &mut dyn Nvm, place: u32) -> Result<(), PowerLost> {
         self.stored_words += 1;

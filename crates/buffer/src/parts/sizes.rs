@@ -4,7 +4,7 @@ use crate::MountError;
 use nandlab_block::ByteCount;
 use nandlab_nand::Geometry;
 
-/// Allocation unit of a memory.
+/// A memory's allocation unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     Page,
@@ -30,7 +30,7 @@ impl Unit {
 /// Slots are 32-bit numbers, and some values are reserved.
 const MOST_PAGES: u32 = u32::MAX / 4;
 
-/// One memory of a buffer.
+/// One buffer memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     /// Its key in the buffer's table.
@@ -40,7 +40,7 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// Number of whole units.
+    /// Whole units.
     ///
     /// # Errors
     /// If there is none, or too many for 32 bits.
@@ -55,7 +55,7 @@ impl Size {
         u32::try_from(units).ok().filter(|&units| units < MOST_PAGES).ok_or_else(|| self.too_many())
     }
 
-    /// Number of pages in whole units.
+    /// Pages in whole units.
     ///
     /// # Errors
     /// As [`Self::units`].
@@ -95,7 +95,7 @@ pub(crate) fn one_to_four(bytes: u64, geometry: &Geometry, nvram: Unit) -> (Byte
     (ByteCount(dram), ByteCount((bytes - bytes / 5).max(nvram.bytes(geometry))))
 }
 
-/// Methods of [`crate::Options`] for a buffer with `size` in DRAM pages.
+/// [`crate::Options`] methods for a buffer with `size` in DRAM pages.
 macro_rules! one_memory {
     ($key:literal) => {
         fn memories(&self) -> Vec<$crate::parts::sizes::Size> {
@@ -109,7 +109,7 @@ macro_rules! one_memory {
     };
 }
 
-/// Options of a page buffer without other options: `one_memory_config!(Config for "lru", true, "write_only")`
+/// Options for a page buffer without other options: `one_memory_config!(Config for "lru", true, "write_only")`
 /// caches reads by default; the last name is for the variant with the opposite setting.
 macro_rules! one_memory_config {
     ($Config:ident for $key:literal, $cache_reads:literal, $variant:literal) => {
@@ -139,7 +139,7 @@ macro_rules! one_memory_config {
     };
 }
 
-/// Methods of a buffer with `dram` in pages, and `nvram` in pages or blocks.
+/// [`crate::Options`] methods for a buffer with `dram` in pages, and `nvram` in pages or blocks.
 macro_rules! two_memories {
     ($key:literal, $unit:ident) => {
         fn memories(&self) -> Vec<$crate::parts::sizes::Size> {

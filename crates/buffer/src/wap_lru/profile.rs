@@ -1,4 +1,4 @@
-//! Profiling for WAP-LRU before a run: statistics of each interval, and thresholds derived from them.
+//! Profiling for WAP-LRU before a run: interval statistics, and thresholds derived from them.
 
 pub use super::tally::Interval;
 use super::tally::{Frequency, SizeUnit, Sizes, Tally};
@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 pub struct Look {
     /// Requests per interval.
     pub interval: u32,
-    /// Divisor of the pages written.
+    /// Divisor for the pages written.
     pub fw: Frequency,
-    /// Unit of request sizes.
+    /// Request size unit.
     pub size_unit: SizeUnit,
     /// Sectors per page.
     pub sectors_per_page: u32,
@@ -23,9 +23,9 @@ pub struct Look {
 pub struct Thresholds {
     /// Threshold for a write-intensive interval: mean pages per write run.
     pub t_state: f64,
-    /// Minimum size of reads placed in NVRAM while balanced.
+    /// Minimum size for reads placed in NVRAM while balanced.
     pub t_read: f64,
-    /// Minimum size of writes placed in NVRAM while balanced.
+    /// Minimum size for writes placed in NVRAM while balanced.
     pub t_write: f64,
 }
 
@@ -53,7 +53,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     all
 }
 
-/// The `share` percentile of sorted values, with linear interpolation.
+/// The `share` percentile in sorted values, with linear interpolation.
 ///
 /// # Panics
 /// If there are no values.
@@ -69,7 +69,7 @@ pub struct Profiler {
     sizes: Sizes,
     tally: Tally,
     intervals: Vec<Interval>,
-    /// Completed write runs by page count, and the length of the current run in pages.
+    /// Completed write runs by page count, and the current run's pages.
     runs: BTreeMap<u64, u64>,
     run: u64,
     sizes_of: [BTreeMap<u64, u64>; 2],
@@ -121,12 +121,12 @@ impl Profiler {
     }
 }
 
-/// Summary of a workload from a [`Profiler`].
+/// Workload summary from a [`Profiler`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profiled {
     /// The intervals, in order.
     pub intervals: Vec<Interval>,
-    /// Runs of writes without a read in between, by page count.
+    /// Write runs without a read in between, by page count.
     pub runs: BTreeMap<u64, u64>,
     /// Reads by size.
     pub reads: BTreeMap<u64, u64>,

@@ -1,11 +1,11 @@
-//! Request statistics of an interval.
+//! Request statistics for an interval.
 
 use nandlab_block::Request;
 
-/// Statistics of an interval.
+/// Interval statistics.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// Total write size divided by the number of write runs; `None` without writes.
+    /// Total write size divided by the write run count; `None` without writes.
     pub w_eval: Option<f64>,
     /// Longest read; `None` without reads.
     pub longest_read: Option<u64>,
@@ -15,17 +15,17 @@ pub struct Interval {
     pub written: u64,
 }
 
-/// Frequency of writes in an interval: the divisor of the pages written.
+/// Write frequency in an interval: the divisor for the pages written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Frequency {
-    /// Runs of writes without a read in between.
+    /// Write runs without a read in between.
     Runs,
     /// One, plus one for each switch between reads and writes.
     Switches,
 }
 
-/// Unit of request sizes.
+/// Request size unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SizeUnit {
@@ -38,7 +38,7 @@ pub enum SizeUnit {
     Run,
 }
 
-/// Sizes of successive requests.
+/// Successive request sizes.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     unit: SizeUnit,
@@ -71,7 +71,7 @@ impl Sizes {
     }
 }
 
-/// Requests of the current interval.
+/// The current interval's requests.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     interval: u32,
@@ -81,7 +81,7 @@ pub(super) struct Tally {
     written: u64,
     runs: u32,
     switches: u32,
-    /// Whether the previous request was a write; `None` at the start of an interval.
+    /// Whether the previous request was a write; `None` at the interval's start.
     last: Option<bool>,
     longest: [u64; 2],
 }

@@ -29,7 +29,7 @@ struct Line {
 /// Sectors in memory over a device.
 pub(super) struct Cache<'d> {
     device: &'d mut dyn BlockDevice,
-    /// Sectors of the device before the volume.
+    /// Device sectors before the volume.
     start: u64,
     through: WriteThrough,
     capacity: usize,
@@ -55,7 +55,7 @@ pub(super) struct Cache<'d> {
     free: u32,
     freed: BTreeSet<u32>,
     root: BTreeSet<u32>,
-    /// A new, uncleared cluster of the root directory.
+    /// The root directory's new, uncleared cluster.
     unclear: Option<u32>,
     /// The last file data sector touched.
     last_data: Option<u64>,
@@ -116,12 +116,12 @@ impl<'d> Cache<'d> {
         Self { is_blank: true, ..Self::new(device, start, WriteThrough::Operation, bytes, false) }
     }
 
-    /// Announces that the library's next write goes to position `at` of a file of `bytes` bytes.
+    /// Announces that the library's next write goes to position `at` in a file with `bytes` bytes.
     pub(super) fn enter_file(&mut self, at: u64, bytes: u64) {
         (self.touches_file, self.in_file, self.file_end) = (true, at, bytes);
     }
 
-    /// Reads the layout of the volume, and counts the free clusters.
+    /// Reads the volume's layout, and counts the free clusters.
     pub(super) fn find_layout(&mut self) -> Result<Result<Layout, String>, Error> {
         let line = self.line(0, false)?;
         let layout = match Layout::parse(&self.lines[line].bytes[..]) {
@@ -201,7 +201,7 @@ impl<'d> Cache<'d> {
         Ok(wanted)
     }
 
-    /// Number of whole uncached sectors from `sector` on, within `bytes` bytes.
+    /// Whole uncached sectors from `sector` on, within `bytes` bytes.
     fn uncached(&self, sector: u64, bytes: usize) -> usize {
         (0..bytes / SECTOR).take_while(|&n| !self.places.contains_key(&(sector + n as u64))).count()
     }
@@ -287,7 +287,7 @@ impl<'d> Cache<'d> {
             let joins = (first..=last + 1).contains(&sector) && sector < first + LONGEST_RUN;
             return if joins { Ok(()) } else { self.write_dirty(true) };
         }
-        // The copies of the FAT belong to the same window.
+        // The FAT copies belong to the same window.
         let at = self.layout.map_or(sector, |layout| layout.first_copy(sector));
         // A growing directory is cleared sector by sector.
         let clears = self.is_mounted && whole && self.is_directory(sector);
@@ -375,7 +375,7 @@ impl<'d> Cache<'d> {
         self.submit(Request::new(Op::Flush, 0, 0), Payload::None)
     }
 
-    /// The line of a sector; its bytes are read unless the `whole` sector is to be overwritten.
+    /// A sector's line; its bytes are read unless the `whole` sector is to be overwritten.
     fn line(&mut self, sector: u64, whole: bool) -> Result<usize, Error> {
         if self.lines.get(self.last).is_none_or(|line| line.sector != sector) {
             self.last = match self.places.get(&sector) {

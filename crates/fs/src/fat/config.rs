@@ -6,31 +6,31 @@ use nandlab_block::ByteCount;
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Bits of a FAT entry; `auto` picks the width by the number of clusters.
+    /// Bits per FAT entry; `auto` picks the width by cluster count.
     pub fat: FatType,
     /// Bytes per cluster, a power of two from 512 to 65536. Default: chosen by volume size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_bytes: Option<ByteCount>,
-    /// Entries of the root directory, a multiple of 16; a name takes two or more. Not for FAT32,
+    /// Root directory entries, a multiple of 16; a name takes two or more. Not for FAT32,
     /// because its root directory grows.
     pub root_entries: u16,
-    /// Copies of the FAT, 1 or 2.
+    /// FAT copies, 1 or 2.
     pub fats: u8,
     /// Volume size. Default: the whole device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_bytes: Option<ByteCount>,
-    /// Alignment of the first cluster on the device, in bytes; the volume starts later, like the
-    /// partitions on memory cards. Default: the volume starts at the beginning of the device.
+    /// The first cluster's alignment on the device, in bytes; the volume starts later, like the
+    /// partitions on memory cards. Default: the volume starts with the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub align_data: Option<ByteCount>,
-    /// Time of device writes for changed sectors.
+    /// Device write policy for changed sectors.
     pub write_through: WriteThrough,
     /// Cache for FAT and directory sectors; the only file data cached is the sector continued by
     /// the next append.
     pub cache_bytes: ByteCount,
-    /// Whether to trim the clusters of removed files and directories.
+    /// Whether to trim clusters when files and directories are removed.
     pub trim: bool,
-    /// Source of time stamps.
+    /// Time stamp source.
     pub time_stamps: TimeStamps,
 }
 
@@ -51,11 +51,11 @@ impl Default for Config {
     }
 }
 
-/// Bits of a FAT entry.
+/// Bits per FAT entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FatType {
-    /// Chosen by the number of clusters.
+    /// Chosen by cluster count.
     #[default]
     Auto,
     /// 12 bits: up to 4,084 clusters.
@@ -78,20 +78,20 @@ impl FatType {
     }
 }
 
-/// Time of device writes for changed sectors.
+/// Device write policy for changed sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WriteThrough {
-    /// Immediately, for each FAT or directory entry and each piece of file data.
+    /// Immediately, for each FAT or directory entry and each file data piece.
     Entry,
-    /// A sector at a time, when the next sector is changed and at the end of each operation.
+    /// A sector at a time, when the next sector is changed and when an operation ends.
     #[default]
     Sector,
-    /// At the end of each operation, each changed sector once.
+    /// When an operation ends, each changed sector once.
     Operation,
 }
 
-/// Source of time stamps.
+/// Time stamp source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeStamps {

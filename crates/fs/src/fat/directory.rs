@@ -6,9 +6,9 @@ use crate::FsError;
 use nandlab_nand::SECTOR_BYTES;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 
-/// Characters of a name in one long entry.
+/// Name characters per long entry.
 const LETTERS: usize = 13;
-/// First byte of a removed entry.
+/// A removed entry's first byte.
 const REMOVED: u8 = 0xE5;
 
 /// Splits and checks a path; the library would check the names only halfway through an operation.
@@ -68,7 +68,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         Ok(directory)
     }
 
-    /// The parent directory of a path, and the last name.
+    /// A path's parent directory, and the last name.
     pub(super) fn parent<'p>(&self, path: &'p str) -> Result<(Dir<'v, 'd>, &'p str), FsError> {
         let names = names(path)?;
         let Some((&name, above)) = names.split_last() else {
@@ -184,7 +184,7 @@ impl<'v, 'd> Fat<'v, 'd> {
         Ok(())
     }
 
-    /// First sector of a directory: the library's first read when it searches the directory.
+    /// A directory's first sector: the library's first read when it searches the directory.
     fn first_sector(&self, directory: &Dir<'v, 'd>) -> Result<u64, FsError> {
         self.cache.borrow_mut().first_read = None;
         if let Some(Err(error)) = directory.iter().next() {

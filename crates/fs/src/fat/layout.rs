@@ -1,8 +1,8 @@
-//! Layout of a FAT volume, from its boot sector.
+//! FAT volume layout, from its boot sector.
 
 use nandlab_nand::{Origin, SECTOR_BYTES};
 
-/// Bits of an entry of the file allocation table.
+/// Bits per entry in the file allocation table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Width {
     Fat12,
@@ -19,7 +19,7 @@ impl Width {
         }
     }
 
-    /// The width for a number of clusters; no other field of the volume records it.
+    /// The width for a cluster count; no volume field records it.
     fn of(clusters: u32) -> Self {
         match clusters {
             0..=4084 => Self::Fat12,
@@ -29,7 +29,7 @@ impl Width {
     }
 }
 
-/// The regions of a volume, in sectors: reserved, tables, root directory (empty on FAT32), clusters.
+/// A volume's regions, in sectors: reserved, tables, root directory (empty on FAT32), clusters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Layout {
     pub(super) width: Width,
@@ -40,7 +40,7 @@ pub(super) struct Layout {
     pub(super) fat_sectors: u32,
     pub(super) root_sectors: u32,
     pub(super) clusters: u32,
-    /// First cluster of the root directory; 0 if it has its own region.
+    /// The root directory's first cluster; 0 if it has its own region.
     pub(super) root_cluster: u32,
 }
 
@@ -81,7 +81,7 @@ impl Layout {
         self.reserved + self.fats * self.fat_sectors
     }
 
-    /// The first sector of the clusters.
+    /// First cluster sector.
     pub(super) fn data_start(&self) -> u32 {
         self.root_start() + self.root_sectors
     }
@@ -95,25 +95,25 @@ impl Layout {
         u64::from(self.cluster_sectors) * u64::from(SECTOR_BYTES)
     }
 
-    /// The first sector of a cluster.
+    /// A cluster's first sector.
     pub(super) fn sector_of(&self, cluster: u32) -> u64 {
         u64::from(self.data_start()) + u64::from(cluster - FIRST_CLUSTER) * u64::from(self.cluster_sectors)
     }
 
-    /// The cluster of a sector; `None` before the first.
+    /// A sector's cluster; `None` before the first.
     pub(super) fn cluster_of(&self, sector: u64) -> Option<u32> {
         let at = sector.checked_sub(self.data_start().into())? / u64::from(self.cluster_sectors);
         Some(at as u32 + FIRST_CLUSTER)
     }
 
-    /// Byte range of the first table on the volume.
+    /// The first table's byte range on the volume.
     pub(super) fn table(&self) -> std::ops::Range<u64> {
         let sector = u64::from(SECTOR_BYTES);
         let start = u64::from(self.reserved) * sector;
         start..start + u64::from(self.fat_sectors) * sector
     }
 
-    /// Maps a sector in a table copy to the same sector of the first table; other sectors stay as
+    /// Maps a sector in a table copy to the same sector in the first table; other sectors stay as
     /// they are.
     pub(super) fn first_copy(&self, sector: u64) -> u64 {
         let (start, end) = (u64::from(self.reserved), u64::from(self.root_start()));
@@ -124,7 +124,7 @@ impl Layout {
         }
     }
 
-    /// Region of a sector before the clusters; `None` for a cluster sector.
+    /// A sector's region before the clusters; `None` for a cluster sector.
     pub(super) fn region(&self, sector: u64) -> Option<Origin> {
         let before = |end: u32| sector < u64::from(end);
         if before(self.reserved) {
@@ -136,7 +136,7 @@ impl Layout {
         }
     }
 
-    /// The entry of a cluster; `table` holds the first table's bytes from `from` on.
+    /// A cluster's entry; `table` holds the first table's bytes from `from` on.
     pub(super) fn entry(&self, table: &[u8], from: u64, cluster: u32) -> u32 {
         let at = (self.entry_at(cluster) - from) as usize;
         let byte = |n: usize| u32::from(table[at + n]);
@@ -149,7 +149,7 @@ impl Layout {
         }
     }
 
-    /// Byte offset of a cluster's entry, rounded down.
+    /// Byte offset for a cluster's entry, rounded down.
     pub(super) fn entry_at(&self, cluster: u32) -> u64 {
         u64::from(cluster) * u64::from(self.width.bits()) / 8
     }
@@ -159,7 +159,7 @@ impl Layout {
         u64::from(self.width.bits().div_ceil(8))
     }
 
-    /// Clusters with entries in this byte range of the first table, at least in part.
+    /// Clusters with entries in this byte range in the first table, at least in part.
     pub(super) fn entries_in(&self, bytes: std::ops::Range<u64>) -> std::ops::Range<u32> {
         let bits = u64::from(self.width.bits());
         let first = (bytes.start * 8 / bits) as u32;

@@ -31,7 +31,7 @@ pub(super) const PENDING: u64 = 104;
 pub(super) const LINK: u64 = 112;
 pub(super) const NODES: u64 = 128;
 pub(super) const INTENT: u64 = 136;
-/// Maximum number of words in one intent record. The largest change is the first write at the far end of a
+/// Most words in one intent record. The largest change is the first write at the far end of a
 /// file with one leaf. Its map grows by a node of each height above the leaf, and the path down from the new
 /// root takes a node of each height below it. The change also covers the object's head, root and length, the
 /// free node list, the page's bit, the sums and the allocation. Symbolic links change up to 43 words, renames
@@ -47,11 +47,11 @@ pub(super) const PARENT: u64 = 4;
 pub(super) const SIZE: u64 = 8;
 pub(super) const NEXT: u64 = 16;
 pub(super) const ROOT_NODE: u64 = 20;
-/// The file of a hard link.
+/// A hard link's file.
 pub(super) const EQUIVALENT: u64 = 24;
-/// First hard link of a file, or next hard link of a link, plus one.
+/// A file's first hard link, or a link's next one, plus one.
 pub(super) const LINKS: u64 = 28;
-/// Names in a directory, or target bytes of a symbolic link.
+/// Names in a directory, or bytes in a symbolic link's target.
 pub(super) const CHILDREN: u64 = 32;
 pub(super) const NAME: u64 = 40;
 /// Most bytes in a name.
@@ -60,9 +60,9 @@ pub(super) const NAME_BYTES: usize = (OBJECT_BYTES - NAME) as usize;
 pub(super) const NODE_BYTES: u64 = 64;
 /// Entries per node.
 pub(super) const FANOUT: u32 = 16;
-/// Map levels of the longest file.
+/// The longest file's map levels.
 pub(super) const HEIGHT: u8 = CHUNK_BITS.div_ceil(FANOUT.ilog2()) as u8;
-/// Text bytes in a node of a symbolic link, behind the number of the next node.
+/// Text bytes per symbolic link node, behind the next node's number.
 pub(super) const TEXT_BYTES: usize = 60;
 
 /// NVRAM addresses for a device.
@@ -109,7 +109,7 @@ impl Layout {
         self.block(self.blocks as u32)
     }
 
-    /// Ranges that are zero in an empty file system.
+    /// Zeroed ranges in an empty file system.
     pub(super) fn cleared(&self) -> [std::ops::Range<u64>; 3] {
         [64..self.object(0), self.object(0)..self.node(0), self.block(0)..self.bytes()]
     }

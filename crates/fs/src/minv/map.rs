@@ -1,4 +1,4 @@
-//! The map of a file: a tree of NVRAM nodes from chunks to flash pages.
+//! A file's map: a tree with NVRAM nodes, from chunks to flash pages.
 
 use super::layout::{FANOUT, HEAD, HEIGHT, PENDING, ROOT_NODE};
 use super::memory::{Change, Head, Type};
@@ -7,18 +7,18 @@ use crate::FsError;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{Nand, Ppa};
 
-/// Offset of a chunk's entry in its node at that height; leaves have height 1.
+/// A chunk's entry offset in its node at that height; leaves have height 1.
 fn slot(index: u32, height: u8) -> u64 {
     u64::from(index >> (4 * u32::from(height - 1)) & (FANOUT - 1)) * 4
 }
 
-/// Least height of a map that includes `index`.
+/// Least map height to include `index`.
 fn height_for(index: u32) -> u8 {
     (1..HEIGHT).find(|&height| index >> (4 * u32::from(height)) == 0).unwrap_or(HEIGHT)
 }
 
 impl<N: Nand, V: Nvm> Minv<N, V> {
-    /// Address of a chunk's map entry; `None` if its node does not exist yet.
+    /// A chunk's map entry address; `None` if its node does not exist yet.
     pub(super) fn entry(&mut self, object: u32, chunk: u32) -> Result<Option<u64>, FsError> {
         let (index, height) = (chunk - 1, self.known(object)?.height);
         if height < height_for(index) {
@@ -39,7 +39,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(None)
     }
 
-    /// Upper bound of new map nodes for chunks `first` to `last` of a file.
+    /// Upper bound on new map nodes for chunks `first` to `last`.
     pub(super) fn most_new_nodes(&mut self, object: u32, first: u32, last: u32) -> Result<u32, FsError> {
         let mut leaves = 0;
         for chunk in first..=last {
@@ -170,7 +170,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.commit(&change)
     }
 
-    /// Frees the text nodes of a symbolic link.
+    /// Frees a symbolic link's text nodes.
     fn drop_text(&mut self, at: u64) -> Result<(), FsError> {
         loop {
             let mut change = Change::default();

@@ -3,21 +3,21 @@
 //! ## Idea
 //! A byte-addressable nonvolatile memory (NVRAM) holds everything except file data: objects with their names
 //! and lengths, the map from file chunks to flash pages, and the block states. No metadata is written to
-//! flash, nothing is stored twice, and mount needs no scan. Garbage collection is that of YAFFS
+//! flash, nothing is stored twice, and mount needs no scan. Garbage collection works as in YAFFS
 //! ([`crate::parts::collector`]).
 //!
 //! ## Write path
 //! A partial write reads the old page, merges it with the new bytes and programs the next page. Then one
 //! eight-byte NVRAM store points the map to the new page, and the old page becomes void. A write that also
 //! changes the file's length or the map's shape changes several words, and so does every operation on names.
-//! These words go to an intent record first; storing the record's length makes all of them valid. Close and
+//! These words go to an intent record first; storing the record's length makes them all valid. Close and
 //! sync have nothing to do. When a file is removed or shortened, its name or length changes first, and its
 //! pages are given up one by one afterwards. The NVRAM records the file, so a mount can finish this work.
 //!
 //! ## Recovery
 //! Mount takes these steps:
 //! 1. Complete a valid intent record.
-//! 2. Check the bits of both pages of the last map entry.
+//! 2. Check the bits for both pages in the last map entry.
 //! 3. Read the spare area at the allocation point, because an unmapped page may be programmed there.
 //! 4. Repeat the block erase that may have been cut.
 //! 5. Finish giving up pages.
@@ -61,7 +61,7 @@ use nandlab_nand::{BlockId, Geometry, Nand};
 use pages::{Owner, Registers};
 use std::num::NonZeroU32;
 
-/// Options of MiNV.
+/// MiNV options.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -70,7 +70,7 @@ pub struct Config {
     /// Maximum number of files, directories and links, including the root directory; from 2 to 262142. Each
     /// takes 128 bytes of NVRAM, and as much again for its map.
     pub objects: u32,
-    /// Cost of an NVRAM access. Default: none.
+    /// NVRAM access cost. Default: none.
     pub nvram: Memory,
 }
 
@@ -80,19 +80,19 @@ impl Default for Config {
     }
 }
 
-/// Time and energy of the NVRAM. An access to several units costs the sum.
+/// NVRAM time and energy. An access to several units costs the sum.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Memory {
     /// Bytes per unit; 8 if the data sheet gives costs per word.
     pub unit_bytes: u32,
-    /// Read time of a unit, ns.
+    /// Read time per unit, ns.
     pub read_ns: f64,
-    /// Write time of a unit, ns.
+    /// Write time per unit, ns.
     pub write_ns: f64,
-    /// Read energy of a unit, nJ.
+    /// Read energy per unit, nJ.
     pub read_nj: f64,
-    /// Write energy of a unit, nJ.
+    /// Write energy per unit, nJ.
     pub write_nj: f64,
 }
 
@@ -216,7 +216,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         self.retired
     }
 
-    /// Use of each block; reading it is no NVRAM access.
+    /// Each block's use; reading it is no NVRAM access.
     pub fn block_uses(&self) -> Vec<BlockUse> {
         self.uses()
     }

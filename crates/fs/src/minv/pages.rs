@@ -13,7 +13,7 @@ use crate::FsError;
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Origin, Ppa};
 
-/// State of a block.
+/// Block state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     Empty = 0,
@@ -22,7 +22,7 @@ pub(super) enum State {
     Bad = 3,
 }
 
-/// First word of a block.
+/// A block's first word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Block {
     pub(super) state: State,
@@ -42,7 +42,7 @@ impl Block {
     }
 }
 
-/// Contents of a used page, if known from a write or read since the mount.
+/// A used page's contents, if known from a write or read since the mount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Owner {
     pub(super) object: u32,
@@ -106,7 +106,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// Use of each block.
+    /// Each block's use.
     pub(super) fn uses(&self) -> Vec<BlockUse> {
         let mut bytes = vec![0; 8 + self.layout().bitmap_words as usize * 8];
         let blocks = (0..self.geometry.blocks()).map(|block| {
@@ -118,7 +118,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         blocks.collect()
     }
 
-    /// Used pages of a block.
+    /// A block's used pages.
     pub(super) fn live(&mut self, block: BlockId) -> Result<u32, FsError> {
         let at = self.layout().block(block.0);
         let mut bits = vec![0; self.layout().bitmap_words as usize * 8];
@@ -272,7 +272,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         }
     }
 
-    /// Sets the bits of the used page and of its predecessor.
+    /// Sets the bits for the used page and its predecessor.
     pub(super) fn settle_link(&mut self, used: Ppa, void: Ppa) -> Result<(), FsError> {
         for (at, is_used) in [(used, true), (void, false)] {
             let mut change = Change::default();
@@ -304,7 +304,7 @@ impl<N: Nand, V: Nvm> Minv<N, V> {
         Ok(())
     }
 
-    /// Contents of a used page; its tags are read if it was written before the mount.
+    /// A used page's contents; its tags are read if it was written before the mount.
     pub(super) fn owner(&mut self, at: Ppa) -> Result<Owner, FsError> {
         if let Some(owner) = self.owners[at.index()] {
             return Ok(owner);

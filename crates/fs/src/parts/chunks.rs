@@ -31,7 +31,7 @@ pub(crate) fn patch(page: &mut impl PageBuf, at: usize, bytes: &[u8]) {
     }
 }
 
-/// Copies bytes out of a page from byte `at`; zeros if the device holds no bytes.
+/// Copies bytes from a page, starting at byte `at`; zeros if the device holds no bytes.
 fn take(page: &impl PageBuf, at: usize, into: &mut [u8]) {
     match page.bytes() {
         Some(page) => into.copy_from_slice(&page[at..at + into.len()]),
@@ -44,19 +44,19 @@ pub(crate) trait Chunked: Driver {
     /// Whether tags use the YAFFS1 form.
     fn has_small_tags(&self) -> bool;
     fn size(&mut self, file: u32) -> Result<u64, FsError>;
-    /// Whether the last page may hold stale bytes behind the end of the file.
+    /// Whether the last page may hold stale bytes behind the file's end.
     fn has_stale_tail(&mut self, file: u32) -> Result<bool, FsError>;
-    /// The page of a chunk; `Ppa::NONE` for a hole.
+    /// A chunk's page; `Ppa::NONE` for a hole.
     fn page(&mut self, file: u32, chunk: u32) -> Result<Ppa, FsError>;
     /// A cached chunk, possibly newer than its page.
     fn cached(&mut self, _file: u32, _chunk: u32) -> Option<&<Self::Flash as Nand>::Buf> {
         None
     }
-    /// Writes part of a chunk, and extends the file to the end of that part if needed.
+    /// Writes part of a chunk, and extends the file to that part's end if needed.
     fn write_piece(&mut self, piece: Piece<'_>) -> Result<(), FsError>;
     /// Pages not used by any file.
     fn free_pages(&self) -> u64;
-    /// Free pages that file data must leave.
+    /// Free pages to keep when file data is written.
     fn reserve(&self) -> u64;
     /// Pages already promised before a write of chunks `first` to `last`.
     ///
@@ -76,17 +76,17 @@ pub(crate) trait Chunked: Driver {
         (at / self.page_bytes()) as u32 + 1
     }
 
-    /// First file position of a chunk.
+    /// A chunk's first file position.
     fn base_of(&self, chunk: u32) -> u64 {
         u64::from(chunk - 1) * self.page_bytes()
     }
 
-    /// Bytes in a chunk of a file of `size` bytes.
+    /// Bytes in a chunk, for a file with `size` bytes.
     fn bytes_of(&self, size: u64, chunk: u32) -> u32 {
         size.saturating_sub(self.base_of(chunk)).min(self.page_bytes()) as u32
     }
 
-    /// Bytes of the file in a chunk.
+    /// The file's bytes in a chunk.
     fn bytes_in(&mut self, file: u32, chunk: u32) -> Result<u32, FsError> {
         let size = self.size(file)?;
         Ok(self.bytes_of(size, chunk))
@@ -124,7 +124,7 @@ pub(crate) trait Chunked: Driver {
         Ok(())
     }
 
-    /// Reads a page of file data and returns the number of file bytes in it. A page marked as lost
+    /// Reads a page of file data and returns its file byte count. A page marked as lost
     /// data is uncorrectable.
     fn load(&mut self, at: Ppa, page: &mut <Self::Flash as Nand>::Buf) -> Result<u32, FsError> {
         let oob = self.flash().read(at, page).map_err(|error| self.failed(error))?;
@@ -134,7 +134,7 @@ pub(crate) trait Chunked: Driver {
         Ok(Tags::from_oob(self.has_small_tags(), &oob).bytes)
     }
 
-    /// Old contents of a chunk before a partial write, with zeros behind the end of the file.
+    /// A chunk's old contents before a partial write, with zeros behind the file's end.
     fn old_page(&mut self, file: u32, chunk: u32) -> Result<<Self::Flash as Nand>::Buf, FsError> {
         let mut page = self.blank();
         let at = self.page(file, chunk)?;
@@ -165,7 +165,7 @@ pub(crate) trait Chunked: Driver {
         Ok(())
     }
 
-    /// End position of `bytes` bytes from `at`; an error if the file would be too long.
+    /// End position for `bytes` bytes from `at`; an error if the file would be too long.
     fn end_of(&self, at: u64, bytes: u64) -> Result<u64, FsError> {
         let most = u64::from(MAX_CHUNKS) * self.page_bytes();
         match at.checked_add(bytes) {

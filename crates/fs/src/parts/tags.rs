@@ -15,16 +15,16 @@
 
 use nandlab_nand::{Kind, Lpn, Oob, Origin, Seq};
 
-/// Bits of an object number.
+/// Bits in an object number.
 pub(crate) const OBJECT_BITS: u32 = 18;
-/// Bits of a chunk number.
+/// Bits in a chunk number.
 pub(crate) const CHUNK_BITS: u32 = 20;
-/// Upper bound of object numbers; the last one is never used, so no tags look like an erased page.
+/// Upper bound for object numbers; the last one is never used, so no tags look like an erased page.
 pub(crate) const MAX_OBJECT: u32 = (1 << OBJECT_BITS) - 1;
 /// Most chunks in a file.
 pub(crate) const MAX_CHUNKS: u32 = (1 << CHUNK_BITS) - 1;
 
-/// Description of a page's contents.
+/// Describes a page's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tags {
     /// Object number.
@@ -33,9 +33,9 @@ pub struct Tags {
     pub chunk: u32,
     /// File bytes in the page; the rest reads as zeros.
     pub bytes: u32,
-    /// YAFFS1: version of a chunk, modulo 4.
+    /// YAFFS1: the chunk's version, modulo 4.
     pub serial: u8,
-    /// YAFFS2: sequence number of the block.
+    /// YAFFS2: the block's sequence number.
     pub sequence: u32,
     /// YAFFS2: true if this header shortened the file, so older pages behind its end are void.
     pub shrinks: bool,

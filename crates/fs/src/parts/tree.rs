@@ -12,18 +12,18 @@ pub(crate) trait Tree {
     /// Most bytes in a name.
     fn name_bytes(&self) -> usize;
     fn find(&mut self, directory: u32, name: &str) -> Result<Option<u32>, FsError>;
-    /// Type of an entry; a hard link is a file.
+    /// An entry's type; a hard link is a file.
     fn kind(&mut self, entry: u32) -> Result<Kind, FsError>;
     fn parent(&mut self, entry: u32) -> Result<u32, FsError>;
-    /// Target path of a symbolic link.
+    /// A symbolic link's target path.
     fn target(&mut self, entry: u32) -> Result<String, FsError>;
-    /// The entry that owns the contents.
+    /// The entry owning the contents.
     fn contents(&mut self, entry: u32) -> Result<u32, FsError>;
-    /// Entries with open contents, including every name of an open file.
+    /// Entries with open contents, including an open file's other names.
     fn open_entries(&mut self) -> Result<Vec<u32>, FsError>;
 }
 
-/// Place of an existing or new name.
+/// An existing or new name's place.
 pub(crate) struct Place {
     pub(crate) directory: u32,
     pub(crate) name: String,
@@ -88,7 +88,7 @@ fn walk<T: Tree>(tree: &mut T, path: &str, names: &[&str], links: &mut u32) -> R
     Ok(directory)
 }
 
-/// Final target of a symbolic link.
+/// A symbolic link's final target.
 fn follow<T: Tree>(tree: &mut T, path: &str, entry: u32, links: &mut u32) -> Result<u32, FsError> {
     *links += 1;
     if *links > MAX_LINKS {
@@ -118,7 +118,7 @@ pub(crate) fn entry<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     located(tree, path, &mut 0)?.ok_or_else(|| not_found(path))
 }
 
-/// The place of the last name in `path`; `None` for the root.
+/// The last name's place in `path`; `None` for the root.
 pub(crate) fn place<T: Tree>(tree: &mut T, path: &str) -> Result<Option<Place>, FsError> {
     let names = names(tree, path)?;
     let Some((&name, above)) = names.split_last() else { return Ok(None) };
@@ -168,7 +168,7 @@ pub(crate) fn directory<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsErro
     walk(tree, path, &names, &mut 0)
 }
 
-/// The entry of a removable file or symbolic link.
+/// A removable file's or symbolic link's entry.
 pub(crate) fn removable<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     let at = entry(tree, path)?;
     if tree.kind(at)? == Kind::Directory {
@@ -178,7 +178,7 @@ pub(crate) fn removable<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsErro
     Ok(at)
 }
 
-/// The entry of a directory, removable if empty.
+/// A directory's entry, removable if empty.
 pub(crate) fn removable_directory<T: Tree>(tree: &mut T, path: &str) -> Result<u32, FsError> {
     let at = entry(tree, path)?;
     if at == T::ROOT {

@@ -1,8 +1,8 @@
-//! Block states, and the used pages of each block.
+//! Block states, and each block's used pages.
 
 use nandlab_nand::{BlockId, Geometry, Ppa};
 
-/// State of a block.
+/// Block state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     /// Holds no used page. If `erased` is false, it must be erased before its first page: the erase that
@@ -23,11 +23,11 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) state: State,
-    /// Used pages, including pages of deleted files.
+    /// Used pages, including deleted files' pages.
     pub(super) in_use: u32,
-    /// Used pages of deleted files.
+    /// Deleted files' used pages.
     pub(super) soft: u32,
-    /// Sequence number of the block in YAFFS2.
+    /// The block's sequence number in YAFFS2.
     pub(super) sequence: u32,
     /// True if a header written since the last erase shortened a file.
     pub(super) shrinks: bool,
@@ -45,7 +45,7 @@ impl Block {
     }
 }
 
-/// The blocks of a device.
+/// A device's blocks.
 #[derive(Debug)]
 pub(super) struct Blocks {
     table: Vec<Block>,
@@ -92,7 +92,7 @@ impl Blocks {
         self.table.len() as u32
     }
 
-    /// Number of empty blocks.
+    /// Empty block count.
     pub(super) fn empty(&self) -> u32 {
         self.empty
     }

@@ -10,7 +10,7 @@ use crate::parts::wait;
 use crate::FsError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Nand, NandError, Oob, Origin, Ppa};
 
-/// Contents of a page to be programmed.
+/// A page to be programmed.
 pub(super) struct Page<'a, B> {
     pub(super) tags: Tags,
     pub(super) kind: Kind,
@@ -19,7 +19,7 @@ pub(super) struct Page<'a, B> {
 }
 
 impl<N: Nand> Yaffs<N> {
-    /// Origin of a page of this kind.
+    /// Origin for this page kind.
     pub(super) fn origin(kind: Kind) -> Origin {
         if kind == Kind::Header {
             Origin::OBJECT_HEADER
@@ -62,7 +62,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Metadata of a page at `to`.
+    /// Metadata for a page at `to`.
     fn stamped(&self, tags: Tags, kind: Kind, to: Ppa) -> Oob {
         let sequence = self.blocks.get(self.geometry.block_of(to)).sequence;
         Tags { sequence, ..tags }.to_oob(self.small, kind, Self::origin(kind))
@@ -218,13 +218,13 @@ impl<N: Nand> Yaffs<N> {
         self.blocks.iter().filter(|(_, block)| holds(block)).nth(1).is_some()
     }
 
-    /// Writes a header after a change of the file's contents only.
+    /// Writes a header after only the file's contents changed.
     pub(super) fn write_header(&mut self, number: u32) -> Result<(), FsError> {
         self.ask_collector()?;
         self.put_header(number, 0, false)
     }
 
-    /// Replaces the header of an object.
+    /// Replaces an object's header.
     ///
     /// The caller runs the collector before it changes the object. The collector writes tags from the object
     /// in memory, so after a cut before the new header, flash would hold tags of a change that never

@@ -15,7 +15,7 @@ use nandlab_nand::{BlockId, Cause, Kind, Nand, NandError, Oob, Ppa};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Result of reading a spare area.
+/// Spare area read result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     Erased,
@@ -39,7 +39,7 @@ impl Shadow {
     }
 }
 
-/// A copy of a chunk on flash.
+/// A chunk copy on flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copy {
     pub(super) at: Ppa,
@@ -101,7 +101,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Reads the spare area of a page; `None` if its block is bad.
+    /// Reads a page's spare area; `None` if its block is bad.
     pub(super) fn look(&mut self, at: Ppa) -> Result<Option<Found>, FsError> {
         match self.nand.read_spare(at) {
             Ok(None) => Ok(Some(Found::Erased)),
@@ -112,7 +112,7 @@ impl<N: Nand> Yaffs<N> {
         }
     }
 
-    /// Whether the contents of a programmed page are readable.
+    /// Whether a programmed page is readable.
     pub(super) fn is_readable(&mut self, at: Ppa) -> Result<bool, FsError> {
         let mut page = self.blank();
         match self.nand.read(at, &mut page) {
@@ -288,7 +288,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(())
     }
 
-    /// Sets the state of a used block: open if it is the newest and has room, else full.
+    /// Sets a used block's state: open if it is the newest and has room, else full.
     pub(super) fn set_used(&mut self, block: BlockId, programmed: u32, resume: bool) {
         if resume && programmed < self.geometry.pages_per_block() {
             self.blocks.set_state(block, State::Open);

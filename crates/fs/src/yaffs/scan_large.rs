@@ -19,7 +19,7 @@ pub(super) struct Backwards {
     pub(super) has_end: bool,
 }
 
-/// Block information from the first page of each block.
+/// Block information from each block's first page.
 pub(super) struct Heads {
     /// Used blocks with their sequence number.
     pub(super) used: Vec<(u32, BlockId)>,
@@ -30,7 +30,7 @@ pub(super) struct Heads {
 }
 
 impl<N: Nand> Yaffs<N> {
-    /// Restores a checkpoint, or reads the spare areas of all blocks in use and rebuilds the tables.
+    /// Restores a checkpoint, or reads the spare areas in all used blocks and rebuilds the tables.
     pub(super) fn scan_large(&mut self) -> Result<(), FsError> {
         let mut heads = self.read_heads()?;
         for &block in &heads.bad {
@@ -99,7 +99,7 @@ impl<N: Nand> Yaffs<N> {
         Ok(heads)
     }
 
-    /// Scans a block's pages, last first; returns the number of programmed pages.
+    /// Scans a block's pages, last first; returns the programmed page count.
     pub(super) fn scan_back(&mut self, block: BlockId, found: &mut Backwards) -> Result<u32, FsError> {
         let mut programmed = 0;
         let pages: Vec<Ppa> = self.pages_of(block).collect();

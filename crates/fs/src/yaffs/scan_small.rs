@@ -12,17 +12,17 @@ use std::collections::BTreeMap;
 /// Pages found by the scan.
 #[derive(Default)]
 struct Pages {
-    /// Copies of each chunk of each object.
+    /// All copies of each object's chunks.
     copies: BTreeMap<(u32, u32), Vec<Copy>>,
     /// Void pages whose tags do not show it.
     void: Vec<Copy>,
 }
 
-/// The newest copies, the objects that shadow others, and the older copies.
+/// The newest copies, the shadowing objects, and the older copies.
 type Newest = (Scan, Vec<Shadow>, Vec<Copy>);
 
 impl<N: Nand> Yaffs<N> {
-    /// Reads the spare areas of all used blocks and rebuilds the tables.
+    /// Reads all spare areas in used blocks and rebuilds the tables.
     pub(super) fn scan_small(&mut self) -> Result<(), FsError> {
         let blocks = self.geometry.blocks();
         let mut pages = Pages::default();
@@ -67,7 +67,7 @@ impl<N: Nand> Yaffs<N> {
         self.settle(shadows)
     }
 
-    /// Reads the spare areas of a block; returns the number of programmed pages. `None` if no page is
+    /// Reads a block's spare areas; returns the programmed page count. `None` if no page is
     /// readable, after a failed program or a cut erase.
     fn scan_block(&mut self, block: BlockId, pages: &mut Pages) -> Result<Option<u32>, FsError> {
         let mut last = None;
@@ -130,7 +130,7 @@ impl<N: Nand> Yaffs<N> {
         Ok((scan, shadows, void))
     }
 
-    /// Pages of a block.
+    /// A block's pages.
     pub(super) fn pages_of(&self, block: BlockId) -> impl Iterator<Item = Ppa> {
         let first = self.geometry.page(block, 0).0;
         (first..first + self.geometry.pages_per_block()).map(Ppa)

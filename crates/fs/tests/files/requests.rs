@@ -6,7 +6,7 @@ use nandlab_fs::fat::{Config, FatType, TimeStamps, WriteThrough};
 use nandlab_fs::FileSystem;
 use nandlab_nand::Origin;
 
-/// A FAT16 volume of 104 MiB in clusters of 4 KiB: 1 boot sector, 2 x 104 sectors of FAT, 32 of the root directory.
+/// A FAT16 volume, 104 MiB in 4 KiB clusters: 1 boot sector, 2 x 104 sectors of FAT, 32 of the root directory.
 fn fat16(write_through: WriteThrough) -> Config {
     Config { fat: FatType::Fat16, cluster_bytes: Some(ByteCount(4096)), write_through, ..Config::default() }
 }
@@ -41,7 +41,7 @@ fn the_data_area_begins_where_it_is_to_be_aligned() {
     let config = Config { align_data: Some(ByteCount(align)), ..fat16(WriteThrough::Sector) };
     let mut disk = Disk::new(BYTES);
     let shape = config.format(&mut disk).unwrap();
-    // The 61 pages of boot sector, tables and root directory come right before the data.
+    // The boot sector, tables and root directory, 61 pages, come right before the data.
     assert_eq!((disk.requests[0].sector, shape.fat_sectors), (512 - 241, 104));
     disk.requests.clear();
     config
@@ -163,7 +163,7 @@ fn freed_clusters_are_trimmed_where_that_is_asked_for() {
             .unwrap();
         let trims: Vec<(u64, u32)> =
             disk.requests.iter().filter(|one| one.op == Op::Trim).map(|one| (one.sector, one.sectors)).collect();
-        // Clusters 4 to 6, then 2 and 3, of 8 sectors, behind 241 sectors.
+        // Clusters 4 to 6, then 2 and 3, with 8 sectors each, behind 241 sectors.
         assert_eq!(trims, if trim { vec![(257, 24), (241, 16)] } else { vec![] });
     }
 }

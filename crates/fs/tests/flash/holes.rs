@@ -6,7 +6,7 @@ use nandlab_nand::backed::Backed;
 use nandlab_nand::nvm::{Nvm, NvmCost, Nvram};
 use nandlab_nand::{Geometry, Nand, ProgramOrder, Rules};
 
-/// Chunks of the longest file: 20 bits of the tags.
+/// The longest file's chunks: 20 bits in the tags.
 const MOST: u64 = (1 << 20) - 1;
 
 fn config(objects: u32) -> Config {
@@ -30,7 +30,7 @@ fn begun<N: Nand, V: Nvm>(fs: &mut Minv<N, V>, name: &str, chunk: Option<u64>, p
     handle
 }
 
-/// Starts from an empty file and from maps of every height; a map of one leaf needs the most nodes.
+/// Starts from an empty file and from maps with every height; a map with one leaf needs the most nodes.
 #[test]
 fn a_file_reaches_to_its_longest_in_one_write_on_every_geometry() {
     // All allowed page sizes: 512 bytes to 32 KiB.
@@ -111,7 +111,7 @@ fn a_map_without_room_in_the_nvram_is_refused() {
     assert!(matches!(refused, Err(FsError::NvramFull { .. })), "{refused:?}");
     fs.check();
     assert_eq!(fs.len(handle), Ok(10));
-    // An empty map needs only one node of each height.
+    // An empty map needs only one node per height.
     let empty = begun(&mut fs, "b", None, 512);
     let refused = fs.write(empty, MOST * 512 - 1, &[9]);
     assert_eq!(refused, Ok(()));

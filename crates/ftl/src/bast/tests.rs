@@ -1,6 +1,7 @@
-//! Costs by hand, for a logical block of b = 8 valid pages: a switch erases the data block; a partial merge of a log
-//! block with a prefix of k pages copies the b - k others and erases the data block; a full merge copies all b to a new
-//! block and erases the data block and the log block. The write that triggers it is programmed besides.
+//! Costs by hand, for a logical block of b = 8 valid pages: a switch erases the data block; a partial merge of
+//! a log block with a prefix of k pages copies the other b - k and erases the data block; a full merge copies
+//! all b to a new block and erases the data block and the log block. The triggering write is programmed in
+//! addition.
 
 use super::{Bast, Config, FirstWrite, Victim};
 use crate::parts::store::EraseWhen;
@@ -43,10 +44,10 @@ fn a_log_block_with_a_prefix_is_completed_for_the_other_pages_and_one_erase() {
 fn any_other_log_block_costs_every_valid_page_and_two_erases() {
     for order in ORDERS {
         let mut lab: Lab = filled(order, 3, &Config::default());
-        // A page again, or one out of order, and then the write that finds the log block full.
+        // A repeated page, or one out of order, and then the write that finds the log block full.
         assert_eq!(cost_of(&mut lab, [8, 9, 10, 11, 12, 13, 14, 14, 8]), (PAGES + 1, PAGES, 2), "{order:?}");
         assert_eq!(merges(&lab), (0, 0, 1), "{order:?}");
-        // Pages that were never written are not copied.
+        // Never-written pages are not copied.
         let mut lab: Lab = erased(order, 12, 24, &one_log());
         let expected = (5 + 1 + 1 + 1, 5, 2);
         assert_eq!(cost_of(&mut lab, [0, 1, 2, 3, 4, 3, 8, 8]), expected, "{order:?}");
@@ -62,7 +63,8 @@ fn the_option_names_the_victim() {
         assert_eq!((merges(&lab), lab.ftl().scheme.logs.logs().count()), ((0, 1, 0), 2), "{victim:?}");
         copies
     };
-    // The first logical block has the older log block, which is written last. A prefix of k leaves 8 - k copies.
+    // The first logical block has the older log block, but its last write is the latest. A prefix of k leaves 8
+    // - k copies.
     let second_is_fuller = [0, 8, 9, 10, 11, 1];
     let first_is_fuller = [0, 8, 9, 1, 2, 3];
     for (victim, expected) in [(Victim::Lru, (4, 6)), (Victim::Fifo, (6, 4)), (Victim::Fullest, (4, 4))] {
@@ -108,7 +110,7 @@ fn a_first_write_may_go_to_the_log() {
     for (first_write, switches) in [(FirstWrite::Data, 0), (FirstWrite::Log, 1)] {
         let config = Config { first_write, ..Config::default() };
         let mut lab: Lab = erased(ProgramOrder::Ascending, 14, 24, &config);
-        // There is no data block that a switch would erase.
+        // There is no data block for a switch to erase.
         assert_eq!(cost_of(&mut lab, (0..8).chain([3])), (PAGES + 1, 0, 0), "{first_write:?}");
         assert_eq!(merges(&lab), (switches, 0, 0), "{first_write:?}");
     }
@@ -120,7 +122,7 @@ fn erases_wait_until_the_block_is_taken_where_the_option_says_so() {
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
     let used = cost_of(&mut lab, (8..16).chain([9]));
     assert_eq!((used, merges(&lab)), ((PAGES + 1, 0, 0), (1, 0, 0)));
-    // 15 blocks, a cycle of which 3 hold data: once all were taken, each that is taken is erased.
+    // 15 blocks, 3 of them for data; after the first pass through the rest, each newly taken block is erased.
     let rounds = 40;
     let (_, copies, erases) = cost_of(&mut lab, (0..rounds).flat_map(|_| (8..16).rev()));
     let mut eager: Lab = filled(ProgramOrder::Ascending, 3, &one_log());
@@ -142,7 +144,7 @@ fn every_first_write_goes_to_the_log_where_the_option_says_so() {
     for order in ORDERS {
         let config = Config { first_write: FirstWrite::Log, ..one_log() };
         let mut lab: Lab = erased(order, 14, 24, &config);
-        // Three pages in order, and no data block: a switch for nothing.
+        // Three pages in order, and no data block: the switch costs nothing.
         assert_eq!(cost_of(&mut lab, [0, 1, 2, 8]), (4, 0, 0), "{order:?}");
         assert_eq!(merges(&lab), (1, 0, 0), "{order:?}");
         // The place of page 5 in the data block is erased, and stays so.

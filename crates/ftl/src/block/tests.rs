@@ -34,8 +34,9 @@ fn a_prefix_is_completed() {
 
 #[test]
 fn the_order_of_the_chip_decides_when_a_block_is_gathered() {
-    // Any order: both pages find their place. Ascending: the second comes too late, and is gathered with the rest.
-    // Dense: the pages below the first are copied ahead of it, so that the block is completed, and again for the second.
+    // Any order: both pages find their place. Ascending: the second comes too late, and is gathered with the
+    // rest. Dense: the pages below the first are copied ahead of it, which completes the block, and again for
+    // the second.
     for (order, copies, erases, expected) in [
         (ProgramOrder::Any, 0, 0, (0, 0, 0)),
         (ProgramOrder::Ascending, PAGES - 1, 2, (0, 0, 1)),
@@ -89,7 +90,7 @@ fn a_trimmed_logical_block_is_freed_without_a_copy_but_for_the_last() {
     let mut lab: Lab = filled(ProgramOrder::Ascending, 2, &Config::default());
     write(&mut lab, [3]);
     let free = lab.ftl().store.free.count();
-    // The note that the logical block is trimmed comes before the erases, and takes a block.
+    // The note about the trimmed logical block precedes the erases, and takes a block.
     let cost = cost(&mut lab, |lab| submit(lab, Op::Trim, 0, PAGES as u32));
     assert_eq!((cost.programs(), cost.copies, cost.erases() as u64), (1, 0, 2));
     assert_eq!(lab.ftl().store.free.count(), free + 2 - 1);
@@ -104,7 +105,8 @@ fn a_trimmed_logical_block_is_freed_without_a_copy_but_for_the_last() {
 
 #[test]
 fn a_block_left_by_a_torn_erase_takes_no_more_pages() {
-    // With notes the trim is on flash before the erase; without them the torn block holds the newest copies there are.
+    // With notes the trim is on flash before the erase; without them the torn block holds the newest remaining
+    // copies.
     for (durable_trim, operation, left) in [(true, 2, vec![]), (false, 1, vec![4, 5])] {
         let config = Config { durable_trim, ..Config::default() };
         for order in [ProgramOrder::Any, ProgramOrder::Ascending] {
@@ -120,14 +122,14 @@ fn a_block_left_by_a_torn_erase_takes_no_more_pages() {
             let mut disk = Disk::<BlockMap, _>::mount(nand, 24, &config).unwrap();
             let survivors = (0..8).filter(|&page| disk.ftl().store.lookup(Lpn(page)).is_some());
             assert_eq!(survivors.collect::<Vec<_>>(), left, "durable_trim = {durable_trim}");
-            // The device panics where a block is programmed whose erase was cut.
+            // The device panics if a block is programmed after an interrupted erase.
             write(&mut disk, [6, 7, 0, 4]);
             disk.check();
         }
     }
 }
 
-/// Programs per page written when single pages of one logical block are written at random.
+/// Programs per written page for random single-page writes to one logical block.
 fn random_waf(order: ProgramOrder, pages_per_block: u32) -> f64 {
     let geometry = Geometry::single_die(8, pages_per_block, 4096).unwrap();
     let mut disk =
@@ -163,9 +165,9 @@ fn random_writes_cost_what_the_first_repeat_says() {
 
 #[test]
 fn random_writes_on_ascending_chips_cost_what_the_first_descent_says() {
-    // A replacement block takes random places while they ascend: of k draws all ascend with the probability
-    // C(b, k) / b^k, so it takes (1 + 1/b)^b - 1 on average; one more is gathered with b - 1 copies. That a
-    // block holds a bare prefix, and is completed instead, is rarer than 1 / b^2.
+    // A replacement block takes random places while they ascend: k draws all ascend with the probability C(b,
+    // k) / b^k, so it takes (1 + 1/b)^b - 1 on average; one more is gathered with b - 1 copies. A block with a
+    // bare prefix is completed instead, but this is rarer than 1 / b^2.
     for b in [16, 64] {
         let pages = f64::from(b);
         let taken = (1.0 + 1.0 / pages).powi(b as i32) - 1.0;
@@ -177,8 +179,8 @@ fn random_writes_on_ascending_chips_cost_what_the_first_descent_says() {
 
 #[test]
 fn a_block_is_retired_whatever_was_programmed_there() {
-    // The first program of this write gathers a block, and the failing one is that of the host, a copy to the
-    // replacement block, or a copy to the block that is gathered.
+    // The first program of this write gathers a block. The failing program is the host's, a copy to the
+    // replacement block, or a copy to the gathered block.
     for (prepare, page, program) in [(vec![], 8, 1), (vec![9], 8, 1), (vec![8, 9], 8, 1), (vec![13], 9, 3)] {
         let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
         let nand = Faulty::new(Counting::<Full>::new(geometry, Rules::default()), Faults::default()).unwrap();

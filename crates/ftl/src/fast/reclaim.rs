@@ -1,4 +1,4 @@
-//! What becomes of the oldest random log block.
+//! Reclaiming the oldest random log block.
 
 use super::{Log, Scheme};
 use crate::parts::store::Store;
@@ -40,17 +40,17 @@ impl Scheme {
             }
         }
         store.events.empty_gc_runs += u64::from(is_empty);
-        // A sequential log block that was ended may have brought another victim to the front.
+        // Ending a sequential log block may have brought another victim to the front.
         self.logs.retain(|log| log.block != block);
         scoped(nand, Cause::FullMerge, |nand| store.release(nand, block))
     }
 
-    /// Copies the valid pages of the oldest random log block to a new one, which is filled further; false where that
-    /// one failed.
+    /// Copies the valid pages of the oldest random log block to a new one, which is then filled further; false
+    /// if the new one failed.
     fn migrate<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<bool, FtlError> {
         let victim = self.logs.pop_front().expect("the caller saw a log block");
         if store.pinned_in(victim.block) > 0 {
-            // Notes may need a block, and the migration takes the last one that is free.
+            // Notes may need a block, and the migration takes the last free one.
             store.write_notes(nand)?;
         }
         let to = scoped(nand, Cause::Migration, |nand| store.take(nand, victim.block))?;

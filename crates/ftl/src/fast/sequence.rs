@@ -1,16 +1,16 @@
-//! The sequential log block: how it starts, goes on and ends.
+//! The sequential log block: start, continuation and end.
 
 use super::{Scheme, SwRule};
 use crate::parts::store::{Source, Store};
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand};
 
-/// What completes a sequential log block that does not hold its whole logical block when a partial merge ends it.
+/// Pages that complete an incomplete sequential log block in a partial merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SequentialMerge {
-    /// The pages of the data block, those included that a newer page in a random log block supersedes; that one stays
-    /// there.
+    /// The pages of the data block, even if a newer page in a random log block supersedes them; the newer page
+    /// stays in the log.
     #[default]
     DataBlock,
     /// The newest pages, from the data block or from random log blocks.
@@ -25,7 +25,7 @@ pub(super) struct Sequential {
 }
 
 impl Scheme {
-    /// What completes the sequential log block of a logical block.
+    /// Source of the missing pages in the sequential log block of a logical block.
     fn source(&self, group: u32) -> Source<'_> {
         match self.config.sequential_merge {
             SequentialMerge::DataBlock if !self.held.is_empty() => {
@@ -46,7 +46,7 @@ impl Scheme {
             }
     }
 
-    /// Starts a sequential log block with the first page of a logical block; false where that block failed.
+    /// Starts a sequential log block with the first page of a logical block; false if the new block failed.
     pub(super) fn start_sequence<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -62,8 +62,8 @@ impl Scheme {
         store.put(nand, at, (block, 0), page)
     }
 
-    /// Writes a page of the logical block of the sequential log block, which may end with it; false where the page was
-    /// not written.
+    /// Writes a page of the owner of the sequential log block, which may end it; false if the page was not
+    /// written.
     pub(super) fn continue_sequence<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -96,13 +96,13 @@ impl Scheme {
         Ok(written)
     }
 
-    /// Makes the sequential log block a data block that holds the newest copy of every page of its logical block.
+    /// Makes the sequential log block a data block with the newest copy of every page of its logical block.
     pub(super) fn end_sequential<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
         self.end_sequence(store, nand, false, SequentialMerge::Newest)
     }
 
-    /// Makes the sequential log block, which may have taken `copies` before, a data block. Pages that are unmapped are
-    /// never in the way; what was trimmed and written again to the data block may be.
+    /// Makes the sequential log block a data block; it may have taken `copies` before. Unmapped pages are never
+    /// in the way, but pages trimmed and then rewritten to the data block may be.
     fn end_sequence<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -133,7 +133,7 @@ impl Scheme {
         })
     }
 
-    /// Pages of a logical block of which `block` has taken a copy of the data block although a newer one lies elsewhere.
+    /// Pages of a logical block that `block` copied from the data block although a newer copy lies elsewhere.
     fn stale(&self, store: &Store, group: u32, block: BlockId) -> Vec<u32> {
         let taken = |&at: &u32| {
             let elsewhere = store.lookup(Lpn(at)).is_some() && !store.is_in(Lpn(at), block);

@@ -1,7 +1,7 @@
-//! Costs by hand, for logical blocks of b = 8 valid pages: the sequential log block ends in a switch (1 erase), a
-//! partial merge (b - k copies, 1 erase) or, with the page that is being written, a full merge (b - 1 copies, 2 erases);
-//! a victim with newest pages of m logical blocks costs m times b copies and 1 erase, and 1 erase of its own; a
-//! migration of v valid pages v copies and 1 erase.
+//! Costs by hand, for logical blocks of b = 8 valid pages: the sequential log block ends in a switch (1 erase),
+//! a partial merge (b - k copies, 1 erase) or, with the pending page, a full merge (b - 1 copies, 2 erases); a
+//! victim with newest pages of m logical blocks costs m times b copies and 1 erase, and 1 erase of its own; a
+//! migration of v valid pages costs v copies and 1 erase.
 
 use super::{Config, Fast, FirstWrite, SequentialMerge, SwRule};
 use crate::tests::{cost_of, erased, filled, merges, submit, write, ORDERS, PAGES};
@@ -18,16 +18,17 @@ fn random(log_blocks: u32) -> Config {
 
 #[test]
 fn a_sequential_log_block_ends_as_its_next_page_says() {
-    // Pages of the second logical block, the first one of them at its start.
+    // Pages of the second logical block, beginning with its first page.
     for (pages, copies, erases, expected) in [
-        // All: a switch. A prefix, and then the start of another logical block: the others are copied.
+        // All pages: a switch. A prefix, and then the start of another logical block: the other pages are
+        // copied.
         ((8..16).collect(), 0, 1, (1, 0, 0)),
         (vec![8, 9, 10, 16], PAGES - 3, 1, (0, 1, 0)),
         // A page further on is written, and all others are copied.
         (vec![8, 9, 13], PAGES - 3, 1, (0, 1, 0)),
-        // A page that it holds is written into the merged block.
+        // An already held page is written into the merged block.
         (vec![8, 9, 10, 9], PAGES - 1, 2, (0, 0, 1)),
-        // Its own first page is the start of the next one.
+        // Its own first page starts the next sequential log block.
         (vec![8, 9, 8], PAGES - 2, 1, (0, 1, 0)),
     ] {
         for order in ORDERS {
@@ -41,8 +42,8 @@ fn a_sequential_log_block_ends_as_its_next_page_says() {
 
 #[test]
 fn pages_that_were_never_written_are_in_no_ones_way() {
-    // A partial merge copies the valid pages that are not written, and passes over the others; without gaps these are
-    // padded. Nothing to copy: a switch.
+    // A partial merge copies the valid unwritten pages, and skips the others; a chip without gaps pads these.
+    // Nothing to copy: a switch.
     for (mapped, pages, gaps, copies, expected) in [
         (&[0, 1, 4, 5, 6, 7][..], &[0, 1, 5][..], 2, 3, (0, 1, 0)),
         (&[0, 1, 4, 5, 6, 7], &[0, 5], 2, 4, (0, 1, 0)),
@@ -59,7 +60,7 @@ fn pages_that_were_never_written_are_in_no_ones_way() {
         }) {
             let dense = order == ProgramOrder::AscendingDense;
             if dense && sequential_merge == SequentialMerge::DataBlock {
-                // Pages behind a gap are in the log: the next test.
+                // Pages after a gap are in the log: see the next test.
                 continue;
             }
             let mut lab: Lab = erased(order, 15, 24, &Config { sequential_merge, ..Config::default() });
@@ -80,8 +81,9 @@ fn pages_that_only_the_log_holds_stay_there() {
     write(&mut lab, [0, 1, 4, 5, 6, 7, 8]);
     assert_eq!(cost_of(&mut lab, [0, 1, 5]), (3 + 3, 0, 1));
     assert_eq!(merges(&lab), (1, 0, 0));
-    // The log block is full after 9 has gone there four times. The victim still holds the newest 4, 6 and 7: six copies with
-    // padding at 2 and 3, two copies of the other logical block, and the erases of two data blocks and its own.
+    // The log block is full after four writes of 9. The victim still holds the newest 4, 6 and 7: six copies
+    // with padding at 2 and 3, two copies of the other logical block, and the erases of two data blocks and its
+    // own.
     write(&mut lab, [9, 9, 9, 9, 9]);
     assert_eq!(cost_of(&mut lab, [9]), (1 + 2, 6 + 2, 3));
     assert_eq!(merges(&lab), (1, 0, 2));
@@ -94,8 +96,8 @@ fn trimmed_pages_of_a_sequence_do_not_end_it() {
         write(&mut lab, [8, 9, 10]);
         submit(&mut lab, Op::Trim, 9, 1);
         submit(&mut lab, Op::Trim, 14, 1);
-        // 8 and 10 stay, 11, 12, 13 and 15 are copied; on a chip without gaps 14 is padded. The data block goes, and with
-        // it the copies that were trimmed: a note says so.
+        // 8 and 10 stay, 11, 12, 13 and 15 are copied; a chip without gaps pads 14. The data block is erased,
+        // with the trimmed copies, so a note records the trims.
         let padding = u64::from(order == ProgramOrder::AscendingDense);
         assert_eq!(cost_of(&mut lab, [16]), (1 + 1 + padding, 4, 1), "{order:?}");
         assert_eq!(merges(&lab), (0, 1, 0), "{order:?}");
@@ -132,7 +134,8 @@ fn a_merge_takes_pages_from_all_log_blocks() {
 fn a_victim_completes_the_sequential_log_block_of_a_logical_block_that_it_holds() {
     for order in ORDERS {
         let mut lab: Lab = filled(order, 4, &Config { log_blocks: 1, ..Config::default() });
-        // The log block: a page of the second logical block and seven of the first; then the second one's first page.
+        // The log block gets a page of the second logical block and seven of the first; then comes the second
+        // one's first page.
         assert_eq!(cost_of(&mut lab, [11].into_iter().chain(1..8).chain([8])), (9, 0, 0), "{order:?}");
         // Seven pages behind the sequential one and a data block; a full merge; the log block.
         assert_eq!(cost_of(&mut lab, [17]), (1, 7 + PAGES, 1 + 1 + 1), "{order:?}");
@@ -165,8 +168,8 @@ fn a_victim_that_is_less_than_half_valid_is_renewed_for_its_valid_pages_and_one_
         assert_eq!(cost_of(&mut lab, [9]), (1, copies, erases), "{pages:?}");
         assert_eq!(lab.ftl().store.events.migrations, migrations, "{pages:?}");
     }
-    // As often in a row as a log block has half its pages, 4: the log takes 8 pages and, renewed with the 2 that are
-    // valid, 6 more each time; the next one merges the one logical block, for 8 copies and the erases of the data
+    // At most half a log block's pages, 4, in a row: the log takes 8 pages and, renewed with the 2 valid ones,
+    // 6 more each time; the next reclaim merges the one logical block, for 8 copies and the erases of the data
     // block and of the log block.
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
     let half = PAGES / 2;
@@ -207,15 +210,15 @@ fn a_log_without_blocks_is_refused() {
 
 #[test]
 fn the_option_says_whether_newer_pages_stay_in_the_log_when_a_sequence_ends() {
-    // The log block: page 3 of the second logical block and seven pages of the first. Then the second one's first two
-    // pages, and the end of that sequence: the other six are copied either way.
+    // The log block: page 3 of the second logical block and seven pages of the first. Then the second one's
+    // first two pages, and the end of this sequence: the other six are copied either way.
     for (sequential_merge, merged) in [(SequentialMerge::Newest, 1), (SequentialMerge::DataBlock, 2)] {
         for order in ORDERS {
             let mut lab: Lab = filled(order, 4, &Config { log_blocks: 1, sequential_merge, ..Config::default() });
             assert_eq!(cost_of(&mut lab, [11].into_iter().chain(1..8)), (8, 0, 0), "{order:?}");
             assert_eq!(cost_of(&mut lab, [8, 9, 16]), (3, 6, 1), "{order:?} {sequential_merge:?}");
             assert_eq!(merges(&lab), (0, 1, 0), "{order:?}");
-            // The victim: the logical blocks of which it still holds newest pages.
+            // The victim costs a merge for each logical block with newest pages in it.
             assert_eq!(cost_of(&mut lab, [25]), (1, merged * PAGES, merged + 1), "{order:?} {sequential_merge:?}");
             assert_eq!(merges(&lab), (0, 1, merged), "{order:?}");
         }
@@ -228,7 +231,7 @@ fn every_first_write_goes_to_the_log_where_the_option_says_so() {
         let config = Config { first_write: FirstWrite::Log, ..random(1) };
         let mut lab: Lab = erased(order, 15, 24, &config);
         assert_eq!(cost_of(&mut lab, [1, 9, 17, 2, 10, 18, 3, 11]), (8, 0, 0), "{order:?}");
-        // Three logical blocks without data blocks are gathered; page 0 of each is padded on a chip without gaps.
+        // Three logical blocks without data blocks are gathered; a chip without gaps pads page 0 of each.
         let padding = if order == ProgramOrder::AscendingDense { 3 } else { 0 };
         assert_eq!(cost_of(&mut lab, [4]), (1 + padding, 8, 1), "{order:?}");
         assert_eq!(merges(&lab), (0, 0, 3), "{order:?}");

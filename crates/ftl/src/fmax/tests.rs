@@ -1,5 +1,5 @@
-//! Costs by hand, for a logical block of b = 8 valid pages: a switch erases the data block; a merge with the page that
-//! is being written copies the b - 1 others, one without it all b, and erases the data block and the mirror.
+//! Costs by hand, for a logical block of b = 8 valid pages: a switch erases the data block; a merge with the
+//! pending page copies the other b - 1, a merge without it all b, and both erase the data block and the mirror.
 
 use super::{Config, Fmax};
 use crate::tests::{cost_of, erased, filled, merges, write, ORDERS, PAGES};
@@ -33,7 +33,7 @@ fn a_compound_mirror_is_merged_by_the_write_that_finds_it_full() {
             assert_eq!(cost_of(&mut lab, pages()), (PAGES, 0, 0), "{order:?}");
             assert_eq!(cost_of(&mut lab, [8]), (1, copies, 2), "{order:?}");
             assert_eq!(merges(&lab), (0, 0, 1), "{order:?}");
-            // A pending page that was not merged is the first one of a new mirror.
+            // A pending page outside the merge becomes the first page of a new mirror.
             let left = if merge_includes_pending { PAGES } else { PAGES - 1 };
             let next = cost_of(&mut lab, std::iter::repeat_n(8, left as usize));
             assert_eq!(next, (left, 0, 0), "{order:?}");

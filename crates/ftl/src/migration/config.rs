@@ -9,47 +9,46 @@ use std::fmt::Display;
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Most log blocks in use at once, at least 1; as many as the free blocks allow where that is less. Default 8, as
-    /// in the paper.
+    /// Most log blocks in use at once, at least 1; fewer if the free blocks allow fewer. Default 8, as in the
+    /// paper.
     pub log_blocks: u32,
-    /// Whether a full log block is merged or moved. Default macro.
+    /// Rule for merging or moving a full log block. Default macro.
     pub recycling: Rule,
-    /// With `recycling = "limit"`: most migrations in a row; half the pages of a block, as in the paper,
-    /// unless it is set.
+    /// With `recycling = "limit"`: most migrations in a row. Default: half the pages of a block, as in the
+    /// paper.
     pub limit: Option<u32>,
-    /// With `recycling = "macro"`: how alpha is found. Default `least_squares`.
+    /// With `recycling = "macro"`: method to estimate alpha. Default `least_squares`.
     pub alpha_fit: Fit,
-    /// With `recycling = "macro"`: how many migrations count for alpha, the last ones; 0, the default, for all.
+    /// With `recycling = "macro"`: number of latest migrations in the estimate of alpha. Default 0: all.
     pub alpha_window: u32,
-    /// With `recycling = "macro"`: whose migrations count for alpha. Default block.
+    /// With `recycling = "macro"`: logical blocks whose migrations count for alpha. Default block.
     pub alpha_scope: Scope,
-    /// With `recycling = "adaptive"`: the share of the price of a merge that pages carried along unwritten may cost
-    /// before it is done; above 0. Default 0.5.
+    /// With `recycling = "adaptive"`: share of a merge's price that carrying unwritten pages may cost before a
+    /// merge; above 0. Default 0.5.
     pub patience: f64,
-    /// With `recycling = "adaptive"`: what an erase costs, in copies of a page. Default 1.33, of the paper's MLC
-    /// chip.
+    /// With `recycling = "adaptive"`: cost of an erase, in page copies. Default 1.33, for the paper's MLC chip.
     pub erase_copies: f64,
     /// Whether a recycling programs a page of the block map. Default page, as in the paper.
     pub map_update: MapUpdate,
-    /// Which log block is merged when all are in use. Default lru.
+    /// The log block to merge when all are in use. Default lru.
     pub victim: Victim,
-    /// Where a page goes that is not mapped. Default log, as in the paper.
+    /// Destination of an unmapped page. Default log, as in the paper.
     pub first_write: FirstWrite,
-    /// Whether a log block that holds a prefix in order is completed; else it is merged in full. Default false.
+    /// Whether to complete a log block with a prefix in order; otherwise it is merged in full. Default false.
     pub partial_merge: bool,
-    /// When a block that holds nothing any more is erased. Default `on_alloc`, as in the paper.
+    /// When to erase an empty block. Default `on_alloc`, as in the paper.
     pub erase_when: EraseWhen,
-    /// Blocks of the device that stay free for merges and migrations; at least 1. With 1 a program failure or a torn
-    /// page may leave no room; the default, 2, is safe.
+    /// Blocks of the device kept free for merges and migrations; at least 1. With 1, a program failure or a
+    /// torn page may leave no room; the default, 2, is safe.
     pub reserve_blocks: u32,
-    /// Whether a flush makes trims survive a power cut, at the price of a note page for each segment of the
-    /// address space that was trimmed, and of a block or more for the notes. Default true.
+    /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
+    /// address space, and at least one block for the notes. Default true.
     pub durable_trim: bool,
-    /// How many recyclings, the last ones, are kept for the result record. Default 0.
+    /// Number of latest recyclings kept for the result record. Default 0.
     pub log_recyclings: u32,
-    /// The logical block whose recyclings are kept; those of all where it is not set.
+    /// Logical block whose recyclings are kept; if unset, those of all logical blocks.
     pub log_recyclings_of: Option<u32>,
-    /// Seed of random victims: no option, the experiment's seed comes here.
+    /// Seed of random victims; not an option, but set from the experiment's seed.
     #[serde(skip)]
     pub seed: u64,
 }
@@ -80,10 +79,10 @@ impl Default for Config {
 }
 
 impl Config {
-    /// What has no effect beside the other options, in sentences; a sweep over `recycling` may well set it.
+    /// Sentences about options without effect beside the others; a sweep over `recycling` may well set them.
     ///
     /// # Errors
-    /// [`FtlError::Config`] where the recyclings of a logical block are to be kept that is none of `groups`.
+    /// [`FtlError::Config`] if `log_recyclings_of` is not one of the `groups` logical blocks.
     pub(super) fn notices(&self, groups: u32) -> Result<Vec<String>, FtlError> {
         let usual = Self::default();
         let mut notices = Vec::new();
@@ -123,7 +122,7 @@ impl Config {
     }
 }
 
-/// The sets of options that the proofs run.
+/// The option sets for the proofs.
 pub(super) fn variants() -> Vec<Variant<Config>> {
     let with = |recycling| Config { recycling, log_blocks: 2, ..Config::default() };
     vec![

@@ -1,18 +1,18 @@
-//! What the recycling of a log block costs: the model of sections 4 and 5 of the paper.
+//! Cost of recycling a log block: the model of sections 4 and 5 of the paper.
 //!
-//! A merge pays two erases, of the block that it gathers into and of the next log block, and copies every page of a
-//! block; the log then takes as many. A migration that copies `p` pages pays one erase and leaves a log block with as
-//! many pages less `p`. Over a period of `n` migrations, the k-th of which copies `alpha * k` pages, and a merge at
-//! its end, a page of the log costs [`Costs::period`].
+//! A merge costs two erases, of the gathering block and of the next log block, and copies every page of a
+//! block; afterwards the log has room for as many pages. A migration that copies `p` pages costs one erase and
+//! leaves room for as many pages less `p`. A period has `n` migrations, the k-th with `alpha * k` copies, and a
+//! merge at its end; its cost per page of the log is [`Costs::period`].
 
-/// Costs of flash operations, in any one unit, and the pages of a block.
+/// Costs of flash operations, in any common unit, and the pages per block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// An erase, C_E.
     pub erase: f64,
     /// A copy of a page, C_cp: a copyback, or a read and a program.
     pub copy: f64,
-    /// Pages of a block, N_p.
+    /// Pages per block, N_p.
     pub pages: f64,
 }
 
@@ -27,23 +27,23 @@ impl Costs {
         self.erase + valid * self.copy
     }
 
-    /// A page of the log where only merges are done, W_merge.
+    /// Cost per log page with merges only, W_merge.
     pub fn merge_per_page(&self) -> f64 {
         self.merge() / self.pages
     }
 
-    /// A page of the log behind a migration of `valid` pages, W_mig; infinite where none is left.
+    /// Cost per log page after a migration of `valid` pages, W_mig; infinite if no page is left.
     pub fn migration_per_page(&self, valid: f64) -> f64 {
         self.migration(valid) / (self.pages - valid)
     }
 
-    /// The valid pages at which both cost the same, whatever the times: half a block.
+    /// The number of valid pages with equal costs of both, whatever the times: half a block.
     pub fn equilibrium(&self) -> f64 {
         self.pages / 2.0
     }
 
-    /// A page of the log over a period of `n` migrations and a merge, where each migration copies `alpha` pages more
-    /// than the one before: W(n).
+    /// Cost per log page over a period of `n` migrations and a merge, if each migration copies `alpha` pages
+    /// more than the previous one: W(n).
     pub fn period(&self, alpha: f64, n: f64) -> f64 {
         let copies = alpha * self.copy / 2.0;
         let cost = copies * n * n + (copies + self.erase) * n + self.merge();
@@ -51,7 +51,7 @@ impl Costs {
         cost / pages
     }
 
-    /// The larger root of W'(n) = 0 as the paper prints it.
+    /// The larger root of W'(n) = 0, as printed in the paper.
     pub fn optimum_as_printed(&self, alpha: f64) -> f64 {
         let Self { erase, copy, pages } = *self;
         let merge = self.merge();
@@ -62,8 +62,8 @@ impl Costs {
     }
 }
 
-/// The migrations after which a merge costs least: the printed root without the times, which cancel. Not positive
-/// where the first migration would copy as much as a block holds.
+/// The cheapest number of migrations before a merge: the printed root without the times, which cancel. Not
+/// positive if the first migration would copy as much as a block holds.
 pub fn optimum(pages: f64, alpha: f64) -> f64 {
     (2.0 + 2.0 * pages / alpha).sqrt() - 2.0
 }
@@ -87,7 +87,7 @@ mod tests {
         }
         assert_eq!(MLC.equilibrium(), 64.0, "section 4");
         close(MLC.merge_per_page(), 1.15144, 1e-5);
-        // Ratios worked out apart from this code.
+        // Ratios computed independently of this code.
         for (valid, ratio) in [(57.0, 0.805), (58.0, 0.830), (60.0, 0.884), (61.0, 0.911), (62.0, 0.940), (63.0, 0.970)]
         {
             close(MLC.migration_per_page(valid) / MLC.merge_per_page(), ratio, 6e-4);
@@ -122,8 +122,8 @@ mod tests {
     fn merging_in_time_costs_what_the_paper_says_and_the_table_of_growth_rates_holds() {
         let ratio = |alpha, n: f64| MLC.period(alpha, n) / MLC.merge_per_page();
         close(ratio(0.1, 49.0), 0.0497, 5e-5);
-        // Growth rate, optimum, cost at the better whole number beside it, with 64 migrations, and until one copies
-        // 64 pages.
+        // Growth rate, optimum, cost at the better adjacent whole number, with 64 migrations, and until a
+        // migration copies 64 pages.
         for (alpha, n0, at_optimum, at_64, at_half) in [
             (0.01, 158.0, 0.0226, Some(0.0279), 0.3403),
             (0.05, 69.6, 0.0380, Some(0.0381), 0.3411),

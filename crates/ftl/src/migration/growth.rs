@@ -1,33 +1,33 @@
-//! How fast the pages that a migration copies grow: the alpha of the macroscopic optimum, estimated online.
+//! Growth rate of the pages copied per migration: the alpha of the macroscopic optimum, estimated online.
 
 use std::collections::VecDeque;
 
-/// How alpha is found from the migrations since the last merge.
+/// Estimate of alpha from the migrations since the last merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
-    /// Slope of the line through the origin with the least squares: sum of k p over sum of k k.
+    /// Slope of the least-squares line through the origin: sum of k p over sum of k k.
     #[default]
     LeastSquares,
-    /// What the last migration copied, over their number.
+    /// Pages copied by the last migration, divided by the number of migrations.
     Last,
 }
 
-/// Whose migrations the estimate is made from.
+/// Migrations in the estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Those of the logical block since its last merge.
+    /// Migrations of the logical block since its last merge.
     #[default]
     Block,
-    /// Those of all logical blocks since the mount.
+    /// Migrations of all logical blocks since the mount.
     Global,
 }
 
 /// Samples `(k, p)`: the k-th migration after a merge copied p pages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Growth {
-    /// The samples in the window, where there is one.
+    /// The samples in the window, if there is a window.
     samples: VecDeque<(u64, u64)>,
     /// Sum of k p.
     products: u64,
@@ -36,7 +36,7 @@ pub(super) struct Growth {
 }
 
 impl Growth {
-    /// Takes a sample; `window` is how many of them count, all where it is 0.
+    /// Adds a sample; `window` is the number of samples that count, or 0 for all.
     pub(super) fn add(&mut self, k: u32, p: u32, window: u32) {
         let (k, p) = (k.into(), p.into());
         self.products += k * p;
@@ -52,7 +52,7 @@ impl Growth {
         }
     }
 
-    /// Alpha, the log block that is full now included: it would be the k-th migration, of p pages.
+    /// Alpha, including the currently full log block: it would be the k-th migration, of p pages.
     pub(super) fn alpha(&self, k: u32, p: u32, window: u32, fit: Fit) -> f64 {
         if fit == Fit::Last {
             return f64::from(p) / f64::from(k);
@@ -82,7 +82,7 @@ mod tests {
         let mut growth = Growth::default();
         growth.add(1, 4, 0);
         assert_eq!(growth.alpha(2, 5, 0, Fit::LeastSquares), 14.0 / 5.0);
-        // Two samples count: that of 900 pages is out of the window.
+        // Two samples count: the sample with 900 pages is out of the window.
         let mut growth = Growth::default();
         for (k, p) in [(1, 900), (2, 4), (3, 6)] {
             growth.add(k, p, 2);

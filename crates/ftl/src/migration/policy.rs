@@ -1,25 +1,25 @@
-//! Whether a full log block is moved or merged.
+//! Decision between moving and merging a full log block.
 
 use super::cost::{optimum, Costs};
 use super::growth::{Fit, Growth, Scope};
 use super::stale::Stale;
 use super::Config;
 
-/// The rule by which a full log block is recycled.
+/// Recycling rule for a full log block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// Always a merge.
     Merge,
-    /// A migration where less than half of the pages are valid.
+    /// A migration if less than half of the pages are valid.
     Cost,
     /// As `cost`, but a merge after `limit` migrations in a row.
     Limit,
-    /// As `cost`, but a merge after as many migrations as cost least where each copies alpha pages more than the one
-    /// before: sqrt(2 + 2 pages / alpha) - 2, rounded; alpha is estimated.
+    /// As `cost`, but a merge after the cheapest number of migrations if each copies alpha pages more than the
+    /// one before: sqrt(2 + 2 pages / alpha) - 2, rounded; alpha is estimated.
     #[default]
     Macro,
-    /// As `cost`, but a merge once the pages that were carried along unwritten have cost what a merge costs beyond
+    /// As `cost`, but a merge once carrying unwritten pages has cost as much as a merge costs beyond
     /// migrations; beyond the paper.
     Adaptive,
 }
@@ -29,7 +29,7 @@ pub enum Rule {
 pub(super) struct FullLog<'a> {
     /// The places of its valid pages, in order.
     pub(super) places: &'a [u32],
-    /// Pages of the logical block that are mapped.
+    /// Mapped pages of the logical block.
     pub(super) mapped: u32,
 }
 
@@ -47,7 +47,7 @@ struct Period {
     stale: Stale,
 }
 
-/// The rule with what it remembers.
+/// The rule and its state.
 #[derive(Debug)]
 pub(super) struct Policy {
     rule: Rule,
@@ -83,7 +83,7 @@ impl Policy {
         self.periods[group as usize].migrations
     }
 
-    /// The growth that the rule reckons with, where it does.
+    /// The growth rate used by the rule, if it uses one.
     pub(super) fn alpha(&self, group: u32, valid: u32) -> Option<f64> {
         let period = &self.periods[group as usize];
         let growth = match self.scope {
@@ -93,7 +93,7 @@ impl Policy {
         (self.rule == Rule::Macro).then(|| growth.alpha(period.migrations + 1, valid, self.window, self.fit))
     }
 
-    /// Whether a log block is moved; to be asked once for each full log block.
+    /// Whether to move a log block; must be called exactly once per full log block.
     pub(super) fn migrates(&mut self, group: u32, log: FullLog<'_>) -> bool {
         let (valid, pages) = (f64::from(log.valid()), self.costs.pages);
         if self.rule == Rule::Adaptive {
@@ -114,7 +114,7 @@ impl Policy {
             }
     }
 
-    /// A log block was moved.
+    /// Notes that a log block was moved.
     pub(super) fn migrated(&mut self, group: u32, valid: u32) {
         let period = &mut self.periods[group as usize];
         period.migrations += 1;
@@ -128,7 +128,7 @@ impl Policy {
         }
     }
 
-    /// A logical block has no log block any more.
+    /// Notes that a logical block has no log block any more.
     pub(super) fn merged(&mut self, group: u32) {
         let period = &mut self.periods[group as usize];
         period.migrations = 0;

@@ -1,18 +1,18 @@
-//! What the pages cost that migrations carry along although nobody writes them any more: the account of `adaptive`.
+//! Cost of carrying pages that nobody writes any more through migrations: the account of `adaptive`.
 //!
-//! A log block keeps its pages in the order of their last writes, because a migration moves them in the order in
-//! which they lie. So the pages that were written between two recyclings, an epoch, lie side by side, and their
-//! number is all that is kept of them. For the end of each epoch the account says what a merge there would have saved
-//! until now: every later migration would have left out the pages that were not written since.
+//! A log block holds its pages in the order of their last writes, because a migration moves them in place
+//! order. So the pages written between two recyclings (an epoch) are adjacent, and the account stores only
+//! their number. For the end of each epoch it holds the savings of a merge at that point until now: every later
+//! migration would have left out the pages not written since.
 
 use super::cost::Costs;
 
 /// Pages between two recyclings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
-    /// Pages of the log block that were last written then.
+    /// Pages of the log block last written in this epoch.
     pages: u32,
-    /// What a merge at its end would have saved since.
+    /// Savings of a merge at its end, until now.
     saved: f64,
 }
 
@@ -22,21 +22,21 @@ pub(super) struct Stale {
     epochs: Vec<Epoch>,
 }
 
-/// What a migration of `valid` pages loses where `stale` of them could stay behind: their copies, and the pages of
-/// the log that they take, at the price that a migration then pays for one.
+/// Loss of a migration of `valid` pages if `stale` of them could stay behind: their copies, and their pages in
+/// the log, at this migration's price per page.
 fn saving(costs: &Costs, valid: u32, stale: u32) -> f64 {
     let (free, left) = (costs.pages - f64::from(valid), f64::from(valid - stale));
     costs.migration(f64::from(valid)) - costs.migration(left) * free / (free + f64::from(stale))
 }
 
-/// What a merge of `mapped` pages costs beyond migrations that give as many pages of the log.
+/// Extra cost of a merge of `mapped` pages over migrations that free as many pages of the log.
 fn premium(costs: &Costs, valid: u32, mapped: u32) -> f64 {
     let merge = 2.0 * costs.erase + f64::from(mapped) * costs.copy;
     merge - costs.pages * costs.migration_per_page(f64::from(valid))
 }
 
 impl Stale {
-    /// Takes note of a full log block whose valid pages lie at `places`, in order: how many are left of each epoch.
+    /// Notes a full log block with valid pages at `places`, in order: how many of each epoch are left.
     pub(super) fn observe(&mut self, places: &[u32]) {
         let mut first = 0;
         let mut left = places;
@@ -50,8 +50,8 @@ impl Stale {
         self.epochs.push(Epoch { pages: left.len() as u32, saved: 0.0 });
     }
 
-    /// Whether the valid pages, observed before, should be moved once more; `patience` is the share of what a merge
-    /// costs beyond migrations that may be lost before it is done.
+    /// Whether to move the valid pages, observed before, once more. `patience` is the acceptable loss before a
+    /// merge, as a share of its extra cost over migrations.
     pub(super) fn migrates(&self, costs: &Costs, valid: u32, mapped: u32, patience: f64) -> bool {
         if f64::from(valid) >= costs.pages {
             return false;
@@ -60,7 +60,7 @@ impl Stale {
         lost < patience * premium(costs, valid, mapped)
     }
 
-    /// The valid pages were moved.
+    /// Notes that the valid pages were moved.
     pub(super) fn moved(&mut self, costs: &Costs, valid: u32) {
         let saved: Vec<f64> = self.savings(costs, valid).map(|(_, saved)| saved).collect();
         for (epoch, saved) in self.epochs.iter_mut().zip(saved) {
@@ -69,13 +69,13 @@ impl Stale {
         self.compact();
     }
 
-    /// The log block was merged, or is not known any more.
+    /// Clears the account: the log block was merged, or is unknown now.
     pub(super) fn clear(&mut self) {
         self.epochs.clear();
     }
 
-    /// By epoch: the pages that were not written since its end, and what a merge there would have saved after a
-    /// migration of all pages now. A merge at the end of the last epoch is the one that is to be decided.
+    /// By epoch: the pages not written since its end, and the savings of a merge there, including a migration
+    /// of all pages now. The last epoch stands for the merge to be decided.
     fn savings<'a>(&'a self, costs: &'a Costs, valid: u32) -> impl Iterator<Item = (u32, f64)> + 'a {
         let known = self.epochs.len().saturating_sub(1);
         let mut stale = 0;
@@ -85,7 +85,7 @@ impl Stale {
         })
     }
 
-    /// Drops epochs that can tell nothing new: without pages, one has from now on what the one before it has.
+    /// Drops redundant epochs: an epoch without pages behaves from now on like the previous one.
     fn compact(&mut self) {
         let mut kept: Vec<Epoch> = Vec::with_capacity(self.epochs.len());
         for &epoch in self.epochs.iter() {
@@ -98,7 +98,7 @@ impl Stale {
         self.epochs = kept;
     }
 
-    /// Epochs that are kept.
+    /// Number of epochs.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.epochs.len()
@@ -115,14 +115,14 @@ mod tests {
     fn a_merge_is_free_where_half_a_block_is_valid() {
         assert_eq!(premium(&COSTS, 8, 16), 0.0, "the equilibrium of the cost model");
         assert!(premium(&COSTS, 7, 16) > 0.0 && premium(&COSTS, 9, 16) < 0.0);
-        // A block of which little is mapped is merged for little.
+        // A block with few mapped pages is cheap to merge.
         assert!(premium(&COSTS, 7, 8) < 0.0);
     }
 
     #[test]
     fn a_page_left_behind_saves_its_copy_and_its_place() {
         assert_eq!(saving(&COSTS, 6, 0), 0.0);
-        // 7 for 10 places; without two stale pages 5 for 12, which are 5 x 10 / 12 for 10.
+        // 7 for 10 places; without two stale pages 5 for 12, or 5 x 10 / 12 for 10.
         assert_eq!(saving(&COSTS, 6, 2), 7.0 - 5.0 * 10.0 / 12.0);
     }
 
@@ -133,11 +133,11 @@ mod tests {
         stale.observe(&[3, 9, 10, 15]);
         stale.moved(&COSTS, 4);
         assert_eq!(stale.epochs, [Epoch { pages: 4, saved: 0.0 }]);
-        // Two of them were written again: of the places 0 to 3 the first two are left.
+        // Two of them were rewritten: of the places 0 to 3 the first two are left.
         stale.observe(&[0, 1, 12, 15]);
         stale.moved(&COSTS, 4);
         assert_eq!(stale.epochs, [Epoch { pages: 2, saved: saving(&COSTS, 4, 2) }, Epoch { pages: 2, saved: 0.0 }]);
-        // All are written again: nothing old is left to be saved.
+        // All are rewritten: there are no old savings left.
         stale.observe(&[8, 9, 12, 15]);
         stale.moved(&COSTS, 4);
         assert_eq!(stale.epochs, [Epoch { pages: 4, saved: 0.0 }]);

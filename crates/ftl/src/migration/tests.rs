@@ -10,7 +10,7 @@ use nandlab_nand::{Cause, Counting, Geometry, Nand, ProgramOrder, Rules};
 
 type Lab = Disk<Migration, Counting>;
 
-/// Without pages of the map, and with erases at once, so that costs show where they arise.
+/// Without map pages, and with immediate erases, so costs appear at their cause.
 fn rule(recycling: Rule) -> Config {
     Config { recycling, map_update: MapUpdate::Oob, erase_when: EraseWhen::OnFree, ..Config::default() }
 }
@@ -62,7 +62,7 @@ fn the_data_block_stays_and_the_next_pages_go_behind_the_moved_ones() {
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &rule(Rule::Cost));
     write(&mut lab, turns(2, PAGES));
     let data = lab.ftl().scheme.logs.data(1);
-    // 6 pages are left after a migration of 2, and again.
+    // 6 pages of room are left after a migration of 2, and again.
     assert_eq!(cost_of(&mut lab, turns(2, 1)), (1, 2, 1));
     assert_eq!(cost_of(&mut lab, turns(2, 5)), (5, 0, 0));
     assert_eq!(cost_of(&mut lab, turns(2, 6)), (6, 2, 1));
@@ -85,9 +85,9 @@ fn a_limit_ends_the_migrations_in_a_row() {
 
 #[test]
 fn the_macroscopic_rule_merges_at_the_rounded_optimum() {
-    // One page over and over: p = 1 at every migration. Through n of them the last one gives alpha = 1 / n, and a
-    // merge is due where n - 1 >= round(sqrt(2 + 16 n) - 2): at 13 migrations, 14 >= sqrt(226) - 2 = 13.03 does not
-    // hold yet for 12 (sqrt(210) - 2 = 12.49).
+    // The same page over and over: p = 1 at every migration. After n of them the last one gives alpha = 1 / n,
+    // and a merge is due if n - 1 >= round(sqrt(2 + 16 n) - 2): at 13 migrations, 14 >= sqrt(226) - 2 = 13.03
+    // does not hold yet for 12 (sqrt(210) - 2 = 12.49).
     let expected = (0..).find(|&n| f64::from(n) >= ((2.0 + 16.0 * f64::from(n + 1)).sqrt() - 2.0).round()).unwrap();
     let config = Config { alpha_fit: Fit::Last, ..rule(Rule::Macro) };
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &config);
@@ -97,7 +97,7 @@ fn the_macroscopic_rule_merges_at_the_rounded_optimum() {
 
 #[test]
 fn pages_left_over_from_a_format_are_copied_by_cost_for_ever_and_once_by_the_adaptive_rule() {
-    // Three pages written once, then one over and over: cost carries all four for ever.
+    // Three pages written once, then one over and over: `cost` carries all four forever.
     let migrations = |recycling| {
         let geometry = Geometry::single_die(16, 64, 512).unwrap();
         let nand: Counting = Counting::new(geometry, Rules::default());

@@ -18,7 +18,7 @@ fn a_merge_comes_with_every_overwrite_that_finds_the_spare_area_full() {
             write(&mut lab, 0..3 * area);
             let cycle = PAGES - area + 1;
             for rounds in 1..4 {
-                // Any page of the second logical block, the same or another.
+                // Pages of the second logical block in some order, with repetitions.
                 let pages = || (0..cycle - 1).map(|at| area + at * at % area);
                 assert_eq!(cost_of(&mut lab, pages()), (cycle - 1, 0, 0), "{order:?}, {data_pages}");
                 assert_eq!(cost_of(&mut lab, [area]), (1, area - 1, 1), "{order:?}, {data_pages}");
@@ -48,11 +48,12 @@ fn a_long_request_is_cut_between_logical_blocks_only() {
     submit(&mut lab, Op::Write, 0, 1024);
     submit(&mut lab, Op::Write, 0, 412);
     submit(&mut lab, Op::Write, 512, 412);
-    // 100 pages are left in each spare area. Either logical block is merged once with all pages that come for it.
+    // 100 pages are left in each spare area. Each logical block is merged once with all its pages of the
+    // request.
     let both = cost(&mut lab, |lab| submit(lab, Op::Write, 100, 900));
     assert_eq!((both.page_programs, both.copies, both.erases()), (900, 100 + 24, 2.0));
     assert_eq!(merges(&lab), (0, 0, 2));
-    // A request that one run takes.
+    // A request that fits one run.
     submit(&mut lab, Op::Write, 0, 512);
     let one = cost(&mut lab, |lab| submit(lab, Op::Write, 0, 300));
     assert_eq!((one.page_programs, one.copies), (300, 212));
@@ -95,8 +96,8 @@ fn a_request_over_several_logical_blocks_is_cut_at_their_borders() {
 #[test]
 fn the_data_area_takes_what_it_can_before_the_spare_area_closes_it() {
     let geometry = Geometry::single_die(16, PAGES as u32, 512).unwrap();
-    // Two of the four pages are written, then all four at once: two overwrites and two places. Twice more four
-    // pages: they do not fit into the two pages that are left, and then into the spare area as a whole.
+    // Two of the four pages are written, then all four at once: two overwrites and two first writes. Then four
+    // pages twice: they do not fit into the remaining two pages, and then fit into the spare area together.
     for order in ORDERS {
         let mut nand: Counting = Counting::new(geometry, rules(order));
         let mut ftl = Mtbs::mount(&mut nand, 12, &Config::default()).unwrap();

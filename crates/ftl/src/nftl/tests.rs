@@ -1,5 +1,6 @@
-//! Costs by hand, for a chain of n blocks with b = 8 valid pages: a fold out of place copies all but the page that is
-//! being written and erases n blocks; one in place copies what the last block lacks and erases n - 1.
+//! Costs by hand, for a chain of n blocks with b = 8 valid pages: a fold out of place copies all but the
+//! pending page and erases n blocks; a fold in place copies the pages missing in the last block and erases n -
+//! 1.
 
 use super::{Config, Nftl};
 use crate::tests::{cost_of, erased, filled, merges, write, ORDERS, PAGES};
@@ -8,7 +9,7 @@ use nandlab_nand::{Counting, ProgramOrder};
 
 type Lab = Disk<Nftl, Counting>;
 
-/// Three logical blocks, written once, on a device with room for one block more.
+/// Three logical blocks, written once, on a device with room for one more block.
 fn short_of_blocks(order: ProgramOrder) -> Lab {
     let mut lab = erased(order, 3 + 1 + 1 + 2, 24, &Config::default());
     write(&mut lab, 0..24);

@@ -1,11 +1,11 @@
-//! An FTL that maps blocks: a scheme over a [`Store`].
+//! A block-mapped FTL: a scheme over a [`Store`].
 
 use crate::parts::partial::{merged, padded, read_mapped};
 use crate::parts::store::{self, Found, Options, Store};
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Rules, SectorMask};
 
-/// What one FTL that maps blocks does otherwise than another: which block takes a page, and what is merged when.
+/// The scheme of a block-mapped FTL: it decides which block takes a page, and when to merge.
 pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// The options of the `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
@@ -26,24 +26,24 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// As [`Ftl::set_seed`].
     fn set_seed(_config: &mut Self::Config, _seed: u64) {}
 
-    /// Whether a trim that was flushed survives a mount.
+    /// Whether a flushed trim survives a mount.
     fn is_trim_durable(config: &Self::Config) -> bool;
 
-    /// What the store is asked for where a logical block is as long as a block and has one log block beside it.
+    /// Store options for the common case: a logical block is as long as a block, with one log block.
     fn common(config: &Self::Config, geometry: &Geometry) -> Options;
 
-    /// What the store is asked for.
+    /// Store options of this scheme.
     ///
     /// # Errors
-    /// [`FtlError::Config`] where an option cannot work on this device.
+    /// [`FtlError::Config`] if an option cannot work on this device.
     fn options(config: &Self::Config, geometry: &Geometry) -> Result<Options, FtlError> {
         Ok(Self::common(config, geometry))
     }
 
-    /// Sorts the blocks that a mount found in use, the oldest first.
+    /// Sorts the used blocks found by a mount, the oldest first.
     ///
     /// # Errors
-    /// [`FtlError::Config`] where no device of this scheme looks like that.
+    /// [`FtlError::Config`] if this scheme cannot have left the device in this state.
     fn adopt<N: Nand>(
         store: &mut Store,
         nand: &mut N,
@@ -51,13 +51,13 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         config: &Self::Config,
     ) -> Result<Self, FtlError>;
 
-    /// Stores a whole page of the host.
+    /// Stores a whole host page.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn write<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError>;
 
-    /// Stores whole pages of one request, the first of them `first`.
+    /// Stores whole pages of one request, from `first` on.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
@@ -71,13 +71,13 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(store, nand, Lpn(at), page))
     }
 
-    /// Moves what is left in a block that failed elsewhere, and releases it.
+    /// Moves the remaining data out of a failed block, and releases it.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn vacate<N: Nand>(&mut self, store: &mut Store, nand: &mut N, block: BlockId) -> Result<(), FtlError>;
 
-    /// The last page of a logical block was trimmed: its blocks that hold nothing else, to be released.
+    /// After the trim of a logical block's last page: its blocks without other data, to be released.
     fn drop_group(&mut self, store: &Store, group: u32) -> Vec<BlockId>;
 
     /// Blocks in use.
@@ -91,11 +91,11 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// Memory for the tables of the scheme.
     fn ram(&self, store: &Store, ram: &mut RamUse);
 
-    /// Derives the invariants of the scheme anew.
+    /// Checks the invariants of the scheme.
     fn check(&self, store: &Store);
 }
 
-/// Those methods of a [`Scheme`] that read the options which every scheme has.
+/// The [`Scheme`] methods for options common to all schemes.
 macro_rules! common_options {
     () => {
         fn is_trim_durable(config: &Config) -> bool {
@@ -129,7 +129,7 @@ impl<S: Scheme> BlockMapped<S> {
         self.carry_out(nand, |store, scheme, nand| scheme.write(store, nand, at, page))
     }
 
-    /// Carries out a write: what it made the next operations wait for ends with it, and a block that failed is retired.
+    /// Carries out a write: restores the previous start bound afterwards, and retires a failed block.
     #[inline]
     fn carry_out<N: Nand>(
         &mut self,

@@ -1,18 +1,18 @@
-//! Log blocks that belong to one logical block each, beside data blocks that are mapped by block.
+//! Log blocks bound to one logical block each, beside block-mapped data blocks.
 
 use super::store::{Found, Store};
 use crate::{FtlError, RamUse};
 use nandlab_nand::random::{Random, Stream};
 use nandlab_nand::{scoped, BlockId, Cause, Lpn, Nand};
 
-/// Which log block is reclaimed when all are in use.
+/// The log block to reclaim when all are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Victim {
-    /// The one that was written to longest ago.
+    /// The least recently written one.
     #[default]
     Lru,
-    /// The one that was bound longest ago.
+    /// The one bound longest ago.
     Fifo,
     /// Any, drawn from the seed of the experiment.
     Random,
@@ -21,7 +21,7 @@ pub enum Victim {
 }
 
 impl Victim {
-    /// The names of all policies with what they do.
+    /// Names and descriptions of all policies.
     pub const LIST: &'static [(&'static str, &'static str)] = &[
         ("lru", "Of log blocks: the one that was written to longest ago."),
         ("fifo", "Of log blocks: the one that was bound longest ago."),
@@ -30,14 +30,15 @@ impl Victim {
     ];
 }
 
-/// Where a page goes that is not mapped: it was never written, or it was trimmed.
+/// Destination of an unmapped page: never written, or trimmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstWrite {
     /// To its place in the data block, if that place is still erased and the chip's program order allows it.
     #[default]
     Data,
-    /// To the log, like every other page. Only merges make data blocks, and a place that they leave erased stays erased.
+    /// To the log, like every other page. Only merges make data blocks, and places left erased by a merge stay
+    /// erased.
     Log,
 }
 
@@ -57,9 +58,9 @@ pub(crate) enum Merge {
 pub(crate) struct Log {
     pub(crate) group: u32,
     pub(crate) block: BlockId,
-    /// When it was bound, in writes of the scheme.
+    /// Time of its binding, in writes of the scheme.
     bound: u64,
-    /// When it was written to.
+    /// Time of its last write.
     pub(crate) written: u64,
 }
 
@@ -71,7 +72,7 @@ pub(crate) struct LogOptions {
     /// Most log blocks in use.
     pub(crate) log_blocks: u32,
     pub(crate) victim: Victim,
-    /// Whether a log block that holds a prefix in order is completed.
+    /// Whether to complete a log block with a prefix in order.
     pub(crate) partial_merge: bool,
     pub(crate) seed: u64,
 }
@@ -121,25 +122,25 @@ impl BoundLogs {
         self.logs.iter()
     }
 
-    /// Whether as many log blocks are in use as may be.
+    /// Whether the maximum number of log blocks is in use.
     pub(crate) fn is_full(&self) -> bool {
         self.logs.len() >= self.options.log_blocks as usize
     }
 
-    /// Makes `block` the log block of a logical block that has none.
+    /// Makes `block` the log block of a logical block without one.
     pub(crate) fn bind(&mut self, group: u32, block: BlockId) {
         self.log_of[group as usize] = self.logs.len() as u32;
         self.writes += 1;
         self.logs.push(Log { group, block, bound: self.writes, written: self.writes });
     }
 
-    /// Makes `block` the log block of a logical block instead of the one before, which is returned.
+    /// Replaces the log block of a logical block by `block`; returns the previous one.
     pub(crate) fn rebind(&mut self, group: u32, block: BlockId) -> BlockId {
         let log = &mut self.logs[self.log_of[group as usize] as usize];
         std::mem::replace(&mut log.block, block)
     }
 
-    /// Takes the log block of a logical block off the list.
+    /// Removes the log block of a logical block from the list.
     pub(crate) fn unbind(&mut self, group: u32) -> Option<BlockId> {
         let at = std::mem::replace(&mut self.log_of[group as usize], NO_LOG) as usize;
         if at == NO_LOG as usize {
@@ -152,7 +153,7 @@ impl BoundLogs {
         Some(log.block)
     }
 
-    /// Writes a page to the log block of its logical block; false where the log block failed.
+    /// Writes a page to the log block of its logical block; false if the log block failed.
     #[inline]
     pub(crate) fn append<N: Nand>(
         &mut self,
@@ -167,10 +168,10 @@ impl BoundLogs {
         store.put(nand, at, (log.block, store.high_water(log.block)), page)
     }
 
-    /// The logical block whose log block is to be reclaimed.
+    /// The logical block whose log block is the next victim.
     ///
     /// # Errors
-    /// [`FtlError::WornOut`] where no log block is in use.
+    /// [`FtlError::WornOut`] if no log block is in use.
     pub(crate) fn victim(&mut self, store: &Store) -> Result<u32, FtlError> {
         let logs = self.logs.iter().enumerate();
         let victim = match self.options.victim {
@@ -184,7 +185,7 @@ impl BoundLogs {
         victim.map(|at| self.logs[at].group).ok_or_else(|| store.no_block_left())
     }
 
-    /// How the log block of a logical block would end now.
+    /// The merge that would end the log block of a logical block now.
     pub(crate) fn kind_of_merge(&self, store: &Store, group: u32) -> Merge {
         let log = self.log(group).expect("a logical block with a log block");
         let data = self.data(group);
@@ -200,7 +201,7 @@ impl BoundLogs {
         }
     }
 
-    /// Ends the log block of a logical block as `kind` says.
+    /// Ends the log block of a logical block with a merge of this `kind`.
     pub(crate) fn merge<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -217,7 +218,7 @@ impl BoundLogs {
                 let log = self.log(group).expect("a logical block with a log block");
                 let places = store.high_water(log)..store.pages_of(group).len() as u32;
                 if !store.complete(nand, group, log, places)? {
-                    // The log block failed: it is left, and the block that is gathered takes its place.
+                    // The log block failed, so a newly gathered block replaces it.
                     return scoped(nand, Cause::BadBlock, |nand| self.renew(store, nand, group));
                 }
                 store.events.partial_merges += 1;
@@ -230,7 +231,7 @@ impl BoundLogs {
         }
     }
 
-    /// The log block becomes the data block.
+    /// Makes the log block the data block.
     fn promote<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
         let log = self.unbind(group).expect("a log block is promoted");
         let data = std::mem::replace(&mut self.data[group as usize], log);
@@ -252,8 +253,8 @@ impl BoundLogs {
         log.map_or(Ok(()), |log| store.release(nand, log))
     }
 
-    /// Takes over a block that a mount found in use: one that holds pages in their places is the data block, another
-    /// one the log block; false where the logical block has both.
+    /// Takes over a used block found by a mount: a block with pages in place is the data block, another one the
+    /// log block; false if the logical block has both.
     pub(crate) fn adopt(&mut self, store: &Store, group: u32, found: &Found) -> bool {
         if store.holds_in_place(group, found.block) && !self.data(group).is_some() {
             self.set_data(group, found.block);
@@ -271,7 +272,7 @@ impl BoundLogs {
         of_log.or_else(|| self.data.iter().position(|&data| data == block).map(|group| group as u32))
     }
 
-    /// Takes the blocks of a logical block off the tables.
+    /// Removes the blocks of a logical block from the tables.
     pub(crate) fn drop_group(&mut self, group: u32) -> Vec<BlockId> {
         let data = std::mem::replace(&mut self.data[group as usize], BlockId::NONE);
         let log = self.unbind(group);
@@ -288,15 +289,15 @@ impl BoundLogs {
     pub(crate) fn ram(&self, store: &Store, ram: &mut RamUse) {
         let logs = u64::from(self.options.log_blocks.min(store.geometry().blocks()));
         ram.sram.insert("block_map", 4 * self.data.len() as u64);
-        // Each log block: its number, its logical block, and the offset that each page holds.
+        // For each log block: its number, its logical block, and the offset of each of its pages.
         ram.sram.insert("log_map", logs * (8 + 2 * u64::from(store.geometry().pages_per_block())));
     }
 
-    /// Asserts that every page lies in its place in the data block, in the log block, or in `beside`, a block and the
-    /// logical block that it belongs to as well.
+    /// Asserts that every page lies in place in the data block, in the log block, or in `beside`, an additional
+    /// block of the given logical block.
     ///
     /// # Panics
-    /// With the page that does not.
+    /// With the page elsewhere.
     pub(crate) fn check(&self, store: &Store, beside: Option<(u32, BlockId)>) {
         for (group, &data) in (0..).zip(&self.data) {
             let log = self.log(group).unwrap_or(BlockId::NONE);

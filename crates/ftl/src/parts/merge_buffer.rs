@@ -1,12 +1,12 @@
-//! Sectors that wait for a page that takes sectors of several logical pages.
+//! Buffered sectors of several logical pages that will share one flash page.
 
 use crate::FtlError;
 use nandlab_nand::{Origin, PageBuf, Time, SECTOR_BYTES};
 
-/// No sector: it was written again, or trimmed, since.
+/// No sector: rewritten or trimmed since.
 pub(crate) const DEAD: u32 = u32::MAX;
 
-/// A page that is being gathered: logical sectors, who wrote them, and their contents where there are any.
+/// A page being gathered: logical sectors, their authors, and their contents if there are any.
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     pub(crate) sectors: Vec<u32>,
@@ -28,7 +28,7 @@ impl Gathered {
     /// The place of a logical sector.
     #[inline]
     pub(crate) fn find(&self, sector: u32) -> Option<usize> {
-        // Mostly there is none, which a look at all of them at once tells.
+        // Usually there is none, and a single pass over all sectors shows it.
         let is_there = self.sectors.iter().fold(false, |found, &at| found | (at == sector));
         if !is_there {
             return None;
@@ -36,25 +36,25 @@ impl Gathered {
         self.sectors.iter().position(|&at| at == sector)
     }
 
-    /// Whether a sector is left that somebody needs.
+    /// Whether any sector is still needed.
     pub(crate) fn is_needed(&self) -> bool {
         self.sectors.iter().any(|&sector| sector != DEAD)
     }
 
-    /// Nobody needs the sectors any more that `is_gone` names.
+    /// Marks the sectors selected by `is_gone` as no longer needed.
     pub(crate) fn drop_where(&mut self, is_gone: impl Fn(u32) -> bool) {
         self.sectors.iter_mut().filter(|sector| is_gone(**sector)).for_each(|sector| *sector = DEAD);
     }
 
-    /// Adds a logical sector, whose contents are those of sector `from` of `page`.
+    /// Adds a logical sector, with the contents of sector `from` of `page`.
     pub(crate) fn push<B: PageBuf>(&mut self, sector: u32, origin: Origin, page: &B, from: u32) {
         self.sectors.push(sector);
         self.origins.push(origin);
         self.fill(self.sectors.len() - 1, page, from);
     }
 
-    /// Sets the contents of the sector at `place`, where `page` has any. Above a device without contents some pages have
-    /// none, and it does not matter what stands for those.
+    /// Sets the contents of the sector at `place`, if `page` has contents. Above a device without contents some
+    /// pages have none, and then the stored value does not matter.
     fn fill<B: PageBuf>(&mut self, place: usize, page: &B, from: u32) {
         if let Some(bytes) = page.bytes() {
             if self.bytes.len() < range(place).end {
@@ -64,13 +64,13 @@ impl Gathered {
         }
     }
 
-    /// Takes new contents for the sector at `place`.
+    /// Overwrites the contents of the sector at `place`.
     pub(crate) fn overwrite<B: PageBuf>(&mut self, place: usize, origin: Origin, page: &B, from: u32) {
         self.origins[place] = origin;
         self.fill(place, page, from);
     }
 
-    /// Puts the contents of the sectors from `place` on, so many, into those of `page` from `to` on.
+    /// Copies the contents of `count` sectors from `place` on into `page` from sector `to` on.
     pub(crate) fn copy_out<B: PageBuf>(&self, place: usize, count: usize, page: &mut B, to: usize) {
         let own = self.bytes.get(range(place).start..range(place + count).start);
         if let (Some(bytes), Some(own)) = (page.bytes_mut(), own) {
@@ -78,7 +78,7 @@ impl Gathered {
         }
     }
 
-    /// Those that somebody still needs.
+    /// The sectors still needed.
     pub(crate) fn left(&self) -> Self {
         let mut left = Self::default();
         for (place, &sector) in self.sectors.iter().enumerate().filter(|(_, &sector)| sector != DEAD) {
@@ -92,7 +92,7 @@ impl Gathered {
         left
     }
 
-    /// The author of most of the sectors from `place` on, the first among equals.
+    /// The author of most of the `count` sectors from `place` on; in a tie, the first.
     pub(crate) fn author(&self, place: usize, count: usize) -> Origin {
         let mut sectors = [0u16; Origin::COUNT];
         let mut author = self.origins[place];
@@ -107,7 +107,7 @@ impl Gathered {
     }
 }
 
-/// The bytes of a sector of a page.
+/// The byte range of a sector in a page.
 fn range(sector: usize) -> std::ops::Range<usize> {
     sector * SECTOR_BYTES as usize..(sector + 1) * SECTOR_BYTES as usize
 }
@@ -119,10 +119,10 @@ pub(crate) fn copy_sector<B: PageBuf>(source: &B, from: usize, page: &mut B, to:
     }
 }
 
-/// Merge buffers that a controller may have: 2 GiB of pages of 32 KiB.
+/// Most merge buffers of a controller: 2 GiB with pages of 32 KiB.
 const MOST_BUFFERS: u32 = 65_536;
 
-/// Refuses what no controller has.
+/// Refuses more buffers than any controller has.
 pub(crate) fn check_buffers(ftl: &str, buffers: u32) -> Result<(), FtlError> {
     if (1..=MOST_BUFFERS).contains(&buffers) {
         return Ok(());
@@ -130,7 +130,7 @@ pub(crate) fn check_buffers(ftl: &str, buffers: u32) -> Result<(), FtlError> {
     Err(FtlError::Config(format!("ftl.{ftl}.merge_buffers = {buffers}: it is at least 1 and at most {MOST_BUFFERS}")))
 }
 
-/// When each of the merge buffers has been written to flash, the next one in turn to be filled in front.
+/// For each merge buffer, the end of its latest write to flash; the next one to be filled is in front.
 #[derive(Debug)]
 pub(crate) struct Written {
     ends: Vec<Time>,
@@ -142,7 +142,7 @@ impl Written {
         Self { ends: vec![0; buffers as usize], next: 0 }
     }
 
-    /// A buffer is written by `end`; returns when the one is free that is filled next.
+    /// Records that a buffer is written by `end`; returns the time when the next one to be filled is free.
     pub(crate) fn pass(&mut self, end: Time) -> Time {
         self.ends[self.next] = end;
         self.next = (self.next + 1) % self.ends.len();

@@ -1,28 +1,30 @@
-//! A map that lives on flash and is paged in when it is asked for.
+//! A map on flash, with pages read into memory on demand.
 //!
 //! ## Idea
-//! The map is cut into map pages (translation pages), each the size of a page of flash. A directory in memory says where
-//! each of them is; what they hold is read from flash and written back there, in blocks of their own. What an entry is, and
-//! which entries memory keeps, is for the FTL: here a map page is bytes. An FTL that pages in units of several pages numbers
-//! them one after the other; consecutive pages lie on different dies, so that a unit is read from several at once.
+//! The map is cut into map pages (translation pages), each the size of a flash page. A directory in memory
+//! holds the location of each map page; the contents are read from flash and written back there, in blocks of
+//! their own. The FTL defines the entries and decides which ones stay in memory; here a map page is only bytes.
+//! An FTL that pages in units of several pages numbers them consecutively; consecutive pages lie on different
+//! dies, so a unit is read from several dies at once.
 //!
 //! ## Blocks
-//! The map takes blocks from the pool that all areas share, and no more than its quota: as many as hold the map once, one
-//! more, one for each frontier, and spare ones. Whoever owns the data leaves [`PagedMap::claim`] blocks of the pool alone,
-//! so that a map page can be written at any time, in the middle of garbage collection of data and at mount too. With the
-//! quota used up, the map empties the one of its blocks that holds the fewest valid pages. Where each die collects its data
-//! for itself, the quota is shared equally among those that take pages ([`PagedMap::share_dies`]), so that each knows what
-//! it has.
+//! The map takes blocks from the pool shared by all areas, up to its quota: enough to hold the map once, one
+//! more, one for each frontier, and spare blocks. The owner of the data leaves [`PagedMap::claim`] blocks of
+//! the pool untouched, so a map page can be written at any time, even in the middle of data garbage collection
+//! and at mount. When the quota is used up, the map empties its block with the fewest valid pages. If each die
+//! collects its data separately, the dies that take pages share the quota equally ([`PagedMap::share_dies`]),
+//! so each die knows its part.
 //!
 //! ## Recovery
-//! The spare area of a map page has its number and the sequence number of when it was written: it says what the map was
-//! then. A map page that is moved keeps that number, for it speaks of no later time. So whatever page of the host has a
-//! higher number than the map page that has its entry is newer than the map on flash, and a mount that reads all spare
-//! areas finds what the memory has lost. The FTL keeps two rules that make this hold: a map page is written with every
-//! change of its entries up to now, those that stay marked as changed included; and a page of the host that had no entry
-//! before is on flash before the map page that has one (`after` in [`PagedMap::write`]).
+//! The spare area of a map page has its number and the sequence number of its write: the page describes the map
+//! at that time. A moved map page keeps this sequence number, because its contents are not newer. So if a host
+//! page has a higher number than the map page with its entry, the host page is newer than the map on flash, and
+//! a mount that reads all spare areas finds the updates lost from memory. For this the FTL must follow two
+//! rules. First, a written map page contains every change of its entries so far, including entries still marked
+//! as changed. Second, a host page without an earlier entry is on flash before the map page with its entry
+//! (`after` in [`PagedMap::write`]).
 //!
-//! A map page that was lost to bit errors and has to move is replaced by one that says so.
+//! If bit errors lost a map page and it has to move, a replacement page records the loss.
 
 mod recover;
 #[cfg(test)]
@@ -40,32 +42,32 @@ use nandlab_nand::{
 };
 use std::collections::BTreeSet;
 
-/// Size and share of a map.
+/// Size and quota of a map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
-    /// Whose map it is, from 1 to 4095: a mount tells it from that of another FTL.
+    /// Identifier of the map's FTL, from 1 to 4095: a mount distinguishes maps of different FTLs by it.
     pub(crate) form: u16,
     /// Map pages.
     pub(crate) pages: u32,
-    /// Spare blocks by those that hold the map once, in percent; one at least.
+    /// Spare blocks, in percent of the blocks that hold the map once; at least one block.
     pub(crate) spare_percent: u32,
 }
 
-/// Set in `aux` of every page of such a map; the form is below it, from bit 2 on.
+/// Set in `aux` of every page of a paged map; the form is below it, from bit 2 on.
 const PAGED: u16 = 1 << 15;
 
 impl Shape {
-    /// Blocks that hold the map once.
+    /// Blocks needed to hold the map once.
     fn whole_blocks(&self, geometry: &Geometry) -> u32 {
         self.pages / geometry.pages_per_block()
     }
 
-    /// Blocks that are being filled at the same time: on every die, as long as the map has that many.
+    /// Blocks being filled at the same time: one on every die, as long as the map has enough blocks.
     pub(crate) fn frontiers(&self, geometry: &Geometry) -> u32 {
         self.whole_blocks(geometry).clamp(1, geometry.dies())
     }
 
-    /// Blocks that the map has at most, but for the one that is opened before a victim goes.
+    /// Most blocks of the map, without the one opened before a victim is released.
     pub(crate) fn quota(&self, geometry: &Geometry) -> u32 {
         let whole = self.whole_blocks(geometry);
         let spare = u64::from(whole) * u64::from(self.spare_percent) / 100;
@@ -73,7 +75,7 @@ impl Shape {
         (whole + 1).saturating_add(self.frontiers(geometry)).saturating_add(spare)
     }
 
-    /// Those of each die, where each collects for itself: the quota in equal shares for those that `works` names.
+    /// Quota of each die, if each die collects separately: equal shares for the dies in `works`.
     pub(crate) fn shares(&self, geometry: &Geometry, works: &[bool]) -> Vec<u32> {
         let quota = self.quota(geometry);
         let working = works.iter().filter(|&&works| works).count() as u32;
@@ -86,32 +88,32 @@ impl Shape {
         works.iter().map(share).collect()
     }
 
-    /// What the pages look like to a mount.
+    /// Form of the pages, for a mount.
     pub(crate) fn form(&self) -> MapForm {
         assert!((1..1 << 12).contains(&self.form), "{} is no form of a map", self.form);
         MapForm { tag: PAGED | self.form << 2, pages: self.pages }
     }
 }
 
-/// What flash has of a map page.
+/// State of a map page on flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Held {
     /// It was never written.
     Nothing,
-    /// The bytes that were read.
+    /// Bit errors have destroyed its bytes.
     Page,
     /// Bytes were there once, and are lost to bit errors.
     Lost,
 }
 
-/// What a map did since it was mounted.
+/// Activity of a map since its mount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct MapCounts {
     /// Map blocks collected.
     pub(crate) gc_runs: u64,
-    /// Those of them that held no valid page.
+    /// Of these, blocks without valid pages.
     pub(crate) empty_gc_runs: u64,
-    /// Map pages moved for it.
+    /// Map pages moved by these collections.
     pub(crate) moved: u64,
 }
 
@@ -121,21 +123,21 @@ pub(crate) struct PagedMap {
     shape: Shape,
     tag: u16,
     quota: u32,
-    /// By die, where each collects for itself: its part of the quota; else empty.
+    /// By die, its part of the quota, if each die collects separately; otherwise empty.
     shares: Vec<u32>,
-    /// By die: whether it takes pages; what the map has on others it empties last.
+    /// By die: whether it takes pages; the map empties its blocks on other dies last.
     works: Vec<bool>,
     area: Area,
-    /// The frontier that took a page last.
+    /// The frontier that last took a page.
     turn: usize,
-    /// Where each map page is.
+    /// Address of each map page.
     directory: Vec<Ppa>,
     policy: Box<dyn VictimPolicy>,
     counts: MapCounts,
 }
 
 impl PagedMap {
-    /// A map of which nothing was written.
+    /// An empty map: nothing was written.
     pub(crate) fn new(geometry: &Geometry, shape: Shape) -> Self {
         let frontiers = shape.frontiers(geometry);
         Self {
@@ -152,7 +154,7 @@ impl PagedMap {
         }
     }
 
-    /// From now on takes its share of each die that `works` names, and no more.
+    /// From now on takes at most its share from each die in `works`.
     pub(crate) fn share_dies(&mut self, geometry: &Geometry, works: &[bool]) {
         self.shares = self.shape.shares(geometry, works);
         self.works = works.to_vec();
@@ -163,7 +165,7 @@ impl PagedMap {
         self.shape.pages
     }
 
-    /// Where a map page is; [`Ppa::NONE`] where it was never written.
+    /// Address of a map page; [`Ppa::NONE`] if it was never written.
     #[inline]
     pub(crate) fn at(&self, page: u32) -> Ppa {
         self.directory[page as usize]
@@ -179,7 +181,7 @@ impl PagedMap {
         self.counts
     }
 
-    /// The events of an FTL with this map, those of the map among them.
+    /// Events of an FTL, including the events of its map.
     pub(crate) fn events(&self, of_data: &Events, pool: &Pool) -> Events {
         Events {
             gc_runs: of_data.gc_runs + self.counts.gc_runs,
@@ -191,7 +193,7 @@ impl PagedMap {
         }
     }
 
-    /// Every block: the pages that are valid in it, of data as `of_data` says.
+    /// Every block with its number of valid pages; `of_data` gives the data pages.
     pub(crate) fn blocks(&self, geometry: &Geometry, pool: &Pool, of_data: impl Fn(BlockId) -> u32) -> Vec<BlockState> {
         let free: BTreeSet<BlockId> = pool.blocks().collect();
         let state =
@@ -199,13 +201,13 @@ impl PagedMap {
         (0..geometry.blocks()).map(|block| state(BlockId(block))).collect()
     }
 
-    /// Blocks of the pool that the map may still take, and that others leave alone.
+    /// Blocks of the pool reserved for the map, and left alone by others.
     #[inline]
     pub(crate) fn claim(&self) -> u32 {
         self.quota.saturating_sub(self.area.blocks())
     }
 
-    /// The same of one die, where the map takes its share of each.
+    /// The same for one die, if the map takes its share of each.
     #[inline]
     pub(crate) fn claim_in(&self, die: u32) -> u32 {
         self.shares[die as usize].saturating_sub(self.area.blocks_in(die))
@@ -216,8 +218,8 @@ impl PagedMap {
         4 * self.directory.len() as u64
     }
 
-    /// Reads the last bytes of a map page, as many as `bytes` takes; they are what was written there if the answer is
-    /// [`Held::Page`]. Counted under the present cause, and under [`Cause::Map`] where that is a request of the host.
+    /// Reads the last bytes of a map page into `bytes`; they are the written bytes if the answer is
+    /// [`Held::Page`]. Counts under the current cause, or under [`Cause::Map`] if that is a host request.
     ///
     /// # Errors
     /// [`FtlError::Nand`].
@@ -234,8 +236,8 @@ impl PagedMap {
         }
     }
 
-    /// Writes a map page, a page of flash long, once everything that ends by `after` is on flash; the one before becomes
-    /// invalid. The cause is that of [`Self::read`]; the end is in the device's context.
+    /// Writes a map page of one flash page, after all operations that end by `after` are on flash; the previous
+    /// copy becomes invalid. The cause is as in [`Self::read`]; the device's context has the end.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
@@ -262,8 +264,8 @@ impl PagedMap {
         })
     }
 
-    /// Programs a map page at the next frontier; `moved` has the sequence number and the marks of one that is moved there,
-    /// which starts no collection.
+    /// Programs a map page at the next frontier. For a moved page, `moved` has its sequence number and marks,
+    /// and the program starts no collection.
     fn program<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -297,7 +299,7 @@ impl PagedMap {
         self.turn
     }
 
-    /// Replaces a full frontier; with the quota used up, pages of victims come first.
+    /// Replaces a full frontier; if the quota is used up, pages of victims come first.
     #[cold]
     fn renew<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
         while self.area.is_full(frontier) {
@@ -307,8 +309,8 @@ impl PagedMap {
         Ok(())
     }
 
-    /// Empties victims into a frontier until the map has less than its quota, or nothing would be gained. Where a die is
-    /// weak and the others have not made room yet for its part, the map does with what it has.
+    /// Empties victims into a frontier until the map is below its quota, or no victim would gain anything. If a
+    /// die is weak and the others have not yet made room for its part, the map works with its current blocks.
     pub(crate) fn shrink<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
         let has_weak = self.works.contains(&false);
         while (self.area.blocks() >= self.quota || has_weak && pool.count() == 0)
@@ -317,7 +319,7 @@ impl PagedMap {
         Ok(())
     }
 
-    /// Opens a block at a frontier that is full.
+    /// Opens a block at a full frontier.
     fn open<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool, frontier: usize) -> Result<(), FtlError> {
         self.area.close(frontier, pool.seq());
         let die = self.die_for(pool, self.home(pool, frontier));
@@ -326,15 +328,15 @@ impl PagedMap {
         Ok(())
     }
 
-    /// The die of a frontier: one that gives the map a share, where there are shares.
+    /// The die of a frontier: with shares, a die with a share for the map.
     fn home(&self, pool: &Pool, frontier: usize) -> u32 {
         let dies = self.shares.iter().filter(|&&share| share > 0).count();
         let giving = (0..).zip(&self.shares).filter(|(_, &share)| share > 0).map(|(die, _)| die);
         giving.clone().nth(frontier % dies.max(1)).unwrap_or(frontier as u32 % pool.geometry().dies())
     }
 
-    /// The die of the next block: `near`, or where that has given its share, the next one that has not. With the quota used
-    /// up, a die gives one more if it has a victim to get it back from at once: so frontiers stay on dies of their own.
+    /// The die of the next block: `near`, or the next die with a remaining share. If the quota is used up, a
+    /// die gives one more block if it has a victim to return one at once: so frontiers stay on separate dies.
     fn die_for(&self, pool: &Pool, near: u32) -> u32 {
         let dies = self.shares.len() as u32;
         if dies > 0 && self.area.blocks() + 1 >= self.quota {
@@ -347,7 +349,7 @@ impl PagedMap {
         (0..dies).map(|step| (near + step) % dies).find(has_more).unwrap_or(near)
     }
 
-    /// Empties a block of the map into `frontier`; false where nothing would be gained.
+    /// Empties a block of the map into `frontier`; false if that would gain nothing.
     pub(crate) fn collect<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -386,7 +388,7 @@ impl PagedMap {
         self.area.release(nand, pool, victim)
     }
 
-    /// Moves a map page: a read that passes through the controller, which keeps its sequence number, and a program.
+    /// Moves a map page: a read through the controller and a program; the page keeps its sequence number.
     fn relocate<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -416,12 +418,12 @@ impl PagedMap {
         Ok(())
     }
 
-    /// The map page that lies at a valid page.
+    /// The map page at a valid flash page.
     fn page_at(&self, from: Ppa) -> u32 {
         self.directory.iter().position(|&at| at == from).expect("a valid page of the map is in the directory") as u32
     }
 
-    /// Empties and retires the blocks with a failed program.
+    /// Empties and retires blocks with a failed program.
     pub(crate) fn retire_failing<N: Nand>(&mut self, nand: &mut N, pool: &mut Pool) -> Result<(), FtlError> {
         while self.area.is_failing() {
             let frontier = self.next_frontier();
@@ -430,10 +432,10 @@ impl PagedMap {
         Ok(())
     }
 
-    /// Derives anew from flash that each map page is where the directory says, and that nothing else is valid.
+    /// Checks from flash that each map page is at its directory address, and that nothing else is valid.
     ///
     /// # Panics
-    /// With the map page or the block that breaks it.
+    /// With the offending map page or block.
     pub(crate) fn check<N: Nand>(&self, nand: &mut N) {
         self.area.check("map");
         let mut valid = 0;
@@ -450,7 +452,7 @@ impl PagedMap {
     }
 }
 
-/// Runs `work` under [`Cause::Map`] where the cause is a request of the host.
+/// Runs `work` under [`Cause::Map`] if the cause is a host request.
 fn as_map<N: Nand, R>(nand: &mut N, work: impl FnOnce(&mut N) -> R) -> R {
     let cause = match nand.ctx().cause() {
         Cause::Host | Cause::ReadModifyWrite => Cause::Map,

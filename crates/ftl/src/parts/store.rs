@@ -1,16 +1,18 @@
-//! Pages of the host in blocks, wherever they lie: what every FTL that maps blocks is built on.
+//! Host pages in blocks: the basis of every block-mapped FTL.
 //!
-//! A scheme decides which block takes a page; here are the newest copy of each page, the free blocks, the
-//! programs, copies and erases with their failures, the notes of trims, and recovery. A table of all newest
-//! copies is what makes the simulation fast; firmware finds them through a bit for each physical page, which says
-//! whether it is valid, and the smaller tables that each scheme reports as its memory.
+//! A scheme decides which block takes a page. The store holds the newest copy of each page and the free blocks,
+//! handles programs, copies and erases with their failures, and does trim notes and recovery. A table of all
+//! newest copies makes the simulation fast; firmware finds them through a valid bit per physical page and the
+//! smaller tables that each scheme reports as its memory.
 //!
-//! A merge gathers the pages of a logical block in a new block. Every page of it carries the mark of a merge, the last
-//! one [`COMPLETE`](crate::parts::block_scan::COMPLETE) too: a mount drops a block of the first without the second, and of a complete one it knows that
-//! every older copy of the logical block is superseded, trims that nobody noted included.
+//! A merge gathers the pages of a logical block in a new block. Each of its pages carries a merge mark, and the
+//! last one also [`COMPLETE`](crate::parts::block_scan::COMPLETE). A mount drops a block with a merge mark but
+//! without `COMPLETE`. A complete merge supersedes every older copy of the logical block, including trims
+//! without a note.
 //!
-//! A flush waits for everything that was issued, merges in the background included: which blocks of a logical block a
-//! mount finds depends on how far the last merge got, and nothing shows yet that a flush may leave that open.
+//! A flush waits for all issued operations, including merges in the background: the progress of the last merge
+//! decides which blocks of a logical block a mount finds, and there is no proof yet that a flush may leave this
+//! open.
 
 mod check;
 pub(crate) mod fill;
@@ -40,43 +42,43 @@ pub use recover::Found;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// When a block that holds nothing any more is erased.
+/// When to erase an empty block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EraseWhen {
     /// At once.
     #[default]
     OnFree,
-    /// When it is taken again.
+    /// When the block is taken again.
     OnAlloc,
 }
 
-/// What schemes have in common.
+/// Common options of the schemes.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Pages of a logical block.
+    /// Pages per logical block.
     pub(crate) span: u32,
     pub(crate) reserve_blocks: u32,
-    /// Least number of blocks beside those that hold the logical blocks and the reserve.
+    /// Minimum number of blocks in addition to the logical blocks and the reserve.
     pub(crate) extra_blocks: u32,
     pub(crate) durable_trim: bool,
     pub(crate) erase_when: EraseWhen,
     pub(crate) map_update: MapUpdate,
 }
 
-/// Whether a change of the block map is written to a page of its own.
+/// Whether to write a change of the block map to a page of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MapUpdate {
-    /// To the page of the map that holds the entry; no mount needs it.
+    /// To the map page with this entry; no mount needs it.
     #[default]
     Page,
-    /// Nowhere but in the spare areas of the pages that moved.
+    /// Only to the spare areas of the moved pages.
     Oob,
 }
 
 impl Options {
-    /// Pages for data and notes, blocks of notes, and the blocks that a device needs at least.
+    /// Pages for data and notes, note blocks, and the minimum number of blocks of a device.
     fn sizes(&self, geometry: &Geometry) -> (u32, u32, u32) {
         let spare = self.spare_blocks();
         let pages = geometry.blocks().saturating_sub(spare) * self.span;
@@ -84,15 +86,15 @@ impl Options {
         (pages, notes, spare.saturating_add(notes).saturating_add(1))
     }
 
-    /// Blocks that hold no logical block.
+    /// Blocks without a logical block.
     fn spare_blocks(&self) -> u32 {
         self.reserve_blocks.saturating_add(self.extra_blocks)
     }
 
-    /// Logical pages that can be exported on a device without bad blocks.
+    /// Most logical pages on a device without bad blocks.
     ///
     /// # Errors
-    /// [`FtlError::Config`] where the device is too small; `name` is that of the FTL.
+    /// [`FtlError::Config`] if the device is too small; `name` is the name of the FTL.
     pub(crate) fn max_logical_pages(&self, geometry: &Geometry, name: &str) -> Result<u32, FtlError> {
         let (reserve, blocks) = (self.reserve_blocks, geometry.blocks());
         if reserve == 0 {
@@ -116,32 +118,32 @@ impl Options {
     }
 }
 
-/// The pages and blocks of an FTL that maps blocks.
+/// The pages and blocks of a block-mapped FTL.
 #[derive(Debug)]
 pub struct Store {
     geometry: Geometry,
     options: Options,
     /// The newest copy of each logical page.
     map: Vec<Ppa>,
-    /// The newest copies by block, and those of trimmed pages until a note holds the trim.
+    /// The newest copies by block, plus those of trimmed pages until a note records the trim.
     valid: PageBits,
-    /// Trimmed pages that no note holds yet, and their last copies.
+    /// Trimmed pages without a note, and their last copies.
     pinned: Vec<(Lpn, Ppa)>,
     fill: Fill,
     pub(crate) free: FreeBlocks,
     notes: Notes,
     map_pages: Option<MapPages>,
     seq: u64,
-    /// Whether a page is unmapped of which no note says so: blocks are erased at once from then on.
+    /// Whether some page is unmapped without a note: from then on blocks are erased at once.
     forgets: bool,
     /// Blocks in use with a failed program.
     failing: BTreeSet<BlockId>,
-    /// When the last merge or note ends, until a fence makes it durable: blocks that it emptied may wait for their
-    /// erase, and must not be found beside a block that is opened after it.
+    /// End of the last merge or note, until a fence makes it durable: blocks emptied by it may still wait for
+    /// their erase, and a mount must not find them beside a block opened later.
     unsettled: Option<Time>,
-    /// By block: when the last program ends that made one of its pages invalid.
+    /// By block: end of the last program that made one of its pages invalid.
     superseded: Vec<Time>,
-    /// When the last write of an unmapped page ends: a note that does not list the page must not outlive it.
+    /// End of the last write of an unmapped page: a note without this page must not outlive it.
     mapped: Time,
     full: SectorMask,
     /// Whether the chip programs without gaps.
@@ -185,17 +187,17 @@ impl Store {
         self.map.len() as u32
     }
 
-    /// Pages of a logical block.
+    /// Pages per logical block.
     pub(crate) fn span(&self) -> u32 {
         self.options.span
     }
 
-    /// Logical blocks.
+    /// Number of logical blocks.
     pub(crate) fn groups(&self) -> u32 {
         self.logical_pages().div_ceil(self.options.span)
     }
 
-    /// The logical block of a page and its place there.
+    /// The logical block of a page, and its place there.
     #[inline]
     pub(crate) fn split(&self, at: Lpn) -> (u32, u32) {
         (at.0 / self.options.span, at.0 % self.options.span)
@@ -208,7 +210,7 @@ impl Store {
         first..(first + self.options.span).min(self.logical_pages())
     }
 
-    /// Where the newest copy of a page is; [`Ppa::NONE`] where the page is unmapped.
+    /// Address of a page's newest copy; [`Ppa::NONE`] if the page is unmapped.
     #[inline]
     pub(crate) fn lookup(&self, at: Lpn) -> Ppa {
         self.map[at.index()]
@@ -219,34 +221,34 @@ impl Store {
         prefetch(&self.map, at.index());
     }
 
-    /// Pages of a logical block that are mapped.
+    /// Mapped pages of a logical block.
     pub(crate) fn mapped_in(&self, group: u32) -> u32 {
         let pages = self.pages_of(group);
         self.map[pages.start as usize..pages.end as usize].iter().filter(|page| page.is_some()).count() as u32
     }
 
-    /// Whether `block` holds the newest copy of no page, trims that no note holds included.
+    /// Whether `block` holds no newest copy, and no trim without a note.
     #[inline]
     pub(crate) fn is_stale(&self, block: BlockId) -> bool {
         self.valid.is_empty(block)
     }
 
-    /// Pages whose newest copy `block` holds.
+    /// Newest copies in `block`.
     pub(crate) fn valid_in(&self, block: BlockId) -> u32 {
         self.valid.count(block)
     }
 
-    /// Mapped pages whose newest copy `block` holds.
+    /// Newest copies of mapped pages in `block`.
     pub(crate) fn mapped_to(&self, block: BlockId) -> u32 {
         self.valid.count(block) - self.pinned_in(block)
     }
 
-    /// Pages of `block` whose trim waits for a note.
+    /// Pages of `block` with a trim that waits for a note.
     pub(crate) fn pinned_in(&self, block: BlockId) -> u32 {
         self.pinned.iter().filter(|&&(_, page)| self.geometry.block_of(page) == block).count() as u32
     }
 
-    /// Whether the chip takes a program of the page at `place` of `block` now.
+    /// Whether the chip accepts a program of the page at `place` of `block` now.
     #[inline]
     pub(crate) fn takes(&self, block: BlockId, place: u32) -> bool {
         if self.dense {
@@ -255,7 +257,7 @@ impl Store {
         self.fill.takes(block, place)
     }
 
-    /// Whether `block` takes the page at `place` once the gap below it is filled on a chip without gaps.
+    /// Whether `block` accepts the page at `place` after filling the gap below it on a chip without gaps.
     #[inline]
     pub(crate) fn reaches(&self, block: BlockId, place: u32) -> bool {
         self.fill.takes(block, place)
@@ -273,41 +275,41 @@ impl Store {
         page.is_some() && self.geometry.block_of(page) == block
     }
 
-    /// Pages of `block` up to the last programmed one; all of them where it takes no more.
+    /// Pages of `block` up to the last programmed one; all of them if it accepts no more.
     #[inline]
     pub(crate) fn high_water(&self, block: BlockId) -> u32 {
         self.fill.high_water(block)
     }
 
-    /// Whether every page of `block` behind the last programmed one is spent.
+    /// Whether every page of `block` after the last programmed one is spent.
     #[inline]
     pub(crate) fn is_full(&self, block: BlockId) -> bool {
         self.fill.high_water(block) == self.geometry.pages_per_block()
     }
 
-    /// The lowest page of `block` that the chip takes.
+    /// The lowest page of `block` accepted by the chip.
     pub(crate) fn lowest_free(&self, block: BlockId) -> Option<u32> {
         self.fill.lowest_free(block)
     }
 
-    /// Whether every page of a logical block that belongs at one of `places` is mapped and lies there in `block`.
+    /// Whether all pages of a logical block for `places` are mapped and lie in place in `block`.
     pub(crate) fn is_in_place(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
         let first = self.pages_of(group).start;
         let page = self.geometry.page(block, 0).0;
         places.into_iter().all(|place| self.map.get((first + place) as usize) == Some(&Ppa(page + place)))
     }
 
-    /// Whether every page whose newest copy `block` holds, all of one logical block, lies at its own place.
+    /// Whether all newest copies in `block`, of a single logical block, lie in place.
     pub(crate) fn holds_in_place(&self, group: u32, block: BlockId) -> bool {
         let (page, pages) = (self.geometry.page(block, 0).0, self.pages_of(group));
         let at_home = pages.clone().filter(|&at| self.map[at as usize] == Ppa(page + at - pages.start)).count();
         at_home as u32 + self.pinned_in(block) == self.valid.count(block)
     }
 
-    /// The only logical block that a block in use holds pages of.
+    /// The only logical block with pages in a used block.
     ///
     /// # Errors
-    /// [`FtlError::Config`] where it holds pages of several.
+    /// [`FtlError::Config`] if it holds pages of several.
     pub(crate) fn sole_group(&self, found: &Found, name: &str) -> Result<u32, FtlError> {
         let mut groups = found.pages.iter().map(|&(_, at)| self.split(at).0);
         let first = groups.next().expect("a block in use holds a page");
@@ -320,7 +322,7 @@ impl Store {
         )))
     }
 
-    /// What a logical block in more blocks than a scheme gives it says of the device.
+    /// The error for a logical block in more blocks than the scheme uses.
     pub(crate) fn foreign(&self, name: &str, group: u32) -> FtlError {
         FtlError::Config(format!(
             "logical block {group} lies in more blocks than {name} uses: the device was used by another FTL"
@@ -330,7 +332,7 @@ impl Store {
     /// Asserts that the pages of a logical block lie in place in `data` or anywhere in `logs`.
     ///
     /// # Panics
-    /// With the page that does not.
+    /// With the page elsewhere.
     pub(crate) fn check_group(&self, group: u32, data: BlockId, logs: &[BlockId]) {
         let pages = self.pages_of(group);
         for at in pages.clone().filter(|&at| self.map[at as usize].is_some()) {
@@ -351,7 +353,7 @@ impl Store {
         Seq(seq)
     }
 
-    /// Makes `to`, whose program ends at `end`, the newest copy of `at`.
+    /// Makes `to` the newest copy of `at`; its program ends at `end`.
     #[inline]
     fn remap(&mut self, at: Lpn, to: Ppa, end: Time) {
         let old = std::mem::replace(&mut self.map[at.index()], to);
@@ -366,8 +368,8 @@ impl Store {
         self.valid.insert(self.geometry.block_of(to), self.geometry.page_in_block(to));
     }
 
-    /// Programs a page of the host at `place` of `block`; false where the program failed and the block is failing. On a
-    /// chip without gaps the pages below are padded.
+    /// Programs a host page at `place` of `block`; false if the program failed and the block is now failing. On
+    /// a chip without gaps it first pads the pages below.
     #[inline]
     pub(crate) fn put<N: Nand>(
         &mut self,
@@ -390,7 +392,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Pads `block` up to `place`; false where a program failed and the block is failing.
+    /// Pads `block` up to `place`; false if a program failed and the block is now failing.
     fn pad_to<N: Nand>(&mut self, nand: &mut N, at: Lpn, block: BlockId, place: u32) -> Result<bool, FtlError> {
         for gap in self.high_water(block)..place {
             if !self.pad(nand, at, self.geometry.page(block, gap))? {
@@ -401,14 +403,14 @@ impl Store {
         Ok(true)
     }
 
-    /// A program in `block` failed: it takes no more pages and is retired as soon as it is empty.
+    /// Marks `block` as failing: it takes no more pages, and is retired as soon as it is empty.
     #[cold]
     fn fail(&mut self, block: BlockId) {
         self.fill.close(block);
         self.failing.insert(block);
     }
 
-    /// A block with a failed program that is still in use.
+    /// A used block with a failed program.
     #[inline]
     pub(crate) fn failing(&self) -> Option<BlockId> {
         self.failing.first().copied()
@@ -429,8 +431,9 @@ impl Store {
         Ok(())
     }
 
-    /// Erases what is free, and from now on at once what becomes free: without notes, a copy that is superseded may be
-    /// the newest one again after a trim, and a mount would find more blocks in use than there were.
+    /// Erases the free blocks, and from now on blocks at once when they become free. Without notes, a
+    /// superseded copy may become the newest one again after a trim, and a mount would find additional blocks
+    /// in use.
     #[cold]
     fn forget<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         self.forgets = true;
@@ -442,9 +445,9 @@ impl Store {
         Ok(())
     }
 
-    /// Adds the memory of what schemes share. The valid bits are a part of it: no spare area is read, nor a read charged,
-    /// to find the newest copy among the blocks of a logical block, or which pages a merge must copy; the map of all
-    /// pages, which is the simulation's alone, is not.
+    /// Adds the memory shared by all schemes. It includes the valid bits, because finding the newest copy among
+    /// a logical block's blocks, or the pages to copy in a merge, costs no spare-area read. It excludes the map
+    /// of all pages, which only the simulation needs.
     pub(crate) fn ram(&self, ram: &mut RamUse) {
         let (fill, programmed) = self.fill.bytes();
         ram.sram.insert("fill", fill);

@@ -1,5 +1,5 @@
-//! Ways out for a device of the wrong size. Each is tried before it is printed: followed as it stands, it gives a
-//! device that the FTL accepts, that holds the workload, and that the memory of this machine holds.
+//! Advice for a device of the wrong size. Each piece is tested before it is printed: the advised device is
+//! accepted by the FTL, holds the workload, and fits this machine's memory.
 
 use super::device::Device;
 use super::footprint::has_room;
@@ -10,31 +10,31 @@ use nandlab_ftl::FtlConfig;
 use nandlab_nand::{Geometry, Rules, SECTOR_BYTES};
 use nandlab_workload::{ByteCount, Kind, Setting, WorkloadError};
 
-/// Over-provisioning is recommended in thousandths, up to the largest that is allowed.
+/// Over-provisioning is advised in thousandths, up to the largest allowed value.
 const MOST_OVER_PROVISIONING: u64 = 100_000;
 
-/// A device of more bytes than this, and of more than so many times what is asked for, is no way out of anything.
+/// Limits of useful advice: a device larger than this, and than a multiple of the requested size, helps nobody.
 const ABSURD_BYTES: u64 = 8 << 30;
 const ABSURD_TIMES: u64 = 16;
 
 /// 512 TiB, more than a device can have.
 const MOST_SECTORS: u64 = 1 << 40;
 
-/// An experiment whose device is to be changed, and what it must come to.
+/// An experiment with an unsuitable device, and the requirements for it.
 pub(crate) struct Advice<'a> {
     experiment: &'a Experiment,
     device: &'a Device,
-    /// Sectors that it exports at least.
+    /// Minimum number of exported sectors.
     sectors: u64,
-    /// Whether the FTL can export the device as it is, and it is too small all the same.
+    /// Whether the FTL can export the current device, which is merely too small.
     holds: bool,
 }
 
 impl<'a> Advice<'a> {
-    /// For a device that the FTL cannot export as it is.
+    /// For a device that the FTL cannot export.
     pub(super) fn to_fit(experiment: &'a Experiment) -> Self {
         let sectors = match open(experiment, 1) {
-            // A trace, which says how much it needs.
+            // A trace that states its need.
             Err(WorkloadError::TooSmall { needed, .. }) => needed,
             Err(_) if experiment.workload.name() != "trace" => {
                 least(1, MOST_SECTORS, |sectors| open(experiment, sectors).is_ok()).unwrap_or(1)
@@ -49,14 +49,15 @@ impl<'a> Advice<'a> {
         Self { experiment, device: &experiment.device, sectors, holds: true }
     }
 
-    /// The ways out, such as `set device.over_provisioning = 0.2, or device.capacity = "64 MiB"`; none is possible too.
+    /// The advice, such as `set device.over_provisioning = 0.2, or device.capacity = "64 MiB"`; there may be
+    /// none.
     pub(crate) fn sentence(&self) -> Option<String> {
         if let Some(pool_blocks) = self.pool_blocks() {
             return Some(format!("set {pool_blocks}"));
         }
         let holds = self.holds;
         let ways = match (self.device.capacity, self.device.blocks_per_plane) {
-            // A smaller capacity has fewer blocks, and what the FTL keeps for itself is a larger part of them.
+            // A smaller capacity has fewer blocks, and the FTL's own blocks become a larger share.
             (Some(_), None) if holds => vec![self.capacity()],
             (Some(_), None) => vec![self.over_provisioning(), self.capacity()],
             (Some(_), Some(_)) if holds => vec![self.capacity().or_else(|| self.capacity_and_blocks())],
@@ -72,7 +73,7 @@ impl<'a> Advice<'a> {
         (!ways.is_empty()).then(|| format!("set {}", ways.join(", or ")))
     }
 
-    /// Pages that the FTL can export; all of them, where there is none.
+    /// Pages that the FTL can export; all pages without an FTL.
     fn most_pages(&self, geometry: &Geometry, rules: &Rules) -> Option<u32> {
         match &self.experiment.ftl {
             Some(ftl) => most_pages(ftl, geometry, rules).ok(),
@@ -87,8 +88,8 @@ impl<'a> Advice<'a> {
             && self.most_pages(&geometry, &device.profile.rules).is_some_and(|most| pages <= most)
     }
 
-    /// Whether anybody would want `device`, which works: its size stands in a relation to what is asked for, and the
-    /// memory of this machine holds it.
+    /// Whether a working `device` is also reasonable: its size is in proportion to the request, and it fits
+    /// this machine's memory.
     fn is_sane(&self, device: &Device) -> bool {
         let Ok((geometry, logical_pages)) = sizes(device, &mut Vec::new()) else { return false };
         let page = u64::from(geometry.page_bytes());
@@ -103,13 +104,13 @@ impl<'a> Advice<'a> {
             && has_room(device.model, &Sizing { geometry, logical_pages, notices: Vec::new() })
     }
 
-    /// The least number above `now` that makes a device which works, if anybody would want that.
+    /// The smallest number above `now` that makes a working device, if the device is reasonable.
     fn least(&self, now: u64, most: u64, with: impl Fn(u64) -> Device) -> Option<u64> {
         least(now, most, |number| self.works(&with(number))).filter(|&number| self.is_sane(&with(number)))
     }
 
-    /// The largest first pool that leaves enough to the second one, where that is all it takes: nobody wants a device for
-    /// its pools.
+    /// The largest first pool with enough room left for the second one, if this alone helps: nobody wants
+    /// another device just for its pools.
     fn pool_blocks(&self) -> Option<String> {
         let Some(FtlConfig::Page(page)) = self.experiment.ftl.as_ref().filter(|_| !self.holds) else { return None };
         if page.placement != Placement::Pools {
@@ -142,7 +143,7 @@ impl<'a> Advice<'a> {
         ByteCount(units * u64::from(shape.page_bytes) * u64::from(shape.pages_per_block))
     }
 
-    /// A larger capacity: in whole blocks.
+    /// A larger capacity, in whole blocks.
     fn capacity(&self) -> Option<String> {
         let with = |units| Device { capacity: Some(self.block_bytes(units)), ..self.device.clone() };
         let needed = self.device.capacity?.0.max(self.sectors * u64::from(SECTOR_BYTES) - 1);
@@ -151,7 +152,7 @@ impl<'a> Advice<'a> {
         Some(capacity_key(self.block_bytes(units)))
     }
 
-    /// The largest capacity that the blocks allow.
+    /// The largest capacity for the given blocks.
     fn smaller_capacity(&self) -> Option<String> {
         let (geometry, _) = sizes(self.device, &mut Vec::new()).ok()?;
         let most = self.most_pages(&geometry, &self.device.profile.rules)?;
@@ -171,7 +172,7 @@ impl<'a> Advice<'a> {
         Some(format!("{} with device.blocks_per_plane = {blocks}", capacity_key(capacity)))
     }
 
-    /// How many blocks of a plane export `capacity`.
+    /// Blocks per plane needed to export `capacity`.
     fn with_blocks(&self, capacity: ByteCount) -> Option<u64> {
         let with = |blocks: u64| Device {
             capacity: Some(capacity),
@@ -199,7 +200,7 @@ fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
     let setting = Setting { sectors, seed: experiment.seed, base: &experiment.base, watch: &watch, took: None };
     match experiment.workload.kind() {
         Kind::Requests(options) => options.open(&setting).map(drop),
-        // How much room an index or files need shows when it is full.
+        // An index or files reveal their need only when the device is full.
         Kind::Keys(_) | Kind::Files(_) => Ok(()),
     }
 }
@@ -208,7 +209,8 @@ fn capacity_key(capacity: ByteCount) -> String {
     format!("device.capacity = \"{capacity}\"")
 }
 
-/// The least number above `now`, up to `most`, that `works`, if all above it do; any that works otherwise.
+/// The smallest number above `now`, up to `most`, that `works`, if all larger ones do; otherwise any that
+/// works.
 fn least(now: u64, most: u64, works: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut fails, mut step) = (now, 1);
     let mut found = loop {

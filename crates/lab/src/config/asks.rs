@@ -1,9 +1,9 @@
-//! What a workload asks for: sectors, keys or files.
+//! Target of a workload's requests: sectors, keys or files.
 
 use super::Experiment;
 use nandlab_workload::{Asks, Kind, LIST};
 
-/// What the workload asks for, in words.
+/// The target of the workload's requests, in words.
 pub(super) fn asks(experiment: &Experiment) -> &'static str {
     match experiment.workload.kind() {
         Kind::Requests(_) => "sectors of the device",
@@ -12,7 +12,7 @@ pub(super) fn asks(experiment: &Experiment) -> &'static str {
     }
 }
 
-/// Names of workloads that ask for this.
+/// Names of the workloads with this target.
 pub(super) fn workloads(asks: Asks) -> String {
     let names = LIST.iter().filter(|entry| entry.asks == asks).map(|entry| entry.name);
     names.collect::<Vec<_>>().join(", ")

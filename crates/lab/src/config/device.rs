@@ -1,4 +1,4 @@
-//! The `[device]` table: a profile, overrides of it, and how large the device is.
+//! The `[device]` table: a profile, its overrides, and the device size.
 
 use super::endurance::{counts_endurance, WEAR_COUNTS};
 use super::find::{find, Named};
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// How the device is simulated.
+/// Simulation model of the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
@@ -22,11 +22,11 @@ pub enum Model {
     Timed,
     /// Counts only: the fastest.
     Counting,
-    /// Counts, time and real bytes, each read compared with what was written.
+    /// Counts, time and real bytes; each read is compared with the last write.
     Bytes,
 }
 
-/// The `[device]` table as it is written.
+/// The `[device]` table as written.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeviceTable {
@@ -82,23 +82,23 @@ fn default_profile() -> String {
 /// The device of an experiment, its profile with the overrides applied.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// The profile as it was named: a bundled one, or the path of a TOML file.
+    /// Name of the profile: a bundled one, or the path of a TOML file.
     pub named: String,
     /// The profile with the overrides of the experiment.
     pub profile: Profile,
-    /// Exported bytes; those of the flash, where a file system has it without an FTL.
+    /// Exported bytes; for a file system without an FTL, the flash size.
     pub capacity: Option<ByteCount>,
     /// Physical over logical size, minus 1.
     pub over_provisioning: Option<f64>,
-    /// Blocks of a plane, where they are fixed.
+    /// Blocks per plane, if fixed.
     pub blocks_per_plane: Option<u32>,
-    /// How the device is simulated.
+    /// Simulation model of the device.
     pub model: Model,
-    /// What fails.
+    /// Fault options.
     pub faults: Option<faulty::Config>,
-    /// Raw bit errors of cells that age.
+    /// Raw bit errors of aging cells.
     pub reliability: Option<aging::Config>,
-    /// Whether there is no device.
+    /// Whether this is a placeholder without a device.
     pub(super) stands_in: bool,
 }
 
@@ -107,7 +107,7 @@ const COMBINATIONS: &str = "give capacity with over_provisioning, capacity with 
                             capacity and over_provisioning alone";
 
 impl Device {
-    /// The device, and what of its table has no effect, in sentences; `is_bare`: a file system has the whole flash.
+    /// The device, and sentences about options without effect; `is_bare`: a file system has the whole flash.
     pub(super) fn from_table(
         tree: &Tree,
         table: DeviceTable,
@@ -170,7 +170,7 @@ impl Device {
         Ok((device, notices))
     }
 
-    /// What stands for the device where a real directory takes its place: it counts nothing, and has no energy.
+    /// Placeholder for a device, used with a real directory: it counts nothing, and has no energy.
     pub(super) fn stand_in(tree: &Tree) -> Result<Self, ConfigError> {
         let table = DeviceTable { model: Model::Counting, ..DeviceTable::default() };
         let (mut device, _) = Self::from_table(tree, table, Path::new(""), false)?;
@@ -178,12 +178,12 @@ impl Device {
         Ok(Self { stands_in: true, ..device })
     }
 
-    /// Whether there is no device.
+    /// Whether this is a placeholder without a device.
     pub(crate) fn is_stand_in(&self) -> bool {
         self.stands_in
     }
 
-    /// The device as a table in which nothing is left to defaults.
+    /// The device as a table with every default explicit.
     fn to_table(&self) -> DeviceTable {
         let object = |value: Result<Value, serde_json::Error>| match value {
             Ok(Value::Object(map)) => map,
@@ -215,12 +215,12 @@ pub(super) fn serialize<S: Serializer>(device: &Device, serializer: S) -> Result
     device.to_table().serialize(serializer)
 }
 
-/// The profile that `table` names, and the same with the overrides of `table`.
+/// The profile named by `table`, and the same with the overrides of `table`.
 fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<(Profile, Profile), ConfigError> {
     let named = Named { key: "device.profile", what: "profile", list: profiles::LIST };
     let (text, source) = find(tree, &named, &table.profile, base)?;
     let own = Tree::parse(&text, Format::Toml, &source)?;
-    // By itself first: what is wrong in the profile is an error of that file.
+    // Check the profile alone first: its errors belong to its own file.
     let profile: Profile = typed(&own, "", &own.root)?;
     profile.geometry().map_err(|error| {
         let key = format!("shape.{}", error.key);

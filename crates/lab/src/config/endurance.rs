@@ -1,12 +1,12 @@
-//! Whether the endurance of the device changes what happens in a run.
+//! Effect of the device's endurance on a run.
 
 use nandlab_nand::faulty;
 
-/// What makes operations depend on the endurance.
+/// Options that make operations depend on the endurance.
 pub(crate) const WEAR_COUNTS: &str =
     "device.faults makes wear count, with a failure rate and failure_growth, or with bit_errors";
 
-/// Whether anything that fails depends on the P/E cycles.
+/// Whether any failure depends on the P/E cycles.
 pub(crate) fn counts_endurance(faults: &faulty::Config) -> bool {
     let failures = faults.program_failure_rate > 0.0 || faults.erase_failure_rate > 0.0;
     let bits = faults.bit_errors.as_ref().is_some_and(|errors| errors.rber > 0.0 && errors.growth > 0);

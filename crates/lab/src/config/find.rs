@@ -1,4 +1,4 @@
-//! Where a profile stands that a key names: beside the program, or in a file.
+//! Lookup of a profile by name: bundled with the program, or in a file.
 
 use super::tree::{Part, Tree};
 use crate::bundled::Bundled;
@@ -7,14 +7,14 @@ use nandlab_workload::nearest;
 use std::io;
 use std::path::Path;
 
-/// Where profiles of a kind stand: the key that names one, what it is, and those that come with the program.
+/// A kind of profile: the key that names one, its description, and the bundled ones.
 pub(super) struct Named<'a> {
     pub key: &'a str,
     pub what: &'a str,
     pub list: &'static [Bundled],
 }
 
-/// The text of the profile `name` and the name for its errors.
+/// The text of the profile `name`, and its name in error messages.
 pub(super) fn find(tree: &Tree, named: &Named<'_>, name: &str, base: &Path) -> Result<(String, String), ConfigError> {
     let Named { key, what, list } = named;
     let refuse = |message: String| Err(tree.error(key, Part::Value, message));
@@ -35,7 +35,7 @@ pub(super) fn find(tree: &Tree, named: &Named<'_>, name: &str, base: &Path) -> R
     refuse(format!("{key}: there is no {what} `{name}`{hint} (known: {names}; or the path of a .toml file)"))
 }
 
-/// Why a file cannot be read, as a sentence.
+/// The reason why a file cannot be read, as a sentence.
 fn unreadable(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),

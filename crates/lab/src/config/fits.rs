@@ -1,4 +1,4 @@
-//! Whether the FTL can export what the experiment asks of the device; what to change where it cannot.
+//! Checks that the FTL can export the requested capacity, with advice if it cannot.
 
 use super::advice::Advice;
 use super::sizing::{bare, key_and_message, most_pages, sizes, Fault, Sizing};
@@ -35,7 +35,7 @@ impl Sizing {
         Ok(sizing)
     }
 
-    /// Whether the FTL can export so much.
+    /// Checks that the FTL can export this many pages.
     fn fits(&self, experiment: &Experiment) -> Result<(), Fault> {
         let rules = &experiment.device.profile.rules;
         let Some(ftl) = &experiment.ftl else { return Ok(()) };
@@ -71,7 +71,7 @@ fn counted(count: u32, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Options of `ftl` that have no effect where so many pages are exported, in sentences.
+/// Sentences about options of `ftl` without effect at this number of exported pages.
 fn ftl_notices(ftl: &FtlConfig, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, Fault> {
     struct Notices<'a>(&'a Geometry, u32);
     impl Visitor for Notices<'_> {

@@ -1,4 +1,4 @@
-//! Whether the machine has the memory that a simulation needs: a sentence before, instead of an end without one.
+//! Checks that the machine has enough memory for a simulation: an early message instead of a crash.
 
 use super::{Device, Experiment, Model, Sizing};
 use crate::error::{ConfigError, LabError};
@@ -8,24 +8,24 @@ use nandlab_index::Options;
 use nandlab_nand::timed::clock_bytes;
 use nandlab_workload::ByteCount;
 
-/// Bytes a physical page that the stacks keep at most: metadata; a bit each for valid and programmed pages.
+/// Most bytes per physical page in the stacks: metadata; a bit each for valid and programmed pages.
 const LEAN_PAGE_BYTES: u64 = 4 + 1;
 const FULL_PAGE_BYTES: u64 = 12 + 1;
-/// Bytes a block: counts by origin, P/E cycles, state.
+/// Bytes per block: counts by origin, P/E cycles, state.
 const BLOCK_BYTES: u64 = 96;
-/// Bytes a logical page of the map, and a sector of the model that reads are compared with.
+/// Bytes per logical page for the map, and per sector for the model that checks reads.
 const MAP_BYTES: u64 = 4;
-/// Bytes that keeping the contents of a page costs beside them: where they are, and two counters of their owners.
+/// Overhead of a page's stored contents, in bytes: their address, and two counters of their owners.
 const STORED_PAGE_BYTES: u64 = 16 + 16;
 const ORACLE_BYTES: u64 = 5;
-/// Bytes that a file system on bare flash keeps about a page, not all of which firmware would need.
+/// Bytes per page in a file system on bare flash; firmware would not need all of them.
 const OWNER_BYTES: u64 = 32;
-/// Bytes that cells which age keep about a page: when it was programmed.
+/// Bytes per page for aging cells: the time of its program.
 const AGE_BYTES: u64 = 8;
-/// Bytes that a buffer keeps about a page.
+/// Bytes per page in a buffer, without the contents.
 const BUFFERED_PAGE_BYTES: u64 = 128;
 
-/// Refuses an experiment whose tables are larger than the memory that is free, where the system tells it.
+/// Refuses an experiment with tables larger than the free memory, if the system reports it.
 pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Result<(), LabError> {
     let Experiment { device, .. } = experiment;
     if experiment.is_in_directory() {
@@ -42,7 +42,7 @@ pub(crate) fn refuse_too_large(experiment: &Experiment, sizing: &Sizing) -> Resu
     }
 }
 
-/// Whether the memory that is free holds the tables of such a device, where the system tells it.
+/// Whether the free memory holds the tables of this device, if the system reports it.
 pub(crate) fn has_room(model: Model, sizing: &Sizing) -> bool {
     available_bytes().is_none_or(|available| needed_bytes(model, sizing) <= available)
 }
@@ -66,7 +66,7 @@ fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) -> L
     ConfigError { message, key: Some(key.into()), ..Default::default() }.into()
 }
 
-/// Bytes of the pool of an index; the pages that it writes take memory only as they are written.
+/// Bytes of an index's pool; pages written by the index take memory only after their writes.
 fn index_bytes(options: &Options, sizing: &Sizing) -> u64 {
     let pool = match options.pool_frames {
         Some(frames) => u64::from(frames) * u64::from(options.page_bytes),
@@ -75,7 +75,7 @@ fn index_bytes(options: &Options, sizing: &Sizing) -> u64 {
     pool.min(sizing.logical_bytes())
 }
 
-/// Bytes of the pages of a buffer, and of what it keeps about them; no more pages than the device has.
+/// Bytes of a buffer's pages and its data about them; at most the device's pages.
 fn buffer_bytes(buffer: &BufferConfig, model: Model, sizing: &Sizing) -> u64 {
     let (dram, nvram) = buffer.nominal_bytes();
     let bytes = dram.saturating_add(nvram).min(sizing.logical_bytes());
@@ -95,7 +95,7 @@ fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
     let tables = match model {
         Model::Timed | Model::Counting => LEAN_PAGE_BYTES * pages,
         Model::Bytes => {
-            // In the long run every page of the flash has been written.
+            // In the long run every page of the flash is written.
             let stored = u64::from(sizing.geometry.page_bytes()) + STORED_PAGE_BYTES;
             (FULL_PAGE_BYTES + stored) * pages + ORACLE_BYTES * sizing.sectors()
         }
@@ -104,7 +104,7 @@ fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
     map + tables + BLOCK_BYTES * blocks + clock
 }
 
-/// Memory that can be had without swapping.
+/// Memory available without swapping.
 fn available_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
@@ -133,7 +133,8 @@ mod tests {
         let sentence = too_large(needed, 1 << 30, &experiment.device, &sizing).to_string();
         assert!(sentence.contains("for its tables and the bytes of its pages, and 1 GiB are free"), "{sentence}");
         assert!(sentence.ends_with("lower device.capacity, or choose another device.model"), "{sentence}");
-        // The buses of 4,096 channels with 1,024 planes each, 6 KiB a plane, are more than the tables of their pages.
+        // The buses of 4,096 channels with 1,024 planes each, 6 KiB per plane, take more than the tables of
+        // their pages.
         let text = "shape = { channels = 4096, dies_per_channel = 256, planes_per_die = 4, blocks_per_plane = 8, \
                     pages_per_block = 2 }\nover_provisioning = 0.5";
         let (_, crowded) = sized(text);

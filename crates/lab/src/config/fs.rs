@@ -1,4 +1,4 @@
-//! Whether a file system and what is asked of it fit together, and both the device.
+//! Checks that a file system, its workload and the device fit together.
 
 use super::asks::{asks, workloads};
 use super::tree::{Part, Tree};
@@ -9,7 +9,7 @@ use nandlab_fs::{FsError, Over, LIST};
 use nandlab_ftl::FtlConfig;
 use nandlab_workload::{Asks, Kind};
 
-/// Refuses files without a file system, and a file system without files; then what is wrong with its options.
+/// Refuses files without a file system, and a file system without files; then checks its options.
 pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String)> {
     let workload = experiment.workload.name();
     let fs = match (experiment.workload.kind(), &experiment.fs) {
@@ -42,7 +42,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String
     })
 }
 
-/// What a file system that has no sectors below is.
+/// Description of a file system without sectors below it.
 fn is_over(over: Over) -> &'static str {
     match over {
         Over::Device => "over sectors",
@@ -63,7 +63,7 @@ pub(super) fn refuse_device(tree: &Tree) -> ConfigError {
     tree.error("device", Part::Key, message)
 }
 
-/// Refuses what stands between a device and sectors, where a file system has none below.
+/// Refuses layers between a device and sectors, for a file system without sectors below it.
 fn check_below(experiment: &Experiment, fs: &str, over: Over) -> Result<(), (String, Part, String)> {
     if over == Over::Device {
         return Ok(());
@@ -94,13 +94,13 @@ fn check_below(experiment: &Experiment, fs: &str, over: Over) -> Result<(), (Str
     Ok(())
 }
 
-/// Names of the file systems that are written for that.
+/// Names of the file systems over this kind of layer.
 fn names(over: Over) -> String {
     let names = LIST.iter().filter(|entry| entry.over == over).map(|entry| entry.name);
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with the options of a file system: the key, and a sentence.
+/// Error in the options of a file system: the key, and a sentence.
 pub(crate) fn key_and_message(name: &str, error: &FsError) -> (String, String) {
     match error {
         FsError::Option { key, .. } => (format!("fs.{name}.{key}"), format!("fs.{name}.{error}")),
@@ -108,7 +108,7 @@ pub(crate) fn key_and_message(name: &str, error: &FsError) -> (String, String) {
     }
 }
 
-/// Refuses what a file system makes of requests: it waits for each of them.
+/// Refuses host options for request timing: a file system waits for each request.
 pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)> {
     let Host { arrival, queue_depth, .. } = experiment.host;
     let key = |name: &str| format!("host.{name}");
@@ -123,13 +123,13 @@ pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)
     Ok(())
 }
 
-/// Whether the file system fits the device; whether the files fit shows when they do not.
+/// Checks that the file system fits the device; whether the files fit appears only during the run.
 pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), (String, String)> {
     let Some(fs) = &experiment.fs else { return Ok(()) };
     let fits = match fs.over() {
         Over::Device => fs.plan(sizing.sectors()).map(drop),
         Over::Flash => fs.check_flash(&sizing.geometry, &experiment.device.profile.rules),
-        // Whether it is there, and empty, is seen when the run begins.
+        // Existence and emptiness are checked at the start of the run.
         Over::Directory => Ok(()),
     };
     fits.map_err(|error| key_and_message(fs.name(), &error))

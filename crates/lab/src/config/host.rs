@@ -1,4 +1,4 @@
-//! How the requests of the host come, and what of them is asked for.
+//! Arrival of the host's requests, and additional outputs.
 
 use super::{Experiment, Model};
 use nandlab_block::ByteCount;
@@ -7,43 +7,47 @@ use nandlab_nand::Time;
 use nandlab_workload::Kind;
 use serde::{Deserialize, Serialize};
 
-/// Requests that a host may keep outstanding: more than any interface has.
+/// Upper limit of outstanding requests: more than any interface allows.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
-/// A second: longer than any firmware looks at a request.
+/// One second: more than any firmware needs for a request.
 const MAX_FIRMWARE_US: f64 = 1e6;
-/// Longest time to think: an hour.
+/// Longest think time: an hour.
 const MAX_THINK_TIME_US: f64 = 3.6e9;
 
 pub(super) type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), (String, String)> + 'a;
 
-/// When requests come.
+/// Arrival of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
-    /// `closed`: the next request comes when one of the outstanding ones is done; `recorded`: at its own time.
+    /// `closed`: the next request comes when one of the outstanding requests is done; `recorded`: at its own
+    /// time.
     pub arrival: Arrival,
-    /// Requests outstanding at a time in a closed loop.
+    /// Outstanding requests in a closed loop.
     pub queue_depth: u32,
-    /// What the firmware of the device takes for each request before it begins with it, in microseconds: one processor,
-    /// one request at a time. The times of the flash do not hold it.
+    /// Firmware time per request before its flash operations start, in microseconds: one processor, one request
+    /// at a time. The flash times exclude it.
     #[serde(skip_serializing_if = "is_nothing")]
     pub firmware_us: f64,
-    /// What it takes besides for each map entry that the request needs: the FTL says how many these are.
+    /// Additional firmware time per map entry needed by the request, in microseconds; the FTL gives their
+    /// number.
     #[serde(skip_serializing_if = "is_nothing")]
     pub lookup_us: f64,
-    /// Time from the end of a request to the next one of its slot in a closed loop, us.
+    /// Time from the end of a request until the next one of its slot in a closed loop, us.
     #[serde(skip_serializing_if = "is_nothing")]
     pub think_time_us: f64,
-    /// Whether to find out what the longest request waited for (`longest_request.parts`); it slows a run by some per cent.
+    /// Whether to break down the latency of the longest request (`longest_request.parts`); it slows a run by
+    /// some per cent.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub explain_longest: bool,
-    /// Bytes that the host writes a day in the life of the device, from which `lifetime` has years; it changes no request.
+    /// Bytes per day written by the host over the device's life, for years in `lifetime`; it changes no
+    /// request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daily: Option<ByteCount>,
-    /// Transactions of a file workload from one sample of `fs.samples` to the next; 0: as many as make at most 100.
+    /// Transactions of a file workload between samples of `fs.samples`; 0: enough for at most 100 samples.
     #[serde(skip_serializing_if = "is_zero")]
     pub sample_transactions: u64,
-    /// Whether these samples hold the live pages of each single block, too.
+    /// Whether these samples include the live pages of each single block.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sample_blocks: bool,
 }
@@ -65,17 +69,17 @@ impl Default for Host {
 }
 
 impl Host {
-    /// The time between the requests of a slot, in whole nanoseconds.
+    /// The think time of a slot, in whole nanoseconds.
     pub(crate) fn think_ns(&self) -> Time {
         (self.think_time_us * 1000.0).round() as Time
     }
 
-    /// What firmware takes for a request, in whole nanoseconds.
+    /// Firmware time per request, in whole nanoseconds.
     pub(crate) fn firmware_ns(&self) -> Time {
         (self.firmware_us * 1000.0).round() as Time
     }
 
-    /// What it takes for a map entry, in whole nanoseconds.
+    /// Firmware time per map entry, in whole nanoseconds.
     pub(crate) fn lookup_ns(&self) -> Time {
         (self.lookup_us * 1000.0).round() as Time
     }
@@ -89,7 +93,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// When requests come.
+/// Arrival of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
@@ -101,7 +105,7 @@ pub enum Arrival {
 }
 
 impl Experiment {
-    /// Whether requests can come like this; `refuse` takes a key, what is given, and why it cannot work.
+    /// Checks the arrival options; `refuse` takes a key, the given value, and why it cannot work.
     pub(super) fn check_host(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Host { arrival, queue_depth, think_time_us, sample_transactions, sample_blocks, .. } = self.host;
         self.check_host_aids(refuse)?;
@@ -137,12 +141,12 @@ impl Experiment {
         Ok(())
     }
 
-    /// Whether the workload says itself when its requests come.
+    /// Whether the workload sets the times of its own requests.
     pub(crate) fn paces_itself(&self) -> bool {
         matches!(self.workload.kind(), Kind::Requests(options) if options.paces_itself())
     }
 
-    /// Refuses what the jobs of a workload that paces itself say.
+    /// Refuses host options that the jobs of a self-paced workload set themselves.
     fn check_paced(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Host { arrival, queue_depth, think_time_us, .. } = self.host;
         if arrival == Arrival::Recorded {
@@ -159,7 +163,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Refuses times of the firmware that cannot be, or that have no request to be added to.
+    /// Refuses impossible firmware times, and firmware times without requests.
     fn check_firmware(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Host { firmware_us, lookup_us, .. } = self.host;
         for (key, us) in [("host.firmware_us", firmware_us), ("host.lookup_us", lookup_us)] {
@@ -178,7 +182,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Whether what is asked of the run beside its requests can be told.
+    /// Checks the additional outputs of the run.
     fn check_host_aids(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Host { daily, explain_longest, .. } = self.host;
         let over = self.fs.as_ref().map_or(Over::Device, FsConfig::over);

@@ -1,4 +1,4 @@
-//! Whether an index and what is asked of it fit together, and both the device.
+//! Checks that an index, its workload and the device fit together.
 
 use super::asks::{asks, workloads};
 use super::tree::Part;
@@ -7,8 +7,8 @@ use nandlab_index::IndexError;
 use nandlab_nand::SECTOR_BYTES;
 use nandlab_workload::{Asks, Kind};
 
-/// Refuses keys without an index, and an index without keys; then what is wrong with its options. What of them was
-/// rounded is a notice.
+/// Refuses keys without an index, and an index without keys; then checks its options. Rounded options give a
+/// notice.
 pub(super) fn check(experiment: &Experiment) -> Result<Option<String>, (String, Part, String)> {
     let workload = experiment.workload.name();
     let index = match (experiment.workload.kind(), &experiment.index) {
@@ -47,7 +47,7 @@ fn key_and_message(name: &str, error: &IndexError) -> (String, String) {
     }
 }
 
-/// Refuses what an index makes of requests: it waits for each of them.
+/// Refuses host options for request timing: an index waits for each request.
 pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)> {
     let Host { arrival, queue_depth, .. } = experiment.host;
     let key = |name: &str| format!("host.{name}");
@@ -62,7 +62,7 @@ pub(super) fn check_host(experiment: &Experiment) -> Result<(), (String, String)
     Ok(())
 }
 
-/// Whether the keys fit the index, and the index the device.
+/// Checks that the keys fit the index, and the index fits the device.
 pub(super) fn check_fit(experiment: &Experiment, sizing: &Sizing) -> Result<(), (String, String)> {
     let (Kind::Keys(keys), Some(index)) = (experiment.workload.kind(), &experiment.index) else { return Ok(()) };
     let (name, options) = (index.name(), index.options());

@@ -1,4 +1,4 @@
-//! The `[memory]` table: what the DRAM and the NVRAM of a buffer cost.
+//! The `[memory]` table: costs of a buffer's DRAM and NVRAM.
 
 use super::find::{find, Named};
 use super::tree::{Format, Part, Tree};
@@ -10,18 +10,18 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Which time static power is taken for.
+/// Duration of static power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Powered {
-    /// The elapsed time of the trace: from its first request to its last, as recorded.
+    /// The duration of the trace: from its first request to its last, as recorded.
     Trace,
     /// The simulated time of the run.
     Run,
 }
 
-/// The `[memory]` table as it is written; of the tables in it, `profile` names one, and the other keys take the place of
-/// what stands there.
+/// The `[memory]` table as written; in its sub-tables, `profile` names a profile, and the other keys override
+/// its values.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MemoryTable {
@@ -33,7 +33,7 @@ pub(super) struct MemoryTable {
 }
 
 impl MemoryTable {
-    /// What of it has no effect with a buffer of so many bytes of DRAM and of NVRAM, in sentences.
+    /// Sentences about options without effect, for a buffer with this many bytes of DRAM and of NVRAM.
     pub(super) fn notices(&self, (dram, nvram): (u64, u64)) -> Vec<String> {
         [("dram", &self.dram, dram), ("nvram", &self.nvram, nvram)]
             .into_iter()
@@ -50,15 +50,15 @@ pub struct Memory {
     pub dram: OneMemory,
     /// Its NVRAM.
     pub nvram: OneMemory,
-    /// Which time static power is taken for: that of the trace, where requests come as recorded.
+    /// Duration of static power. Default: the trace, if requests come as recorded.
     pub powered: Powered,
 }
 
-/// A memory, and the name of the profile that it was made from.
+/// A memory, and the name of its profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneMemory {
     profile: String,
-    /// What it costs.
+    /// Its costs.
     pub costs: MemoryCosts,
 }
 

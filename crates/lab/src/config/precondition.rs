@@ -1,4 +1,4 @@
-//! What is written before the measurement.
+//! Writes before the measurement.
 
 use super::host::Refuse;
 use super::{reliability, Experiment};
@@ -6,32 +6,32 @@ use nandlab_workload::Kind;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What is written before the measurement; its counts are kept apart.
+/// Writes before the measurement; their counts are separate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Precondition {
-    /// Whether every logical page is written once, and in which order.
+    /// Whether to write every logical page once, and in which order.
     pub fill: Fill,
-    /// Uniformly random page writes after that, as a multiple of the exported capacity.
+    /// Uniformly random page writes after the fill, as a multiple of the exported capacity.
     pub overwrites: f64,
-    /// More writes, a capacity at a time, until such windows agree to within this share: the last two in write
-    /// amplification, the last third of them and the third before also in where stale pages lie. At least four count,
-    /// from where the whole flash was programmed, and no more than that share of the blocks may be on their way to
-    /// their first collection since.
+    /// More writes, a capacity at a time, until such windows agree within this share. The write amplification
+    /// must agree between the last two windows, and between the last third and the third before; these thirds
+    /// must also agree in the distribution of stale pages. At least four windows count, starting when the whole
+    /// flash was programmed. At most this share of the blocks may still be on their way to their first
+    /// collection since then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<f64>,
-    /// What these writes are.
+    /// Kind of these writes.
     #[serde(skip_serializing_if = "SteadyWrites::is_uniform")]
     pub steady_writes: SteadyWrites,
-    /// Most windows that it may take, from 4.
+    /// Most windows of the search, at least 4.
     pub steady_windows: u32,
-    /// Requests of the workload, the first ones, that are carried out after that and not measured.
+    /// First requests of the workload to carry out after these writes without measuring them.
     pub warm_up: u64,
-    /// Days that the device lies without power between the preconditioning and the workload: the pages of
-    /// `device.reliability` age.
+    /// Days without power between the preconditioning and the workload: the pages of `device.reliability` age.
     #[serde(skip_serializing_if = "reliability::is_none")]
     pub shelf_days: f64,
-    /// A file with a device that was written like this before (`nandlab run --save-state`), in place of the writes.
+    /// A file with a device preconditioned earlier (`nandlab run --save-state`), in place of the writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_state: Option<PathBuf>,
 }
@@ -51,11 +51,11 @@ impl Default for Precondition {
     }
 }
 
-/// How the device is filled before the measurement.
+/// Fill of the device before the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
-    /// Not at all: the run starts on an erased device.
+    /// No fill: the run starts on an erased device.
     #[default]
     None,
     /// Every page once, in ascending order.
@@ -64,16 +64,16 @@ pub enum Fill {
     Random,
 }
 
-/// What is written until the device is steady.
+/// Kind of writes until the device is steady.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyWrites {
-    /// Uniformly random pages, past a buffer.
+    /// Uniformly random pages, bypassing a buffer.
     #[default]
     Uniform,
-    /// What the workload asks, through the buffer where there is one, as fast as the device can. When it is over, it begins
-    /// anew: a trace from its start, a generator with other random numbers, which are not those of the measurement either.
-    /// A window ends where a capacity was written, that of a trace where the trace has ended.
+    /// The requests of the workload, through the buffer if there is one, at the device's full speed. At its end
+    /// it begins anew: a trace from its start, a generator with other random numbers, also different from the
+    /// measurement's. A window ends when a capacity was written; a window of a trace ends only with the trace.
     Workload,
 }
 
@@ -85,12 +85,12 @@ impl SteadyWrites {
 
 const MAX_OVERWRITES: f64 = 10_000.0;
 const WINDOWS: u32 = 50;
-/// So many count before a device is steady, as `steady` compares two spans of two.
+/// Windows that must count before a device is steady: `steady` compares two spans of two.
 const LEAST_WINDOWS: u32 = 4;
 const MAX_WINDOWS: u32 = 10_000;
 
 impl Experiment {
-    /// Checks what is written before the measurement.
+    /// Checks the preconditioning options.
     pub(super) fn check_precondition(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let is_of_requests = matches!(self.workload.kind(), Kind::Requests(_));
         if !(0.0..=MAX_OVERWRITES).contains(&self.precondition.overwrites) {
@@ -123,7 +123,7 @@ impl Experiment {
         }
         Ok(())
     }
-    /// What of it has no effect, in sentences.
+    /// Sentences about options without effect.
     pub(super) fn unread_precondition(&self) -> Option<String> {
         let Precondition { steady, steady_windows, .. } = self.precondition;
         (steady.is_none() && steady_windows != WINDOWS).then(|| {

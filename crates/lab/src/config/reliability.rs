@@ -1,4 +1,4 @@
-//! What fails, and cells that age.
+//! Checks of faults and aging cells.
 
 use super::sizing::Fault;
 use super::{Experiment, Sizing};
@@ -8,13 +8,13 @@ use nandlab_ftl::FtlConfig;
 /// A hundred years.
 const MAX_SHELF_DAYS: f64 = 36_525.0;
 
-/// Whether there are no days.
+/// True for no days.
 #[allow(clippy::trivially_copy_pass_by_ref)] // as serde asks
 pub(super) fn is_none(days: &f64) -> bool {
     *days == 0.0
 }
 
-/// Checks faults and the errors of cells against the device; what has no effect, in sentences.
+/// Checks faults and bit errors against the device; returns sentences about options without effect.
 pub(super) fn check(experiment: &Experiment, sizing: &Sizing) -> Result<Vec<String>, Fault> {
     if let Some(faults) = &experiment.device.faults {
         faults

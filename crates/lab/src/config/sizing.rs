@@ -1,4 +1,4 @@
-//! How large a device is: blocks of the flash, pages that are exported.
+//! Device size: blocks of the flash, and exported pages.
 
 use super::device::{Device, DEFAULT_OVER_PROVISIONING};
 use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
@@ -10,13 +10,13 @@ use nandlab_workload::ByteCount;
 pub struct Sizing {
     /// The physical device.
     pub geometry: Geometry,
-    /// Pages that the FTL exports; all of them, where there is none.
+    /// Pages exported by the FTL; all pages without an FTL.
     pub logical_pages: u32,
-    /// What was rounded, and what has no effect, in sentences.
+    /// Sentences about rounded values and options without effect.
     pub notices: Vec<String>,
 }
 
-/// A key and what is wrong with it.
+/// A key and its error.
 pub(super) type Fault = (String, String);
 
 impl Sizing {
@@ -36,7 +36,7 @@ impl Sizing {
     }
 }
 
-/// Geometry and exported pages, whether or not an FTL can export them.
+/// Geometry and exported pages, even if no FTL can export them.
 pub(super) fn sizes(device: &Device, notices: &mut Vec<String>) -> Result<(Geometry, u32), Fault> {
     match device.capacity {
         Some(capacity) => from_capacity(device, capacity, notices),
@@ -44,11 +44,11 @@ pub(super) fn sizes(device: &Device, notices: &mut Vec<String>) -> Result<(Geome
     }
 }
 
-/// Geometry and exported pages where the exported bytes are given.
+/// Geometry and exported pages from given exported bytes.
 fn from_capacity(device: &Device, capacity: ByteCount, notices: &mut Vec<String>) -> Result<(Geometry, u32), Fault> {
     let key = "device.capacity";
     let shape = device.profile.shape;
-    // A shape of one block a plane is checked before anything is divided by it.
+    // Checks a shape of one block per plane before any division by it.
     geometry(Shape { blocks_per_plane: 1, ..shape })?;
     let page = u64::from(shape.page_bytes);
     let pages = capacity.0 / page;
@@ -76,7 +76,7 @@ fn from_capacity(device: &Device, capacity: ByteCount, notices: &mut Vec<String>
     let over_provisioning = device.over_provisioning.unwrap_or(DEFAULT_OVER_PROVISIONING);
     let blocks = f64::from(logical_pages) * (1.0 + over_provisioning) / f64::from(shape.pages_per_block);
     let planes = shape.channels * shape.dies_per_channel * shape.planes_per_die;
-    // 1.07 x 100 blocks are 107 blocks, not 108 because 1.07 is none of the numbers that a computer has.
+    // 1.07 x 100 blocks must give 107 blocks, not 108, although 1.07 has no exact binary form.
     let blocks_per_plane = (blocks / f64::from(planes) - 1e-6).ceil();
     if blocks_per_plane > f64::from(u32::MAX) {
         return refuse("the device would have more blocks than a 32-bit address can name".into());
@@ -84,7 +84,7 @@ fn from_capacity(device: &Device, capacity: ByteCount, notices: &mut Vec<String>
     Ok((geometry(Shape { blocks_per_plane: (blocks_per_plane as u32).max(1), ..shape })?, logical_pages))
 }
 
-/// Geometry and exported pages where the physical size is that of the profile.
+/// Geometry and exported pages from the profile's physical size.
 fn from_blocks(device: &Device) -> Result<(Geometry, u32), Fault> {
     let geometry = geometry(device.profile.shape)?;
     let over_provisioning = device.over_provisioning.unwrap_or(DEFAULT_OVER_PROVISIONING);
@@ -92,7 +92,7 @@ fn from_blocks(device: &Device) -> Result<(Geometry, u32), Fault> {
     Ok((geometry, logical_pages.max(1)))
 }
 
-/// The flash that a file system has without an FTL: that of the profile, or whole blocks of the capacity.
+/// The flash of a file system without an FTL: the profile's, or whole blocks of the capacity.
 pub(super) fn bare(device: &Device, notices: &mut Vec<String>) -> Result<Geometry, Fault> {
     let Some(capacity) = device.capacity else { return geometry(device.profile.shape) };
     let shape = device.profile.shape;

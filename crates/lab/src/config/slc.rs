@@ -1,10 +1,10 @@
-//! What blocks of one bit a cell ask of the device.
+//! Device requirements of blocks of one bit a cell.
 
 use super::sizing::Fault;
 use super::{Experiment, Model};
 use nandlab_ftl::{Ftl, Visitor};
 
-/// Whether there are times for blocks of one bit a cell, where the FTL has such blocks.
+/// Checks that the profile has times for blocks of one bit a cell, if the FTL uses such blocks.
 pub(super) fn has_times(experiment: &Experiment) -> Result<(), Fault> {
     struct UsesSlc;
     impl Visitor for UsesSlc {

@@ -1,11 +1,11 @@
-//! A configuration as text: a tree of values, where each of them stands, and overrides of single keys.
+//! A configuration as text: a tree of values with their positions, and overrides of single keys.
 
 use crate::error::ConfigError;
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// How a configuration is written.
+/// Text format of a configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// TOML.
@@ -14,15 +14,15 @@ pub enum Format {
     Json,
 }
 
-/// A parsed text that still knows its places. Paths are written `workload.uniform.size[0].weight`.
+/// A parsed text with positions. Paths are written `workload.uniform.size[0].weight`.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) root: Value,
-    /// What errors call the text; empty where nobody has seen it.
+    /// The name of the text in errors; empty if the user never saw it.
     source: String,
     text: String,
     places: BTreeMap<String, Place>,
-    /// Paths that were overridden, with the text of the override.
+    /// Overridden paths, with the text of the override.
     sets: Vec<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ struct Place {
     value: usize,
 }
 
-/// Which part of an entry an error is about.
+/// The part of an entry with an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     Key,
@@ -41,7 +41,7 @@ pub(crate) enum Part {
 }
 
 impl Tree {
-    /// Parses `text`; `source` names it in errors, which have no place where it is empty.
+    /// Parses `text`; `source` names it in errors. If `source` is empty, errors have no position.
     pub(crate) fn parse(text: &str, format: Format, source: &str) -> Result<Self, ConfigError> {
         let mut tree = Self {
             root: Value::Null,
@@ -67,7 +67,7 @@ impl Tree {
     }
 
     fn toml_table(&mut self, table: &DeTable<'_>, path: &str) -> Result<Value, ConfigError> {
-        // The document keeps no order between tables of one level; the order of the text is what people know.
+        // The document loses the order of tables at one level; users know the order of the text.
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let mut map = Map::new();
@@ -86,12 +86,13 @@ impl Tree {
             DeValue::Boolean(truth) => Value::Bool(*truth),
             DeValue::Integer(digits) => {
                 let (digits, radix) = (digits.as_str(), digits.radix());
-                // TOML asks for the whole range of i64; u64 is what JSON and Python give, too.
+                // TOML requires the whole range of i64; JSON and Python also give u64.
                 let whole = u64::from_str_radix(digits, radix).map(Number::from);
                 match whole.or_else(|_| i64::from_str_radix(digits, radix).map(Number::from)) {
                     Ok(whole) => Value::Number(whole),
                     Err(_) => {
-                        // A file can hold less, but nothing in an experiment can.
+                        // A file may hold negative numbers, but no option takes one, so the message starts at
+                        // 0.
                         return refuse(&format!("expected a whole number from 0 to {}, given {digits}", u64::MAX));
                     }
                 }
@@ -120,9 +121,9 @@ impl Tree {
                 return error;
             }
             let message = error.to_string();
-            // The place stands in front of the message like everywhere else.
+            // The position precedes the message, as in other errors.
             let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            // A fault at the end of a line is counted as column 0 of the next.
+            // The parser reports an error at the end of a line as column 0 of the next line.
             self.placed(Some((error.line(), error.column().max(1))), syntax(message), None)
         })?;
         if !self.root.is_object() {
@@ -136,7 +137,7 @@ impl Tree {
         }
     }
 
-    /// The error of a text that would be JSON but for a number such as NaN, which some programs write.
+    /// The error of a text that would be JSON except for a number such as NaN, which some programs write.
     fn not_finite(&self, text: &str) -> Option<ConfigError> {
         let found = not_finite_words(text);
         let &(at, word) = found.first()?;
@@ -151,7 +152,8 @@ impl Tree {
         Some(self.error_at(Some(at), message, Some(path)))
     }
 
-    /// Overrides one key: `set` is `a.b=c`, `c` a TOML value or else plain text; a whole table that is `none` is left out.
+    /// Overrides one key: `set` is `a.b=c`, `c` a TOML value or else plain text; the value `none` for a whole
+    /// table omits it.
     pub(crate) fn set(&mut self, set: &str) -> Result<(), ConfigError> {
         let refuse =
             |message: String| ConfigError { message, file: Some(format!("--set {set}")), ..Default::default() };
@@ -177,10 +179,10 @@ impl Tree {
             let table = at.as_object_mut().expect("only tables are walked");
             above = join(&above, step);
             let next = table.entry(step).or_insert(Value::Null);
-            // Also one that was left out by an override before.
+            // The parent may have been omitted by an earlier override.
             if next.is_null() {
                 *next = Value::Object(Map::new());
-                // The table stands nowhere in the text: what is wrong with it is wrong with this override.
+                // The table is not in the text, so its errors belong to this override.
                 self.sets.push((above.clone(), set.to_owned()));
             }
             // `ftl = "page"` stands for the table [ftl.page] without keys.
@@ -197,7 +199,7 @@ impl Tree {
         Ok(())
     }
 
-    /// An error about `path`, with its place.
+    /// An error about `path`, with its position.
     pub(crate) fn error(&self, path: &str, part: Part, message: String) -> ConfigError {
         let key = (!path.is_empty()).then(|| path.to_owned());
         let below =
@@ -208,7 +210,7 @@ impl Tree {
         self.error_at(self.place(path, part), message, key)
     }
 
-    /// Where `path`, or what is nearest above it, stands.
+    /// The position of `path`, or of its nearest ancestor.
     fn place(&self, path: &str, part: Part) -> Option<usize> {
         if let Some(place) = self.places.get(path) {
             return Some(if part == Part::Key { place.key } else { place.value });
@@ -242,7 +244,7 @@ impl Tree {
     }
 }
 
-/// What a parser says, in words for people.
+/// A parser's message, in words for users.
 fn syntax(message: String) -> String {
     match message.contains("recurs") {
         true => "tables and lists are nested too deeply; no experiment needs more than ten levels".to_owned(),
@@ -250,7 +252,7 @@ fn syntax(message: String) -> String {
     }
 }
 
-/// The words for numbers that are none, with their offsets, outside the strings of a JSON text.
+/// The words for non-finite numbers, with their offsets, outside the strings of a JSON text.
 fn not_finite_words(text: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     let (mut at, mut in_string) = (0, false);
@@ -281,12 +283,12 @@ pub(crate) fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// Finds the places in a JSON text that is known to be valid.
+/// Finds the positions in a valid JSON text.
 struct JsonPlaces<'a> {
     text: &'a str,
     at: usize,
     places: &'a mut BTreeMap<String, Place>,
-    /// A key that stands twice in its table, and where it does so again: JSON allows it, and means the last.
+    /// A duplicate key, and the position of its second occurrence: JSON allows duplicates, and takes the last.
     twice: Option<(String, usize)>,
 }
 
@@ -343,7 +345,7 @@ impl JsonPlaces<'_> {
         self.at += 1;
     }
 
-    /// The string that starts here, with its quotes.
+    /// The string at this position, with its quotes.
     fn string(&mut self) -> &str {
         let start = self.at;
         let bytes = self.text.as_bytes();
@@ -431,7 +433,7 @@ mod tests {
             let error = error(&format!("[b]\nc = {word}"), Format::Toml);
             assert_eq!(error, format!("x, line 2, column 5: b.c: expected a finite number, given {word}"));
         }
-        // Where more is wrong, what the parser says.
+        // With other errors, the parser's message appears.
         assert!(error("{\"a\": NaN, \"b\"}", Format::Json).starts_with("x, line 1, column 7: expected value"));
     }
 
@@ -456,7 +458,7 @@ mod tests {
         assert_eq!(tree.root, expected.root);
         let error = tree.error("device.capacity", Part::Value, "too small".into());
         assert_eq!(error.to_string(), "--set device.capacity=64 MiB: too small");
-        // A table that is left out may begin anew.
+        // An omitted table may begin anew.
         let mut anew = tree.clone();
         ["x=none", "x.z=3"].into_iter().for_each(|set| anew.set(set).unwrap());
         assert_eq!(anew.root["x"], serde_json::json!({ "z": 3 }));

@@ -1,4 +1,4 @@
-//! From a tree of values to typed options, with errors that say where and what was expected.
+//! Conversion of a tree of values to typed options, with errors about position and expected value.
 
 use super::tree::{join, Part, Tree};
 use crate::error::ConfigError;
@@ -7,10 +7,10 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected,
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
-/// Reads `value`, which stands at `path` of `tree`.
+/// Reads `value`, at `path` of `tree`.
 pub(crate) fn typed<T: DeserializeOwned>(tree: &Tree, path: &str, value: &Value) -> Result<T, ConfigError> {
     T::deserialize(Reader(value)).map_err(|mut wrong| {
-        // Steps were noted from the inside out.
+        // The steps are in order from the inside out.
         wrong.steps.reverse();
         let path = wrong.steps.iter().fold(path.to_owned(), |path, step| match step {
             Step::Key(key) => join(&path, key),
@@ -27,7 +27,7 @@ enum Step {
     Index(usize),
 }
 
-/// What does not fit, with the way to it.
+/// A mismatch, and the path to it.
 #[derive(Debug)]
 struct Wrong {
     what: What,
@@ -36,7 +36,7 @@ struct Wrong {
 
 #[derive(Debug)]
 enum What {
-    /// A sentence of the type itself.
+    /// A sentence from the type itself.
     Sentence(String),
     Given {
         given: String,
@@ -84,7 +84,7 @@ impl Wrong {
         Self { what, steps: Vec::new() }
     }
 
-    /// Not exactly one of `expected`: what is too much is a name that nobody knows, else the last.
+    /// Not exactly one of `expected`: reports an unknown name, otherwise the last one.
     fn choice(given: Vec<String>, expected: &'static [&'static str]) -> Self {
         if let Some(stray) = given.iter().find(|name| !expected.contains(&name.as_str())) {
             return <Self as de::Error>::unknown_variant(stray, expected).at(Step::Key(stray.clone()));
@@ -153,7 +153,7 @@ impl de::Error for Wrong {
     }
 }
 
-/// What serde expects, for people.
+/// Serde's expectation, in words for users.
 fn in_words(expected: &str) -> String {
     match expected {
         "u8" => "a whole number from 0 to 255",
@@ -172,12 +172,12 @@ fn in_words(expected: &str) -> String {
     .to_owned()
 }
 
-/// A value that serde reads from.
+/// A value for serde to read.
 #[derive(Clone, Copy)]
 struct Reader<'a>(&'a Value);
 
 impl Reader<'_> {
-    /// A number that is written with a fraction or an exponent and is whole all the same, such as 1e6.
+    /// A whole number written with a fraction or an exponent, such as 1e6.
     fn whole(self) -> Option<u64> {
         const EXACT: f64 = 9_007_199_254_740_992.0;
         let number = self.0.as_f64().filter(|_| self.0.is_f64())?;
@@ -258,7 +258,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 }
 
-/// Accepts no value: makes the error that names what was given.
+/// Accepts no value: makes an error that names the given value.
 struct Nothing<'a>(&'a str);
 
 enum Never {}
@@ -345,7 +345,7 @@ impl<'de> de::VariantAccess<'de> for Variant<'_> {
     }
 }
 
-/// Hands a value to a visitor.
+/// Passes a value to a visitor.
 struct Through<V>(V);
 
 impl<'de, V: Visitor<'de>> DeserializeSeed<'de> for Through<V> {

@@ -1,4 +1,4 @@
-//! What is known of a device beside its operations, through all that is around it.
+//! Device information beside operations, accessible through all wrappers.
 
 use nandlab_nand::aging::{Aging, AgingCounts};
 use nandlab_nand::backed::Backed;
@@ -11,27 +11,27 @@ use nandlab_nand::traced::Traced;
 use nandlab_nand::{Content, Counting, Nand, Time};
 use std::any::Any;
 
-/// What is known of a device beside its operations.
+/// Device information beside operations.
 pub trait Chip {
     /// P/E cycles of each block.
     fn pe_cycles(&self) -> &[u32];
-    /// Pages that are programmed, those of retired blocks included.
+    /// Programmed pages, including retired blocks.
     fn programmed_pages(&self) -> u64;
-    /// Pages that were not programmed when their block was erased.
+    /// Pages still unprogrammed at the erase of their block.
     fn unused_at_erase(&self) -> u64;
-    /// The plain device inside, where it keeps whole spare areas and nothing else.
+    /// The plain inner device, if it stores whole spare areas and nothing else.
     fn full(&self) -> Option<&Counting> {
         None
     }
-    /// What went wrong so far.
+    /// Faults so far.
     fn faults(&self) -> Option<FaultCounts> {
         None
     }
-    /// What the ECC had to do so far, where cells age.
+    /// Work of the ECC so far, if cells age.
     fn aging(&self) -> Option<AgingCounts> {
         None
     }
-    /// Lies for so many nanoseconds without work.
+    /// Leaves the device idle for this many nanoseconds.
     fn lie(&mut self, _ns: Time) {}
 }
 
@@ -50,7 +50,7 @@ impl<S: SpareStore + 'static> Chip for Counting<S> {
     }
 }
 
-/// A wrapper knows what the device inside knows.
+/// Forwards the questions to the inner device.
 macro_rules! chip_of_inner {
     ($(<$($param:ident: $bound:path),*> $shape:ty, $inner:ident $(, $more:item)*;)*) => {$(
         impl<$($param: $bound + Chip),*> Chip for $shape {

@@ -10,7 +10,7 @@ use nandlab_nand::{Matrix, Nand, Stall, Time};
 
 /// How a stack carries out requests.
 pub(crate) trait Carry: Send {
-    /// Carries out `requests` until one fails; `done` holds the completions of those before it.
+    /// Carries out `requests` until one fails; `done` holds the earlier completions.
     fn carry(
         &mut self,
         disk: &mut dyn BlockDevice,
@@ -56,14 +56,14 @@ impl Carry for Oracle {
     }
 }
 
-/// An FTL on a device, and a buffer over it where one is asked for.
+/// An FTL on a device, with an optional buffer over it.
 pub(crate) struct Stack<F: Ftl, N: Nand, C> {
     disk: Disk<F, N>,
     buffer: Option<Mounted>,
     /// Requests go past the buffer.
     bypass: bool,
     carry: C,
-    /// The options of the FTL, where it can be mounted again.
+    /// Options of the FTL, if it can be mounted again.
     again: Option<F::Config>,
     unreadable: u64,
     failed: Vec<usize>,
@@ -74,7 +74,7 @@ impl<F: Ftl, N: Nand, C> Stack<F, N, C> {
         Self { disk, buffer, bypass: false, carry, again: None, unreadable: 0, failed: Vec::new() }
     }
 
-    /// The same stack, with the options of the FTL where its device keeps what a mount needs.
+    /// The same stack, with the FTL's options if its device stores enough for a mount.
     pub(crate) fn mounting(self, again: Option<F::Config>) -> Self {
         Self { again, ..self }
     }
@@ -87,7 +87,7 @@ impl<F: Ftl, N: Nand + Chip + Send, C: Carry> Requests for Stack<F, N, C> {
         while done.len() - first < requests.len() {
             let left = &requests[done.len() - first..];
             let carried = match self.buffer.as_mut().filter(|_| !self.bypass) {
-                // The whole batch in one loop that the compiler has made for this FTL and device.
+                // The whole batch in one loop, compiled for this FTL and device.
                 None => self.carry.carry(&mut self.disk, left, clock, done),
                 Some(Mounted { buffer, nvram }) => {
                     let mut buffered = Buffered::new(&mut **buffer, &mut **nvram, &mut self.disk);

@@ -1,4 +1,4 @@
-//! What a stack can be asked, whatever is in it: crossed once a batch.
+//! Interface of all stacks: called once per batch.
 
 use super::chip::Chip;
 use nandlab_block::{Completion, Error, HostClock, Payload, Request};
@@ -15,12 +15,12 @@ pub(crate) struct Mounted {
     pub nvram: Box<dyn Nvm>,
 }
 
-/// What a buffer and its NVRAM did.
+/// Activity of a buffer and its NVRAM.
 #[derive(Clone, Copy)]
 pub struct BufferCounts {
     /// Hits, misses, write-backs.
     pub counts: Counts,
-    /// Which memory takes which requests, where the buffer decides that.
+    /// Placement of requests in the memories, if the buffer decides it.
     pub placement: Option<Placement>,
     /// Accesses of the NVRAM; `None` without one.
     pub nvram: Option<NvmUsage>,
@@ -28,18 +28,18 @@ pub struct BufferCounts {
 
 /// An engine that takes requests: an FTL, with or without a buffer over it.
 pub trait Requests {
-    /// Carries out a batch; completions go to `done`, one a request. Requests whose data is lost to bit errors
-    /// are counted and passed over; [`Engine::failed`] names them.
+    /// Carries out a batch; `done` receives one completion per request. Requests with data lost to bit errors
+    /// are counted and skipped; [`Engine::failed`] names them.
     fn submit(&mut self, requests: &[Request], clock: &mut HostClock, done: &mut Vec<Completion>) -> Result<(), Error>;
 
-    /// Whether requests go past the buffer from now on; it is empty, or they touch nothing that it holds.
+    /// Sets whether requests bypass the buffer; it must be empty, or the requests must not touch its contents.
     fn bypass_buffer(&mut self, bypass: bool);
 
-    /// Carries out one request with its bytes, if the device keeps any, at its own time.
+    /// Carries out one request at its own time, with its bytes if the device stores any.
     fn submit_one(&mut self, request: &Request, data: Payload<'_>) -> Result<Completion, Error>;
 
-    /// Drops the FTL as a power cut does, and mounts it again; false where the device keeps too little for that, or a
-    /// buffer is above it.
+    /// Drops the FTL as in a power cut, and mounts it again; false if the device stores too little for a mount,
+    /// or if a buffer is above it.
     fn remount(&mut self) -> Result<bool, FtlError>;
 }
 
@@ -48,26 +48,26 @@ pub trait Files {
     /// The file system.
     fn files(&mut self) -> &mut dyn FileSystem;
 
-    /// An operation failed since data was lost to bit errors of the flash.
+    /// Counts an operation that failed because bit errors lost its data.
     fn count_unreadable(&mut self) {}
 
-    /// What became of each block of the flash.
+    /// State of each block of the flash.
     fn blocks(&self) -> Option<Vec<BlockUse>> {
         None
     }
 
-    /// Drops the file system as a power cut does, and mounts it again.
+    /// Drops the file system as in a power cut, and mounts it again.
     fn remount(&mut self) -> Result<(), FsError> {
         Err(FsError::Unsupported("a mount"))
     }
 
-    /// Leaves a real directory as it was; returns what stayed there all the same.
+    /// Restores a real directory; returns the paths that could not be removed.
     fn clean_up(&mut self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What an engine takes.
+/// Input kind of an engine.
 pub enum Door<'a> {
     /// Requests in sectors.
     Requests(&'a mut dyn Requests),
@@ -75,18 +75,18 @@ pub enum Door<'a> {
     Files(&'a mut dyn Files),
 }
 
-/// What an experiment runs on.
+/// The engine below an experiment.
 pub trait Engine: Send {
-    /// What it takes.
+    /// Its input kind.
     fn door(&mut self) -> Door<'_>;
 
-    /// Sectors that the device exports; those of the flash, where a file system has it without an FTL.
+    /// Exported sectors of the device; for a file system without an FTL, the flash's sectors.
     fn sectors(&self) -> u64;
 
     /// The counts by origin and cause.
     fn matrix(&mut self) -> &Matrix;
 
-    /// What of them was in blocks of one bit a cell; `None` where there are none.
+    /// The part of the counts in blocks of one bit a cell; `None` without such blocks.
     fn slc(&mut self) -> Option<&Matrix> {
         None
     }
@@ -94,7 +94,7 @@ pub trait Engine: Send {
     /// Looks for the longest request from now on.
     fn look_for_stalls(&mut self) {}
 
-    /// How the time of the longest request divides; `None` where it was not looked for, or no request took time.
+    /// Breakdown of the longest request; `None` if not looked for, or if no request took time.
     fn longest_stall(&mut self) -> Option<Stall> {
         None
     }
@@ -102,44 +102,44 @@ pub trait Engine: Send {
     /// Latest end of any operation, in simulated nanoseconds.
     fn now(&mut self) -> Time;
 
-    /// Programs that shared the array time of another plane's.
+    /// Programs that shared another plane's array time.
     fn joined_programs(&mut self) -> u64 {
         0
     }
 
-    /// Reads for which an erase or a program gave way.
+    /// Reads that overtook an erase or a program.
     fn reads_ahead(&mut self) -> u64 {
         0
     }
 
-    /// Memory that firmware would need.
+    /// Memory needed by firmware.
     fn ram(&self) -> RamUse;
 
-    /// What the buffer did; `None` without one.
+    /// Activity of the buffer; `None` without one.
     fn buffer(&self) -> Option<BufferCounts>;
 
-    /// What the FTL did.
+    /// Events of the FTL.
     fn events(&self) -> Events;
 
-    /// The last log blocks that ended or were renewed, where the FTL keeps them.
+    /// The last ended or renewed log blocks, if the FTL keeps them.
     fn recyclings(&self) -> Vec<Recycling>;
 
-    /// What each block holds.
+    /// State of each block.
     fn blocks(&self) -> Vec<BlockState>;
 
     /// The device below.
     fn chip(&self) -> &dyn Chip;
 
-    /// Lets the device lie for so many nanoseconds without work.
+    /// Leaves the device idle for this many nanoseconds.
     fn lie(&mut self, _ns: Time) {}
 
-    /// Requests whose data was lost to bit errors.
+    /// Requests with data lost to bit errors.
     fn unreadable(&self) -> u64;
 
-    /// Those of them in the last batch, by their place in it.
+    /// Indexes of such requests in the last batch.
     fn failed(&self) -> &[usize];
 
-    /// What garbage collection of a file system on bare flash did.
+    /// Garbage collection of a file system on bare flash.
     fn collections(&self) -> Option<Collections> {
         None
     }
@@ -151,10 +151,10 @@ pub trait Engine: Send {
 }
 
 impl dyn Engine + '_ {
-    /// The engine as one that takes requests.
+    /// The engine's request interface.
     ///
     /// # Panics
-    /// Where it takes operations on files.
+    /// If it takes operations on files.
     pub fn requests(&mut self) -> &mut dyn Requests {
         match self.door() {
             Door::Requests(requests) => requests,
@@ -162,10 +162,10 @@ impl dyn Engine + '_ {
         }
     }
 
-    /// The engine as one that takes operations on files.
+    /// The engine's file interface.
     ///
     /// # Panics
-    /// Where it takes requests.
+    /// If it takes requests.
     pub fn on_files(&mut self) -> &mut dyn Files {
         match self.door() {
             Door::Files(files) => files,
@@ -174,7 +174,7 @@ impl dyn Engine + '_ {
     }
 }
 
-/// Size of an NVRAM, and what its accesses cost so far.
+/// Size of an NVRAM, and the cost of its accesses so far.
 #[derive(Clone, Copy)]
 pub struct NvramState {
     /// Its size.

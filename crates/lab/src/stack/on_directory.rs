@@ -1,4 +1,4 @@
-//! A real directory as an engine: there is no device below, so nothing is counted and no time is simulated.
+//! A real directory as an engine: without a device below, nothing is counted and no time is simulated.
 
 use super::{BufferCounts, Chip, Door, Engine, Files};
 use nandlab_fs::posix::Posix;
@@ -6,7 +6,7 @@ use nandlab_fs::FileSystem;
 use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
 use nandlab_nand::{Matrix, Time};
 
-/// A directory for the time of a run.
+/// A directory during a run.
 pub(crate) struct OnDirectory {
     fs: Posix,
     matrix: Matrix,

@@ -7,9 +7,9 @@ use nandlab_ftl::{BlockState, Events, RamUse, Recycling};
 use nandlab_nand::nvm::Nvm;
 use nandlab_nand::{Matrix, Nand, Time};
 
-/// A mounted file system and how to mount it again.
+/// A mounted file system, and the options to mount it again.
 pub(crate) struct OnFlash<N: Nand> {
-    /// None after a mount that failed, which ends the run.
+    /// None after a failed mount, which ends the run.
     fs: Option<Box<dyn FlashFs<N>>>,
     config: FsConfig,
     unreadable: u64,
@@ -67,13 +67,13 @@ impl<N: Nand + Chip + Send + 'static> Engine for OnFlash<N> {
         self.fs_mut().nand_mut().ctx().matrix()
     }
 
-    /// The file system waits for each operation on flash and each access to NVRAM: their times add up.
+    /// The file system waits for each flash operation and each NVRAM access: their times add up.
     fn now(&mut self) -> Time {
         let in_nvram = self.fs().nvram().map_or(0, |nvram| nvram.usage().time_ns);
         self.fs_mut().nand_mut().ctx().horizon() + in_nvram
     }
 
-    /// That of the file system is looked at before it is unmounted.
+    /// The file system's own memory is recorded before its unmount.
     fn ram(&self) -> RamUse {
         RamUse::default()
     }

@@ -1,4 +1,4 @@
-//! The operation log: every operation of a device as a line of CSV, described in `docs/op-log.md`.
+//! The operation log: every device operation as a line of CSV, described in `docs/op-log.md`.
 
 use crate::control::Phase;
 use crate::error::LabError;
@@ -10,10 +10,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A log being written; shared between the device, which reports, and the run, which closes it.
+/// A log being written; shared between the reporting device and the run, which closes it.
 ///
-/// The lines go to a file beside the target, which takes its name at the end; a log that is dropped before
-/// leaves nothing behind.
+/// The lines go to a temporary file beside the target, renamed at the end; a log dropped earlier leaves nothing
+/// behind.
 #[derive(Clone)]
 pub struct OpLog(Arc<Mutex<State>>);
 
@@ -22,7 +22,7 @@ struct State {
     part: PathBuf,
     writer: Option<Box<dyn Finish>>,
     phase: Phase,
-    /// The first error; nothing is written after it.
+    /// The first error; later lines are not written.
     failed: Option<io::Error>,
 }
 
@@ -44,12 +44,12 @@ impl Finish for BufWriter<GzEncoder<File>> {
 }
 
 impl OpLog {
-    /// Starts a log that will be `target`; compressed where that ends in `.gz`.
+    /// Starts a log for `target`; compressed if the name ends in `.gz`.
     ///
     /// # Errors
-    /// [`LabError::Io`]: the name is no `.csv` or `.csv.gz`, or the file cannot be made.
+    /// [`LabError::Io`]: the name does not end in `.csv` or `.csv.gz`, or the file cannot be created.
     pub fn create(target: &Path) -> Result<Self, LabError> {
-        // The finished log takes the place of what is there, which must not be a device or a pipe.
+        // The finished log replaces an existing file, but it must not replace a device or a pipe.
         if target.exists() && !target.is_dir() && !target.is_file() {
             return Err(LabError::Io(format!("{}: this is not a regular file", target.display())));
         }
@@ -75,7 +75,7 @@ impl OpLog {
         Ok(Self(Arc::new(Mutex::new(state))))
     }
 
-    /// A panic of somebody who holds the log ends the run; what it had written until then stands.
+    /// A panic while the log is locked ends the run; the lines so far remain.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,18 +85,18 @@ impl OpLog {
         Box::new(self.clone())
     }
 
-    /// The lines that follow belong to `phase`; those before the first call, to the mount.
+    /// Assigns the following lines to `phase`; lines before the first call belong to the mount.
     pub(crate) fn enter(&self, phase: Phase) {
         self.lock().phase = phase;
     }
 
-    /// Whether lines could be written so far.
+    /// Reports any write error so far.
     pub(crate) fn state(&self) -> Result<(), LabError> {
         let state = self.lock();
         state.failed.as_ref().map_or(Ok(()), |error| Err(cannot_write(&state.target, error)))
     }
 
-    /// Ends the log and gives it its name.
+    /// Ends the log and renames it to its target.
     pub(crate) fn close(&self) -> Result<(), LabError> {
         self.state()?;
         let mut state = self.lock();
@@ -115,7 +115,7 @@ impl OpSink for OpLog {
         if state.failed.is_some() {
             return;
         }
-        // Nothing reaches the device while the workload is opened but its mount, and nothing at the end but another one.
+        // During opening, only the mount reaches the device; at the end, only the remount.
         let phase = match state.phase {
             Phase::Opening => "mount",
             Phase::CleaningUp | Phase::Done => "remount",
@@ -226,7 +226,7 @@ mod tests {
         assert!(files(&folder).is_empty());
     }
 
-    /// A disk with room for so many bytes.
+    /// A disk with room for this many bytes.
     struct Small(usize);
 
     impl Write for Small {
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn a_full_disk_is_a_sentence_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        // Full in the middle, and full when the last bytes leave the buffer.
+        // Full in the middle, and full when the last buffered bytes are written.
         for room in [500, 1_000_000] {
             let log = OpLog::create(&folder.path().join("ops.csv")).unwrap();
             log.lock().writer = Some(Box::new(Small(room)));

@@ -1,28 +1,29 @@
-//! What a device with bytes must answer: a model of every sector, and the bytes that go with it.
+//! Expected contents of a device with bytes: a model of every sector, and its bytes.
 
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_nand::SECTOR_BYTES;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
-/// The last write of a sector failed: it may hold its bytes or those before.
+/// The last write of a sector failed: it may hold the new bytes or the old ones.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Makes the bytes that are written, and compares those that are read.
+/// Generates the written bytes, and checks the read bytes.
 #[derive(Debug)]
 pub(crate) struct Oracle {
-    /// By sector: the number of the write whose bytes it holds; 0: zeros; [`UNKNOWN`].
+    /// By sector: the number of the write with its bytes; 0: zeros; [`UNKNOWN`].
     written: Vec<u32>,
-    /// Sectors that were trimmed since and may read as before or as zeros.
+    /// Sectors trimmed since, which may read as before or as zeros.
     trimmed: Vec<bool>,
-    /// Whether bit errors may take the page of a map that says what was trimmed: then any older bytes may come back.
+    /// Whether bit errors may destroy a map page with information about trims: then any older bytes may come
+    /// back.
     loses_trims: bool,
     writes: u32,
     bytes: Vec<u8>,
 }
 
 impl Oracle {
-    /// A device of `sectors` zeros, whose bit errors may take what it knows of trims or not.
+    /// A device of `sectors` zeros; `loses_trims` if bit errors may destroy its information about trims.
     pub(crate) fn new(sectors: u64, loses_trims: bool) -> Self {
         let sectors = sectors as usize;
         Self { written: vec![0; sectors], trimmed: vec![false; sectors], loses_trims, writes: 0, bytes: Vec::new() }
@@ -31,7 +32,7 @@ impl Oracle {
     /// Carries out `request` on `disk` with bytes, and checks them.
     ///
     /// # Panics
-    /// Where a sector reads back other bytes than were written.
+    /// If a sector reads back other bytes than written.
     pub(crate) fn submit(&mut self, disk: &mut dyn BlockDevice, request: &Request) -> Result<Completion, Error> {
         match request.op {
             Op::Write => self.write(disk, request),

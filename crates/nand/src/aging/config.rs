@@ -1,60 +1,61 @@
-//! The raw bit error rate of a page, and what the ECC makes of it.
+//! The raw bit error rate of a page, and the ECC.
 
 use crate::address::Geometry;
 use crate::config_error::ConfigError;
 use serde::{Deserialize, Serialize};
 
-/// Raw bit errors against an ECC; each part is off where its rate is 0.
+/// Raw bit errors against an ECC; a term is off if its rate is 0.
 ///
 /// The rate is a sum of powers, the form in which B. S. Kim, J. Choi and S. L. Min, "Design Tradeoffs for SSD
-/// Reliability", FAST 2019, fit measurements of three chips: what a new page has, what wear adds, what time adds
-/// (retention) and what reads add (read disturb), the last two the more the worn the block is. Here P/E cycles count
-/// in thousands, time in days since the program of the page, and reads are those of the whole block since the first
-/// program after its erase. The exponents of wear and retention are, unless given, those of the fit to their 72-layer
-/// TLC chip. The rates are of a chip, so no default stands for them.
+/// Reliability", FAST 2019, fit measurements of three chips: a base rate of a new page, plus wear, plus time
+/// (retention), plus reads (read disturb). The last two grow with wear. P/E cycles count in thousands here,
+/// time in days since the program of the page, and reads over the whole block since the first program after its
+/// erase. The default exponents of wear and retention come from the fit to their 72-layer TLC chip. The rates
+/// depend on the chip, so they have no typical default.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// P/E cycles that every block has behind it when the device is new to the run. Default 0.
+    /// Earlier P/E cycles of every block at the start of the run. Default 0.
     #[serde(default)]
     pub initial_pe_cycles: u32,
-    /// Raw bit error rate of a page that was just programmed in a block without wear, errors per bit, 0 to 0.5.
+    /// Raw bit error rate of a freshly programmed page in a block without wear, errors per bit, 0 to 0.5.
     /// Default 0.
     #[serde(default)]
     pub rber: f64,
-    /// Errors per bit that 1,000 P/E cycles add, 0 to 0.5. Default 0.
+    /// Errors per bit added by 1,000 P/E cycles, 0 to 0.5. Default 0.
     #[serde(default)]
     pub wear: f64,
-    /// Power of the P/E cycles in that. Default 2.05, as Kim et al. 2019.
+    /// Exponent of the P/E cycles in the wear term. Default 2.05, as Kim et al. 2019.
     #[serde(default = "wear_exponent")]
     pub wear_exponent: f64,
-    /// Errors per bit that the first day adds at 1,000 P/E cycles, 0 to 0.5. Default 0.
+    /// Errors per bit added by the first day at 1,000 P/E cycles, 0 to 0.5. Default 0.
     #[serde(default)]
     pub retention: f64,
-    /// Power of the days. Default 0.54, as Kim et al. 2019.
+    /// Exponent of the days in the retention term. Default 0.54, as Kim et al. 2019.
     #[serde(default = "retention_exponent")]
     pub retention_exponent: f64,
-    /// Power of the P/E cycles by which retention gets worse. Default 0.14, as Kim et al. 2019.
+    /// Exponent of the P/E cycles in the retention term. Default 0.14, as Kim et al. 2019.
     #[serde(default = "retention_wear_exponent")]
     pub retention_wear_exponent: f64,
-    /// Errors per bit that the first read of any page of the block adds at 1,000 P/E cycles, 0 to 0.5. Default 0.
+    /// Errors per bit added by the first read of any page in the block at 1,000 P/E cycles, 0 to 0.5. Default
+    /// 0.
     #[serde(default)]
     pub read_disturb: f64,
-    /// Power of the reads. Default 1: each adds as much.
+    /// Exponent of the reads in the read-disturb term. Default 1: each read adds the same amount.
     #[serde(default = "one")]
     pub read_disturb_exponent: f64,
-    /// Power of the P/E cycles by which read disturb gets worse. Default 1, a choice of this project.
+    /// Exponent of the P/E cycles in the read-disturb term. Default 1, a choice of this project.
     #[serde(default = "one")]
     pub read_disturb_wear_exponent: f64,
-    /// Wrong bits that the ECC corrects in each codeword; data sheets state them.
+    /// Correctable bits per codeword, from the data sheet.
     pub ecc_bits: u32,
-    /// Bytes of data in a codeword; a page is a whole number of them. Default 1024.
+    /// Data bytes per codeword; a page must be a whole number of codewords. Default 1024.
     #[serde(default = "codeword_bytes")]
     pub codeword_bytes: u32,
-    /// Times that a page is read again at most, 0 to 100. Default 5, a choice of this project.
+    /// Most retries of a page read, 0 to 100. Default 5, a choice of this project.
     #[serde(default = "retry_steps")]
     pub retry_steps: u32,
-    /// Share of the errors that each of these reads leaves, 0 to 1. Default 0.5, as Z. Jiao et al., "The Design and
+    /// Share of the errors left after each retry, 0 to 1. Default 0.5, as Z. Jiao et al., "The Design and
     /// Implementation of a Capacity-Variant Storage System", FAST 2024.
     #[serde(default = "retry_factor")]
     pub retry_factor: f64,
@@ -88,12 +89,12 @@ fn retry_factor() -> f64 {
     0.5
 }
 
-/// A bit that is wrong as often as right says nothing.
+/// At this rate a bit carries no information.
 const MAX_RBER: f64 = 0.5;
 const MAX_EXPONENT: f64 = 10.0;
 const MAX_RETRY_STEPS: u32 = 100;
 
-/// The rates of a block at its P/E cycles, errors per bit.
+/// Error rates of a block at its P/E cycles, errors per bit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rates {
     fresh: f64,
@@ -102,7 +103,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Of a page that was just programmed.
+    /// Rate of a freshly programmed page.
     pub(super) fn of_wear(&self) -> f64 {
         self.fresh.min(MAX_RBER)
     }
@@ -114,8 +115,8 @@ impl Rates {
     }
 }
 
-/// `rate` x `amount`^`exponent`; nothing of no rate and of no amount. The power is that of a library, since those of
-/// platforms round differently.
+/// `rate` x `amount`^`exponent`; 0 if the rate or the amount is 0. The power function comes from a library,
+/// because platform functions round differently.
 fn grown(rate: f64, amount: f64, exponent: f64) -> f64 {
     if rate == 0.0 || amount == 0.0 {
         return 0.0;
@@ -127,7 +128,7 @@ fn grown(rate: f64, amount: f64, exponent: f64) -> f64 {
 }
 
 impl Config {
-    /// An ECC that corrects so many bits in a codeword of 1,024 bytes, and no errors.
+    /// An ECC with this limit per codeword of 1,024 bytes, and no errors.
     pub fn new(ecc_bits: u32) -> Self {
         Self {
             initial_pe_cycles: 0,
@@ -150,7 +151,7 @@ impl Config {
     /// Checks every value against its range and the device.
     ///
     /// # Errors
-    /// The key, what was given and what is allowed.
+    /// The key, the given value and the allowed range.
     pub fn check(&self, geometry: &Geometry) -> Result<(), ConfigError> {
         let refuse = |key, value: String, allowed: String| Err(ConfigError { key, value, allowed });
         for (key, value, most) in [
@@ -189,7 +190,8 @@ impl Config {
         8 * u64::from(self.codeword_bytes)
     }
 
-    /// Raw bit error rate of a page programmed `days` ago in a block with so many P/E cycles and reads since its erase.
+    /// Raw bit error rate of a page programmed `days` ago, in a block with this many P/E cycles and reads since
+    /// its erase.
     pub fn rber_at(&self, pe_cycles: u32, days: f64, reads: u64) -> f64 {
         self.rates(pe_cycles).rber(self, days, reads)
     }
@@ -204,22 +206,23 @@ impl Config {
         }
     }
 
-    /// Wrong bits that are expected in a codeword at a raw bit error rate.
+    /// Expected wrong bits in a codeword at a raw bit error rate.
     pub fn errors(&self, rber: f64) -> f64 {
         rber * self.codeword_bits() as f64
     }
 
-    /// These in per cent of what the ECC corrects, rounded down.
+    /// Errors in per cent of the ECC limit, rounded down.
     pub(super) fn percent(&self, errors: f64) -> u32 {
         (100.0 * errors / f64::from(self.ecc_bits)) as u32
     }
 
-    /// Reads that repeat one until the ECC corrects what is left of so many errors; `None` where the last leaves more.
+    /// Retries until the ECC can correct the rest of this many errors; `None` if the last retry still leaves
+    /// too many.
     pub fn retries(&self, errors: f64) -> Option<u32> {
         self.retries_against(errors, self.ecc_bits)
     }
 
-    /// The same of a code that corrects so many bits.
+    /// The same for a code with this limit.
     pub(super) fn retries_against(&self, errors: f64, ecc_bits: u32) -> Option<u32> {
         let mut left = errors;
         (0..=self.retry_steps).find(|_| {

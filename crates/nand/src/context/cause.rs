@@ -1,21 +1,21 @@
-//! Why a device is asked.
+//! Causes of flash operations.
 
-/// Why the device is asked for an operation.
+/// Cause of a flash operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Cause {
     /// The host's own reads and writes.
     #[default]
     Host = 0,
-    /// Reading the rest of a page that the host wrote in part.
+    /// Reading the rest of a partially written host page.
     ReadModifyWrite = 1,
     /// Garbage collection.
     Gc = 2,
-    /// A log block that becomes the data block as it is.
+    /// A log block becomes the data block unchanged.
     SwitchMerge = 3,
-    /// A log block that is completed and becomes the data block.
+    /// Copies complete a log block, and it becomes the data block.
     PartialMerge = 4,
-    /// A data block gathered anew from data and log blocks.
+    /// A new data block is gathered from data and log blocks.
     FullMerge = 5,
     /// Valid log pages moved to a new log block (migration).
     Migration = 6,
@@ -25,7 +25,7 @@ pub enum Cause {
     WearLeveling = 8,
     /// Recovery of the tables when a device is opened.
     Mount = 9,
-    /// Moving data away from a block that failed.
+    /// Moving data away from a failed block.
     BadBlock = 10,
     /// Making a trim durable.
     Trim = 11,
@@ -33,16 +33,16 @@ pub enum Cause {
     Refresh = 12,
     /// Saving the RAM tables.
     Checkpoint = 13,
-    /// Reading a page again since its ECC could not correct it.
+    /// Repeating a page read after an ECC failure.
     ReadRetry = 14,
-    /// Moving data from blocks of one bit a cell to others.
+    /// Moving data out of blocks of one bit a cell.
     Fold = 15,
 }
 
 impl Cause {
     /// Room for causes in tables.
     pub const COUNT: usize = 16;
-    /// Every cause, in the order of the tables.
+    /// All causes, in table order.
     pub const ALL: [Self; 16] = [
         Self::Host,
         Self::ReadModifyWrite,

@@ -1,28 +1,28 @@
-//! What a device tells of reads that its ECC could not correct at once.
+//! Retries of reads, and strain reports to the FTL.
 
 use super::{Cause, Ctx, Time};
 use crate::address::BlockId;
 
-/// How near the page that was read last is to what its ECC corrects.
+/// Strain of the page read last: its bit errors relative to the limit of the ECC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strain {
     /// The block of the page.
     pub block: BlockId,
-    /// Bit errors that are expected in a codeword, in per cent of those that the ECC corrects, rounded down; above
-    /// 100 the read was repeated.
+    /// Expected bit errors in a codeword, in per cent of the ECC limit, rounded down; above 100 the device
+    /// repeated the read.
     pub percent: u32,
-    /// What of it is there already in a page that was just programmed: no rewriting helps against it.
+    /// Part of it that a freshly programmed page has already: rewriting cannot reduce it.
     pub of_wear: u32,
 }
 
-/// What was so before reads were repeated.
+/// State before the retries.
 pub(crate) struct Before {
     cause: Cause,
     ready: Time,
 }
 
 impl Ctx {
-    /// How near the page that was read last is to its end, once; `None` on a device whose cells do not age.
+    /// Strain of the page read last, returned once; `None` on a device without aging.
     pub fn take_strain(&mut self) -> Option<Strain> {
         self.strain.take()
     }
@@ -31,13 +31,14 @@ impl Ctx {
         self.strain = Some(strain);
     }
 
-    /// The next reads repeat the one before, and no earlier: whoever waits for that one waits for them.
+    /// Starts retries: the next reads repeat the previous one, and start after it. A request that waits for
+    /// that read also waits for them.
     pub(crate) fn begin_retries(&mut self) -> Before {
         self.repeats = self.is_waited_for();
         Before { cause: self.set_cause(Cause::ReadRetry), ready: self.ready }
     }
 
-    /// Reads are repeated no more, after the one issued last.
+    /// Ends the retries, after the latest operation.
     pub(crate) fn end_retries(&mut self, before: &Before) {
         self.cause = before.cause;
         self.ready = before.ready;
@@ -46,7 +47,7 @@ impl Ctx {
         }
     }
 
-    /// Whether a read that is issued now may stop an operation in the background.
+    /// Whether a read issued now may suspend an operation in the background.
     pub(crate) fn goes_first(&self) -> bool {
         self.is_waited_for() || self.repeats
     }

@@ -1,30 +1,32 @@
-//! Why a request took as long as it did: the operations that stood in its way, one behind the other.
+//! Breakdown of a request's latency: the chain of operations that delayed it.
 //!
-//! A device that keeps time writes down what held each of its units, and when. From the end of a request the way back is
-//! followed to its arrival: the operation that ended last, then what ended when that one began, first on the same unit
-//! (which was busy until then), else anywhere (its result was needed), and so on. So every nanosecond of a request
-//! belongs to one operation, and with that to a cause. Where an operation of the request itself waited for its channel,
-//! that time belongs to the transfers that had the channel, with the gaps between them that were too short; where one of
-//! another request did, it belongs to that operation as a whole.
+//! A device with time records each operation's use of its units. The breakdown starts at the end of the request
+//! and goes back to its arrival: first the operation that ended last, then the operation that ended when this
+//! one began, and so on. The predecessor is preferably on the same unit (which was busy until then), otherwise
+//! anywhere (its result was needed). Thus every nanosecond of a request belongs to one operation, and so to a
+//! cause. If an operation of the request itself waited for its channel, that time belongs to the transfers on
+//! the channel, including unusably short gaps between them. The wait of another request's operation belongs to
+//! that operation as a whole.
 //!
-//! Only the way of the longest request is followed, and only when what it needs is about to be forgotten or asked for.
+//! The device computes the breakdown of the longest request only, and only before it forgets needed records or
+//! when asked.
 
 use super::{Cause, Ctx, Time};
 
-/// How the time of a request divides.
+/// Breakdown of a request's time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// When the request came.
+    /// Arrival of the request.
     pub arrival: Time,
-    /// When it was done.
+    /// End of the request.
     pub done: Time,
-    /// By cause, time of operations that the request itself led to, in ns.
+    /// By cause, time of the request's own operations, in ns.
     pub own: [Time; Cause::COUNT],
-    /// By cause, time of operations that earlier requests had led to, in ns.
+    /// By cause, time of earlier requests' operations, in ns.
     pub others: [Time; Cause::COUNT],
-    /// Time in which no operation of the flash was in the way, in ns: that of other memories.
+    /// Time without a delaying flash operation, in ns: spent in other memories.
     pub elsewhere: Time,
-    /// Time of operations that were no longer remembered, in ns.
+    /// Time of operations already forgotten, in ns.
     pub unknown: Time,
 }
 
@@ -35,20 +37,20 @@ pub(crate) struct Held {
     pub(crate) channel: u32,
     pub(crate) start: Time,
     pub(crate) end: Time,
-    /// Time before its transfer in which it did not wait for its channel.
+    /// Time before its transfer, without the wait for its channel.
     pub(crate) before: Time,
-    /// Time that it waited for its channel.
+    /// Wait for its channel.
     pub(crate) wait: Time,
-    /// Time on its channel, behind both.
+    /// Time on its channel, after both.
     pub(crate) transfer: Time,
 }
 
-/// What held a unit: operations alike, each beginning where the one before ended.
+/// Use of a unit by similar operations in a row, each starting at the end of the previous one.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: Time,
     end: Time,
-    /// Length of one operation; what is longer than 4 s is alone.
+    /// Length of one operation; an operation longer than 4 s has a span of its own.
     each: u32,
     before: u32,
     wait: u32,
@@ -69,7 +71,7 @@ impl Span {
         self.who as usize % Cause::COUNT
     }
 
-    /// When its operations had the channel.
+    /// Channel use of its operations.
     fn on_channel(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
         let each = (self.end - self.start).min(self.each.into());
         let first = self.start + Time::from(self.before) + Time::from(self.wait);
@@ -84,24 +86,24 @@ fn short(time: Time) -> u32 {
     time.min(u32::MAX.into()) as u32
 }
 
-/// What held the units of late, and the longest request so far.
+/// Recent use of the units, and the longest request so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     pub(crate) is_on: bool,
     spans: Vec<Span>,
-    /// The first span of the request that is under way.
+    /// The first span of the current request.
     first: usize,
-    /// When the last request came.
+    /// Arrival of the latest request.
     arrival: Time,
     longest: Time,
-    /// The longest request, while its way was not followed.
+    /// The longest request, until its breakdown is computed.
     open: Option<Open>,
     stall: Option<Stall>,
-    /// What ended by then may be forgotten though it was in the way.
+    /// Records up to this time may be forgotten, even if they delayed a request.
     forgotten: Time,
 }
 
-/// A request whose way was not followed yet.
+/// A request without a computed breakdown.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     arrival: Time,
@@ -111,18 +113,18 @@ struct Open {
     end: usize,
 }
 
-/// Spans that are remembered at first.
+/// Initial number of remembered spans.
 const FIRST_ROOM: usize = 1 << 10;
-/// Most spans that are remembered: 2.5 MiB.
+/// Most remembered spans: 2.5 MiB.
 const MOST_ROOM: usize = 1 << 16;
 
 impl Trail {
-    /// Begins anew.
+    /// Starts anew.
     pub(crate) fn start(&mut self) {
         *self = Self { is_on: true, spans: Vec::with_capacity(FIRST_ROOM), ..Self::default() };
     }
 
-    /// Takes what held a unit.
+    /// Records the use of a unit.
     #[inline]
     pub(crate) fn add(&mut self, cause: Cause, held: &Held) {
         let Held { unit, channel, start, end, before, wait, transfer } = *held;
@@ -142,7 +144,7 @@ impl Trail {
         self.spans.push(Span { start, end, each, before, wait, transfer, channel, who });
     }
 
-    /// A request is over; the next span is of another one.
+    /// Ends a request; the next span belongs to another one.
     #[inline]
     pub(crate) fn end(&mut self, arrival: Time, done: Time) {
         if done - arrival > self.longest {
@@ -153,7 +155,7 @@ impl Trail {
         self.arrival = arrival;
     }
 
-    /// How the time of the longest request divides; the first of those that are.
+    /// Breakdown of the longest request; the first of them in a tie.
     pub(crate) fn stall(&mut self) -> Option<&Stall> {
         self.close();
         self.stall.as_ref()
@@ -165,7 +167,7 @@ impl Trail {
         }
     }
 
-    /// Forgets what no later request can have waited for.
+    /// Forgets spans that no later request can have waited for.
     #[cold]
     fn make_room(&mut self) {
         self.close();
@@ -196,7 +198,7 @@ impl Trail {
         let (mut at, mut until, mut unit) = (done, end, None);
         while at > arrival {
             let Some(n) = self.what_ended(at, until, unit) else {
-                // Nothing of the flash: what its own operations waited for is outside, or no longer known.
+                // No flash operation: the cause of this wait is outside, or already forgotten.
                 let known = self.spans[first.min(until)..until].iter().map(|span| span.end).filter(|&end| end < at);
                 let back = known.max().unwrap_or(0).max(arrival);
                 let lost = at.min(self.forgotten).saturating_sub(back);
@@ -217,18 +219,19 @@ impl Trail {
         stall
     }
 
-    /// The span before `until` that ended at `at`: on the unit that was busy until then, else anywhere.
+    /// The span before `until` that ended at `at`: on the unit busy until then, else anywhere.
     fn what_ended(&self, at: Time, until: usize, unit: Option<u32>) -> Option<usize> {
         let spans = &self.spans[..until];
         let on_unit = unit.and_then(|unit| spans.iter().rposition(|span| span.unit() == unit));
         on_unit
             .filter(|&n| spans[n].end == at)
             .or_else(|| spans.iter().rposition(|span| span.end == at && span.start < at))
-            // One of the operations that are one span was needed, and not the last of them.
+            // A merged span has several operations; the needed one may not be its last.
             .or_else(|| unit.and_then(|_| spans.iter().rposition(|span| span.start < at && at < span.end)))
     }
 
-    /// Gives the time between two moments in which span `n` waited for its channel to those that had it; how much that is.
+    /// Divides the channel wait of span `n` between two moments among the spans with the channel; returns the
+    /// divided time.
     fn divide_wait(&self, n: usize, (from, to): (Time, Time), first: usize, stall: &mut Stall) -> Time {
         let span = &self.spans[n];
         let begin = span.start + Time::from(span.before);
@@ -251,14 +254,14 @@ impl Trail {
     }
 }
 
-/// What a context knows of the longest request.
+/// Access to the longest request's breakdown.
 impl Ctx {
     /// Looks for the longest request from now on.
     pub fn look_for_stalls(&mut self) {
         self.trail.start();
     }
 
-    /// A request of the host is over; told by whoever takes the requests of the host, after each of them.
+    /// Ends a host request; the host interface calls this after each request.
     #[inline]
     pub fn request_done(&mut self, arrival: Time, done: Time) {
         if self.trail.is_on {
@@ -266,12 +269,12 @@ impl Ctx {
         }
     }
 
-    /// How the time of the longest request divides, since [`Self::look_for_stalls`]; `None` where none took time.
+    /// Breakdown of the longest request since [`Self::look_for_stalls`]; `None` if no request took time.
     pub fn longest_stall(&mut self) -> Option<&Stall> {
         self.trail.stall()
     }
 
-    /// A unit was held by an operation of the present cause.
+    /// Records the use of a unit by an operation of the current cause.
     #[inline]
     pub(crate) fn held(&mut self, held: &Held) {
         if self.trail.is_on {
@@ -295,7 +298,7 @@ impl Stall {
         }
     }
 
-    /// Time that is accounted for: that of the request.
+    /// Total time of the breakdown: the request's latency.
     pub fn total(&self) -> Time {
         self.own.iter().chain(&self.others).sum::<Time>() + self.elsewhere + self.unknown
     }

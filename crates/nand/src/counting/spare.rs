@@ -1,4 +1,4 @@
-//! What is kept of the metadata of every page.
+//! Storage of page metadata.
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::context::Origin;
@@ -8,32 +8,32 @@ use crate::side_table::SideTable;
 
 /// Storage of page metadata.
 pub trait SpareStore: Send + 'static {
-    /// Room for the pages of `geometry`, all erased.
+    /// Storage for the pages of `geometry`, all erased.
     fn new(geometry: &Geometry) -> Self;
-    /// Stores the metadata of a page; `first` where it is the first program of its block since the erase.
+    /// Stores the metadata of a page; `first` if it is the block's first program since the erase.
     fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob);
     /// The metadata of a page; `None`: erased.
     fn get(&self, at: Ppa, block: BlockId) -> Option<Oob>;
     /// Starts loading the metadata of a page, if there is such a page.
     fn prefetch(&self, at: Ppa);
-    /// Stores the metadata of the programmed page `from` again for `to`, under another aux and sequence number; returns
-    /// the author.
+    /// Stores the metadata of the programmed page `from` again for `to`, with another aux and sequence number;
+    /// returns the author.
     #[inline]
     fn renew(&mut self, from: (Ppa, BlockId), to: (Ppa, BlockId), first: bool, aux: u16, seq: Seq) -> Option<Origin> {
         let old = self.get(from.0, from.1)?;
         self.set(to.0, to.1, first, Oob { aux, seq, ..old });
         Some(old.origin)
     }
-    /// Whether a page is erased.
+    /// True for an erased page.
     fn is_erased(&self, at: Ppa) -> bool;
-    /// Makes pages erased.
+    /// Erases the metadata of pages.
     fn clear(&mut self, pages: std::ops::Range<u32>);
-    /// Drops what is kept beside the table for `pages`.
+    /// Drops additional data for `pages`, kept outside the table.
     fn forget(&mut self, _pages: std::ops::Range<u32>) {}
 }
 
-/// Four bytes a page: 27 bits of logical page, 5 of origin; `aux` is forgotten like the sequence number, since both are
-/// for mounts. What does not fit, a metadata page say, is kept aside.
+/// Four bytes per page: 27 bits of logical page, 5 of origin. It forgets `aux` and the sequence number, since
+/// only mounts need them. A side table holds exceptions, such as metadata pages.
 #[derive(Clone, Debug)]
 pub struct Lean {
     words: Vec<u32>,
@@ -41,7 +41,7 @@ pub struct Lean {
 }
 
 impl Lean {
-    /// Logical pages that the form can name.
+    /// Most logical pages in this form.
     pub const MAX_LOGICAL_PAGES: u32 = Self::ELSEWHERE;
     const LPN_BITS: u32 = 27;
     const LPN_MASK: u32 = (1 << Self::LPN_BITS) - 1;
@@ -111,8 +111,9 @@ impl SpareStore for Lean {
     }
 }
 
-/// Twelve bytes a page: logical page, aux, kind, origin, and the sequence as a distance from the block's base. A page that
-/// was programmed too long after the first of its block, in an idle frontier say, has its sequence aside.
+/// Twelve bytes per page: logical page, aux, kind, origin, and the sequence as an offset from the block's base.
+/// A page programmed too long after the block's first page, for example in an idle frontier, has its sequence
+/// in a side table.
 #[derive(Clone, Debug)]
 pub struct Full {
     words: Vec<Word>,
@@ -126,7 +127,7 @@ struct Word {
     aux: u16,
     kind: u8,
     origin: u8,
-    /// Programs since the base; [`Full::FAR`] where the sequence is aside.
+    /// Programs since the base; [`Full::FAR`] if the sequence is in the side table.
     delta: u32,
 }
 

@@ -1,8 +1,8 @@
-//! A device as bytes: what a power cut leaves of it, so that another one begins where it ended.
+//! Serialized device: its persistent state after a power cut, as a start for another device.
 //!
-//! By block: P/E cycles, bad mark, base of the sequences, pages that count for each author, number of programmed pages;
-//! then each of these: its place, the 16 bytes of the spare area, programs since the erase, length of the tail, tail.
-//! Numbers are little endian. Counters of operations and time are not part of it.
+//! By block: P/E cycles, bad mark, base of the sequences, page counts per author, number of programmed pages;
+//! then for each of these pages: its position, the 16 bytes of the spare area, programs since the erase, length
+//! of the tail, tail. Numbers are little endian. Counters of operations and time are not included.
 
 use super::{Counting, Full, Kept, Lean, SpareStore};
 use crate::address::{BlockId, Geometry, Ppa};
@@ -22,10 +22,10 @@ fn array<const N: usize>(input: &mut impl Read) -> io::Result<[u8; N]> {
 }
 
 impl Counting<Full> {
-    /// Writes what a power cut leaves.
+    /// Writes the persistent state.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn save(&self, out: &mut impl Write) -> io::Result<()> {
         for block in (0..self.geometry.blocks()).map(BlockId) {
             out.write_all(&self.pe_cycles[block.index()].to_le_bytes())?;
@@ -49,10 +49,11 @@ impl Counting<Full> {
         Ok(())
     }
 
-    /// The device that [`Self::save`] wrote; its counters are 0.
+    /// Loads a device written by [`Self::save`]; its counters are 0.
     ///
     /// # Errors
-    /// Those of `input`; [`io::ErrorKind::InvalidData`] where no device of this shape and these rules looks like that.
+    /// Errors of `input`; [`io::ErrorKind::InvalidData`] if the data is impossible for this shape and these
+    /// rules.
     pub fn load(geometry: Geometry, rules: Rules, input: &mut impl Read) -> io::Result<Self> {
         let mut device = Self::new(geometry, rules);
         for block in (0..geometry.blocks()).map(BlockId) {
@@ -101,7 +102,7 @@ impl Counting<Full> {
         Ok(())
     }
 
-    /// The same device in the form that keeps four bytes a page: what was mounted on it can go on there.
+    /// The same device in the four-byte form: an FTL mounted on this one can continue there.
     pub fn into_lean(self) -> Counting<Lean> {
         let mut spare = Lean::new(&self.geometry);
         for block in (0..self.geometry.blocks()).map(BlockId) {

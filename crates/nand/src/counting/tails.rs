@@ -1,17 +1,17 @@
-//! The tails of pages that have one, and from which page of each block on these lie: pages without are moved without a
-//! look, also in a block that ends in a list of its pages.
+//! Page tails, and the first page with a tail in each block: pages before it move without a lookup, even if the
+//! block ends in a list of its pages.
 
 use crate::address::{BlockId, Geometry, Ppa};
 use crate::side_table::SideTable;
 use std::ops::Range;
 
-/// No page of the block has one.
+/// No page of the block has a tail.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Tails {
     bytes: SideTable<Box<[u8]>>,
-    /// By block: the first page that has one; past the last block where none does.
+    /// By block: the first page with a tail; past the last block if there is none.
     first: Vec<u32>,
 }
 
@@ -20,13 +20,13 @@ impl Tails {
         Self { bytes: SideTable::default(), first: vec![NONE; geometry.blocks() as usize] }
     }
 
-    /// The first page of `block` that has one.
+    /// The first page of `block` with a tail.
     #[inline]
     pub(super) fn first_in(&self, block: BlockId) -> Ppa {
         Ppa(self.first[block.index()])
     }
 
-    /// That of a page of `block`.
+    /// The tail of a page of `block`.
     #[inline]
     pub(crate) fn get(&self, at: Ppa, block: BlockId) -> Option<&[u8]> {
         if at < self.first_in(block) {
@@ -41,7 +41,7 @@ impl Tails {
         *first = at.0.min(*first);
     }
 
-    /// Drops those of `block`, whose pages are these.
+    /// Drops the tails of `block`, given its page range.
     #[inline]
     pub(super) fn erase(&mut self, block: BlockId, pages: Range<u32>) {
         if std::mem::replace(&mut self.first[block.index()], NONE) != NONE {

@@ -1,4 +1,4 @@
-//! What fails, how often; and the arithmetic of bit errors.
+//! Fault options, and the arithmetic of bit errors.
 
 use crate::address::Geometry;
 use crate::config_error::ConfigError;
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 
 /// Faults of a device; nothing fails by default.
 ///
-/// Ordinals count from 1: 1 is the first operation. Every draw is a function of the seed, the address and the
-/// P/E cycles of the block, so that what fails depends neither on the order of reads nor on other blocks.
+/// Ordinals count from 1, the first operation. Every random draw is a function of the seed, the address and the
+/// block's P/E cycles, so faults depend neither on the order of reads nor on other blocks.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Seed of every random fault. Default 0: it follows from the seed of the experiment.
+    /// Seed of random faults. Default 0: derived from the experiment's seed.
     pub seed: u64,
-    /// Blocks that the factory marked bad, by number. Default none.
+    /// Factory-bad blocks, by number. Default none.
     pub factory_bad_blocks: Vec<u32>,
-    /// Part of all blocks that the factory marked bad besides, 0 to 1, rounded down to whole blocks and drawn
-    /// from the seed. Default 0; data sheets allow about 0.02.
+    /// Share of additional factory-bad blocks, 0 to 1, rounded down to whole blocks and drawn from the seed.
+    /// Default 0; data sheets allow about 0.02.
     pub factory_bad_share: f64,
-    /// Programs that fail, by ordinal; page programs, copies and spare programs count alike. Default none.
+    /// Failing programs, by ordinal; page programs, copies and spare programs count alike. Default none.
     pub failing_programs: Vec<u64>,
-    /// Erases that fail, by ordinal. Default none.
+    /// Failing erases, by ordinal. Default none.
     pub failing_erases: Vec<u64>,
-    /// Probability that a program or copy fails in a block without wear, 0 to 1. Default 0.
+    /// Probability of a failed program or copy in a block without wear, 0 to 1. Default 0.
     pub program_failure_rate: f64,
-    /// Probability that an erase fails in a block without wear, 0 to 1. Default 0.
+    /// Probability of a failed erase in a block without wear, 0 to 1. Default 0.
     pub erase_failure_rate: f64,
-    /// Both rates are multiplied by (1 + P/E cycles / endurance) to this power. Default 0: constant.
+    /// Exponent of the factor (1 + P/E cycles / endurance) for both rates. Default 0: constant rates.
     pub failure_growth: u32,
-    /// P/E cycles that every block has behind it when the device is new to the run. Default 0.
+    /// Earlier P/E cycles of every block at the start of the run. Default 0.
     pub initial_pe_cycles: u32,
     /// Bit errors in the data of pages. Default none.
     pub bit_errors: Option<BitErrors>,
@@ -37,12 +37,12 @@ pub struct Config {
 
 /// Bit errors against an ECC.
 ///
-/// The model: a page gets its bit errors when it is programmed and keeps them until the erase, the same at
-/// every read. Each bit of a codeword is wrong with the probability
-/// `rber x (1 + P/E cycles / endurance)^growth`, with the block's cycles at the time of the program. Errors do
-/// not grow with time or reads, and copies are corrected on their way. The spare area has a code of its own
-/// and never fails so; the list of a page that gathers sectors has one in what it leaves of its sector. This is a convention of the simulator, not the curve of a chip; a power law in the P/E
-/// cycles is the usual fit.
+/// The model: a page gets its bit errors at its program and keeps them until the erase, the same at every read.
+/// Each bit of a codeword is wrong with the probability `rber x (1 + P/E cycles / endurance)^growth`, with the
+/// block's cycles at the time of the program. Errors do not grow with time or reads, and copies are corrected
+/// on their way. The spare area has a code of its own and never fails this way; the sector list of a gathered
+/// page also has its own code, in the rest of its sector. This is a convention of the simulator, not a chip's
+/// curve; a power law in the P/E cycles is the usual fit.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BitErrors {
@@ -51,9 +51,9 @@ pub struct BitErrors {
     /// Exponent of the growth with P/E cycles. Default 2.
     #[serde(default = "default_growth")]
     pub growth: u32,
-    /// Wrong bits that the ECC corrects in each codeword.
+    /// Correctable bits per codeword.
     pub ecc_bits: u32,
-    /// Bytes of data in a codeword, 512 or 1024. Default 512.
+    /// Data bytes per codeword, 512 or 1024. Default 512.
     #[serde(default = "default_codeword")]
     pub codeword_bytes: u32,
 }
@@ -70,7 +70,7 @@ impl Config {
     /// Checks every value against its range and the device.
     ///
     /// # Errors
-    /// The key, what was given and what is allowed.
+    /// The key, the given value and the allowed range.
     pub fn check(&self, geometry: &Geometry) -> Result<(), ConfigError> {
         let refuse = |key, value: String, allowed: String| Err(ConfigError { key, value, allowed });
         for (key, value) in [
@@ -107,11 +107,12 @@ impl Config {
         Ok(())
     }
 
-    /// Whether each block is bad from the factory.
+    /// Whether each block is factory-bad.
     pub(super) fn factory_bad(&self, blocks: u32, draws: &mut Random) -> Vec<bool> {
         let mut bad = vec![false; blocks as usize];
         let mut wanted = (self.factory_bad_share * f64::from(blocks)) as u64;
-        // Selection sampling: each block left is taken with probability wanted / left, which gives exactly as many.
+        // Selection sampling: each remaining block is taken with probability wanted / left, for exactly the
+        // wanted number.
         for (at, left) in (0..bad.len()).zip((1..=u64::from(blocks)).rev()) {
             if draws.below(left) < wanted {
                 bad[at] = true;
@@ -125,10 +126,10 @@ impl Config {
     }
 }
 
-/// Beyond one wrong bit in ten there is no code and no data; growth ends here.
+/// Upper limit of the rate: no code works with more than one wrong bit in ten.
 const MAX_RBER: f64 = 0.1;
 
-/// `(1 + cycles / endurance)^exponent`, by multiplications alone: those round alike on every machine.
+/// `(1 + cycles / endurance)^exponent`, by multiplications only, because they round alike on every machine.
 pub(super) fn growth(pe_cycles: u32, endurance: u32, exponent: u32) -> f64 {
     power(1.0 + f64::from(pe_cycles) / f64::from(endurance.max(1)), exponent)
 }
@@ -146,12 +147,12 @@ fn power(base: f64, exponent: u32) -> f64 {
 }
 
 impl BitErrors {
-    /// Raw bit error rate of a page programmed after so many P/E cycles.
+    /// Raw bit error rate of a page programmed after this many P/E cycles.
     pub fn rber_at(&self, pe_cycles: u32, endurance: u32) -> f64 {
         (self.rber * growth(pe_cycles, endurance, self.growth)).min(MAX_RBER)
     }
 
-    /// Wrong bits of each codeword of a page, first to last, where `draws` is the stream of the page.
+    /// Wrong bits of each codeword of a page, first to last; `draws` is the page's stream.
     pub(super) fn draw(&self, rate: f64, codewords: u32, mut draws: Random) -> impl Iterator<Item = u32> {
         let bits = self.codeword_bytes * 8;
         let none = Scaled::power(1.0 - rate, bits);
@@ -159,8 +160,8 @@ impl BitErrors {
     }
 }
 
-/// `value` x 2^(-256 `steps`): a probability that may be too small for a float alone, as that of no wrong bit in a large
-/// codeword is. Steps are powers of two, so no digit is lost by them.
+/// `value` x 2^(-256 `steps`): a probability that may be too small for a plain float, such as the probability
+/// of no wrong bit in a large codeword. Steps are powers of two, so they lose no digit.
 #[derive(Clone, Copy, Debug)]
 struct Scaled {
     value: f64,
@@ -173,7 +174,7 @@ const STEP: f64 = f64::from_bits((1023 + 256) << 52);
 impl Scaled {
     const ONE: Self = Self { value: 1.0, steps: 0 };
 
-    /// The product of two numbers from 2^-256 to 1 before their steps.
+    /// The product; both numbers are from 2^-256 to 1 before their steps.
     fn times(self, other: Self) -> Self {
         let (value, steps) = (self.value * other.value, self.steps + other.steps);
         if value < 1.0 / STEP {
@@ -183,7 +184,7 @@ impl Scaled {
         }
     }
 
-    /// `base`, above 2^-256 and up to 1, to the power of `exponent`.
+    /// `base` to the power of `exponent`; `base` is above 2^-256 and up to 1.
     fn power(base: f64, exponent: u32) -> Self {
         let (mut result, mut square, mut left) = (Self::ONE, Self { value: base, steps: 0 }, exponent);
         while left > 0 {
@@ -197,13 +198,13 @@ impl Scaled {
     }
 }
 
-/// The binomial number of wrong bits at the quantile `u`, where `none` is the probability that all are right.
+/// The binomial number of wrong bits at the quantile `u`; `none` is the probability of no wrong bit.
 fn wrong_bits(bits: u32, rate: f64, none: Scaled, u: f64) -> u32 {
     let odds = rate / (1.0 - rate);
     let Scaled { value: mut probability, mut steps } = none;
     let mut below = probability;
     for wrong in 0..bits {
-        // While a step is left, all of this lies below the smallest quantile that is drawn.
+        // With a remaining step, the whole sum lies below the smallest possible quantile.
         if steps == 0 && u < below {
             return wrong;
         }
@@ -212,7 +213,7 @@ fn wrong_bits(bits: u32, rate: f64, none: Scaled, u: f64) -> u32 {
         if steps > 0 && probability > 1.0 {
             (probability, below, steps) = (probability / STEP, below / STEP, steps - 1);
         }
-        // Past the mean: the sum grows no more, and rounding has left it under `u`.
+        // Past the mean the sum stops growing, and rounding has left it under `u`.
         if f64::from(wrong) > f64::from(bits) * rate && probability < f64::EPSILON / 4.0 * below {
             return wrong;
         }
@@ -226,7 +227,7 @@ mod tests {
 
     #[test]
     fn wrong_bits_follow_the_binomial() {
-        // 512 B to 4 KiB; at one wrong bit in ten, no float holds the probability of none from 1 KiB on.
+        // 512 B to 4 KiB; at one wrong bit in ten, a float cannot hold the probability of none from 1 KiB on.
         for (bits, rate) in [1e-4, 1e-3, 1e-2, MAX_RBER]
             .into_iter()
             .flat_map(|rate| [4096, 8192, 16_384, 32_768].map(|bits| (bits, rate)))
@@ -245,10 +246,10 @@ mod tests {
             let expected = f64::from(bits) * rate;
             let spread = expected * (1.0 - rate);
             let what = format!("{bits} bits at {rate}: mean {mean} of {expected}, variance {variance} of {spread}");
-            // Five standard errors of a mean over so many draws.
+            // Five standard errors of the mean over this many draws.
             assert!((mean - expected).abs() < 5.0 * (spread / f64::from(draws)).sqrt(), "{what}");
             assert!((variance / spread - 1.0).abs() < 0.06, "{what}");
-            // The extreme quantiles: some eight standard deviations from the mean, and never all bits.
+            // The extreme quantiles: about eight standard deviations from the mean, and never all bits.
             for u in [f64::EPSILON / 2.0, 1.0 - f64::EPSILON / 2.0] {
                 let wrong = f64::from(wrong_bits(bits, rate, none, u));
                 assert!((wrong - expected).abs() < 10.0 * spread.sqrt() + 20.0, "{what}, {wrong} at {u}");

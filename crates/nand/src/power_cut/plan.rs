@@ -1,28 +1,29 @@
-//! When power goes, and what that leaves: the part of a power cut that has a name.
+//! Power-cut plans: the operation, and the effect on the flash.
 
 use crate::operation::Operation;
 use std::fmt;
 use std::str::FromStr;
 
-/// What the operation that is cut leaves on the flash.
+/// Effect of the cut operation on the flash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Form {
     /// The operation does not happen.
     Clean,
-    /// The operation happens, but nobody hears of it.
+    /// The operation happens, but its answer is lost.
     Done,
-    /// A program or copy: the data cannot be read, the spare area can.
+    /// A program or copy: the data is unreadable, the spare area readable.
     TornPage,
-    /// A program, copy or spare program: neither data nor spare area can be read.
+    /// A program, copy or spare program: data and spare area are unreadable.
     TornSpare,
-    /// An erase: no page of the block can be read. The block is weak: it must be erased before its next program.
+    /// An erase: all pages of the block are unreadable. The block is weak: it must be erased before its next
+    /// program.
     TornEraseUnreadable,
     /// An erase: the first half of the pages reads as erased, the rest as before. The block is weak.
     TornErasePrefix,
     /// An erase: every page reads as erased. The block is weak.
     TornEraseWeak,
-    /// The operation does not happen, and the last program or copy on each die since the last fence, although
-    /// it was answered, is lost: its page is as with [`Form::TornSpare`].
+    /// The operation does not happen, and the last acknowledged program or copy on each die since the last
+    /// fence is lost: its page is as with [`Form::TornSpare`].
     LostTail,
 }
 
@@ -53,7 +54,7 @@ impl Form {
         }
     }
 
-    /// Whether the form differs from [`Form::Clean`] for this operation; where it does not, it acts as that.
+    /// Whether the form differs from [`Form::Clean`] for this operation; if not, it acts as `Clean`.
     pub const fn applies_to(self, operation: Operation) -> bool {
         use Operation::{Copy, Erase, Program, SpareProgram};
         match self {
@@ -71,12 +72,12 @@ impl fmt::Display for Form {
     }
 }
 
-/// A power cut, with a text that replays it: `cut:123:torn_page`.
+/// A power cut, with a text form for replay: `cut:123:torn_page`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CutPlan {
-    /// The operation that is cut, counted from 1 over those that change the flash; 1: the next one.
+    /// The cut operation, counted from 1 over the operations that change the flash; 1: the next one.
     pub operation: u64,
-    /// What it leaves.
+    /// Its effect on the flash.
     pub form: Form,
 }
 
@@ -86,13 +87,13 @@ impl fmt::Display for CutPlan {
     }
 }
 
-/// A text that names no power cut.
+/// A text that does not name a power cut.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("\"{text}\" is no power cut: {why}")]
 pub struct CutPlanError {
-    /// What was given.
+    /// The given text.
     pub text: String,
-    /// What was expected.
+    /// The expected form.
     pub why: String,
 }
 

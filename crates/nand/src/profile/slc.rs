@@ -5,14 +5,14 @@ use crate::address::Shape;
 use crate::context::{Cell, Time, ERASE_SHARE};
 use serde::{Deserialize, Serialize};
 
-/// Durations in a block of one bit a cell; what is not here takes as long as in any other.
+/// Durations in a block of one bit a cell; other durations are as in any other block.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlcTiming {
-    /// Array to page register (tR), and so a read of a spare area alone.
+    /// Array to page register (tR); also the read of a spare area alone.
     #[serde(deserialize_with = "quantity")]
     pub read_us: f64,
-    /// Page register to array (tPROG), and so a program of a spare area alone.
+    /// Page register to array (tPROG); also the program of a spare area alone.
     #[serde(deserialize_with = "quantity")]
     pub program_us: f64,
     /// Erase of a block (tBERS).
@@ -21,8 +21,8 @@ pub struct SlcTiming {
 }
 
 impl Profile {
-    /// As [`Self::busy_ns`], where the operations in `slc` are those of `cell` in blocks of one bit a cell
-    /// ([`crate::slc::Metered`] counts them).
+    /// As [`Self::busy_ns`], but `slc` is the part of `cell` in blocks of one bit a cell
+    /// ([`crate::slc::Metered`] counts it).
     pub fn busy_ns_with_slc(&self, cell: &Cell, slc: &Cell) -> Time {
         let busy = self.busy_ns(cell);
         let Some(one) = Durations::slc(&self.timing, &self.shape) else { return busy };
@@ -39,7 +39,7 @@ impl Profile {
 }
 
 impl Durations {
-    /// The same for a block of one bit a cell; `None` where the chip has none.
+    /// The same for a block of one bit a cell; `None` if the chip has none.
     ///
     /// # Panics
     /// As [`Self::new`].
@@ -49,12 +49,12 @@ impl Durations {
         let mut timing = Timing { read_us, program_us, erase_us, ..*timing };
         (timing.spare_read_us, timing.spare_program_us) = (None, None);
         let one = Self::new(&timing, shape);
-        // A chip that states how long a copy takes states it for pages of many bits: the rest of it is no array time.
+        // A stated copy time applies to pages of many bits; the part beyond read and program is not array time.
         let copy_inside = many.copy_inside.map(|total| many.copied(total, &one, &one));
         Some(Self { copy_inside, ..one })
     }
 
-    /// How long a copy inside takes that reads at `from` and programs at `to`, where one at `self` takes `total`.
+    /// Duration of an inside copy that reads at `from` and programs at `to`, if a copy at `self` takes `total`.
     pub(crate) fn copied(&self, total: Time, from: &Self, to: &Self) -> Time {
         total.saturating_sub(self.read + self.program) + from.read + to.program
     }

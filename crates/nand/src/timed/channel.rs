@@ -1,23 +1,24 @@
-//! When a bus is taken.
+//! Schedule of a bus.
 
 use crate::context::Time;
 
 /// A bus and the units on it.
 ///
-/// Each unit transfers in the order of its operations, so the times of its own transfers ascend and it meets those of
-/// every other unit in their order: it keeps its place among them, and a place only moves forward. Finding a gap costs
-/// a constant number of steps a transfer, however far apart in time the units work.
+/// Each unit transfers in the order of its operations, so its own transfers ascend in time, and it passes every
+/// other unit's transfers in order. It keeps its place among them, and a place only moves forward. Finding a
+/// gap costs a constant number of steps per transfer, however far apart in time the units work.
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     units: usize,
-    /// Transfers that are kept of a unit, and [`AHEAD`] places for [`Interval::NEVER`].
+    /// Remembered transfers per unit, plus [`AHEAD`] places for [`Interval::NEVER`].
     room: usize,
     /// By unit, `room` places each: its transfers, disjoint and ascending, then [`Interval::NEVER`].
     taken: Vec<Interval>,
-    /// By unit, then by distance to a unit (0: itself, 1: the next one, ..., the one before): the index in `taken` of
-    /// that unit's first transfer that may end after what this one does next; of its own, the one behind its last.
+    /// By unit, then by distance to a unit (0: itself, 1: the next one, ..., the previous one): the index in
+    /// `taken` of that unit's first transfer that may end after this unit's next transfer; for the unit itself,
+    /// the index after its last.
     places: Vec<u32>,
-    /// Summed length of all transfers.
+    /// Total length of all transfers.
     pub(super) busy: Time,
 }
 
@@ -31,7 +32,7 @@ impl Interval {
     const NEVER: Self = Self { start: Time::MAX, end: Time::MAX };
 }
 
-/// Transfers of a unit that are looked at together.
+/// Transfers of a unit examined together.
 const AHEAD: usize = 3;
 
 impl Channel {
@@ -44,13 +45,13 @@ impl Channel {
         Self { units, room, taken: vec![Interval::NEVER; units * room], places, busy: 0 }
     }
 
-    /// Bytes of memory of a bus of `units` units while its rooms have not grown.
+    /// Bytes of memory for a bus of `units` units while its rooms have not grown.
     pub(super) fn bytes(units: u64) -> u64 {
         let transfers = Self::FIRST_ROOM * size_of::<Interval>();
         units * (transfers as u64 + units * size_of::<u32>() as u64)
     }
 
-    /// The unit among whose transfers `places[place]` is.
+    /// The unit whose transfers `places[place]` indexes.
     fn lane(units: usize, place: usize) -> usize {
         (place / units + place % units) % units
     }
@@ -61,15 +62,15 @@ impl Channel {
         self.places[unit * self.units] as usize + AHEAD == (unit + 1) * self.room
     }
 
-    /// Takes the bus for `unit` and `ns` at the first time from `from` on that it is free for so long; no earlier than
-    /// the end of the unit's transfer before. Returns the end.
+    /// Takes the bus for `unit` and `ns` at the first free gap of that length, starting at `from` at the
+    /// earliest and after the unit's previous transfer. Returns the end.
     #[inline]
     pub(super) fn take(&mut self, unit: usize, from: Time, ns: Time) -> Time {
         self.busy += ns;
         let places = &mut self.places[unit * self.units..][..self.units];
         let (own, others) = places.split_first_mut().expect("a unit has a place among its own transfers");
         let start = match <&mut [u32; 3]>::try_from(&mut *others) {
-            // A fixed number of units, the usual one, is looked at without a loop.
+            // The usual number of units is fixed, and needs no loop.
             Ok(three) => first_gap(&self.taken, three, from, ns),
             Err(_) => first_gap(&self.taken, others, from, ns),
         };
@@ -78,8 +79,8 @@ impl Channel {
         start + ns
     }
 
-    /// Drops what ends by `past` and what every other unit has passed. The room grows while most of it holds what is
-    /// still ahead, so that the cost of forgetting stays constant an operation.
+    /// Drops transfers that end by `past` and that every other unit has passed. The room grows while most of it
+    /// holds future transfers, so the cost of forgetting stays constant per operation.
     pub(super) fn forget(&mut self, past: Time) {
         let (units, room) = (self.units, self.room);
         for unit in 0..units {
@@ -105,7 +106,7 @@ impl Channel {
         }
     }
 
-    /// Changes the room; what is ahead fits.
+    /// Changes the room; the future transfers fit.
     fn resize(&mut self, room: usize) {
         let mut taken = Vec::with_capacity(self.units * room);
         for (unit, list) in self.taken.chunks(self.room).enumerate() {
@@ -120,25 +121,26 @@ impl Channel {
     }
 }
 
-/// The first time from `from` on that is free for `ns` of the transfers in `taken` from `places` on, which move past
-/// what ends by then.
+/// The start of the first gap of `ns` from `from` on, among the transfers in `taken` from `places` on. The
+/// places move past transfers that end before it.
 #[inline(always)]
 fn first_gap(taken: &[Interval], places: &mut [u32], from: Time, ns: Time) -> Time {
     let mut start = from;
-    // A round looks at one transfer of every unit and branches only at its end: which units are in the way cannot be
-    // predicted, the number of rounds mostly can.
+    // A round looks at one transfer of every unit and branches only at its end: the blocking units are
+    // unpredictable, but the number of rounds is mostly predictable.
     loop {
         let tried = start;
         let mut is_taken = false;
         for place in &mut *places {
-            // Mostly none to two transfers have passed since this unit looked last; if more, the next round goes on.
+            // Mostly none to two transfers have passed since this unit's last look; the next round handles
+            // more.
             let ahead = &taken[*place as usize..][..AHEAD];
             let passed = usize::from(ahead[0].end <= tried) + usize::from(ahead[1].end <= tried);
             *place += passed as u32;
             let next = ahead[passed];
             let in_the_way = next.start < tried + ns;
             is_taken |= in_the_way;
-            // A transfer in the way is in the way of every start before its end.
+            // A blocking transfer blocks every start before its end.
             start = start.max(if in_the_way { next.end } else { 0 });
         }
         if !is_taken {
@@ -182,7 +184,7 @@ mod tests {
         assert_eq!(channel.take(2, 8, 6), 36, "5 free from 15 to 20");
     }
 
-    /// Against the plain form: all transfers in one list, looked through from the front.
+    /// Compared with the plain form: all transfers in one list, searched from the front.
     #[test]
     fn gaps_are_those_of_a_search_through_everything() {
         let mut random = Random::new(1);

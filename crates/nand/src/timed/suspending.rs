@@ -1,21 +1,23 @@
 //! Erases and programs that give way to reads.
 //!
-//! A read that the host waits for and that comes while its unit erases suspends the erase: the array stops within
-//! `suspend`, the read takes place, and the erase goes on after `resume` from where it was. A read that comes before an
-//! erase has begun goes in front of it. Programs in the background do the same where the profile says so.
+//! If the host waits for a read while its unit erases, the read suspends the erase: the array stops within
+//! `suspend`, the read takes place, and the erase continues after `resume` from the point of interruption. A
+//! read that comes before an erase has begun goes in front of it. Programs in the background do the same if the
+//! profile says so.
 //!
 //! ```text
 //! unit |--- erase ---| suspend |-- read --|= transfer =| resume |--- rest of the erase ---|
 //!                    ^ the read comes
 //! ```
 //!
-//! Only the operation that was issued last to a unit can be suspended: what waits behind it has its times already. Nobody
-//! may wait for its end either, since that was told when it was issued: so programs of a request are not suspended.
+//! Only the last issued operation of a unit can be suspended, because operations behind it already have their
+//! times. Also, nobody may wait for its end, because the device reported this time when it issued the
+//! operation. So programs of a request are not suspended.
 
 use crate::context::Time;
 use crate::profile::Suspend;
 
-/// What is suspended, on each unit.
+/// Suspendable operation of each unit.
 #[derive(Clone, Debug)]
 pub(super) struct Suspending {
     suspend: Time,
@@ -25,27 +27,27 @@ pub(super) struct Suspending {
     tails: Vec<Tail>,
 }
 
-/// The last operation of a unit, where it can be suspended.
+/// The last operation of a unit, if it can be suspended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tail {
-    /// Where it has not begun and needs no bus: when the unit is free for what goes in front of it.
+    /// If it has not begun and needs no bus: the time when the unit is free for reads in front of it.
     before: Option<Time>,
-    /// While it is suspended: when the reads in its way end.
+    /// While it is suspended: the end of the interrupting reads.
     paused: Option<Time>,
-    /// Its array time, or what is left of it.
+    /// Its array time, or the rest of it.
     from: Time,
     end: Time,
-    /// Reads that it gave way to.
+    /// Reads that have interrupted it.
     reads: u32,
 }
 
-/// Where a read takes place.
+/// Time slot for a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Slot {
     pub(super) start: Time,
-    /// Array time that is left of the operation afterwards.
+    /// Array time left for the operation afterwards.
     left: Time,
-    /// The operation starts no earlier, and so long after the read.
+    /// Earliest start of the operation, and its delay after the read.
     next: (Time, Time),
     is_in_front: bool,
 }
@@ -62,13 +64,14 @@ impl Suspending {
         }
     }
 
-    /// The last operation of `unit` works in the array between two times and can be suspended; `before`, the unit was
-    /// free for what needs no bus.
+    /// Makes the last operation of `unit`, in the array between two times, suspendable; before `before` the
+    /// unit was free for operations without the bus.
     pub(super) fn offer(&mut self, unit: usize, before: Option<Time>, (from, end): (Time, Time)) {
         self.tails[unit] = Tail { before, paused: None, from, end, reads: 0 };
     }
 
-    /// Where a read that comes at `ready` takes place on `unit`, which is busy until `free`; `None` where it waits for that.
+    /// The slot for a read that comes at `ready`, on `unit` that is busy until `free`; `None` if the read must
+    /// wait.
     pub(super) fn slot(&self, unit: usize, ready: Time, free: Time) -> Option<Slot> {
         let tail = &self.tails[unit];
         // Another operation was issued since, or the last one is over.
@@ -88,7 +91,7 @@ impl Suspending {
         (start < tail.end).then_some(Slot { start, left: tail.end - at, next, is_in_front: false })
     }
 
-    /// The read in `slot` ends at `end`; returns when the operation does.
+    /// Ends the read in `slot` at `end`; returns the new end of the operation.
     pub(super) fn take(&mut self, unit: usize, slot: Slot, end: Time) -> Time {
         let tail = &mut self.tails[unit];
         let (least, later) = slot.next;

@@ -1,38 +1,39 @@
 //! Programs of several planes of a die at once.
 //!
-//! Pages of one request are moved in one after the other, then the arrays of all planes program together:
+//! Pages of one request are transferred one after the other, then the arrays of all planes program together:
 //!
 //! ```text
 //! unit |= plane 0 =|= plane 1 =|--- both arrays ---|
 //! bus  |= plane 0 =|= plane 1 =|
 //! ```
 //!
-//! The pages lie at the same place of their blocks, as the chips ask for, and nothing else comes between them. When the first
-//! one was issued its end was told without the transfers of those that join; the request ends with the last of them.
+//! The pages lie at the same position of their blocks, as the chips demand, and nothing else comes between
+//! them. The first program reports its end without the transfers of later joiners; the request ends with the
+//! last of them.
 
 use super::Timed;
 use crate::address::Ppa;
 use crate::context::Time;
 use crate::nand::{Done, Nand};
 
-/// The last program of a die, and those that joined it.
+/// The last program of a die, and the programs that joined it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Together {
-    /// The request whose pages they are.
+    /// The request of these pages.
     request: u64,
-    /// Place of the pages in their blocks.
+    /// Position of the pages in their blocks.
     page: u32,
-    /// The plane of the last one; one that joins is of a later plane.
+    /// The plane of the last page; a joiner must be on a later plane.
     plane: u32,
-    /// Array time of each: cells of one bit and of several are not programmed together.
+    /// Array time of each: cells of one bit and of several cannot program together.
     program: Time,
-    /// When the last one was moved in, and when their arrays are done.
+    /// End of the last transfer, and end of the array time.
     moved_in: Time,
     end: Time,
 }
 
 impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
-    /// A program, with the programs before it where it can join them.
+    /// Times a program, joined with the previous programs if possible.
     pub(super) fn time_program(&mut self, at: Ppa) -> Done {
         let block = self.geometry.block_of(at);
         let unit = self.unit_of(block);

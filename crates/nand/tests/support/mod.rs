@@ -1,4 +1,4 @@
-//! What the tests of devices share: small devices, and random operations that a correct program could issue.
+//! Shared parts of the device tests: small devices, and random legal operations.
 #![allow(clippy::unwrap_used)] // What a test cannot go on without ends it.
 #![allow(dead_code)] // Each test file takes what it needs.
 
@@ -53,7 +53,7 @@ pub enum Step {
     TailRead { at: Ppa, bytes: usize },
 }
 
-/// What a step answered: metadata that was read or copied, and the bytes that were read.
+/// Answer of a step: metadata read or copied, and bytes read.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Answer(pub Result<Option<Oob>, NandError>, pub Vec<u8>);
 
@@ -99,7 +99,7 @@ struct Page {
     fill: u8,
 }
 
-/// Draws legal steps, and says what a device with bytes must answer to a read.
+/// Draws legal steps, and predicts the bytes of every read.
 pub struct Script {
     random: Random,
     geometry: Geometry,
@@ -108,7 +108,7 @@ pub struct Script {
     bad: Vec<bool>,
     tails: Vec<Vec<u8>>,
     seq: u64,
-    /// Chance that a step retires a block.
+    /// Probability that a step retires a block.
     pub retire: f64,
 }
 
@@ -122,7 +122,7 @@ impl Script {
             bad: vec![false; geometry.blocks() as usize],
             geometry,
             rules,
-            // Too far from zero for the 32 bits that a page keeps of it beside its block's base.
+            // Too large for the 32-bit offset stored per page.
             seq: 1 << 40,
             retire: 0.0005,
         }
@@ -143,7 +143,7 @@ impl Script {
         self.random.below(bound.into()) as u32
     }
 
-    /// A page that may be programmed next.
+    /// A page that the next step may program.
     fn programmable(&mut self) -> Option<Ppa> {
         let block = BlockId(self.draw(self.geometry.blocks()));
         if self.bad[block.index()] {
@@ -155,7 +155,7 @@ impl Script {
         let next = (0..per_block).rev().find(|&page| used(page)).map_or(0, |page| page + 1);
         let page = match self.rules.program_order {
             ProgramOrder::Any => self.draw(per_block),
-            // A gap now and then.
+            // An occasional gap.
             ProgramOrder::Ascending => next + u32::from(self.random.chance(0.1)),
             ProgramOrder::AscendingDense => next,
         };
@@ -163,7 +163,7 @@ impl Script {
         free.then(|| self.geometry.page(block, page))
     }
 
-    /// A page that is programmed in a good block.
+    /// A programmed page in a good block.
     fn programmed(&mut self) -> Option<Ppa> {
         let at = Ppa(self.draw(self.geometry.pages()));
         let good = !self.bad[self.geometry.block_of(at).index()];

@@ -1,7 +1,8 @@
-//! From when on units and channels are free, to the nanosecond: a request one earlier waits one, a request at that time none.
+//! Exact times, to the nanosecond, at which units and channels become free: a request one nanosecond earlier
+//! waits one, a request at that time waits none.
 //!
-//! One channel with two dies of two planes: blocks 0 to 3 are of plane 0, 4 to 7 of plane 1, both of die 0; those from 8 on
-//! are of die 1, whose second plane takes the pages that try the bus.
+//! One channel with two dies of two planes: blocks 0 to 3 are in plane 0, 4 to 7 in plane 1, both of die 0;
+//! blocks from 8 on are in die 1, and its second plane takes the pages that probe the bus.
 
 use super::*;
 
@@ -12,7 +13,7 @@ fn after(timing: &Timing, operation: impl FnOnce(&mut Timed<Counting>)) -> Timed
     nand
 }
 
-/// Asserts that the bus is taken until `free`: of a page that die 1 programs then.
+/// Asserts that the bus is taken until `free`, with a page programmed by die 1 at that time.
 fn assert_bus_free_at(nand: &Timed<Counting>, free: Time) {
     for (arrival, start) in [(free - 1, free), (free, free), (free + 1, free + 1)] {
         let mut nand = nand.clone();
@@ -21,7 +22,7 @@ fn assert_bus_free_at(nand: &Timed<Counting>, free: Time) {
     }
 }
 
-/// Asserts that the bus is free from `from` to `to`, and for no longer: a page passes whose transfer ends at `to`.
+/// Asserts that the bus is free from `from` to `to`, and no longer: a page passes if its transfer ends at `to`.
 fn assert_bus_free_between(nand: &Timed<Counting>, (from, to): (Time, Time), then: Time) {
     for (arrival, start) in [(from, from), (to - PAGE, to - PAGE), (to - PAGE + 1, then)] {
         let mut nand = nand.clone();
@@ -30,7 +31,7 @@ fn assert_bus_free_between(nand: &Timed<Counting>, (from, to): (Time, Time), the
     }
 }
 
-/// Asserts that nobody has the bus at any of these times.
+/// Asserts that the bus is idle at each of these times.
 fn assert_bus_idle(nand: &Timed<Counting>, times: &[Time]) {
     for &arrival in times {
         let mut nand = nand.clone();
@@ -94,7 +95,7 @@ fn a_copy_over_the_bus_has_it_for_two_pages_in_a_row() {
     assert_bus_free_between(&nand, (0, READ), READ + 2 * PAGE);
     assert_bus_free_at(&nand, READ + 2 * PAGE);
     assert_free_at(&nand, 1, READ + 2 * PAGE + PROGRAM);
-    // To the other die: the page goes in as soon as it is out, and the source is free.
+    // To the other die: the transfer in follows directly after the transfer out, and then the source is free.
     let nand = after(&timing(), |nand| {
         nand.copy(old(0, 0), new(2, 0), oob(0)).unwrap();
     });
@@ -112,7 +113,7 @@ fn programs_of_two_planes_at_once_end_one_transfer_apart() {
     assert_bus_free_at(&nand, 2 * PAGE);
     assert_free_at(&nand, 0, PAGE + PROGRAM);
     assert_free_at(&nand, 4, 2 * PAGE + PROGRAM);
-    // Without overlap the second waits for the first, and its page with it.
+    // Without overlap the second program waits for the first, and so does its page.
     let nand = after(&timing(), |nand| {
         program(nand, new(0, 0));
         program(nand, new(1, 0));
@@ -164,7 +165,7 @@ fn spare_areas_and_retired_blocks_have_their_die_as_long_as_they_take() {
 
 #[test]
 fn what_needs_an_operation_starts_at_its_end_and_not_before() {
-    // A read of the other die that needs a program of this one (read-modify-write), and one that does not.
+    // A read of the other die that needs a program of this die (read-modify-write), and a read that does not.
     let mut nand = device(2, 1, 1, &timing());
     let done = program(&mut nand, new(0, 0));
     for (bound, end) in [(done - 1, done - 1 + READ + PAGE), (done, done + READ + PAGE), (0, READ + PAGE)] {

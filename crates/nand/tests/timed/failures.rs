@@ -1,4 +1,4 @@
-//! What failed operations cost.
+//! Cost of failed operations.
 
 use crate::{device, new, old, oob, timing, ERASE, PAGE, PROGRAM, READ, SPARE, TAIL_ON_BUS};
 use nandlab_nand::timed::Timed;

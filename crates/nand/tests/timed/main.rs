@@ -1,7 +1,7 @@
-//! When operations end: against data-sheet sums, closed forms and, in `random`, a naive scheduler.
+//! End times of operations: compared with data-sheet sums, closed forms and, in `random`, a naive scheduler.
 //!
-//! Times in these tests are those of [`timing`] unless said otherwise: read 50 us, program 500 us, erase
-//! 3 ms, 10 us for a page on the bus. `US` turns microseconds into the device's nanoseconds.
+//! Unless stated otherwise, times in these tests are from [`timing`]: read 50 us, program 500 us, erase 3 ms,
+//! 10 us for a page on the bus. `US` turns microseconds into the device's nanoseconds.
 
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
@@ -91,8 +91,8 @@ fn erase(nand: &mut impl Nand, block: u32) -> Time {
     nand.erase(BlockId(block)).unwrap().0
 }
 
-/// Asserts that an erase of `block` starts at `free`: a request at `free - 1` waits one nanosecond, one at `free` or
-/// later none.
+/// Asserts that an erase of `block` starts at `free`: a request at `free - 1` waits one nanosecond, a request
+/// at `free` or later waits none.
 fn assert_free_at<const EXTRAS: bool>(nand: &Timed<Counting, EXTRAS>, block: u32, free: Time) {
     for (arrival, start) in [(free - 1, free), (free, free), (free + 1, free + 1)] {
         let mut nand = nand.clone();
@@ -167,7 +167,8 @@ fn the_array_and_its_register_are_held_until_the_transfer_ends() {
 
 #[test]
 fn a_transfer_passes_through_the_gap_before_one_that_was_taken_earlier() {
-    // The read takes the bus from 50 to 60 us. A page that comes at 40 fits before it, one at 40 us + 1 ns does not.
+    // The read takes the bus from 50 to 60 us. A page that comes at 40 us fits before it, a page at 40 us + 1
+    // ns does not.
     for (arrival, end) in [(0, PAGE), (40 * US, 50 * US), (40 * US + 1, 70 * US), (60 * US, 70 * US)] {
         let mut nand = device(1, 2, 1, &timing());
         assert_eq!(read(&mut nand, old(0, 0)), READ + PAGE);
@@ -323,7 +324,8 @@ fn reads_at_a_queue_depth_follow_the_closed_forms() {
     let in_turn = closed_loop(&mut device(4, 1, 1, &timing()), 4, N, |n| old(n % 4, 0));
     assert_eq!(in_turn, n / 4 * (READ + PAGE), "four dies with a bus each, in turn");
 
-    // Eight dies offer a page every 7.5 us, their bus takes one every 10: it never rests after the first.
+    // Eight dies offer a page every 7.5 us, but their bus takes 10 us per page: after the first page it never
+    // rests.
     let bus = closed_loop(&mut device(1, 8, 1, &timing()), 8, N, |n| old(n % 8, 0));
     assert_eq!(bus, READ + n * PAGE, "a saturated bus");
     let bus = closed_loop(&mut device(1, 16, 1, &timing()), 128, N, |_| any(16));

@@ -1,14 +1,14 @@
-//! Random operations against a scheduler without a thought for speed, and against a device without a clock.
+//! Random operations, compared with a naive scheduler and with a device without a clock.
 
 use crate::{device, new, old, oob, timing, ERASE, PAGE, PROGRAM, READ, SPARE, TAIL_ON_BUS, US};
 use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
 use nandlab_nand::{BlockId, Cause, Nand, Origin, Ppa, Time};
 
-/// The rules of the clock, spelt out without a thought for speed.
+/// The rules of the clock in a naive, slow form.
 struct Naive {
     buses: Vec<Vec<(Time, Time)>>,
-    /// When each die, or each plane where planes overlap, is free.
+    /// The time when each die (or plane, if planes overlap) is free.
     units: Vec<Time>,
     units_per_die: u32,
     planes_per_die: u32,
@@ -39,7 +39,7 @@ impl Naive {
     }
 }
 
-/// An operation with the planes that it is for.
+/// An operation with its planes.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Read(u32, Ppa),
@@ -50,8 +50,8 @@ enum Op {
     Erase(u32, BlockId),
 }
 
-/// Random operations that the flash allows: blocks 0 and 1 of a plane stay programmed, block 2 is programmed page by
-/// page and erased when full.
+/// Random legal operations: blocks 0 and 1 of a plane stay programmed, block 2 is programmed page by page and
+/// erased when full.
 struct Ops {
     random: Random,
     /// Programmed pages of block 2, by plane.
@@ -110,7 +110,7 @@ impl Naive {
         Self { buses, units: vec![0; units as usize], units_per_die, planes_per_die, copy: timing.copy }
     }
 
-    /// The die, or the plane where planes overlap, that works for `plane`.
+    /// The unit of `plane`: its die, or the plane itself if planes overlap.
     fn unit(&self, plane: u32) -> usize {
         (if self.units_per_die == 1 { plane / self.planes_per_die } else { plane }) as usize
     }
@@ -132,7 +132,7 @@ impl Naive {
             PageCopy::Copyback if source == target => self.write(to, ready, READ + PROGRAM, 0),
             PageCopy::TotalUs(us) if from == to => self.write(to, ready, us as Time * US, 0),
             _ if from == to => {
-                // The register holds one page: the bus is taken until it is back.
+                // The register holds one page, so the bus stays taken until the page is back.
                 let loaded = self.read(from, ready, 2 * PAGE);
                 self.write(to, loaded, PROGRAM, 0)
             }
@@ -144,8 +144,8 @@ impl Naive {
     }
 }
 
-/// Devices of channels x dies x planes: each alone, many dies on a bus, several buses; planes that share their die and
-/// planes that work for themselves, among them a bus of four units; every way of copying.
+/// Devices of channels x dies x planes: a single unit, many dies on a bus, several buses; planes that share
+/// their die and independent planes, including a bus with four units; every kind of copy.
 fn devices() -> Vec<([u32; 3], Timing)> {
     let mut devices = vec![];
     for shape in [[1, 1, 1], [1, 8, 1], [2, 4, 1], [4, 1, 1], [1, 1, 2], [2, 2, 2], [1, 2, 2], [3, 1, 3]] {
@@ -168,7 +168,7 @@ fn random_operations_end_when_a_naive_scheduler_says() {
         let mut arrival = 0;
         for n in 0..2_000 {
             if random.chance(0.3) {
-                // Quiet and busy stretches: the dies run dry, or far ahead of the arrivals.
+                // Quiet and busy stretches: the dies become idle, or run far ahead of the arrivals.
                 let mean = if n / 500 % 2 == 0 { 100 * US } else { 1000 * US };
                 arrival += random.below(2 * mean);
                 nand.ctx().begin(Origin::HOST, arrival);

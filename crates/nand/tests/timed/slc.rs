@@ -1,4 +1,4 @@
-//! Blocks of one bit a cell: their times against data-sheet sums, and their counts.
+//! Blocks of one bit a cell: times compared with data-sheet sums, and counts.
 
 use super::*;
 use nandlab_nand::profile::SlcTiming;
@@ -15,7 +15,7 @@ fn slc(copy: PageCopy) -> Timing {
 
 type Device = Metered<Timed<Counting, true>>;
 
-/// One die, whose block 2 holds one bit a cell of four: 2 of its 8 pages.
+/// One die; its block 2 holds one bit a cell instead of four: 2 of its 8 pages.
 fn device(timing: &Timing) -> Device {
     let plain = Timing { slc: None, ..*timing };
     let mut nand = Metered::new(Timed::with_extras(super::device(1, 1, 1, &plain).into_inner(), timing));
@@ -23,7 +23,7 @@ fn device(timing: &Timing) -> Device {
     nand
 }
 
-/// How long `operation` keeps the die.
+/// Time for which `operation` holds the die.
 fn takes<T>(nand: &mut Device, operation: impl FnOnce(&mut Device) -> T) -> Time {
     let before = nand.ctx().horizon();
     nand.ctx().begin(Origin::HOST, before);
@@ -45,7 +45,7 @@ fn operations_take_the_time_of_their_block() {
     assert_eq!(takes(nand, |nand| nand.read_spare(ONE).unwrap()), SLC_READ + SPARE);
     assert_eq!(takes(nand, |nand| nand.program_spare(ONE, oob(1)).unwrap()), SPARE + SLC_PROGRAM);
     assert_eq!(takes(nand, |nand| nand.erase(BlockId(2)).unwrap()), SLC_ERASE);
-    // The erase took the mode back.
+    // The erase reset the mode.
     assert!(!nand.is_slc(BlockId(2)));
     assert_eq!(takes(nand, |nand| program(ONE, nand)), PAGE + PROGRAM);
     assert_eq!(takes(nand, |nand| nand.erase(BlockId(2)).unwrap()), ERASE);
@@ -53,7 +53,7 @@ fn operations_take_the_time_of_their_block() {
 
 #[test]
 fn a_copy_reads_as_the_one_block_and_programs_as_the_other() {
-    // Beside read and program a stated total has 28 us.
+    // A stated total has 28 us beyond read and program.
     for (copy, beside) in [(PageCopy::External, 2 * PAGE), (PageCopy::Copyback, 0), (PageCopy::TotalUs(578.0), 28 * US)]
     {
         let nand = &mut device(&slc(copy));
@@ -69,7 +69,7 @@ fn a_copy_reads_as_the_one_block_and_programs_as_the_other() {
     }
 }
 
-/// The counts of such blocks give the busy time of the die, which the plain counts alone do not.
+/// The counts of these blocks give the busy time of the die; the plain counts alone do not.
 #[test]
 fn counts_by_mode_sum_to_the_time_of_the_die() {
     let timing = slc(PageCopy::External);

@@ -1,9 +1,9 @@
-//! What the longest request waited for, against cases worked by hand.
+//! Breakdown of the longest request, compared with cases worked by hand.
 
 use super::*;
 use nandlab_nand::Stall;
 
-/// By cause, the times of a stall that are not 0: own, and of others.
+/// By cause, the nonzero times of a stall: its own, and others'.
 fn parts(stall: &Stall) -> Vec<(Cause, Time, Time)> {
     let part = |&cause: &Cause| (cause, stall.own[cause as usize], stall.others[cause as usize]);
     Cause::ALL.iter().map(part).filter(|&(_, own, others)| own + others > 0).collect()
@@ -24,7 +24,7 @@ fn watched(channels: u32, dies_per_channel: u32) -> Timed<Counting> {
     nand
 }
 
-/// The longest request, whose time must be accounted for whole.
+/// Breakdown of the longest request; its parts must sum to its time.
 fn longest(nand: &mut Timed<Counting>) -> Stall {
     let stall = nand.ctx().longest_stall().unwrap().clone();
     assert_eq!(stall.total(), stall.done - stall.arrival);
@@ -41,7 +41,7 @@ fn collect(nand: &mut Timed<Counting>) {
     });
 }
 
-/// One of them takes a read, twice the bus and a program.
+/// One copy takes a read, two transfers and a program.
 const COPY: Time = READ + 2 * PAGE + PROGRAM;
 
 #[test]
@@ -87,7 +87,7 @@ fn a_collection_that_the_request_itself_waits_for_is_its_own() {
         collect(nand);
         let end = nand.ctx().last();
         nand.ctx().after(end);
-        // Another die, so that the operation waits for nothing but the erase.
+        // On another die, so the operation waits for the erase alone.
         program(nand, new(1, 0));
     });
     assert_eq!(parts(&longest(&mut nand)), [(Cause::Host, PAGE + PROGRAM, 0), (Cause::Gc, 3 * COPY + ERASE, 0)]);
@@ -177,7 +177,7 @@ fn a_request_without_operations_of_its_own_waited_for_other_memories_or_others()
     // A flush that waits for the collection.
     request(&mut flushed, done, |nand| nand.ctx().wait_until(end));
     assert_eq!(parts(&longest(&mut flushed)), [(Cause::Gc, 0, 3 * COPY + ERASE)]);
-    // A read of 600 us from the memory of a buffer, which asks the flash for nothing; one that reads flash first.
+    // A read of 600 us from a buffer's memory without a flash operation, and a read that starts with flash.
     let mut buffered = nand.clone();
     buffered.ctx().request_done(done, done + 600 * US);
     let stall = longest(&mut buffered);
@@ -194,7 +194,7 @@ fn the_first_of_the_longest_is_kept_while_others_come_and_go() {
     let mut nand = watched(1, 1);
     request(&mut nand, 0, collect);
     let mut now = 1000 * US;
-    // The second request waits; thousands after it do not, and what they leave is forgotten.
+    // The second request waits; thousands of later requests do not, and their records are forgotten.
     now = request(&mut nand, now, |nand| {
         read(nand, old(0, 9));
     });
@@ -226,7 +226,7 @@ fn a_backlog_is_remembered_up_to_a_limit() {
     }
 }
 
-/// Random operations on random dies: each request is accounted for whole, and nothing but flash was in its way.
+/// Random operations on random dies: the parts of each request sum to its time, and only flash delayed it.
 #[test]
 fn every_request_is_accounted_for_whole() {
     let mut random = Random::new(7);

@@ -12,20 +12,20 @@ fn suspending(most_reads: u32) -> Timing {
     Timing { suspend: Some(suspend), copy: PageCopy::Copyback, ..timing() }
 }
 
-/// As [`device`], with a clock that suspends where `timing` says so.
+/// As [`device`], with a clock that suspends if `timing` says so.
 fn device(channels: u32, dies_per_channel: u32, planes_per_die: u32, timing: &Timing) -> Timed<Counting, true> {
     let plain = Timing { suspend: None, ..*timing };
     Timed::with_extras(super::device(channels, dies_per_channel, planes_per_die, &plain).into_inner(), timing)
 }
 
-/// A read of the host on die 0 that comes at `arrival`; returns its end.
+/// A host read on die 0 that comes at `arrival`; returns its end.
 fn host_read(nand: &mut Timed<Counting, true>, arrival: Time) -> Time {
     nand.ctx().begin(Origin::HOST, arrival);
     read(nand, old(0, 9));
     nand.ctx().finish()
 }
 
-/// A device whose first die erases its first block in the background from 0 on.
+/// A device whose first die erases its first block in the background from time 0.
 fn erasing(timing: &Timing) -> Timed<Counting, true> {
     let mut nand = device(1, 2, 1, timing);
     scoped(&mut nand, Cause::Gc, |nand| erase(nand, 0));
@@ -49,7 +49,7 @@ fn an_erase_is_suspended_only_while_that_is_sooner_than_its_end() {
     for (arrival, start, erased) in [
         (1, 1 + SUSPEND, 1 + SUSPEND + READ + PAGE + RESUME + ERASE - 1),
         (ERASE - SUSPEND - 1, ERASE - 1, ERASE - 1 + READ + PAGE + RESUME + SUSPEND + 1),
-        // Stopped in the nanosecond in which it ends, it would only cost time.
+        // Suspended in its last nanosecond, it would only lose time.
         (ERASE - SUSPEND, ERASE, ERASE + READ + PAGE),
         (ERASE, ERASE, ERASE + READ + PAGE),
         (ERASE + 1, ERASE + 1, ERASE + 1 + READ + PAGE),
@@ -68,7 +68,7 @@ fn a_read_that_comes_while_another_has_the_die_follows_it_and_a_later_one_suspen
     for (arrival, start) in [
         (1000 * US, first),
         (first, first),
-        // The erase is on its way back and is stopped when it is there.
+        // The erase is resuming, and is suspended again as soon as it has resumed.
         (first + 1, first + RESUME + SUSPEND),
         (first + RESUME, first + RESUME + SUSPEND),
         (first + RESUME + 1, first + RESUME + 1 + SUSPEND),
@@ -111,7 +111,7 @@ fn a_read_goes_in_front_of_an_erase_that_has_not_begun() {
         assert_eq!(host_read(&mut nand, arrival), end, "arrival {arrival}");
         assert_free_at(&nand, 1, erased);
     }
-    // One that waits for another die leaves room: a read that ends by then puts nothing off.
+    // A waiting operation of another die leaves a gap: a read that ends in it delays nothing.
     let gap = |ready: Time| {
         let mut nand = device(1, 2, 1, &suspending(16));
         nand.ctx().after(ready);
@@ -132,7 +132,7 @@ fn a_background_program_is_suspended_where_the_profile_says() {
         scoped(&mut nand, Cause::Gc, |nand| nand.copy(old(0, 0), new(0, 0), oob(0)).unwrap());
         nand
     };
-    // Copyback: it reads for 50 us, then programs; before, it is not stopped.
+    // Copyback: it reads for 50 us, then programs; the read phase is not interrupted.
     for (arrival, start, left) in
         [(0, READ + SUSPEND, PROGRAM), (READ, READ + SUSPEND, PROGRAM), (READ + 1, READ + 1 + SUSPEND, PROGRAM - 1)]
     {
@@ -147,11 +147,11 @@ fn a_background_program_is_suspended_where_the_profile_says() {
 #[test]
 fn what_a_request_waits_for_and_what_others_wait_behind_is_not_suspended() {
     let timing = suspending(16);
-    // A program of a request, whose end it was told.
+    // A program of a request, whose end was already reported.
     let mut nand = device(1, 2, 1, &timing);
     program(&mut nand, new(0, 0));
     assert_eq!(host_read(&mut nand, 100 * US), PAGE + PROGRAM + READ + PAGE);
-    // An erase that a request waits for.
+    // An erase with a request waiting for it.
     let mut nand = device(1, 2, 1, &timing);
     erase(&mut nand, 0);
     assert_eq!(host_read(&mut nand, 100 * US), ERASE + READ + PAGE);
@@ -169,7 +169,7 @@ fn what_a_request_waits_for_and_what_others_wait_behind_is_not_suspended() {
 #[test]
 fn a_read_that_suspends_waits_for_its_bus_like_any_other() {
     let mut nand = erasing(&suspending(16));
-    // The page of the other die has the bus from 1,060 to 1,070 us, when that of the read would go out at 1,065.
+    // The page of the other die has the bus from 1,060 to 1,070 us; the read's page would use it at 1,065.
     nand.ctx().begin(Origin::HOST, 995 * US);
     nand.ctx().after(1060 * US);
     program(&mut nand, new(1, 0));
@@ -178,14 +178,14 @@ fn a_read_that_suspends_waits_for_its_bus_like_any_other() {
     assert_free_at(&nand, 1, end + RESUME + ERASE - 995 * US);
 }
 
-/// Each page of many reads passes the bus alone, however many erases are suspended at a time.
+/// Each page of many reads has the bus alone, however many erases are suspended at once.
 #[test]
 fn a_bus_that_all_need_is_never_taken_twice() {
     let mut nand = device(1, 8, 1, &suspending(200));
     for die in 0..8 {
         scoped(&mut nand, Cause::Gc, |nand| erase(nand, 4 * die));
     }
-    // 200 reads a die at once: sensing takes as long as five pages on the bus, and eight dies sense at a time.
+    // 200 reads per die at once: sensing takes as long as five transfers, and eight dies sense in parallel.
     let mut ends = Vec::new();
     for n in 0..1600 {
         nand.ctx().begin(Origin::HOST, US);
@@ -197,7 +197,7 @@ fn a_bus_that_all_need_is_never_taken_twice() {
     assert_eq!(*ends.last().unwrap(), US + SUSPEND + READ + 1600 * PAGE, "and the bus never rests");
 }
 
-/// The log is written as operations are issued; when what gave way ends, the reads say that did it.
+/// The log is written at issue time, so the reads tell the later end of an operation that they delayed.
 #[test]
 fn a_log_tells_how_much_later_ends_what_gave_way() {
     let log = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
@@ -212,7 +212,8 @@ fn a_log_tells_how_much_later_ends_what_gave_way() {
         nand.ctx().begin(Origin::HOST, arrival);
         read(&mut nand, old(0, 9));
     }
-    // The second one follows the first while that has the die, so the erase goes on after both; the last one comes later.
+    // The second read follows the first while the die is held for it, so the erase continues after both; the
+    // last read comes later.
     let (one, two) = (SUSPEND + READ + PAGE + RESUME, READ + PAGE);
     let expected =
         [(ERASE, None), (first, Some(one)), (first + READ + PAGE, Some(two)), (2 * ERASE + READ + PAGE, None)];

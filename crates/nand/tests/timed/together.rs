@@ -4,14 +4,14 @@ use super::*;
 
 const ALL: u32 = 4;
 
-/// One channel with `dies` of four planes, which program together.
+/// One channel with `dies` dies of four planes, which program together.
 fn device(dies: u32) -> Timed<Counting, true> {
     let timing = Timing { plane_overlap: PlaneOverlap::MultiPlane, ..timing() };
     let plain = super::device(1, dies, ALL, &self::timing()).into_inner();
     Timed::with_extras(plain, &timing)
 }
 
-/// Programs pages one after the other; when each one ends.
+/// Programs pages one after the other; returns their end times.
 fn programs(nand: &mut Timed<Counting, true>, pages: &[Ppa]) -> Vec<Time> {
     pages.iter().map(|&at| program(nand, at)).collect()
 }
@@ -62,7 +62,7 @@ fn nothing_comes_between_planes_that_program_together() {
     assert_eq!(program(&mut nand, new(1, 3)), end + PAGE + PROGRAM);
 }
 
-/// The command that starts the arrays follows when the last page known of is in.
+/// The start command for the arrays follows the transfer of the last known page.
 #[test]
 fn a_page_joins_that_is_at_hand_when_the_one_before_is_in_and_not_later() {
     for (at, end) in [(PAGE - 1, 2 * PAGE + PROGRAM), (PAGE, 2 * PAGE + PROGRAM), (PAGE + 1, 2 * (PAGE + PROGRAM))] {
@@ -77,7 +77,7 @@ fn a_page_joins_that_is_at_hand_when_the_one_before_is_in_and_not_later() {
 fn a_page_that_joins_waits_for_the_bus() {
     let mut nand = device(2);
     program(&mut nand, new(0, 3));
-    // Of the other die, whose transfer comes first.
+    // On the other die, whose transfer comes first.
     program(&mut nand, new(ALL, 3));
     assert_eq!(program(&mut nand, new(1, 3)), 3 * PAGE + PROGRAM);
     assert_eq!(nand.unit_busy_ns(), [2 * PAGE + PROGRAM, PAGE + PROGRAM]);

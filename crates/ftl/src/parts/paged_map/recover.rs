@@ -1,4 +1,4 @@
-//! What a mount finds of a map on flash.
+//! Recovery of a map from flash.
 
 use super::{PagedMap, Shape};
 use crate::parts::block_scan::{BlockScan, MapForm};
@@ -10,13 +10,14 @@ use nandlab_nand::{BlockId, Geometry, Nand, NandError, Ppa};
 #[derive(Clone, Copy, Debug)]
 struct Copy {
     page: u32,
-    /// When it was written, and whether its block is being filled: of two moves of one page the later one.
+    /// Time of its write, and whether its block is being filled: of two moves of one page, this selects the
+    /// later one.
     age: (u64, bool),
     is_lost: bool,
     at: Ppa,
 }
 
-/// A map that a mount has found: the directory, and of when each map page speaks.
+/// A map found by a mount: the directory, and the time described by each map page.
 #[derive(Debug)]
 pub(crate) struct FoundMap {
     /// By map page, then the newest first.
@@ -25,7 +26,7 @@ pub(crate) struct FoundMap {
 }
 
 impl FoundMap {
-    /// Finds the map pages among what was scanned.
+    /// Finds the map pages in the scans.
     pub(crate) fn new(geometry: &Geometry, shape: Shape, scans: &[Option<BlockScan>]) -> Self {
         let mut copies = Vec::new();
         for (block, scan) in (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?))) {
@@ -40,12 +41,12 @@ impl FoundMap {
         Self { copies, shape }
     }
 
-    /// Reads every map page and hands it to `each` with the time of which it speaks, a sequence number; a map page that was
-    /// never written, or is lost, speaks of none. The map is then that of which `each` was told; its blocks are found, and
-    /// valid pages set.
+    /// Reads every map page and passes it to `each` with the time it describes, a sequence number; a
+    /// never-written or lost map page has none. Afterwards the map equals the pages passed to `each`, and its
+    /// blocks and valid pages are set.
     ///
     /// # Errors
-    /// [`FtlError::Nand`], and those of `each`.
+    /// [`FtlError::Nand`], and errors of `each`.
     pub(crate) fn read<N: Nand>(
         &self,
         nand: &mut N,
@@ -62,7 +63,7 @@ impl FoundMap {
             for copy in mine {
                 match nand.read_tail(copy.at, &mut bytes) {
                     Ok(_) => {}
-                    // What was written before says less, but nothing wrong.
+                    // An earlier copy tells less, but nothing wrong.
                     Err(NandError::Uncorrectable(_)) => continue,
                     Err(error) => return Err(error.into()),
                 }
@@ -86,8 +87,8 @@ impl FoundMap {
 }
 
 impl PagedMap {
-    /// Goes on filling the blocks that a mount has found, once the pool has what is free, and gives back what is above the
-    /// quota.
+    /// Continues to fill the blocks found by a mount, after the pool has its free blocks, and releases blocks
+    /// above the quota.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].

@@ -1,4 +1,4 @@
-//! A map on flash against a plain array, over mounts, on devices of one die and of two.
+//! A map on flash compared with a plain array, over mounts, on devices with one die and with two.
 
 use super::recover::FoundMap;
 use super::*;
@@ -9,10 +9,10 @@ use nandlab_nand::{Counting, Rules};
 
 const FORM: u16 = 9;
 
-/// What a mount is told of each map page: when it was written, and what it holds.
+/// Pages reported to a mount: the time of each map page, and its contents.
 type Told = Vec<Option<(u64, Vec<u8>)>>;
 
-/// A map with its pool, on a device that has nothing else.
+/// A map with its pool, on a device without other data.
 struct Bench<N> {
     nand: N,
     pool: Pool,
@@ -21,7 +21,7 @@ struct Bench<N> {
 }
 
 impl<N: Nand> Bench<N> {
-    /// Mounts the map; what is told of each page comes along.
+    /// Mounts the map; also returns the reported pages.
     fn mount(mut nand: N, shape: Shape) -> (Self, Told) {
         let geometry = *nand.geometry();
         let scans = scan_ascending(&mut nand).unwrap();
@@ -53,7 +53,7 @@ impl<N: Nand> Bench<N> {
     }
 }
 
-/// Writes pages at random, with mounts in between; returns what the map did in all.
+/// Writes random pages, with mounts in between; returns the map's total activity.
 fn play<N: Nand>(nand: N, pages: u32, spare_percent: u32, rounds: u32) -> MapCounts {
     let shape = Shape { form: FORM, pages, spare_percent };
     let quota = shape.quota(nand.geometry());
@@ -78,7 +78,7 @@ fn play<N: Nand>(nand: N, pages: u32, spare_percent: u32, rounds: u32) -> MapCou
             sum.moved += moved;
             let told;
             (bench, told) = Bench::mount(bench.nand, bench.shape);
-            // Moves keep the time of which a map page speaks.
+            // A moved map page keeps the time it describes.
             assert_eq!(told, model, "in round {round}");
         }
     }
@@ -105,7 +105,7 @@ fn the_least_quota_has_room_for_the_map_and_a_page_more() {
         for spare_percent in [0, 100] {
             let geometry = Geometry::single_die(40, 8, 512).unwrap();
             let shape = Shape { form: 1, pages, spare_percent };
-            // Without the block that is being filled and the one that survivors of a victim go to.
+            // Without the block being filled and the block for a victim's survivors.
             let closed = shape.quota(&geometry) - shape.frontiers(&geometry);
             assert!(closed * 8 > pages, "{pages} map pages, {closed} closed blocks");
         }

@@ -1,4 +1,4 @@
-//! The invariants of a store, derived anew from flash.
+//! The invariants of a store, derived from flash.
 
 use super::map_pages::MapPages;
 use super::{recover, Store};
@@ -7,10 +7,10 @@ use nandlab_nand::{BlockId, Kind, Lpn, Nand, NandError};
 use std::collections::BTreeSet;
 
 impl Store {
-    /// Compares everything with flash; `in_use` are the blocks of the scheme.
+    /// Compares the whole state with flash; `in_use` are the blocks of the scheme.
     ///
     /// # Panics
-    /// With the invariant and the address that broke it.
+    /// With the broken invariant and its address.
     pub(crate) fn check<N: Nand>(&self, nand: &mut N, in_use: &[BlockId]) {
         self.blocks_have_one_use(in_use);
         let scans = scan(nand).expect("a device that can be read");
@@ -32,7 +32,7 @@ impl Store {
         }
     }
 
-    /// Every block is in exactly one place.
+    /// Checks that every block is in exactly one place.
     fn blocks_have_one_use(&self, in_use: &[BlockId]) {
         let mut seen = BTreeSet::new();
         let free = self.free.iter().map(|free| free.block);
@@ -52,7 +52,7 @@ impl Store {
         }
     }
 
-    /// What a mount would find is what is mapped, but for trims that may be forgotten.
+    /// Checks that a mount would find the current map, except for trims that may be forgotten.
     fn map_is_that_of_a_mount<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) {
         let hidden = self.hidden(nand, scans);
         let newest = recover::newest(&self.geometry, &self.options, scans, &hidden).map;
@@ -65,7 +65,7 @@ impl Store {
         assert!(highest < Some(self.seq), "a page carries a sequence number that was not given out yet");
     }
 
-    /// By logical page: the sequence number up to which its copies are hidden by the live notes.
+    /// By logical page: the live notes hide its copies up to this sequence number.
     fn hidden<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) -> Vec<u64> {
         let mut anew = Self::new(&self.geometry, nand.rules().program_order, self.logical_pages(), self.options);
         anew.adopt_notes(nand, scans).expect("notes can be read")

@@ -1,10 +1,10 @@
-//! How far each block is programmed, and which of its pages the chip still takes.
+//! Programmed extent of each block, and its programmable pages.
 
 use super::page_bits::PageBits;
 use crate::parts::frontier::RESUMED;
 use nandlab_nand::{BlockId, Geometry, ProgramOrder};
 
-/// Set in the word of a block whose next page must carry a mark.
+/// Set in the word of a block if its next page must carry a mark.
 const MARK: u16 = 0x8000;
 
 /// The programmed pages of the blocks.
@@ -33,7 +33,8 @@ impl Fill {
         (self.words[block.index()] & !MARK).into()
     }
 
-    /// Whether `page` of `block` is erased and its turn has not passed; on a dense chip those below it come first.
+    /// Whether `page` of `block` is erased and may still be programmed; on a dense chip the pages below it come
+    /// first.
     #[inline]
     pub(crate) fn takes(&self, block: BlockId, page: u32) -> bool {
         match &self.programmed {
@@ -42,7 +43,7 @@ impl Fill {
         }
     }
 
-    /// The lowest page of `block` that is erased and whose turn has not passed.
+    /// The lowest page of `block` that is erased and may still be programmed.
     pub(crate) fn lowest_free(&self, block: BlockId) -> Option<u32> {
         let free = match &self.programmed {
             None => self.high_water(block),
@@ -51,7 +52,7 @@ impl Fill {
         (free < self.pages_per_block).then_some(free)
     }
 
-    /// Takes note of a program; returns the `aux` that the page must carry.
+    /// Notes a program; returns the `aux` that the page must carry.
     #[inline]
     pub(crate) fn program(&mut self, block: BlockId, page: u32) -> u16 {
         let word = &mut self.words[block.index()];
@@ -63,7 +64,7 @@ impl Fill {
         mark
     }
 
-    /// Takes note of the programs of `count` pages from `first` on in a block that was erased since the mount.
+    /// Notes the programs of `count` pages from `first` on, in a block erased since the mount.
     #[inline]
     pub(crate) fn program_run(&mut self, block: BlockId, first: u32, count: u32) {
         let word = &mut self.words[block.index()];
@@ -78,13 +79,13 @@ impl Fill {
         self.set(block, 0);
     }
 
-    /// A block of which a mount found the first `pages` pages programmed is filled further.
+    /// Resumes filling `block`, after a mount found its first `pages` pages programmed.
     pub(crate) fn resume(&mut self, block: BlockId, pages: u32) {
         self.set(block, pages);
         self.words[block.index()] |= MARK;
     }
 
-    /// No page of `block` is programmed before its next erase.
+    /// Closes `block`: no more programs before its next erase.
     pub(crate) fn close(&mut self, block: BlockId) {
         self.set(block, self.pages_per_block);
     }
@@ -96,7 +97,7 @@ impl Fill {
         }
     }
 
-    /// Bytes of memory for how far blocks are filled, and for the programmed pages.
+    /// Bytes of memory for the extent of the blocks, and for the programmed pages.
     pub(crate) fn bytes(&self) -> (u64, Option<u64>) {
         (2 * self.words.len() as u64, self.programmed.as_ref().map(PageBits::bytes))
     }

@@ -1,22 +1,22 @@
-//! Blocks that hold nothing, by die, and blocks that are out of use.
+//! Free blocks by die, and bad blocks.
 
 use nandlab_nand::{BlockId, Cause, Geometry};
 use std::collections::{BTreeSet, VecDeque};
 
-/// A block that holds nothing that counts.
+/// A block without current data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FreeBlock {
     pub(crate) block: BlockId,
-    /// What freed it, to which its erase is due; `None` where it is known to be erased.
+    /// The cause charged for its erase; `None` if it is known to be erased.
     pub(crate) unerased: Option<Cause>,
 }
 
-/// The free blocks of every die, first freed, first used.
+/// The free blocks of every die, in first-in, first-out order.
 #[derive(Debug)]
 pub(crate) struct FreeBlocks {
     geometry: Geometry,
     dies: Vec<VecDeque<FreeBlock>>,
-    /// The die that gave a block last.
+    /// The die that last supplied a block.
     turn: usize,
     count: u32,
     bad: BTreeSet<BlockId>,
@@ -33,7 +33,7 @@ impl FreeBlocks {
         self.count
     }
 
-    /// Blocks of the device that are not bad.
+    /// Blocks of the device, except bad ones.
     pub(crate) fn good(&self) -> u32 {
         self.geometry.blocks() - self.bad.len() as u32
     }
@@ -53,7 +53,7 @@ impl FreeBlocks {
         self.dies[die as usize].len() as u32
     }
 
-    /// Blocks of a die that are not bad.
+    /// Blocks of a die, except bad ones.
     pub(crate) fn good_in(&self, die: u32) -> u32 {
         let blocks = self.geometry.blocks_of_die(die);
         blocks.len() as u32 - self.bad.range(BlockId(blocks.start)..BlockId(blocks.end)).count() as u32
@@ -66,7 +66,7 @@ impl FreeBlocks {
         Some(free)
     }
 
-    /// Takes a free block: from the die of `near` if there is one, else from the dies in turn.
+    /// Takes a free block: from the die of `near` if it has one, else from the dies in turn.
     pub(crate) fn take(&mut self, near: BlockId) -> Option<FreeBlock> {
         if near.is_some() {
             if let Some(free) = self.take_in(self.geometry.die_of(near)) {
@@ -82,7 +82,7 @@ impl FreeBlocks {
         None
     }
 
-    /// Takes all that are not known to be erased.
+    /// Takes all blocks not known to be erased.
     pub(crate) fn take_unerased(&mut self) -> Vec<(BlockId, Cause)> {
         let mut unerased = Vec::new();
         for die in &mut self.dies {

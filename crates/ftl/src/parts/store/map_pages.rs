@@ -1,14 +1,15 @@
 //! Pages of the block map, one after the other in a block of their own.
 //!
-//! They are what firmware that reads its map at power-on would write. A mount here reads the spare areas of all pages
-//! and needs none of them, so the block before is given back as soon as the first page of the next one is written.
+//! Firmware that reads its map at power-on would write them. A mount here reads the spare areas of all pages
+//! and needs no map page, so the store releases the previous block right after writing the first page of the
+//! next one.
 
 use super::Store;
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf};
 
-/// Where the next page of the map goes.
+/// Destination of the next map page.
 #[derive(Debug)]
 pub(super) struct MapPages {
     frontier: Frontier,
@@ -27,20 +28,20 @@ impl MapPages {
 }
 
 impl Store {
-    /// Blocks that pages of the map may still take.
+    /// Blocks that map pages may still take.
     pub(super) fn unclaimed_by_map(&self) -> u32 {
         self.map_pages.as_ref().map_or(0, |pages| u32::from(pages.block().is_none()))
     }
 
-    /// Whether pages of the map are written.
+    /// Whether map pages are written.
     pub(crate) fn writes_map(&self) -> bool {
         self.map_pages.is_some()
     }
 
-    /// Writes page `segment` of the map, which holds `table`.
+    /// Writes map page `segment`, with the contents `table`.
     ///
     /// # Panics
-    /// Where the options say that no such page is written.
+    /// If the options exclude map pages.
     pub(crate) fn write_map<N: Nand>(&mut self, nand: &mut N, segment: u32, table: &[u8]) -> Result<(), FtlError> {
         scoped(nand, Cause::Map, |nand| {
             let old = self.frontier().block;
@@ -61,7 +62,7 @@ impl Store {
         &mut self.map_pages.as_mut().expect("the options say that map pages are written").frontier
     }
 
-    /// Programs a page of the map; false where its block failed and was retired.
+    /// Programs a map page; false if its block failed and was retired.
     fn program_map<N: Nand>(&mut self, nand: &mut N, segment: u32, table: &[u8]) -> Result<bool, FtlError> {
         let (to, aux) = self.frontier().take();
         let oob = Oob { aux, kind: Kind::Map, ..Oob::data(Lpn(segment), self.next_seq(), Origin::FTL) };

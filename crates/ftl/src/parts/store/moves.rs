@@ -1,4 +1,4 @@
-//! Copies of pages from block to block: merges and what completes a block.
+//! Copies of pages between blocks: merges and completions.
 
 use super::{verified, Store};
 use crate::parts::block_scan::{gathered, COMPLETE};
@@ -6,16 +6,17 @@ use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time};
 use std::ops::Range;
 
-/// Which copies of the pages that a block lacks complete it.
+/// Source of the missing pages when a block is completed.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
-    /// The newest ones, wherever they lie.
+    /// The newest copies, in any block.
     Newest,
-    /// Those of the data block, where `held` says, by logical page, that it has one; what is newer elsewhere stays there.
+    /// The copies in the data block, if `held` (by logical page) says there is one; newer copies elsewhere stay
+    /// there.
     DataBlock { data: BlockId, held: &'a [bool] },
 }
 
-/// What a place of a block that is completed takes.
+/// Contents for a place in a completed block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Copied {
     Newest,
@@ -24,8 +25,8 @@ enum Copied {
 }
 
 impl Store {
-    /// Copies the pages at `places` that lie in another block to their own places in `block`, which
-    /// takes them; false where the block failed.
+    /// Copies the pages at `places` from other blocks to their own places in `block`, which must have room;
+    /// false if the block failed.
     pub(crate) fn complete<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -36,7 +37,7 @@ impl Store {
         self.complete_from(nand, Source::Newest, (group, block), places)
     }
 
-    /// As [`Self::complete`], from where `source` says.
+    /// As [`Self::complete`], with copies from `source`.
     pub(crate) fn complete_from<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -55,8 +56,8 @@ impl Store {
         Ok(done)
     }
 
-    /// As [`Self::complete`], but up to the end of `places` on a chip without gaps, with padding for pages that are
-    /// unmapped, and without a wait: what fills the gap below a page of the host.
+    /// As [`Self::complete`], but on a chip without gaps up to the end of `places`, with padding for unmapped
+    /// pages, and without a wait: this fills the gap below a host page.
     pub(crate) fn advance<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -96,7 +97,7 @@ impl Store {
         Ok(true)
     }
 
-    /// What the place of a page takes in `block`.
+    /// Contents for a page's place in `block`.
     #[inline]
     fn copied(&self, source: Source<'_>, (group, block): (u32, BlockId), place: u32) -> Copied {
         let at = self.pages_of(group).start + place;
@@ -114,7 +115,7 @@ impl Store {
         }
     }
 
-    /// Copies an old copy of `at`, which a newer one elsewhere supersedes. To a mount it is padding.
+    /// Copies an old copy of `at`, superseded by a newer one elsewhere. A mount sees it as padding.
     fn copy_stale<N: Nand>(&mut self, nand: &mut N, at: Lpn, from: Ppa, to: Ppa) -> Result<bool, FtlError> {
         let (block, place) = (self.geometry.block_of(to), self.geometry.page_in_block(to));
         let aux = self.fill.program(block, place);
@@ -122,13 +123,13 @@ impl Store {
         match nand.copy(from, to, oob) {
             Ok(_) => Ok(true),
             Err(NandError::ProgramFailed(_)) => Ok(false),
-            // Nobody misses it.
+            // The lost data is not needed.
             Err(NandError::Uncorrectable(page)) if page == from => self.program_blank(nand, to, aux, at, Kind::Deleted),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Whether `block` takes, in their places, every page that `source` completes it with, and the `pending` one.
+    /// Whether `block` has room, in place, for every page from `source`, and for the `pending` one.
     pub(crate) fn takes_rest(&self, source: Source<'_>, (group, block): (u32, BlockId), pending: Option<Lpn>) -> bool {
         let first = self.pages_of(group).start;
         (0..self.pages_of(group).len() as u32).all(|place| {
@@ -138,13 +139,14 @@ impl Store {
         })
     }
 
-    /// Whether `source` has a page that `block` lacks at one of `places`.
+    /// Whether `source` has a page missing in `block` at one of `places`.
     pub(crate) fn lacks(&self, source: Source<'_>, (group, block): (u32, BlockId), places: Range<u32>) -> bool {
         let end = places.end.min(self.pages_of(group).len() as u32);
         (places.start..end).any(|place| self.copied(source, (group, block), place) != Copied::Nothing)
     }
 
-    /// Moves the newest copy of `at` to `place` of `block`; false where the program failed and the block is failing.
+    /// Moves the newest copy of `at` to `place` of `block`; false if the program failed and the block is now
+    /// failing.
     pub(crate) fn relocate<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -162,8 +164,8 @@ impl Store {
         Ok(true)
     }
 
-    /// Gathers a logical block, with the `pending` pages of the host from the named one on, in a new block. The old
-    /// copies are invalid then; their blocks are the caller's.
+    /// Gathers a logical block in a new block, with the `pending` host pages starting at the named one. The old
+    /// copies are then invalid; the caller handles their blocks.
     pub(crate) fn gather<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -173,7 +175,7 @@ impl Store {
     ) -> Result<BlockId, FtlError> {
         let pages = self.pages_of(group);
         if self.pinned.iter().any(|(at, _)| pages.contains(&at.0)) {
-            // Notes may need a block, and the merge takes the last one that is free.
+            // Notes may need a block, and the merge takes the last free one.
             self.write_notes(nand)?;
         }
         loop {
@@ -184,13 +186,13 @@ impl Store {
                 self.wait(nand);
                 return Ok(target);
             }
-            // All that it holds is in the old blocks as well, and the pending page was not acknowledged.
+            // The old blocks still hold all its data, and the pending page was not acknowledged.
             self.events.lost_pages = lost_pages;
             self.retire(nand, target)?;
         }
     }
 
-    /// Gathers a logical block in `target`; false where the block failed, and nothing was changed then.
+    /// Gathers a logical block in `target`; false if the block failed, and then nothing has changed.
     pub(super) fn gather_into<N: Nand>(
         &mut self,
         nand: &mut N,
@@ -226,7 +228,7 @@ impl Store {
             } else if self.map[at as usize].is_some() {
                 self.copy(nand, Lpn(at), to, flags)?
             } else {
-                // On a chip with gaps the page is passed over.
+                // A chip with gaps skips the page.
                 !self.dense || self.pad(nand, Lpn(at), to)?
             };
             if !done {
@@ -239,7 +241,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Makes the pages from `first` on the newest copies of `pages`, those that are mapped or `pending`.
+    /// Makes the pages from `first` on the newest copies of `pages`, if mapped or `pending`.
     #[inline]
     pub(super) fn remap_gathered(
         &mut self,
@@ -249,7 +251,7 @@ impl Store {
         end: Time,
     ) {
         let target = self.geometry.block_of(first);
-        // The old copies lie in few blocks, one behind the other: a division for each change of block.
+        // The old copies lie in few blocks, in sequence, so one division per change of block is enough.
         let (mut block, mut places) = (BlockId::NONE, 0..0);
         let mut at = pages.start;
         while at < pages.end {
@@ -280,8 +282,8 @@ impl Store {
         }
     }
 
-    /// Copies the newest copies of `count` pages from `first` on to `to` and behind it, for a merge; false where a program
-    /// failed.
+    /// Copies the newest copies of `count` pages from `first` on to `to` and the next pages, for a merge; false
+    /// if a program failed.
     #[inline]
     pub(super) fn copy_run<N: Nand>(
         &mut self,
@@ -312,13 +314,13 @@ impl Store {
         }
     }
 
-    /// What follows waits for what was issued: the controller merges first and goes on then.
+    /// Makes the next operations wait for all issued ones: the controller merges first and then continues.
     pub(super) fn wait<N: Nand>(&mut self, nand: &mut N) {
         let end = nand.ctx().last();
         nand.ctx().after(end);
     }
 
-    /// Copies the newest copy of `at` to `to` and leaves the map alone; false where the program failed.
+    /// Copies the newest copy of `at` to `to` without changing the map; false if the program failed.
     #[inline]
     pub(super) fn copy<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa, flags: u16) -> Result<bool, FtlError> {
         let from = self.map[at.index()];
@@ -330,12 +332,12 @@ impl Store {
             Err(NandError::Uncorrectable(page)) if page == from => {}
             Err(error) => return Err(error.into()),
         }
-        // A page of kind Lost takes the place of the contents, so that no mount brings back an older copy.
+        // A page of kind Lost replaces the contents, so no mount brings back an older copy.
         self.events.lost_pages += 1;
         self.program_blank(nand, to, aux, at, Kind::Lost)
     }
 
-    /// Programs a page that holds nothing, so that the one above it can be programmed; false where the program failed.
+    /// Programs an empty page, to allow a program of the next one; false if the program failed.
     #[cold]
     pub(super) fn pad<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa) -> Result<bool, FtlError> {
         let aux = self.fill.program(self.geometry.block_of(to), self.geometry.page_in_block(to));

@@ -1,8 +1,8 @@
 //! Notes of trims in blocks of their own.
 //!
-//! The newest note of a segment is live. Note blocks are filled one after the other; when all are full,
-//! the one with the fewest live notes is renewed. There is room for two notes a segment, so that block is at
-//! most half live.
+//! The newest note of a segment is live. The store fills note blocks one after the other; when all are full, it
+//! renews the one with the fewest live notes. There is room for two notes per segment, so that block is at most
+//! half live.
 
 use super::Store;
 use crate::parts::block_scan::BlockScan;
@@ -12,16 +12,16 @@ use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 use std::collections::BTreeSet;
 
-/// Where the notes are and which segments need a new one.
+/// Location of the notes, and the segments that need a new one.
 #[derive(Debug)]
 pub(super) struct Notes {
     geometry: Geometry,
     pages_per_segment: u32,
     /// The live note of each segment.
     live: Vec<Ppa>,
-    /// Segments with trims that no note holds.
+    /// Segments with trims without a note.
     changed: BTreeSet<u32>,
-    /// Segments whose live note has to leave its block; they come first.
+    /// Segments with a live note that must leave its block; they come first.
     moving: BTreeSet<u32>,
     blocks: Vec<BlockId>,
     frontier: Frontier,
@@ -29,11 +29,11 @@ pub(super) struct Notes {
     failed: BTreeSet<BlockId>,
     most_blocks: u32,
     durable: bool,
-    /// When the last note ends, and the writes of the pages that it lists no more.
+    /// End of the last note, and of the writes to pages it no longer lists.
     written_at: Time,
 }
 
-/// Blocks that the notes of so many logical pages take, but for one more while a block is renewed.
+/// Most blocks for the notes of this many logical pages, without the additional one during a renewal.
 pub(super) fn most_blocks(geometry: &Geometry, logical_pages: u32) -> u32 {
     (2 * trim_note::segments(geometry, logical_pages)).div_ceil(geometry.pages_per_block())
 }
@@ -55,7 +55,7 @@ impl Notes {
         }
     }
 
-    /// When the last note ends, and the writes of the pages that it lists no more.
+    /// End of the last note, and of the writes to pages it no longer lists.
     pub(super) fn written_at(&self) -> Time {
         self.written_at
     }
@@ -81,7 +81,7 @@ impl Notes {
         4 * self.live.len() as u64
     }
 
-    /// A page was unmapped.
+    /// Notes a trimmed page.
     pub(super) fn trimmed(&mut self, at: Lpn) {
         if self.durable {
             self.changed.insert(at.0 / self.pages_per_segment);
@@ -92,7 +92,7 @@ impl Notes {
         self.live().filter(move |&(_, page)| self.geometry.block_of(page) == block).map(|(segment, _)| segment)
     }
 
-    /// Makes the block with the fewest live notes due for renewal.
+    /// Schedules the block with the fewest live notes for renewal.
     fn renew_one(&mut self) {
         let full = self.blocks.iter().filter(|&&block| block != self.frontier.block);
         if let Some(&victim) = full.min_by_key(|&&block| (self.live_in(block).count(), block)) {
@@ -101,12 +101,12 @@ impl Notes {
         }
     }
 
-    /// The segment that needs a note next.
+    /// The next segment that needs a note.
     fn next(&self) -> Option<u32> {
         self.moving.first().or_else(|| self.changed.first()).copied()
     }
 
-    /// A program in the frontier failed: what is live there is written elsewhere.
+    /// Handles a failed program in the frontier: its live notes move elsewhere.
     fn frontier_failed(&mut self) {
         let failed = std::mem::replace(&mut self.frontier, Frontier::none()).block;
         let moving: Vec<u32> = self.live_in(failed).collect();
@@ -114,7 +114,7 @@ impl Notes {
         self.failed.insert(failed);
     }
 
-    /// Takes a block without live notes off the list; whether it has failed.
+    /// Removes a block without live notes from the list; returns it, and whether it has failed.
     fn take_empty(&mut self) -> Option<(BlockId, bool)> {
         let empty = |&&block: &&BlockId| block != self.frontier.block && self.live_in(block).next().is_none();
         let block = *self.blocks.iter().find(empty)?;
@@ -122,7 +122,7 @@ impl Notes {
         Some((block, self.failed.remove(&block)))
     }
 
-    /// Takes over what a mount found: blocks with live notes, and the block to fill further.
+    /// Takes over the state found by a mount: blocks with live notes, and the block to fill further.
     fn adopt(&mut self, scans: &[Option<BlockScan>], frontier: Option<BlockId>) {
         self.blocks = self.live().map(|(_, page)| self.geometry.block_of(page)).collect();
         self.blocks.sort_unstable();
@@ -135,7 +135,7 @@ impl Notes {
 }
 
 impl Store {
-    /// Writes the notes that are due.
+    /// Writes the due notes.
     pub(crate) fn write_notes<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         if self.notes.blocks.len() as u32 > self.notes.most_blocks {
             self.notes.renew_one();
@@ -151,7 +151,7 @@ impl Store {
                     self.write_note(nand, segment)?;
                 }
             }
-            // What was pinned is hidden by a note from now on.
+            // From now on a note hides the pinned copies.
             for (_, page) in std::mem::take(&mut self.pinned) {
                 self.valid.remove(self.geometry.block_of(page), self.geometry.page_in_block(page));
             }
@@ -178,8 +178,8 @@ impl Store {
         let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), Origin::FTL) };
         match nand.program(to, &blank, &note, oob) {
             Ok(_) => {
-                // The note before hid what a page held that has been written since: that write must be on flash before
-                // its block is erased.
+                // The previous note hid the contents of a page written since: that write must be on flash
+                // before the block of the note is erased.
                 self.notes.written_at = self.notes.written_at.max(nand.ctx().last()).max(self.mapped);
                 self.settle_later(nand);
                 self.notes.live[segment as usize] = to;
@@ -195,7 +195,7 @@ impl Store {
         }
     }
 
-    /// The note of a segment for the present map.
+    /// The note of a segment for the current map.
     fn note(&self, segment: u32) -> Vec<u8> {
         let mut note = trim_note::blank(&self.geometry, self.seq);
         let bits = trim_note::bits_mut(&mut note);
@@ -207,7 +207,7 @@ impl Store {
         note
     }
 
-    /// Gives back the note blocks whose notes are all superseded.
+    /// Releases note blocks with superseded notes only.
     fn release_note_blocks<N: Nand>(&mut self, nand: &mut N) -> Result<(), FtlError> {
         while let Some((block, failed)) = self.notes.take_empty() {
             if failed {
@@ -219,7 +219,8 @@ impl Store {
         Ok(())
     }
 
-    /// Finds the live notes; returns for each logical page the sequence number below which its copies are hidden.
+    /// Finds the live notes; returns for each logical page the sequence number below which its copies are
+    /// hidden.
     pub(super) fn adopt_notes<N: Nand>(
         &mut self,
         nand: &mut N,

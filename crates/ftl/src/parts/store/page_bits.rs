@@ -1,8 +1,8 @@
-//! A bit for every page of every block, each block starting at a word of its own.
+//! A bit per page of every block; each block starts at a word of its own.
 
 use nandlab_nand::{BlockId, Geometry};
 
-/// Sets of pages, one for each block.
+/// Sets of pages, one per block.
 #[derive(Clone, Debug)]
 pub(crate) struct PageBits {
     words_per_block: usize,
@@ -53,7 +53,7 @@ impl PageBits {
         self.words[word] &= !(1 << (page % 64));
     }
 
-    /// The bits of `count` pages from `first` on in each word of a block that has some.
+    /// Bit masks of `count` pages from `first` on, for each affected word of a block.
     #[inline]
     fn masks(first: u32, count: u32) -> impl Iterator<Item = (usize, u64)> {
         let end = first + count;
@@ -63,21 +63,21 @@ impl PageBits {
         })
     }
 
-    /// Puts `count` pages of `block` from `first` on into the set.
+    /// Adds `count` pages of `block`, from `first` on.
     #[inline]
     pub(crate) fn insert_run(&mut self, block: BlockId, first: u32, count: u32) {
         let words = self.words_mut(block);
         Self::masks(first, count).for_each(|(word, mask)| words[word] |= mask);
     }
 
-    /// Takes `count` pages of `block` from `first` on out of the set.
+    /// Removes `count` pages of `block`, from `first` on.
     #[inline]
     pub(crate) fn remove_run(&mut self, block: BlockId, first: u32, count: u32) {
         let words = self.words_mut(block);
         Self::masks(first, count).for_each(|(word, mask)| words[word] &= !mask);
     }
 
-    /// Puts the first `pages` pages of `block`, and no others, into the set.
+    /// Sets the set of `block` to its first `pages` pages.
     pub(crate) fn set_first(&mut self, block: BlockId, pages: u32) {
         for (first, word) in (0..).step_by(64).zip(self.words_mut(block)) {
             *word = low_bits(pages.saturating_sub(first));
@@ -95,14 +95,14 @@ impl PageBits {
         self.words(block).iter().all(|&word| word == 0)
     }
 
-    /// The first page of `block` that is not in the set; at least as many as a block has where all are.
+    /// The first page of `block` not in the set; if all are in it, the number of pages or more.
     pub(crate) fn first_missing(&self, block: BlockId) -> u32 {
         let words = self.words(block);
         let at = words.iter().position(|&word| word != u64::MAX).unwrap_or(words.len());
         at as u32 * 64 + words.get(at).map_or(0, |word| word.trailing_ones())
     }
 
-    /// Bytes that a packed table takes.
+    /// Bytes of a packed table.
     pub(crate) fn bytes(&self) -> u64 {
         let blocks = self.words.len() / self.words_per_block;
         blocks as u64 * u64::from(self.pages_per_block.div_ceil(8))

@@ -6,11 +6,11 @@ use crate::parts::block_scan::{merge_span, refuse_foreign, scan, BlockScan, COMP
 use crate::FtlError;
 use nandlab_nand::{BlockId, Cause, Geometry, Lpn, Nand, Ppa};
 
-/// A block in use, as a scheme sees it at mount.
+/// A used block at mount, for a scheme.
 #[derive(Debug)]
 pub struct Found {
     pub(crate) block: BlockId,
-    /// The pages of the host in the block, superseded ones included, in the order in which they were programmed.
+    /// The host pages in the block, including superseded ones, in program order.
     pub(crate) pages: Vec<(u32, Lpn)>,
 }
 
@@ -31,8 +31,9 @@ pub(crate) fn mount<N: Nand>(
             geometry.pages()
         )));
     }
-    // What a mount finds must stay: a block of older copies is erased without another fence, and what was read once is
-    // there for good. Without a cut before it, programs may still be under way.
+    // Fence first, because the result of the scan must stay true: the mount erases blocks of older copies
+    // without another fence, and assumes that readable pages are durable. Without a previous cut, programs may
+    // still be in progress.
     nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, name, (Some(options.span), None))?;
@@ -41,7 +42,7 @@ pub(crate) fn mount<N: Nand>(
     let hidden = store.adopt_notes(nand, &scans)?;
     let Newest { map, left_out } = newest(&geometry, &options, &scans, &hidden);
     store.map = map;
-    // The merge may be erased before what it left out: from now on a note says so.
+    // The merge may be erased before the pages it left out, so a note must record them from now on.
     left_out.iter().for_each(|&at| store.notes.trimmed(at));
     for page in store.map.iter().filter(|page| page.is_some()) {
         store.valid.insert(geometry.block_of(*page), geometry.page_in_block(*page));
@@ -55,16 +56,16 @@ pub(crate) fn mount<N: Nand>(
     Ok((store, found))
 }
 
-/// Whether a merge filled the block and did not get to its end.
+/// Whether an interrupted merge filled the block.
 fn is_cut_merge(scan: &BlockScan) -> bool {
     scan.copies().any(|page| merge_span(page.oob) != 0) && !scan.copies().any(|page| page.oob.aux & COMPLETE != 0)
 }
 
-/// What the copies on flash say.
+/// Newest copies found on flash.
 pub(super) struct Newest {
     /// The newest copy of every logical page.
     pub(super) map: Vec<Ppa>,
-    /// Unmapped pages of which only a complete merge says so, by not holding them.
+    /// Unmapped pages recorded only by a complete merge without them.
     left_out: Vec<Lpn>,
 }
 
@@ -72,7 +73,7 @@ pub(super) struct Newest {
 pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<BlockScan>], hidden: &[u64]) -> Newest {
     let group = |at: Lpn| at.index() / options.span as usize;
     let blocks = || (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?)));
-    // By logical block: where its last merge put it, and the end of that merge.
+    // By logical block: the block of its last merge, and the end of that merge.
     let mut merged = vec![(0, BlockId::NONE); hidden.len().div_ceil(options.span as usize)];
     for (block, scan) in blocks() {
         for page in scan.copies().filter(|page| page.oob.aux & COMPLETE != 0) {
@@ -103,11 +104,11 @@ pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<Blo
 }
 
 impl Store {
-    /// Sorts the blocks into those in use, free and bad ones.
+    /// Sorts the blocks into used, free and bad ones.
     fn adopt_blocks(&mut self, scans: &[Option<BlockScan>]) -> Vec<Found> {
         let blank = scans.iter().flatten().all(|scan| scan.used == 0);
         let mut found = Vec::new();
-        // Those that hold nothing come first: the erase of the only block that holds something may be cut.
+        // Empty blocks come first: an erase of the only block with data may be cut.
         for programmed in [false, true] {
             for (block, scan) in (0..).map(BlockId).zip(scans) {
                 let Some(scan) = scan else {
@@ -118,7 +119,7 @@ impl Store {
                     continue;
                 }
                 if self.valid.is_empty(block) {
-                    // Who freed it is not on flash: that it is erased is the doing of the mount.
+                    // The original cause of its release is not on flash, so the mount is charged for the erase.
                     self.free.add(block, (!blank).then_some(Cause::Mount));
                     continue;
                 }

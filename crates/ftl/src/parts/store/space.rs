@@ -1,4 +1,4 @@
-//! Blocks that are taken, given back, erased and retired.
+//! Taking, releasing, erasing and retiring blocks.
 
 use super::{EraseWhen, Store};
 use crate::parts::erase::erase_behind;
@@ -6,30 +6,30 @@ use crate::{BlockState, FtlError};
 use nandlab_nand::{scoped, BlockId, Cause, Nand};
 
 impl Store {
-    /// Whether a block may be taken for the host and enough stay free for a merge.
+    /// Whether the host may take a block and leave enough free for a merge.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.has_room_beside(0)
     }
 
-    /// Whether a block may be taken for the host where `owed` more will be.
+    /// Whether the host may take a block if `owed` more will be taken later.
     #[inline]
     pub(crate) fn has_room_beside(&self, owed: u32) -> bool {
         self.free.count() > self.options.reserve_blocks + self.notes.unclaimed() + self.unclaimed_by_map() + owed
     }
 
-    /// What was issued last must be durable before another block is opened.
+    /// Requires the last issued operations to be durable before another block is opened.
     #[inline]
     pub(super) fn settle_later<N: Nand>(&mut self, nand: &mut N) {
         self.unsettled = self.unsettled.max(Some(nand.ctx().last()));
     }
 
-    /// Everything that was issued is durable.
+    /// Notes that all issued operations are durable.
     pub(crate) fn settled(&mut self) {
         self.unsettled = None;
     }
 
-    /// Takes a free block, erased; from the die of `near` where it can.
+    /// Takes a free block, erased; from the die of `near` if possible.
     pub(crate) fn take<N: Nand>(&mut self, nand: &mut N, near: BlockId) -> Result<BlockId, FtlError> {
         if let Some(end) = self.unsettled.take() {
             nand.ctx().fence_at(end);
@@ -52,7 +52,7 @@ impl Store {
         self.take(nand, near)
     }
 
-    /// Erases a block; false where the erase failed and the block was retired.
+    /// Erases a block; false if the erase failed and the block was retired.
     pub(super) fn erase<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<bool, FtlError> {
         let bound = self.superseded[block.index()].max(self.notes.written_at());
         self.unsettled = self.unsettled.filter(|&end| end > bound);
@@ -64,11 +64,11 @@ impl Store {
         Ok(true)
     }
 
-    /// Gives back a block that holds the newest copy of no mapped page. Its erase counts for the cause of now, however
-    /// late it comes.
+    /// Releases a block without newest copies of mapped pages. Its erase counts for the current cause, however
+    /// late it happens.
     pub(crate) fn release<N: Nand>(&mut self, nand: &mut N, block: BlockId) -> Result<(), FtlError> {
         if !self.valid.is_empty(block) {
-            // Trimmed pages: an older copy elsewhere must not come back once this one is gone.
+            // Trimmed pages: an older copy elsewhere must not come back after this one is erased.
             self.write_notes(nand)?;
         }
         assert!(self.valid.is_empty(block), "block {block} is released and holds pages");
@@ -103,8 +103,8 @@ impl Store {
         states
     }
 
-    /// Whether a logical block without pages may give back `blocks` blocks: flash that was written must not look
-    /// blank after a cut of the last erase.
+    /// Whether a logical block without pages may release `blocks` blocks: written flash must not look blank
+    /// after a cut of the last erase.
     pub(crate) fn may_drop(&self, blocks: usize) -> bool {
         self.free.in_use() as usize > blocks
     }
@@ -118,7 +118,7 @@ impl Store {
         FtlError::WornOut { good, needed: self.needed_blocks().max(good + 1), weak_dies: 0 }
     }
 
-    /// Fails where bad blocks leave too little for what is exported.
+    /// Fails if bad blocks leave too little room for the exported capacity.
     pub(super) fn refuse_worn_out(&self) -> Result<(), FtlError> {
         let (good, needed) = (self.free.good(), self.needed_blocks());
         if good < needed {

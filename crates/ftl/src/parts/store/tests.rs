@@ -1,4 +1,4 @@
-//! Tests of what the store does for any scheme, with the block map as the one that is at hand.
+//! Tests of the store for any scheme, with the block map as an example.
 
 use crate::block::{BlockMap, Config};
 use crate::tests::{submit, two_dies, write};
@@ -14,7 +14,7 @@ type Lab = Disk<BlockMap, Counting>;
 
 #[test]
 fn notes_of_many_segments_stay_within_their_blocks() {
-    // 512-byte pages: a note for 4096 logical pages, so that 5 segments need 3 blocks of 4 pages.
+    // 512-byte pages: a note covers 4096 logical pages, so 5 segments need 3 blocks of 4 pages.
     let geometry = Geometry::single_die(4700, 4, 512).unwrap();
     let pages = 4 * 4096 + 100;
     let config = Config::default();
@@ -53,7 +53,7 @@ fn notes_survive_a_cut_anywhere_in_the_renewal_of_their_blocks() {
     let nand = PowerCut::new(Counting::<Full>::new(geometry, Rules::default()));
     let mut disk = Disk::<BlockMap, _>::mount(nand, pages, &Config::default()).unwrap();
     write(&mut disk, 0..pages.into());
-    // Six segments, three full blocks, each with two notes that stay live: a cut can leave four.
+    // Six segments, three full blocks, each with two live notes: a cut can leave four.
     let trimmed: Vec<u64> =
         (0..).zip([1, 2, 0, 0, 3, 4, 0, 0, 5, 0, 0, 0]).map(|(at, segment)| segment * 4096 + at).collect();
     for &page in &trimmed {
@@ -115,7 +115,7 @@ fn a_note_that_drops_a_page_waits_for_the_write_that_mapped_it() {
     (0..16).for_each(|at| ftl.write(&mut nand, Lpn(at), page, &()).unwrap());
     ftl.trim(&mut nand, Lpn(7), page).unwrap();
     ftl.flush(&mut nand).unwrap();
-    // Both are in the replacement block of their logical block, on its die, which is kept busy.
+    // Both are in the replacement block of their logical block, on its die, and the test keeps that die busy.
     ftl.write(&mut nand, Lpn(5), page, &()).unwrap();
     let near = ftl.store.geometry.block_of(ftl.store.lookup(Lpn(5)));
     let die = ftl.store.geometry.die_of(near);
