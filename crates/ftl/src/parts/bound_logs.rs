@@ -66,7 +66,7 @@ pub(crate) struct Log {
 
 const NO_LOG: u32 = u32::MAX;
 
-/// What is to be done with the log blocks.
+/// Options of the log blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogOptions {
     /// Most log blocks in use.
