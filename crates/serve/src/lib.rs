@@ -7,6 +7,7 @@
 mod due;
 mod export;
 pub mod fuse;
+pub mod http;
 mod memory;
 pub mod nbd;
 pub mod volume;

@@ -16,4 +16,5 @@ mod negotiate;
 mod server;
 mod wire;
 
+pub(crate) use server::remove_stale;
 pub use server::{Server, SocketError};

@@ -32,6 +32,18 @@ pub struct Volume {
     pub parts: Vec<Part>,
 }
 
+impl Volume {
+    /// The parts as lines `sector, sectors, origin`, the form of a file of regions.
+    pub fn lines(&self) -> String {
+        let mut text = String::new();
+        for part in &self.parts {
+            let (first, end) = (part.offset / 512, (part.offset + part.length) / 512);
+            text.push_str(&format!("{first}, {}, {}\n", end - first, part.origin.name()));
+        }
+        text
+    }
+}
+
 /// Finds the file system on a disk of `size` bytes; `None` where there is none that is known.
 ///
 /// # Errors

@@ -36,7 +36,11 @@ const LAYERS: &[(&str, &[&str], &[&str])] = &[
         &["nand", "block", "ftl", "buffer", "fs", "index", "workload"],
         &["serde", "thiserror", "schemars", "toml", "serde_json", "hdrhistogram", "flate2"],
     ),
-    ("serve", &["nand", "block", "ftl", "buffer", "fs", "workload", "lab"], &["fuser", "serde_json", "thiserror"]),
+    (
+        "serve",
+        &["nand", "block", "ftl", "buffer", "fs", "workload", "lab"],
+        &["fuser", "serde_json", "thiserror", "tiny_http"],
+    ),
     ("py", &["lab", "serve"], &["pyo3", "serde_json"]),
 ];
 

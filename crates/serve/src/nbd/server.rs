@@ -95,7 +95,8 @@ impl Drop for Server {
     }
 }
 
-fn remove_stale(path: &Path) -> Result<(), SocketError> {
+/// Removes a socket that nobody listens on.
+pub(crate) fn remove_stale(path: &Path) -> Result<(), SocketError> {
     let failed = |error| SocketError::Io(path.to_owned(), error);
     match std::fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
