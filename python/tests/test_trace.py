@@ -233,6 +233,16 @@ def test_files_of_overrides_are_named_as_they_were_typed(nandlab_command, tmp_pa
             assert f": {said}" in ended.err and "deep/.." not in ended.err, ended.err
 
 
+def test_a_file_beside_the_experiment_is_named_as_the_experiment_does(nandlab_command, tmp_path, monkeypatch):
+    (tmp_path / "a.toml").write_text('[workload.trace]\npath = "a.csv"\n[ftl.page]\n', encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    ended = nandlab_command("run", "a.toml")
+    assert ended.status == 2 and ended.err.startswith("error: a.csv: there is no such file"), ended.err
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    assert nandlab_command("run", "../a.toml").err.startswith("error: ../a.csv: there is no such file")
+
+
 def test_recorded_latencies_are_told_and_stand_beside_the_predicted(nandlab_command, tmp_path):
     """Times of the lines of the sample, subtracted here."""
     lines = [line.split() for line in (SAMPLES / "biotracer").read_text(encoding="utf-8").splitlines()]

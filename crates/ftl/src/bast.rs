@@ -18,10 +18,10 @@
 //! mapped, it fills the rest with zeros and reads nothing.
 //!
 //! The FTL takes a new log block in three steps. First, while `log_blocks` log blocks are in use, it merges the
-//! victim. Second, while at most `reserve_blocks` blocks are free, plus the blocks that notes of trims may
-//! still take, it merges the victim. Third, it takes a free block. A missing data block needs only the second
-//! step before. `victim` selects the log block to merge. A log block counts as written when it is taken and
-//! with every host page. No two have the same age, so there are no ties.
+//! victim. Second, it merges the victim while the number of free blocks is at most `reserve_blocks` plus the
+//! blocks that notes of trims may still take. Third, it takes a free block. Before it takes a missing data
+//! block, the FTL does the second step alone. `victim` selects the log block to merge. A log block counts as
+//! written when it is taken and with every host page. No two have the same age, so there are no ties.
 //!
 //! The FTL merges a log block only as a victim, or when it is full and the host writes to its logical block
 //! again. The kind of merge depends on its contents. Its pages are *in order* if page i holds the newest copy
@@ -90,7 +90,7 @@ pub struct Config {
     /// merged in full. If no other page is mapped, it becomes the data block unchanged, either way. Default
     /// true.
     pub partial_merge: bool,
-    /// When to erase an empty block. Default `on_free`.
+    /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
     /// merge may leave no room; the default, 2, is safe.

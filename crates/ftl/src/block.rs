@@ -64,7 +64,7 @@ pub struct Config {
     /// Most replacement blocks in use at once; fewer if the free blocks allow fewer. With 0, each overwrite
     /// costs a full merge. Default 8, a convention: the patent has no such limit.
     pub replacement_blocks: u32,
-    /// When to erase an empty block. Default `on_free`.
+    /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
     /// merge may leave no room; the default, 2, is safe.

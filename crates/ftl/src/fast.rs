@@ -116,7 +116,7 @@ pub struct Config {
     pub skip_stale: bool,
     /// Whether to renew a victim that is less than half valid, instead of merging it. Default false.
     pub migrate: bool,
-    /// When to erase an empty block. Default `on_free`.
+    /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
     /// merge may leave no room; the default, 2, is safe.

@@ -61,7 +61,7 @@ pub struct Config {
     /// Whether a compound mirror takes pages only after its last programmed page, even on chips that program in
     /// any order. Default false.
     pub strict_order: bool,
-    /// When to erase an empty block. Default `on_free`.
+    /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for merges; at least 1. With 1, a program failure or a torn page during a
     /// merge may leave no room; the default, 2, is safe.

@@ -90,10 +90,10 @@ struct Emptied {
     block: BlockId,
 }
 
-/// Bytes per logical block in a page of the block map: the numbers of its data block and of its log block.
+/// Bytes per logical block in a block-map page: its data block's and its log block's number.
 const MAP_ENTRY: usize = 8;
 
-/// The tables of the FTL.
+/// The FTL's tables.
 #[derive(Debug)]
 pub struct Scheme {
     config: Config,
@@ -103,7 +103,7 @@ pub struct Scheme {
     written_pages: u64,
     /// The block map, as stored in its pages.
     map: Vec<u8>,
-    /// Recyclings since the mount, and the last of them.
+    /// Recyclings since the mount, and the last kept ones.
     recycled: u64,
     recyclings: VecDeque<Recycling>,
 }
@@ -140,7 +140,7 @@ impl Scheme {
 
     fn open_data<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
         self.make_room(store, nand)?;
-        // The log block of this logical block may have become its data block just now.
+        // This logical block's log block may have become its data block just now.
         if !self.logs.data(group).is_some() {
             let block = store.open(nand, BlockId::NONE)?;
             self.logs.set_data(group, block);
@@ -155,7 +155,7 @@ impl Scheme {
         self.merge(store, nand, victim, true)
     }
 
-    /// Makes room in the full log block of a logical block, or removes it.
+    /// Makes room in a logical block's full log block, or removes it.
     fn recycle<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32) -> Result<(), FtlError> {
         self.finish_emptied(store, nand)?;
         // It may be the one just finished.
@@ -177,7 +177,7 @@ impl Scheme {
         self.merge(store, nand, group, false)
     }
 
-    /// Moves the valid pages of a log block to a new one.
+    /// Moves a log block's valid pages to a new one.
     fn migrate<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -206,7 +206,7 @@ impl Scheme {
         self.recycled(store, nand, Recycling { copies: valid, ..recycling })
     }
 
-    /// Ends the log block of a logical block.
+    /// Ends a logical block's log block.
     fn merge<N: Nand>(&mut self, store: &mut Store, nand: &mut N, group: u32, evicted: bool) -> Result<(), FtlError> {
         let log = self.logs.log(group).expect("a logical block with a log block");
         let valid = store.mapped_to(log);
@@ -249,7 +249,7 @@ impl Scheme {
         self.recycled(store, nand, recycling)
     }
 
-    /// Record of the coming recycling of a logical block's log block.
+    /// A record for the coming recycling.
     fn recycling(&self, group: u32, kind: RecyclingKind, valid: u32) -> Recycling {
         Recycling {
             number: self.recycled,
@@ -282,7 +282,7 @@ impl Scheme {
         store.write_map(nand, segment, table)
     }
 
-    /// Updates the block map after a change of a logical block's blocks.
+    /// Updates the block map after a logical block's blocks changed.
     fn note(&mut self, group: u32) {
         let log = self.logs.log(group).unwrap_or(BlockId::NONE);
         let entry = self.map.chunks_exact_mut(MAP_ENTRY).nth(group as usize).expect("an entry for each logical block");
@@ -290,7 +290,7 @@ impl Scheme {
         entry[4..].copy_from_slice(&log.0.to_le_bytes());
     }
 
-    /// The page of the block map with a logical block's entry, and its number.
+    /// The block-map page with a logical block's entry, and its number.
     fn map_page(&self, page_bytes: u32, group: u32) -> (u32, &[u8]) {
         let entries = page_bytes / MAP_ENTRY as u32;
         let segment = group / entries;
@@ -299,7 +299,7 @@ impl Scheme {
     }
 }
 
-/// The valid pages in a block of a logical block, with their places, in place order.
+/// A block's valid pages from a logical block, with their places, in place order.
 fn valid_pages(store: &Store, group: u32, block: BlockId) -> Vec<(u32, Lpn)> {
     let here = store.pages_of(group).map(Lpn).filter(|&at| store.is_in(at, block));
     let mut pages: Vec<(u32, Lpn)> = here.map(|at| (store.geometry().page_in_block(store.lookup(at)), at)).collect();
@@ -339,7 +339,7 @@ impl block_mapped::Scheme for Scheme {
                 return Err(FtlError::Config(format!("ftl.migration.{name} = {value} is not a number {allowed}")));
             }
         }
-        // A log block, and the pages of the block map.
+        // A log block, and the block-map pages.
         let extra_blocks = 1 + u32::from(config.map_update == MapUpdate::Page);
         Ok(Options { extra_blocks, map_update: config.map_update, ..Self::common(config, geometry) })
     }
@@ -438,7 +438,7 @@ impl block_mapped::Scheme for Scheme {
         let (each, all) = match (self.config.recycling, self.config.alpha_scope) {
             (Rule::Merge | Rule::Cost, _) => (0, 0),
             (Rule::Limit, _) => (4, 0),
-            // A count; two sums, and the samples of the window.
+            // A count; two sums, and the window's samples.
             (Rule::Macro, Scope::Block) => (4 + 16 + window, 0),
             (Rule::Macro, Scope::Global) => (4, 16 + window),
             // An epoch, its pages and its account, for each possible valid page in a log block.

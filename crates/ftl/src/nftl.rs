@@ -40,14 +40,14 @@ use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 /// The FTL.
 pub type Nftl = BlockMapped<Scheme>;
 
-/// Options of NFTL.
+/// NFTL options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Most blocks in a chain, at least 1; a longer one is folded before a block is appended. 0: no limit, the
     /// default.
     pub max_chain: u32,
-    /// When to erase an empty block. Default `on_free`.
+    /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for folding; at least 1. With 1, a program failure or a torn page during
     /// a fold may leave no room; the default, 2, is safe.
@@ -63,16 +63,16 @@ impl Default for Config {
     }
 }
 
-/// The tables of NFTL.
+/// NFTL's tables.
 #[derive(Debug)]
 pub struct Scheme {
     config: Config,
-    /// The blocks of each logical block, the oldest first.
+    /// Each logical block's blocks, oldest first.
     chains: Vec<Vec<BlockId>>,
 }
 
 impl Scheme {
-    /// Appends a block to the chain of a logical block; may fold the chain first.
+    /// Appends a block to a logical block's chain; may fold the chain first.
     fn append<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -90,7 +90,7 @@ impl Scheme {
             self.chains[group as usize].push(block);
             return Ok(false);
         }
-        // The first of the longest chains.
+        // In a tie, the first chain.
         let by_length = |&group: &usize| (self.chains[group].len(), std::cmp::Reverse(group));
         let longest = (0..self.chains.len()).max_by_key(by_length).filter(|&group| self.chains[group].len() > 1);
         let Some(victim) = longest.map(|group| group as u32) else { return Err(store.no_block_left()) };
@@ -147,7 +147,7 @@ impl Scheme {
         self.replace(store, nand, cause, group, target)
     }
 
-    /// Makes `target` the only block of a chain; it already holds every page.
+    /// Makes `target` a chain's only block; it already holds every page.
     fn replace<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -229,7 +229,7 @@ impl block_mapped::Scheme for Scheme {
     }
 
     fn ram(&self, store: &Store, ram: &mut RamUse) {
-        // The first block of each logical block, and for each block its successor in the chain.
+        // Each logical block's first block, and for each block its successor in the chain.
         ram.sram.insert("block_map", 4 * self.chains.len() as u64);
         ram.sram.insert("chains", 4 * u64::from(store.geometry().blocks()));
     }

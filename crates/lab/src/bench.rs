@@ -1,8 +1,8 @@
 //! Simulator speed, and the machine's limit.
 //!
-//! Every figure is the median of several repetitions, per second of processor time of one core, with its
-//! workload and state size. For a hot loop bound by memory, the bench also gives a share of the machine's
-//! limit: the rate of the unavoidable memory accesses alone. Figures then compare across machines.
+//! Every figure is a median over several repetitions, per second on one core (processor time), with its
+//! workload and state size. For a hot loop bound by memory, the bench also gives a share relative to the
+//! machine's limit: the rate for the unavoidable memory accesses alone. Figures then compare across machines.
 
 mod buffers;
 mod hot_loops;
@@ -21,25 +21,26 @@ use traces::Form;
 pub struct Figure {
     /// The bench.
     pub name: &'static str,
-    /// Unit of the value.
+    /// Its unit.
     pub unit: &'static str,
     /// Median over the repetitions.
     pub value: f64,
-    /// Smallest of the repetitions.
+    /// Smallest repetition.
     pub lowest: f64,
-    /// Largest of the repetitions.
+    /// Largest repetition.
     pub highest: f64,
-    /// Bytes of the tables that the loop works on.
+    /// Size of the loop's tables, bytes.
     pub state_bytes: u64,
-    /// Share of the machine's limit, if the bench has one: value / value of the bench named by `limit`.
+    /// Share relative to the machine's limit, if the bench has one: value / value in the bench named by
+    /// `limit`.
     pub of_limit: Option<f64>,
-    /// The bench that measures the limit.
+    /// The bench for the limit.
     pub limit: Option<&'static str>,
-    /// Capacity, over-provisioning, workload and other conditions of the figure.
+    /// Conditions: capacity, over-provisioning, workload and so on.
     pub params: BTreeMap<&'static str, String>,
 }
 
-/// Result of a bench.
+/// A bench's result.
 struct Measured {
     unit: &'static str,
     values: Vec<f64>,
@@ -47,10 +48,10 @@ struct Measured {
     params: BTreeMap<&'static str, String>,
 }
 
-/// One bench of the list.
+/// A bench in the list.
 struct Bench {
     name: &'static str,
-    /// The bench whose value is the limit of this one; it comes earlier in the list.
+    /// The bench for this one's limit; it comes earlier in the list.
     limit: Option<&'static str>,
     measure: fn(quick: bool) -> Result<Measured, LabError>,
 }
@@ -143,8 +144,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "trace_replay", limit: None, measure: traces::replay },
 ];
 
-/// The page map with a different victim or placement policy, on the smaller device. Both pools have half of the
-/// pages, and about half of the blocks.
+/// The page map with a different victim or placement policy, on the smaller device. Both pools have half the
+/// pages, and about half the blocks.
 fn pools(quick: bool) -> Result<Measured, LabError> {
     let (pages, blocks) = if quick { (2048, 163) } else { (131_072, 654) };
     policy(quick, &format!("placement = \"pools\"\npool_pages = {pages}\npool_blocks = {blocks}"))
@@ -162,7 +163,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// Exported GiB, or 64ths of a GiB for a quick run.
+    /// Exported GiB, or 1/64 GiB each in a quick run.
     fn capacity_bytes(self, quick: bool) -> u64 {
         let gib: u64 = if self == Self::Small { 1 } else { 16 };
         gib << if quick { 24 } else { 30 }
@@ -172,7 +173,7 @@ impl Scale {
 /// Page size in every bench.
 const PAGE_BYTES: u64 = 4096;
 
-/// The names of all benches.
+/// All bench names.
 pub fn names() -> impl Iterator<Item = &'static str> {
     BENCHES.iter().map(|bench| bench.name)
 }
@@ -194,7 +195,7 @@ pub fn run(wanted: &[String], quick: bool, tell: &mut dyn FnMut(&str) -> bool) -
         }
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|wanted| wanted == name);
-    // A figure with a limit also needs the bench of the limit.
+    // A figure with a limit also needs the limit's bench.
     let is_limit = |name: &str| BENCHES.iter().any(|bench| bench.limit == Some(name) && is_wanted(bench.name));
     let mut figures: Vec<Figure> = Vec::new();
     for bench in BENCHES.iter().filter(|bench| is_wanted(bench.name) || is_limit(bench.name)) {
@@ -238,7 +239,7 @@ fn repetitions(quick: bool) -> usize {
     }
 }
 
-/// Runs `work`, which returns its operation count; the result is in millions per second of processor time.
+/// Runs `work`, which returns its operation count; the result is in millions per second (processor time).
 fn million_per_s<E>(work: impl FnOnce() -> Result<u64, E>) -> Result<f64, E> {
     let (wall, before) = (Instant::now(), cpu_ns());
     let done = work()?;
@@ -249,7 +250,7 @@ fn million_per_s<E>(work: impl FnOnce() -> Result<u64, E>) -> Result<f64, E> {
     Ok(done as f64 / seconds / 1e6)
 }
 
-/// Processor time of this thread, if the system reports it. Other programs on the machine do not count.
+/// This thread's processor time, if the system reports it. Other programs on the machine do not count.
 fn cpu_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok()

@@ -46,11 +46,11 @@ use tree::{Part, Tree};
 /// An experiment with every default filled in.
 #[derive(Clone, Debug, Serialize)]
 pub struct Experiment {
-    /// Seed of everything random.
+    /// Seed for everything random.
     pub seed: u64,
     /// The host's workload.
     pub workload: WorkloadConfig,
-    /// Arrival of the host's requests.
+    /// When the host's requests arrive.
     pub host: Host,
     /// Writes before the measurement.
     pub precondition: Precondition,
@@ -63,7 +63,7 @@ pub struct Experiment {
     /// The write buffer over the FTL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferConfig>,
-    /// Costs of the buffer's memories.
+    /// Costs for the buffer's memories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
     /// The flash translation layer; none below a file system on bare flash.
@@ -193,7 +193,7 @@ impl Experiment {
         serde_json::to_string(self).expect("an experiment has text keys and finite numbers only")
     }
 
-    /// Counts of blocks and pages.
+    /// Block and page counts.
     ///
     /// # Errors
     /// [`LabError::Config`]; impossible for a parsed and unmodified experiment.
@@ -211,7 +211,7 @@ impl Experiment {
         self.device.is_stand_in()
     }
 
-    /// The setting in which a key workload is opened.
+    /// The setting to open a key workload in.
     pub(crate) fn key_setting<'a>(&self, base: &'a Path) -> KeySetting<'a> {
         let largest_key = self.index.as_ref().map_or(u64::MAX, |index| index.options().largest_key());
         KeySetting { seed: self.seed, base, largest_key }
@@ -272,7 +272,7 @@ impl Experiment {
         self.refuse_endless_warm_up(opened.len_hint().unwrap_or(0))
     }
 
-    /// Refuses a warm-up that leaves none of `total` requests to measure; a `total` of 0 is unknown.
+    /// Refuses a warm-up as long as all `total` requests, with none left to measure; a `total` of 0 is unknown.
     pub(crate) fn refuse_endless_warm_up(&self, total: u64) -> Result<(), (String, String)> {
         let warm_up = self.precondition.warm_up;
         if warm_up == 0 || total == 0 || warm_up < total {

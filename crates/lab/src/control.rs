@@ -1,8 +1,8 @@
-//! Progress and cancellation of a run: shared between the running thread and the watching thread.
+//! A run's progress and cancellation: shared between the running thread and the watching thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering::Relaxed};
 
-/// Current phase of a run.
+/// A run's current phase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Phase {
@@ -33,13 +33,13 @@ impl Phase {
     }
 }
 
-/// Progress and cancellation of one run.
+/// Progress and cancellation for one run.
 #[derive(Debug, Default)]
 pub struct Control {
     phase: AtomicU8,
     done: AtomicU64,
     total: AtomicU64,
-    /// Average sectors per request in this phase, sectors of all requests in earlier phases, and total sectors.
+    /// Average sectors per request in this phase, sectors in all earlier phases, and total sectors.
     sectors_each: AtomicU64,
     sectors_before: AtomicU64,
     sectors_in_all: AtomicU64,
@@ -65,7 +65,7 @@ impl Control {
         self.cancelled.load(Relaxed)
     }
 
-    /// Completed part of the run, 0 to 1, with each request counted by its length; `None` while unknown.
+    /// The run's completed part, 0 to 1, with each request counted by its length; `None` while unknown.
     pub fn share(&self) -> Option<f64> {
         let all = self.sectors_in_all.load(Relaxed);
         (all > 0).then(|| (self.sectors_done() as f64 / all as f64).min(1.0))
@@ -76,7 +76,7 @@ impl Control {
         self.sectors_before.load(Relaxed).saturating_add(here)
     }
 
-    /// Sets the number of sectors that the requests of all phases touch.
+    /// Sets the number of sectors touched in all phases.
     pub(crate) fn plan(&self, sectors: u64) {
         self.sectors_in_all.store(sectors, Relaxed);
     }
@@ -88,7 +88,7 @@ impl Control {
         self.plan(sectors);
     }
 
-    /// Starts a phase of `total` requests of about `sectors_each`.
+    /// Starts a phase with `total` requests, each about `sectors_each` long.
     pub(crate) fn enter(&self, phase: Phase, total: u64, sectors_each: u64) {
         self.sectors_before.store(self.sectors_done(), Relaxed);
         self.done.store(0, Relaxed);
@@ -97,7 +97,7 @@ impl Control {
         self.phase.store(phase as u8, Relaxed);
     }
 
-    /// Raises the plan of this phase to at least `total` requests.
+    /// Raises this phase's plan to at least `total` requests.
     pub(crate) fn cover(&self, total: u64) {
         let more = total.saturating_sub(self.total.fetch_max(total, Relaxed));
         if self.sectors_in_all.load(Relaxed) > 0 {

@@ -22,7 +22,7 @@ pub enum LabError {
          a shorter host.think_time_us, fewer requests or gaps of a trace that are cut (workload.trace.longest_gap_s) stay below"
     )]
     OutOfTime,
-    /// A file of the caller's cannot be written.
+    /// A caller's file cannot be written.
     #[error("{0}")]
     Io(String),
 }
@@ -30,20 +30,20 @@ pub enum LabError {
 /// An error in a configuration, and its place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConfigError {
-    /// What is wrong and what is allowed, as a sentence.
+    /// What is wrong, and the allowed values, as a sentence.
     pub message: String,
-    /// The file or other source of the text.
+    /// The text's file or other source.
     pub file: Option<String>,
     /// Line, from 1.
     pub line: Option<usize>,
-    /// Character of the line, from 1.
+    /// Character position in the line, from 1.
     pub column: Option<usize>,
     /// The key at fault, such as `device.capacity`.
     pub key: Option<String>,
 }
 
 impl ConfigError {
-    /// An error of one key.
+    /// An error in one key.
     pub(crate) fn of_key((key, message): (String, String)) -> Self {
         Self { message, key: Some(key), ..Self::default() }
     }
@@ -80,17 +80,17 @@ fn shortened(message: &str) -> String {
 /// An error in a trace, and its place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceError {
-    /// What was found and what was expected, as a sentence.
+    /// What was found and expected, as a sentence.
     pub message: String,
     /// The trace.
     pub file: Option<String>,
     /// Line, from 1.
     pub line: Option<usize>,
-    /// Byte of the line, from 1.
+    /// Byte position in the line, from 1.
     pub column: Option<usize>,
     /// The experiment's key that names the trace, if the file as a whole is at fault.
     pub key: Option<String>,
-    /// Configuration lines that may read a trace of unknown format, and a command with them.
+    /// Configuration lines that may read an unknown trace format, and a command with them.
     pub proposal: Option<String>,
 }
 
@@ -137,7 +137,7 @@ impl From<ConfigError> for LabError {
 }
 
 impl LabError {
-    /// A workload's error, as an error about the experiment; `name` is the name of the workload.
+    /// A workload's error, as an experiment's error; `name` is the workload's name.
     pub(crate) fn from_workload(error: WorkloadError, name: &str) -> Self {
         match error {
             WorkloadError::Option { ref key, .. } => {

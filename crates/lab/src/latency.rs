@@ -9,9 +9,9 @@ use nandlab_workload::trace::Took;
 /// Latencies by origin and operation, to three significant digits.
 #[derive(Debug, Default)]
 pub(crate) struct LatencyMeter {
-    /// In the order of their first requests.
+    /// Ordered by their first requests.
     origins: Vec<(Origin, ByOp)>,
-    /// Index of the origin of the latest request.
+    /// Index for the latest request's origin.
     last: usize,
 }
 
@@ -28,7 +28,7 @@ struct OpMeter {
 
 /// Resolution, and width of the first histogram bucket: 1 us.
 const FIRST_BUCKET_NS: u64 = 1000;
-/// Each histogram bucket ends at this multiple of the previous end: four buckets per octave.
+/// Each histogram bucket ends at this multiple relative to the previous end: four buckets per octave.
 const BUCKET_GROWTH: f64 = 1.189_207_115_002_721;
 
 impl OpMeter {
@@ -84,7 +84,7 @@ fn us(ns: u64) -> f64 {
 }
 
 impl LatencyMeter {
-    /// Adds a request; true if it took longer than all earlier requests of this kind and origin.
+    /// Adds a request; true if it took longer than all earlier requests with this kind and origin.
     #[inline]
     pub(crate) fn add(&mut self, request: &Request, completion: &Completion) -> bool {
         let ops = match self.origins.get_mut(self.last) {
@@ -156,7 +156,7 @@ impl RecordedMeter {
         }
     }
 
-    /// From the arrival of a request to its end; `None` if the trace has no such times.
+    /// From a request's arrival to its end; `None` if the trace has no such times.
     pub(crate) fn latencies(&self) -> Option<Latencies> {
         self.latency.iter().any(Option::is_some).then(|| summaries(&self.latency))
     }

@@ -1,14 +1,14 @@
 //! The laboratory: reads, checks, assembles, runs and measures an experiment.
 //!
-//! Rooms, each of which sees only the rooms above it in this list:
+//! Rooms; each sees only the rooms above it in this list:
 //!
 //! * [`bundled`], [`profiles`], [`memories`]: files that come with the program.
-//! * [`config`]: the text of an experiment as a checked description.
+//! * [`config`]: an experiment's text as a checked description.
 //! * [`stack`]: the description as a running stack: device, FTL, buffer, or a file system on bare flash.
-//! * [`record`]: the result of a run; `latency`: histograms of request latencies.
+//! * [`record`]: a run's result; `latency`: histograms for request latencies.
 //! * [`run`](run()): precondition, play, measure.
 //!
-//! Beside them: [`papers`], [`lists`] of everything with a name, [`traces`] (examined without a run), and
+//! Beside them: [`papers`], [`lists`] with everything that has a name, [`traces`] (examined without a run), and
 //! [`bench`].
 
 pub mod bench;

@@ -26,7 +26,7 @@ pub struct Lists {
     pub traces: Vec<Choice>,
     /// Device profiles.
     pub devices: Vec<DeviceChoice>,
-    /// Memories of buffers.
+    /// Buffer memories.
     pub memories: Vec<MemoryChoice>,
     /// Victim policies.
     pub victims: Vec<Choice>,
@@ -44,13 +44,13 @@ pub struct Choice {
     /// The paper or book it comes from, short.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paper: Option<&'static str>,
-    /// Target of a workload's requests: `sectors` of a device, `keys` of an index, or `files` of a file system.
+    /// A workload's target: device `sectors`, index `keys`, or file-system `files`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks: Option<&'static str>,
-    /// What a file system runs on: a `device` with sectors, such as an FTL, or bare `flash`.
+    /// A file system's base: a `device` with sectors, such as an FTL, or bare `flash`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<&'static str>,
-    /// JSON schema of its options.
+    /// Its options, as JSON schema.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub options: Option<schemars::Schema>,
 }
@@ -62,7 +62,7 @@ pub struct DeviceChoice {
     pub name: &'static str,
     /// One line.
     pub summary: String,
-    /// Source of the figures.
+    /// Source for the figures.
     pub source: String,
     /// Channels.
     pub channels: u32,
@@ -95,7 +95,7 @@ pub struct MemoryChoice {
     pub name: &'static str,
     /// One line.
     pub summary: String,
-    /// Source of the figures.
+    /// Source for the figures.
     pub source: String,
     /// Its costs.
     #[serde(flatten)]
@@ -163,7 +163,7 @@ fn plain(name: &'static str, doc: &str) -> Choice {
     Choice { name, summary: doc.to_owned(), doc: doc.to_owned(), paper: None, asks: None, over: None, options: None }
 }
 
-/// The comment at the head of a source file, as Markdown.
+/// A source file's head comment, as Markdown.
 fn head_comment(source: &str) -> String {
     let lines = source.lines().map_while(|line| line.strip_prefix("//!"));
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")

@@ -20,16 +20,16 @@ pub const LIST: &[Bundled] = bundled! { "memories":
 pub struct MemoryProfile {
     /// The name by which experiments ask for it; also the file's name.
     pub name: String,
-    /// One-line description of the memory.
+    /// One-line description.
     pub description: String,
-    /// Source of the figures, and how they were scaled.
+    /// Source for the figures, and their scaling.
     pub source: String,
-    /// Costs of accesses and idle time.
+    /// Access and idle costs.
     #[serde(flatten)]
     pub costs: MemoryCosts,
 }
 
-/// Costs of a memory.
+/// Memory costs.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct MemoryCosts {
     /// Bytes moved by one access; the times and energies below are for this size.
@@ -42,11 +42,11 @@ pub struct MemoryCosts {
     pub read_nj: f64,
     /// Write energy, nJ.
     pub write_nj: f64,
-    /// Static power per GiB of memory, W.
+    /// Static power per GiB, W.
     pub static_w_per_gib: f64,
 }
 
-/// Upper limit for nanoseconds, nanojoules and watts of any memory.
+/// Upper limit for any memory's nanoseconds, nanojoules and watts.
 const MOST: f64 = 1e9;
 
 impl MemoryCosts {
@@ -63,23 +63,23 @@ impl MemoryCosts {
         Some((key, format!("{value} is not in the range from 0 to 1,000,000,000")))
     }
 
-    /// Number of cost units in an access to this many bytes.
+    /// Cost units in an access to this many bytes.
     fn units(&self, bytes: u64) -> f64 {
         bytes as f64 / f64::from(self.unit_bytes.get())
     }
 
-    /// Times of a read and of a write of this many bytes, ns.
+    /// Read time and write time for this many bytes, ns.
     pub(crate) fn times_ns(&self, bytes: u64) -> (f64, f64) {
         (self.units(bytes) * self.read_ns, self.units(bytes) * self.write_ns)
     }
 
-    /// Energy of reads and writes of this many bytes each, J.
+    /// Energy for reads and writes with this many bytes each, J.
     pub(crate) fn energy_j(&self, bytes: u64, reads: u64, writes: u64) -> (f64, f64) {
         let each = self.units(bytes) * 1e-9;
         (reads as f64 * self.read_nj * each, writes as f64 * self.write_nj * each)
     }
 
-    /// Energy of `bytes` of idle memory over this many seconds, J.
+    /// Static energy for `bytes` over this many seconds, J.
     pub(crate) fn static_j(&self, bytes: u64, seconds: f64) -> f64 {
         bytes as f64 / f64::from(1 << 30) * self.static_w_per_gib * seconds
     }

@@ -1,4 +1,4 @@
-//! Result of a run: stable names, each with its unit. Serialized as JSON.
+//! A run's result: stable names, each with its unit. Serialized as JSON.
 
 mod blocks;
 mod buffer;
@@ -43,14 +43,14 @@ use nandlab_nand::{Cell, Matrix};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The cost of a run, and the inputs that reproduce it.
+/// A run's cost, and the inputs that reproduce it.
 ///
 /// Everything but `speed` is the same for the same experiment on every machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
-    /// Version of the program.
+    /// Program version.
     pub version: &'static str,
-    /// Seed of everything random.
+    /// Seed for everything random.
     pub seed: u64,
     /// The experiment with every default explicit.
     pub experiment: Experiment,
@@ -58,22 +58,22 @@ pub struct Record {
     pub partial: bool,
     /// Why it was stopped; null if it reached its end.
     pub stopped: Option<Stopped>,
-    /// Requests of the host.
+    /// Host requests.
     pub host: HostCounts,
-    /// Operations of the flash.
+    /// Flash operations.
     pub flash: FlashCounts,
-    /// Sum of the data-sheet times of all operations, us; with one die and a queue depth of 1, also their
-    /// elapsed time.
+    /// Summed data-sheet times of all operations, us; with one die and a queue depth of 1, also their elapsed
+    /// time.
     pub busy_us: f64,
     /// Programs without array time of their own, because another plane programmed at the same time; `busy_us`
     /// includes their full time.
     pub joined_programs: u64,
-    /// Reads that overtook an erase or a program on their die; it was suspended or began after them.
+    /// Reads that overtook an erase or a program on their die, by suspending it or by going first.
     pub reads_ahead: u64,
     /// Write amplification: programs x sectors per page / sectors written by the host; null if the host wrote
     /// none.
     pub waf: Option<f64>,
-    /// Merges of log blocks.
+    /// Log-block merges.
     pub merges: Merges,
     /// Log blocks renewed by moving their valid pages.
     pub migrations: u64,
@@ -81,30 +81,30 @@ pub struct Record {
     pub recyclings: Option<RecyclingRecord>,
     /// Garbage collection.
     pub gc: Gc,
-    /// The map of an FTL that pages its map in from flash; null for others.
+    /// Activity of a map paged in from flash; null for other FTLs.
     pub map: Option<MapCounts>,
-    /// Blocks of one bit a cell; null if there are none.
+    /// Blocks with one bit per cell; null if there are none.
     pub slc: Option<SlcRecord>,
     /// Operations by origin and cause; sums to `flash`.
     pub matrix: Vec<MatrixRow>,
-    /// Activity of the buffer; null without one.
+    /// Buffer activity; null without one.
     pub buffer: Option<BufferRecord>,
-    /// Activity of the index; null without one.
+    /// Index activity; null without one.
     pub index: Option<IndexRecord>,
-    /// Activity of the file system; null without one.
+    /// File-system activity; null without one.
     pub fs: Option<FsRecord>,
-    /// NVRAM of a file system; null without.
+    /// A file system's NVRAM; null without.
     pub nvram: Option<FsNvramRecord>,
-    /// Cost of the preconditioning; null if there was none.
+    /// Preconditioning cost; null if there was none.
     pub precondition: Option<PreconditionRecord>,
-    /// Cost of opening the device.
+    /// Cost to open the device.
     pub mount: MountRecord,
-    /// Cost of opening it again after the run, with a file system; null without a file system, under a buffer,
-    /// and after a run that could not go on.
+    /// Cost to open it again after the run, with a file system; null without a file system, under a buffer, and
+    /// after a run unable to go on.
     pub remount: Option<MountRecord>,
-    /// Simulated time from the start of the workload to the end of its last operation, us; null without time.
+    /// Simulated time from the workload's start to the end of its last operation, us; null without time.
     pub time_us: Option<f64>,
-    /// Latencies of requests, us; null without time.
+    /// Request latencies, us; null without time.
     pub latency_us: Option<Latencies>,
     /// Latencies and histograms by origin; null without time, and if one origin made all requests.
     pub latency_by_origin: Option<Vec<OriginLatency>>,
@@ -113,7 +113,7 @@ pub struct Record {
     /// From arrival to end of all trace requests when the trace was recorded, us; null without
     /// `host.arrival = "recorded"`, and if the trace has no such times.
     pub recorded_latency_us: Option<Latencies>,
-    /// The recorded device's own share of these times, us; null if the trace does not give it.
+    /// The recorded device's own share in these times, us; null if the trace does not give it.
     pub recorded_service_us: Option<Latencies>,
     /// `recorded_latency_us` as histograms.
     pub recorded_latency_histogram: Option<LatencyHistograms>,
@@ -122,27 +122,27 @@ pub struct Record {
     pub longest_request: Option<LongestRequest>,
     /// Simulated throughput; null without time.
     pub throughput: Option<Throughput>,
-    /// Energy of the flash, J; null if the profile states none.
+    /// Flash energy, J; null if the profile states none.
     pub energy_j: Option<EnergyRecord>,
-    /// Energy of flash, buffer and NVRAM together, J; null if none of them states one.
+    /// Energy of flash, buffer and NVRAM together, J; null if all three lack figures.
     pub energy_all_j: Option<WholeEnergyRecord>,
     /// Memory needed by firmware, bytes.
     pub ram: RamRecord,
-    /// P/E cycles of the blocks at the end, preconditioning included.
+    /// Blocks' P/E cycles at the end, preconditioning included.
     pub wear: Wear,
-    /// Contents of the blocks at the end.
+    /// Block contents at the end.
     pub blocks: BlocksRecord,
-    /// Lifetime of the device under this workload; null if nothing was written or no block was erased.
+    /// Device lifetime under this workload; null if nothing was written or no block was erased.
     pub lifetime: Option<LifetimeRecord>,
     /// Failures, if the experiment asks for faults.
     pub faults: Option<FaultRecord>,
-    /// Bit errors of aging cells, if the experiment asks for them.
+    /// Bit errors in aging cells, if the experiment asks for them.
     pub reliability: Option<ReliabilityRecord>,
-    /// Time series of the run; at most 200 samples.
+    /// Time series; at most 200 samples.
     pub series: Vec<Sample>,
     /// The device.
     pub device: DeviceRecord,
-    /// Speed of the simulation; not a result.
+    /// Simulation speed; not a result.
     pub speed: Speed,
     /// Sentences about rounded or ignored inputs.
     pub notices: Vec<String>,
@@ -153,7 +153,7 @@ pub struct Record {
 pub struct Stopped {
     /// Kind of reason.
     pub why: StopReason,
-    /// State of the run at this point, as a sentence.
+    /// The run's progress at this point, as a sentence.
     pub message: String,
 }
 
@@ -169,16 +169,16 @@ pub enum StopReason {
     IndexFull,
     /// The file system has no room for the workload's write.
     FsFull,
-    /// Bit errors lost a page of the index or of the file system.
+    /// Bit errors lost a page of the index or the file system.
     Unreadable,
     /// This machine's system refused an operation in a real directory.
     FsFailed,
 }
 
-/// Requests of the host. A failed request counts, but its sectors do not.
+/// Host requests. A failed request counts, but its sectors do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostCounts {
-    /// Requests of every kind.
+    /// All requests.
     pub requests: u64,
     /// Reads.
     pub reads: u64,
@@ -194,14 +194,14 @@ pub struct HostCounts {
     pub written_sectors: u64,
     /// 512-byte sectors trimmed.
     pub trimmed_sectors: u64,
-    /// Writes that do not begin and end at page boundaries of the device.
+    /// Writes with a start or end inside a device page.
     pub partial_writes: u64,
-    /// Requests that failed because bit errors lost their data.
+    /// Requests failed because bit errors lost their data.
     pub unreadable: u64,
 }
 
-/// Operations of the flash. Reads and programs include the halves of copies and metadata pages, but not
-/// operations on a spare area alone.
+/// Flash operations. Reads and programs include metadata pages and both halves of copies, but not operations on
+/// a spare area alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashCounts {
     /// Page reads.
@@ -212,13 +212,13 @@ pub struct FlashCounts {
     pub copies: u64,
     /// Block erases.
     pub erases: u64,
-    /// Reads of a spare area alone.
+    /// Spare-only reads.
     pub spare_reads: u64,
-    /// Programs of a spare area alone.
+    /// Spare-only programs.
     pub spare_programs: u64,
-    /// Reads of metadata pages, a part of `reads`.
+    /// Metadata-page reads, included in `reads`.
     pub meta_reads: u64,
-    /// Programs of metadata pages, a part of `programs`.
+    /// Metadata-page programs, included in `programs`.
     pub meta_programs: u64,
 }
 
@@ -250,7 +250,7 @@ impl FlashCounts {
     }
 }
 
-/// Merges of log blocks.
+/// Log-block merges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Merges {
     /// Switch merges: a log block became the data block unchanged.
@@ -276,36 +276,36 @@ impl Merges {
 pub struct Gc {
     /// Victim blocks collected.
     pub runs: u64,
-    /// Of these, victims without valid pages: erased without moves or merges.
+    /// Victims without valid pages: erased without moves or merges.
     pub empty_runs: u64,
-    /// Of these, victims chosen in a gap between requests.
+    /// Victims chosen in a gap between requests.
     pub idle_runs: u64,
     /// Collection steps in such gaps, mostly copies and erases, whenever the victim was chosen.
     pub idle_steps: u64,
     /// Blocks emptied for wear levelling.
     pub wear_moves: u64,
-    /// Runs of a file system on bare flash with enough erased blocks; null for others.
+    /// On bare flash, a file system's runs with enough erased blocks; null for others.
     pub passive: Option<u64>,
     /// Its other runs.
     pub aggressive: Option<u64>,
-    /// Blocks it erased outside of collection, after their last used page was freed.
+    /// Blocks erased outside collection, after their last used page was freed.
     pub emptied: Option<u64>,
 }
 
 /// Activity of a map on flash. The matrix contains its page reads and programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct MapCounts {
-    /// Entries, or units of the map, found in memory.
+    /// Map entries, or units, found in memory.
     pub hits: u64,
     /// Entries or units not found in memory.
     pub misses: u64,
     /// Entries or units evicted after a change.
     pub dirty_evictions: u64,
-    /// Victim blocks with pages of the map, a part of `gc.runs`.
+    /// Victim blocks with map pages, included in `gc.runs`.
     pub gc_runs: u64,
     /// Map pages moved by these collections.
     pub gc_copies: u64,
-    /// Logical pages with scattered sectors that garbage collection put together.
+    /// Logical pages with scattered sectors, put together by garbage collection.
     pub folded_pages: u64,
 }
 
@@ -323,10 +323,10 @@ impl MapCounts {
     }
 }
 
-/// Counts of one origin and one cause.
+/// Counts for one origin and one cause.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MatrixRow {
-    /// The author of the page.
+    /// The page's author.
     pub origin: String,
     /// Reason for the operation.
     pub cause: &'static str,
@@ -338,20 +338,20 @@ pub struct MatrixRow {
     pub copies: u64,
     /// Block erases; origins share one in proportion to their invalid pages in the block.
     pub erases: f64,
-    /// Reads of a spare area alone.
+    /// Spare-only reads.
     pub spare_reads: u64,
-    /// Programs of a spare area alone.
+    /// Spare-only programs.
     pub spare_programs: u64,
-    /// Reads of metadata pages.
+    /// Metadata-page reads.
     pub meta_reads: u64,
-    /// Programs of metadata pages.
+    /// Metadata-page programs.
     pub meta_programs: u64,
-    /// Sum of the data-sheet times of these operations, us.
+    /// Summed data-sheet times of these operations, us.
     pub busy_us: f64,
 }
 
 impl MatrixRow {
-    /// The rows of `matrix`; `slc` is its part in blocks of one bit a cell.
+    /// The rows of `matrix`; `slc` is its part in blocks with one bit per cell.
     pub(crate) fn all(matrix: &Matrix, slc: Option<&Matrix>, profile: &Profile) -> Vec<Self> {
         let row = |(origin, cause, cell): (nandlab_nand::Origin, nandlab_nand::Cause, &Cell)| {
             let FlashCounts { reads, programs, copies, spare_reads, spare_programs, meta_reads, meta_programs, .. } =
@@ -374,10 +374,10 @@ impl MatrixRow {
     }
 }
 
-/// Cost of the preconditioning.
+/// Preconditioning cost.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PreconditionRecord {
-    /// Page writes, plus requests of the workload before the measurement.
+    /// Page writes, plus workload requests before the measurement.
     pub requests: u64,
     /// Flash operations for them.
     pub flash: FlashCounts,
@@ -407,10 +407,10 @@ impl PreconditionRecord {
     }
 }
 
-/// The NVRAM of a file system.
+/// A file system's NVRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FsNvramRecord {
-    /// Bytes of the device's metadata in it.
+    /// Bytes for the device's metadata.
     pub bytes: u64,
     /// Its accesses.
     #[serde(flatten)]
@@ -428,7 +428,7 @@ pub struct Throughput {
     pub written_mb_per_s: f64,
 }
 
-/// Energy of the flash, J; a copy counts as a read and a program.
+/// Flash energy, J; a copy counts as a read and a program.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct EnergyRecord {
     /// Reads.
@@ -437,12 +437,12 @@ pub struct EnergyRecord {
     pub program: f64,
     /// Erases.
     pub erase: f64,
-    /// Sum of the three.
+    /// The sum.
     pub total: f64,
 }
 
 impl EnergyRecord {
-    /// Energy of the operations; `None` if the profile states none.
+    /// Energy for these operations; `None` if the profile states none.
     pub(crate) fn of(profile: &Profile, operations: &Cell) -> Option<Self> {
         profile.energy(operations).map(|used| Self {
             read: used.read_j,
@@ -460,24 +460,24 @@ pub struct RamRecord {
     pub sram: BTreeMap<&'static str, u64>,
     /// Memory beside the controller.
     pub dram: BTreeMap<&'static str, u64>,
-    /// Sum of both.
+    /// The sum.
     pub total_bytes: u64,
     /// The controller's memory and its use; null if the profile has no controller, and without an FTL.
     pub controller: Option<ControllerRecord>,
 }
 
-/// Failures of the flash.
+/// Flash failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FaultRecord {
-    /// Programs, copies and spare programs that failed.
+    /// Failed programs, copies and spare programs.
     pub failed_programs: u64,
-    /// Erases that failed.
+    /// Failed erases.
     pub failed_erases: u64,
     /// Bits corrected by the ECC, counted again at every read.
     pub corrected_bits: u64,
-    /// Reads, copies included, of pages with more errors than the ECC corrects.
+    /// Page reads, copies included, with more errors than the ECC corrects.
     pub uncorrectable_reads: u64,
-    /// Blocks taken out of use after a failure.
+    /// Blocks retired after a failure.
     pub retired_blocks: u64,
     /// Pages lost to bit errors during a move.
     pub lost_pages: u64,

@@ -44,9 +44,9 @@ use std::time::Instant;
 /// Optional files written by a run beside its record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outputs<'a> {
-    /// Log of every operation of the device.
+    /// Log with every device operation.
     pub op_log: Option<&'a Path>,
-    /// The device after its preconditioning, for `precondition.from_state` of later runs.
+    /// The device after its preconditioning, for `precondition.from_state` in later runs.
     pub save_state: Option<&'a Path>,
 }
 

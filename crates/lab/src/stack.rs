@@ -37,13 +37,13 @@ use on_directory::OnDirectory;
 use on_flash::OnFlash;
 use verify::Oracle;
 
-/// Initial state of a device.
+/// A device's initial state.
 pub enum Start {
     /// Erased.
     Erased,
     /// Erased, with whole spare areas stored, so its final state can be saved.
     Kept,
-    /// The saved state of an earlier device.
+    /// An earlier device's saved state.
     At(Box<Counting>),
 }
 
@@ -105,7 +105,7 @@ fn open_on_flash(
     Ok(Box::new(OnFlash::mount(fs, Timed::new(counting, &device.profile.timing)).map_err(refuse)?))
 }
 
-/// The error of a file system that cannot be made.
+/// The error if a file system cannot be made.
 pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
     match error {
         FsError::Option { .. } => {
@@ -117,14 +117,14 @@ pub(crate) fn unmountable(fs: &FsConfig, error: FsError) -> LabError {
     }
 }
 
-/// Whether the experiment needs the stack with all features; `slc`: it has blocks of one bit a cell.
+/// Whether the experiment needs the stack with all features; `slc`: it has blocks with one bit per cell.
 fn is_boxed(device: &Device, log: Option<&OpLog>, slc: bool) -> bool {
     let has_extras = device.model == Model::Timed && device.profile.timing.has_extras();
     let fails = device.faults.is_some() || device.reliability.is_some();
     log.is_some() || fails || device.model == Model::Bytes || has_extras || slc
 }
 
-/// A buffer over NVRAM of its own; the NVRAM has contents if the device has.
+/// A buffer over its own NVRAM; the NVRAM has contents if the device has.
 fn mount_buffer(
     config: &BufferConfig,
     memory: Option<&Memory>,
@@ -208,13 +208,13 @@ impl Visitor for Assembly<'_> {
     }
 }
 
-/// The FTL, mounted on a device that may be converted to another form.
+/// The FTL, mounted on a device before its possible conversion to another form.
 fn mounted<F: Ftl, N: Nand>(nand: &mut N, pages: u32, config: &F::Config) -> Result<F, LabError> {
     scoped(nand, Cause::Mount, |nand| F::mount(nand, pages, config)).map_err(mount_error)
 }
 
-/// The device of the boxed stack, from the inside out: counts or bytes, time, faults, counts of blocks of one
-/// bit a cell, operation log, aging cells, whose retries appear in the log. `S` stores the spare areas on a
+/// The boxed stack's device, from the inside out: counts or bytes, time, faults, counts for blocks with one bit
+/// per cell, operation log, aging cells, whose retries appear in the log. `S` stores the spare areas on a
 /// device without bytes.
 fn boxed_device<S: SpareStore + 'static>(
     device: &Device,
@@ -253,7 +253,7 @@ fn boxed_device<S: SpareStore + 'static>(
     Ok(nand)
 }
 
-/// An error in one of the device tables.
+/// An error in a device table.
 fn of_device(table: &str, error: &faulty::ConfigError) -> LabError {
     let key = Some(format!("device.{table}.{}", error.key));
     ConfigError { message: format!("device.{table}.{error}"), key, ..Default::default() }.into()

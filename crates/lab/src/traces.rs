@@ -20,7 +20,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Progress callback: receives the number of records read so far; false stops the work.
+/// Progress callback: receives the number of records so far; false stops the work.
 pub type Watch<'a> = &'a (dyn Fn(u64) -> bool + Sync);
 
 /// Options of the trace at `path`, from overrides such as `format=spc` or `columns.time=1`.
@@ -48,7 +48,7 @@ fn explained(error: WorkloadError) -> LabError {
     }
 }
 
-/// A part of a trace; times are seconds after the first request.
+/// Part of a trace; times are seconds after the first request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Part {
@@ -85,7 +85,7 @@ pub fn output_format(name: &str) -> Result<OutputFormat, LabError> {
     known.map_err(|_| wrong(format!("traces are written as native, csv or fio, not as {name:?}")))
 }
 
-/// Iterator over the requests of a part.
+/// Iterator over a part's requests.
 struct Selected<'a> {
     records: Records,
     part: &'a Part,
@@ -169,15 +169,15 @@ struct Converted {
     from: &'static str,
     to: OutputFormat,
     requests: u64,
-    /// Data that the new format cannot hold, in sentences.
+    /// Sentences about data without a place in the new format.
     dropped: Vec<String>,
     notices: Vec<String>,
 }
 
-/// Writes a part of a trace into the file `to`, compressed with gzip if `is_gzip`. Returns a JSON summary.
+/// Writes a trace's part into the file `to`, compressed with gzip if `is_gzip`. Returns a JSON summary.
 ///
 /// # Errors
-/// [`LabError`]: the options, the file, a record, or a part without a request; also a write error of `to`, which may leave
+/// [`LabError`]: the options, the file, a record, or a part without a request; also a write error, which may leave
 /// a partial file.
 pub fn convert(
     config: &Config,

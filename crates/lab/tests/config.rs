@@ -1,4 +1,4 @@
-//! Parsing of experiments: equal forms, refusals, and their messages.
+//! Experiment parsing: equal forms, refusals, and their messages.
 
 #![allow(clippy::unwrap_used)]
 
@@ -101,7 +101,7 @@ fn sizes_follow_from_each_allowed_combination() {
     assert_eq!(sizes("[device]\nover_provisioning = 0.25"), (2048, 209_715));
     assert_eq!(sizes("[device]\nover_provisioning = 0.25\n[device.shape]\nblocks_per_plane = 100"), (100, 10_240));
     assert_eq!(sizes(""), (2048, 244_994));
-    // 32 dies: rounded up to whole blocks of each.
+    // 32 dies: rounded up to whole blocks on each.
     assert_eq!(sizes("[device]\nprofile = \"generic-8x4\"\ncapacity = \"1 GiB\"\nover_provisioning = 0.28").0, 1312);
 }
 
@@ -113,7 +113,7 @@ fn a_misspelt_key_has_line_column_and_suggestion() {
     assert!(error.message.contains("[workload.uniform] has no key `reqeusts`; did you mean `requests`?"), "{error}");
 }
 
-/// A text, the key at fault, the line and column, and a part of the message.
+/// A text, the key at fault, line and column, and part of the message.
 type Mistake<'a> = (&'a str, &'a str, Option<(usize, usize)>, &'a str);
 
 fn refused(mistakes: &[Mistake<'_>]) {

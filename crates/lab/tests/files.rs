@@ -255,7 +255,7 @@ fn the_parts_of_a_run_on_bare_flash_sum_to_the_record() {
         assert_eq!(sum(|part| part.flash.programs), record.flash.programs);
         assert_eq!(sum(|part| part.flash.spare_programs), record.flash.spare_programs);
         assert_eq!(sum(|part| part.flash.erases), record.flash.erases);
-        // Host requests are the reads and writes of files, counted in touched sectors of the files.
+        // Host requests are file reads and writes, counted in touched file sectors.
         let asked = (record.host.reads, record.host.writes, record.host.flushes);
         assert_eq!(asked, (fs.operations.read, fs.operations.write, fs.operations.sync));
         assert!(record.host.written_sectors * 512 >= fs.written_bytes && fs.written_bytes > 0);
@@ -293,8 +293,7 @@ fn the_parts_of_a_run_on_bare_flash_sum_to_the_record() {
 fn what_a_mount_reads_depends_on_where_the_metadata_is() {
     let of = |sets: &[&str]| record(BARE, sets);
     let blocks = |record: &Record| u64::from(record.device.blocks);
-    // For each file system on an erased device: the first two pages of each block; the first page; the first
-    // page.
+    // Per file system, on an erased device: each block's first two pages; its first page; its first page.
     let small = of(&[YAFFS]);
     assert_eq!((small.mount.page_reads, small.mount.spare_reads), (0, 2 * blocks(&small)));
     let again = small.remount.unwrap();
@@ -318,7 +317,7 @@ fn a_mount_of_a_volume_is_that_of_the_ftl_and_its_own() {
         let timed = set("device.model=\"timed\"");
         let again = timed.remount.unwrap_or_else(|| panic!("{ftl}: {:?}", timed.notices));
         let own = again.fs.unwrap();
-        // The boot sector and the first entries of the table, with the state of the volume.
+        // The boot sector and the table's first entries, with the volume's state.
         assert!((1..=8).contains(&own.page_reads), "{ftl}: {again:?}");
         // An FTL must look at each block at least once.
         assert!(

@@ -9,7 +9,7 @@ use nandlab_lab::{run, Control, LabError, Outputs};
 use std::path::Path;
 use support::{parse, record, refused, MIXED};
 
-/// Reads alone, one at a time, from a filled device of one die.
+/// Reads alone, one at a time, from a filled single-die device.
 const READS: &str = r#"
 [workload.uniform]
 requests = 2_000
@@ -28,7 +28,7 @@ ecc_bits = 8
 codeword_bytes = 4096
 "#;
 
-/// Bits of a codeword.
+/// Bits per codeword.
 const BITS: f64 = 32_768.0;
 
 fn set(key: &str, value: f64) -> String {

@@ -1,4 +1,4 @@
-//! Saved states of preconditioned devices, and runs that begin with them.
+//! Saved states from preconditioned devices, and runs that begin with them.
 
 #![allow(clippy::unwrap_used)]
 
@@ -31,7 +31,7 @@ fn outcome_of(experiment: &Experiment, save: Option<&Path>) -> Result<Record, La
     run(experiment, Path::new("."), &Control::default(), Outputs { save_state: save, ..Outputs::default() })
 }
 
-/// The measured part of a record, without speed and experiment.
+/// A record's measured part, without speed and experiment.
 fn measured(record: &Record) -> Value {
     let mut json: Value = serde_json::from_str(&record.to_json()).unwrap();
     json.as_object_mut().unwrap().retain(|key, _| key != "speed" && key != "experiment");
@@ -70,7 +70,7 @@ fn whoever_begins_with_a_state_measures_what_the_run_did_that_saved_it() {
     }
 }
 
-/// A mount does not change the cost: the device performs about like a device that never lost power.
+/// A mount does not change the cost: the device performs about like one that never lost power.
 #[test]
 fn a_state_stands_for_what_was_written() {
     let folder = tempfile::tempdir().unwrap();

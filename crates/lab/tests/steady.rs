@@ -35,7 +35,7 @@ fn before(record: &Record) -> PreconditionRecord {
     record.precondition.unwrap()
 }
 
-/// The refusal at run time of an experiment with accepted text.
+/// The run's refusal, for an experiment with accepted text.
 fn refused_at_run(text: &str, sets: &[&str]) -> String {
     match run(&parse(text, sets).unwrap(), Path::new("."), &Control::default(), Outputs::default()) {
         Err(LabError::Config(error)) => {
@@ -46,7 +46,7 @@ fn refused_at_run(text: &str, sets: &[&str]) -> String {
     }
 }
 
-/// A trace that writes the device once in order, then repeats a tenth of it: its parts differ in cost.
+/// A trace that writes the device once in order, then repeats one tenth: its parts differ in cost.
 fn trace(folder: &TempDir, name: &str, again: u64) -> String {
     let mut text = "time_us,op,sector,sectors\n".to_owned();
     for at in (0..PAGES).chain((0..again).map(|turn| turn * 7919 % (PAGES / 10))) {
@@ -59,7 +59,7 @@ fn trace(folder: &TempDir, name: &str, again: u64) -> String {
 
 #[test]
 fn a_device_is_steady_under_its_own_workload() {
-    // The result of far more such writes.
+    // The result after far more such writes.
     let long = ["workload.hot_cold.requests=800_000", "precondition.warm_up=700_000"];
     let expected = record(SKEWED, &long).waf.unwrap();
     let steady = record(SKEWED, &OWN);
@@ -97,7 +97,7 @@ fn whoever_writes_otherwise_than_uniformly_is_told() {
         ("uniform = { requests = 2000, footprint = 0.5 }", Some("uniform, on a part of the device")),
         ("uniform = { requests = 2000, trim_share = 0.1 }", Some("uniform, with trims")),
         ("uniform = { requests = 2000, size = \"8 KiB\" }", Some("uniform, of more than a page at a time")),
-        // Most of these cross a page boundary.
+        // Most cross a page boundary.
         ("uniform = { requests = 2000, alignment = 512 }", Some("uniform, of more than a page at a time")),
         (
             "uniform = { requests = 2000, size = \"1536 B\", alignment = 1024 }",
@@ -181,8 +181,8 @@ fn cold_blocks_that_still_fill_with_stale_pages_are_not_steady() {
     assert_eq!((short.windows, short.steady), (Some(50), Some(false)), "50 windows are too few, and that is said");
 }
 
-/// Cold blocks get so few writes that neither write amplification nor the distribution of stale pages moves by
-/// 1 % in a short search: 1.001 after five windows, and 1.45 after 250.
+/// Cold blocks get so few writes that neither write amplification nor the stale-page distribution moves by 1 %
+/// in a short search: 1.001 after five windows, and 1.45 after 250.
 #[test]
 fn cold_blocks_that_hardly_anybody_writes_are_not_steady_either() {
     let hardly = [
@@ -199,7 +199,7 @@ fn cold_blocks_that_hardly_anybody_writes_are_not_steady_either() {
     assert_eq!(found.steady, Some(true));
 }
 
-/// Uniform writes to a part of a device; static wear levelling eventually moves the rest.
+/// Uniform writes to one part of a device; static wear levelling eventually moves the rest.
 const LEVELLED: &str = r#"
 [workload.uniform]
 requests = 1_000
@@ -283,7 +283,7 @@ fn windows_of_a_trace_are_whole_rounds() {
     let trace = format!("workload={{ trace = {{ path = {:?} }} }}", trace(&folder, "t.csv", again));
     let steady = record(SKEWED, &[&OWN[..], &[&trace]].concat());
     let made = before(&steady);
-    // In windows of one capacity, the halves would mix in varying shares and never agree.
+    // In one-capacity windows, the halves would mix in varying shares and never agree.
     assert_eq!(made.steady, Some(true));
     assert_eq!(made.requests, PAGES + u64::from(made.windows.unwrap()) * (PAGES + again));
     assert_eq!(steady.host.requests, PAGES + again, "then it is measured from its start");
@@ -299,7 +299,7 @@ fn a_buffer_takes_its_part() {
     assert_eq!(buffered.steady, Some(true));
 }
 
-/// Two fio jobs; one of them thinks.
+/// Two fio jobs, one with think time.
 fn jobs() -> String {
     let jobs = "[workload.fio]\ntext = \"\"\"\n[a]\nrw=randwrite\nbs=4k\nsize=48m\niodepth=4\nioengine=libaio\n\
                 [b]\nrw=write\nbs=16k\nsize=4m\nthinktime=50\n\"\"\"\n";
@@ -361,7 +361,8 @@ fn a_state_knows_the_workload_that_made_it() {
     assert_eq!((again.flash, again.precondition), (first.flash, first.precondition));
     let plain = record(SKEWED, &OWN);
     assert_eq!(before(&first).requests, before(&plain).requests, "saving changes nothing of it");
-    // Options of the measurement alone may differ, and an experiment without preconditioning accepts any state.
+    // Options for the measurement alone may differ, and an experiment without preconditioning accepts any
+    // state.
     begun(&[&OWN[..], &["host.queue_depth=4"]].concat(), &state).unwrap();
     begun(&["precondition={}", "workload.hot_cold.hot_share=0.3"], &state).unwrap();
     let warm = begun(&[&OWN[..], &["precondition.warm_up=5_000"]].concat(), &state).unwrap();
@@ -399,7 +400,7 @@ fn a_state_knows_the_trace_that_made_it() {
     assert!(error.contains("it was made with workload.trace.path = "), "{error}");
 }
 
-/// The speed of the device decides the write order of self-paced jobs.
+/// The device's speed decides the write order among self-paced jobs.
 #[test]
 fn a_state_knows_the_device_that_jobs_were_paced_by() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Size of a host sector in bytes.
+/// Host sector size in bytes.
 pub const SECTOR_BYTES: u32 = 512;
 
 macro_rules! address {
@@ -61,7 +61,7 @@ address!(
 #[serde(transparent)]
 pub struct Seq(pub u64);
 
-/// One bit per 512-byte sector of a page, bit 0 first.
+/// One bit per 512-byte sector in a page, bit 0 first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct SectorMask(pub u64);
 
@@ -87,7 +87,7 @@ impl SectorMask {
         self.0 >> sector & 1 == 1
     }
 
-    /// Number of sectors in the mask.
+    /// Sector count.
     #[inline]
     pub const fn count(self) -> u32 {
         self.0.count_ones()
@@ -99,7 +99,7 @@ impl SectorMask {
         self.0 == 0
     }
 
-    /// The sectors of the mask, ascending.
+    /// The sectors, ascending.
     pub fn iter(self) -> impl Iterator<Item = u32> {
         (0..64).filter(move |&s| self.has(s))
     }
@@ -127,7 +127,7 @@ impl Divider {
     }
 }
 
-/// Counts of a geometry; see [`Geometry::new`].
+/// A geometry's counts; see [`Geometry::new`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shape {
@@ -174,10 +174,10 @@ pub struct Geometry {
 impl Geometry {
     /// Fewest pages per block: the page after a torn page must be in the same block.
     pub const MIN_PAGES_PER_BLOCK: u32 = 2;
-    /// Most pages per block: a valid-page count has 14 bits beside the flag of an open block, and the two
-    /// largest of these words mark a free or a bad block (`BlockTable` of the FTLs).
+    /// Most pages per block: a valid-page count has 14 bits beside the flag for an open block, and the two
+    /// largest such words mark a free or a bad block (the FTLs' `BlockTable`).
     pub const MAX_PAGES_PER_BLOCK: u32 = 16_381;
-    /// Most planes per channel: each may hold a place among the transfers of every other one.
+    /// Most planes per channel: each may hold a place among every other one's transfers.
     pub const MAX_PLANES_PER_CHANNEL: u32 = 1024;
     /// Spare-area bytes for a page's metadata.
     pub const MIN_SPARE_BYTES: u32 = 16;
@@ -185,9 +185,9 @@ impl Geometry {
     /// Checks `shape`.
     ///
     /// # Errors
-    /// A count of zero; a page that is no power of two from 512 B to 32 KiB; a block outside
-    /// [`Self::MIN_PAGES_PER_BLOCK`]..=[`Self::MAX_PAGES_PER_BLOCK`] pages; a spare area under 16 bytes;
-    /// more pages than a 32-bit address can name; more than [`Self::MAX_PLANES_PER_CHANNEL`] planes on a channel.
+    /// A zero count; a page size other than a power of two from 512 B to 32 KiB; a block outside
+    /// [`Self::MIN_PAGES_PER_BLOCK`]..=[`Self::MAX_PAGES_PER_BLOCK`] pages; a spare area under 16 bytes; more
+    /// pages than a 32-bit address can name; more than [`Self::MAX_PLANES_PER_CHANNEL`] planes on a channel.
     pub fn new(shape: Shape) -> Result<Self, GeometryError> {
         let refuse = |key, value: u32, why: &str| Err(GeometryError { key, value: value.into(), why: why.into() });
         for (key, value) in [
@@ -264,18 +264,18 @@ impl Geometry {
         })
     }
 
-    /// The counts of this geometry.
+    /// The geometry's counts.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// Erase blocks of the device.
+    /// Erase blocks in the device.
     #[inline]
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
 
-    /// Pages of the device.
+    /// Pages in the device.
     #[inline]
     pub fn pages(&self) -> u32 {
         self.pages
@@ -299,19 +299,19 @@ impl Geometry {
         self.shape.page_bytes
     }
 
-    /// A mask of all sectors of a page.
+    /// A mask with all sectors in a page.
     #[inline]
     pub fn full_mask(&self) -> SectorMask {
         SectorMask::full(self.sectors_per_page)
     }
 
-    /// Dies of the device.
+    /// Dies in the device.
     #[inline]
     pub fn dies(&self) -> u32 {
         self.shape.channels * self.shape.dies_per_channel
     }
 
-    /// Planes of the device.
+    /// Planes in the device.
     #[inline]
     pub fn planes(&self) -> u32 {
         self.dies() * self.shape.planes_per_die
@@ -323,7 +323,7 @@ impl Geometry {
         self.per_die.by
     }
 
-    /// The same device with each plane as a die of its own: blocks and pages keep their numbers.
+    /// The same device with each plane as a separate die: blocks and pages keep their numbers.
     #[must_use]
     pub fn planes_as_dies(&self) -> Self {
         let dies_per_channel = self.shape.dies_per_channel * self.shape.planes_per_die;
@@ -331,44 +331,44 @@ impl Geometry {
         Self { shape, per_die: self.per_plane, ..*self }
     }
 
-    /// The block of `page`.
+    /// The page's block.
     #[inline]
     pub fn block_of(&self, page: Ppa) -> BlockId {
         BlockId(self.per_block.div(page.0))
     }
 
-    /// The position of `page` in its block, from 0.
+    /// The page's position in its block, from 0.
     #[inline]
     pub fn page_in_block(&self, page: Ppa) -> u32 {
         page.0 - self.per_block.div(page.0) * self.shape.pages_per_block
     }
 
-    /// The page at position `page` of `block`.
+    /// The page at position `page` in `block`.
     #[inline]
     pub fn page(&self, block: BlockId, page: u32) -> Ppa {
         Ppa(block.0 * self.shape.pages_per_block + page)
     }
 
-    /// The die of `block`.
+    /// The block's die.
     #[inline]
     pub fn die_of(&self, block: BlockId) -> u32 {
         self.per_die.div(block.0)
     }
 
-    /// The plane of `block`, counted over the whole device.
+    /// The block's plane, counted over the whole device.
     #[inline]
     pub fn plane_of(&self, block: BlockId) -> u32 {
         self.per_plane.div(block.0)
     }
 
-    /// The channel of `die`. Neighbouring dies are on different channels, so striping over dies spreads the bus
+    /// The die's channel. Neighbouring dies are on different channels, so striping over dies spreads the bus
     /// load.
     #[inline]
     pub fn channel_of_die(&self, die: u32) -> u32 {
         die % self.shape.channels
     }
 
-    /// The blocks of `die`, as block numbers.
+    /// The die's blocks, as block numbers.
     #[inline]
     pub fn blocks_of_die(&self, die: u32) -> std::ops::Range<u32> {
         die * self.per_die.by..(die + 1) * self.per_die.by

@@ -30,16 +30,16 @@ use crate::oob::Oob;
 use crate::wrapper::ways_inside;
 use config::Rates;
 
-/// Work of the ECC so far.
+/// ECC activity so far.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct AgingCounts {
     /// Reads, copies included, with at least one retry.
     pub retried_reads: u64,
     /// Repeated reads, all steps.
     pub retries: u64,
-    /// Most retry steps of one read.
+    /// Most retry steps for one read.
     pub most_retries: u32,
-    /// Reads, copies included, of pages still uncorrectable after all steps.
+    /// Page reads, copies included, still uncorrectable after all steps.
     pub uncorrectable_reads: u64,
     /// Most expected wrong bits in a codeword at a read.
     pub most_errors: f64,
@@ -58,7 +58,7 @@ impl AgingCounts {
     }
 }
 
-/// State of a block.
+/// A block's state.
 #[derive(Clone, Debug)]
 struct Block {
     pe_cycles: u32,
@@ -75,9 +75,9 @@ pub struct Aging<N> {
     inner: N,
     config: Config,
     blocks: Vec<Block>,
-    /// Program time of each page, in ns; empty if errors do not grow with time.
+    /// Each page's program time, in ns; empty if errors do not grow with time.
     programmed: Vec<Time>,
-    /// Total idle time of the device, in ns.
+    /// The device's total idle time, in ns.
     lain: Time,
     counts: AgingCounts,
 }
@@ -85,10 +85,10 @@ pub struct Aging<N> {
 const NS_PER_DAY: f64 = 86_400e9;
 
 impl<N: Nand> Aging<N> {
-    /// Adds the errors of `config` to `inner`.
+    /// Adds the errors in `config` to `inner`.
     ///
     /// # Errors
-    /// [`ConfigError`] if a value of `config` is out of its range or does not fit the device.
+    /// [`ConfigError`] if a value in `config` is out of its range or does not fit the device.
     pub fn new(inner: N, config: Config) -> Result<Self, ConfigError> {
         let geometry = inner.geometry();
         config.check(geometry)?;
@@ -110,12 +110,12 @@ impl<N: Nand> Aging<N> {
         self.lain = self.lain.saturating_add(ns);
     }
 
-    /// Work of the ECC so far.
+    /// ECC activity so far.
     pub fn counts(&self) -> &AgingCounts {
         &self.counts
     }
 
-    /// Reads of the pages of `block` since the first program after its erase.
+    /// Reads in `block` since the first program after its erase.
     pub fn reads(&self, block: BlockId) -> u64 {
         self.blocks[block.index()].reads
     }
@@ -124,7 +124,7 @@ impl<N: Nand> Aging<N> {
         self.inner.geometry().block_of(at)
     }
 
-    /// Expected wrong bits in a codeword of a page read at `now`.
+    /// Expected wrong bits per codeword for a page read at `now`.
     fn errors(&self, at: Ppa, now: Time) -> f64 {
         let Block { reads, rates, .. } = &self.blocks[self.block_of(at).index()];
         let age = self.programmed.get(at.index()).map_or(0, |&then| now.saturating_add(self.lain).saturating_sub(then));
@@ -174,7 +174,7 @@ impl<N: Nand> Aging<N> {
         block.reads += u64::from(!block.is_empty);
     }
 
-    /// Notes the program time of a page, after the latest operation programmed it.
+    /// Notes a page's program time, after the latest operation programmed it.
     fn note_program(&mut self, at: Ppa) {
         let block = self.block_of(at);
         self.blocks[block.index()].is_empty = false;
@@ -183,7 +183,7 @@ impl<N: Nand> Aging<N> {
         }
     }
 
-    /// A page read without a receiver of the data.
+    /// A page read without a receiver for the data.
     fn sense(inner: &mut N, at: Ppa) -> Result<Oob, NandError> {
         let page_bytes = inner.geometry().page_bytes();
         inner.read(at, &mut N::Buf::zeroed(page_bytes))
@@ -239,7 +239,7 @@ impl<N: Nand> Nand for Aging<N> {
         let corrected = self.correct(from, self.config.ecc_bits, |inner| Self::sense(inner, from));
         if let Err(error) = corrected {
             if let NandError::Uncorrectable(_) = error {
-                // Only the first half of the copy took place.
+                // The copy stopped after its first half.
                 Self::sense(&mut self.inner, from)?;
             }
             return Err(error);

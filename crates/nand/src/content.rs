@@ -1,18 +1,18 @@
-//! Contents of pages: nothing, or bytes.
+//! Page contents: nothing, or bytes.
 
 use crate::address::{SectorMask, SECTOR_BYTES};
 
-/// Owned contents of one page, opaque to FTLs and buffers.
+/// One page's contents, owned, and opaque to FTLs and buffers.
 ///
-/// A buffer of the type `()` costs nothing: a device that only counts moves no bytes.
+/// A `()` buffer costs nothing: a device that only counts moves no bytes.
 pub trait PageBuf: Clone + Send + std::fmt::Debug + 'static {
-    /// A page of zeros, the contents of a never-written page.
+    /// A zeroed page, the contents before the first write.
     fn zeroed(page_bytes: u32) -> Self;
 
-    /// Copies the sectors of `mask` from `from`.
+    /// Copies the sectors in `mask` from `from`.
     fn merge(&mut self, from: &Self, mask: SectorMask);
 
-    /// Sets the sectors of `mask` to zero.
+    /// Zeroes the sectors in `mask`.
     fn clear(&mut self, mask: SectorMask);
 
     /// The bytes, if the buffer has any.

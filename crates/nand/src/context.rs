@@ -1,4 +1,4 @@
-//! Context of an operation (origin, cause, times), and counts by origin and cause.
+//! Operation context (origin, cause, times), and counts by origin and cause.
 
 mod cause;
 mod retry;
@@ -14,7 +14,7 @@ use trail::Trail;
 /// Simulated time in nanoseconds.
 pub type Time = u64;
 
-/// The author of a page: the part of the host that wrote it.
+/// A page's author: the part of the host that wrote it.
 ///
 /// At most [`Origin::COUNT`] exist; traces, records and reports use their names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -27,7 +27,7 @@ impl Origin {
     pub const HOST: Self = Self(0);
     /// File contents.
     pub const FILE_DATA: Self = Self(1);
-    /// The boot sector of a FAT volume and the reserved sectors after it.
+    /// A FAT volume's boot sector, and the reserved sectors after it.
     pub const BOOT: Self = Self(2);
     /// A file allocation table.
     pub const FAT: Self = Self(3);
@@ -35,23 +35,23 @@ impl Origin {
     pub const ROOT_DIRECTORY: Self = Self(4);
     /// Any other directory.
     pub const DIRECTORY: Self = Self(5);
-    /// The header of an object of a flash file system: its name, place, size and times.
+    /// An object header in a flash file system: name, place, size and times.
     pub const OBJECT_HEADER: Self = Self(6);
     /// A journal: SQLite's rollback journal, a file system's log.
     pub const JOURNAL: Self = Self(7);
-    /// A leaf of an index.
+    /// An index leaf.
     pub const INDEX_LEAF: Self = Self(10);
-    /// An inner page of an index.
+    /// An inner index page.
     pub const INDEX_INNER: Self = Self(11);
-    /// The root of an index.
+    /// An index root.
     pub const INDEX_ROOT: Self = Self(12);
-    /// The header of an index, with its page table and list of free pages.
+    /// An index header, with page table and free-page list.
     pub const INDEX_HEADER: Self = Self(13);
-    /// Inodes of a file system.
+    /// File-system inodes.
     pub const INODE: Self = Self(14);
-    /// A superblock of a file system, and the following group descriptors.
+    /// A file-system superblock, and the following group descriptors.
     pub const SUPERBLOCK: Self = Self(15);
-    /// Bitmaps of free blocks and inodes.
+    /// Bitmaps for free blocks and inodes.
     pub const BITMAP: Self = Self(18);
     /// The flash translation layer itself, for pages not written by the host.
     pub const FTL: Self = Self(17);
@@ -90,37 +90,37 @@ impl Origin {
     }
 }
 
-/// Parts of one erase. Origins share an erase in whole parts, so sums stay exact.
+/// Parts per erase. Origins share an erase in whole parts, so sums stay exact.
 pub const ERASE_SHARE: u64 = 1 << 20;
 
-/// Counts of one origin and one cause.
+/// Counts for one origin and one cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Cell {
-    /// Page reads, including metadata pages but not halves of copies.
+    /// Page reads, including metadata pages but not copies.
     pub page_reads: u64,
-    /// Page programs, including metadata pages but not halves of copies.
+    /// Page programs, including metadata pages but not copies.
     pub page_programs: u64,
-    /// Copies of a page inside the device.
+    /// Page copies inside the device.
     pub copies: u64,
-    /// Parts of erases, [`ERASE_SHARE`] to one erase.
+    /// Erase parts, [`ERASE_SHARE`] to one erase.
     pub erase_shares: u64,
-    /// Reads of a spare area alone.
+    /// Spare-only reads.
     pub spare_reads: u64,
-    /// Programs of a spare area alone.
+    /// Spare-only programs.
     pub spare_programs: u64,
-    /// Reads of metadata pages, a part of `page_reads`.
+    /// Metadata-page reads, included in `page_reads`.
     pub meta_reads: u64,
-    /// Programs of metadata pages, a part of `page_programs`.
+    /// Metadata-page programs, included in `page_programs`.
     pub meta_programs: u64,
 }
 
 impl Cell {
-    /// Reads, including halves of copies.
+    /// Reads, including copies.
     pub fn reads(&self) -> u64 {
         self.page_reads + self.copies
     }
 
-    /// Programs, including halves of copies.
+    /// Programs, including copies.
     pub fn programs(&self) -> u64 {
         self.page_programs + self.copies
     }
@@ -130,7 +130,7 @@ impl Cell {
         self.erase_shares as f64 / ERASE_SHARE as f64
     }
 
-    /// Combines each count of `self` with the same count of `other`.
+    /// Combines each count in `self` with the same count in `other`.
     fn zip(&self, other: &Self, with: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             page_reads: with(self.page_reads, other.page_reads),
@@ -160,7 +160,7 @@ impl Default for Matrix {
 }
 
 impl Matrix {
-    /// The counts of `origin` and `cause`.
+    /// The counts for `origin` and `cause`.
     pub fn cell(&self, origin: Origin, cause: Cause) -> &Cell {
         &self.cells[Self::at(origin, cause)]
     }
@@ -207,24 +207,24 @@ impl Matrix {
     }
 }
 
-/// Context of every operation: origin, cause, times, counts.
+/// Context for every operation: origin, cause, times, counts.
 ///
 /// Times stay zero on a device without time.
 #[derive(Clone, Debug, Default)]
 pub struct Ctx {
     origin: Origin,
     cause: Cause,
-    /// Arrival of the request.
+    /// Request arrival.
     arrival: Time,
     /// No operation may start earlier.
     ready: Time,
-    /// End of the operation issued last.
+    /// End of the latest operation.
     last: Time,
-    /// Latest end of an operation since the request arrived.
+    /// Latest operation end since the request arrived.
     finish: Time,
-    /// Latest end of any operation ever.
+    /// Latest operation end ever.
     horizon: Time,
-    /// Latest end of an operation that the host waited for.
+    /// Latest end of any operation the host waited for.
     acknowledged: Time,
     /// Fences for all previous operations.
     fences: u64,
@@ -238,19 +238,19 @@ pub struct Ctx {
     joined: u64,
     /// Reads so far that overtook an erase or a program.
     ahead: u64,
-    /// Delay of an operation, caused by reads that overtook it since the last query.
+    /// An operation's delay by overtaking reads since the last query.
     delay: Option<Time>,
-    /// Whether the device is repeating a read that the host, or a flush, waits for.
+    /// Whether the device is repeating a read for a waiting host or flush.
     repeats: bool,
     strain: Option<Strain>,
     matrix: Matrix,
-    /// The part of the counts in blocks of one bit a cell, if a wrapper counts it.
+    /// The counts' part in blocks with one bit per cell, if a wrapper counts it.
     pub(crate) slc: Option<Box<Matrix>>,
     pub(crate) trail: Trail,
 }
 
 impl Ctx {
-    /// Starts a request of `origin` that arrived at `arrival`.
+    /// Starts a request by `origin` with this `arrival`.
     #[inline]
     pub fn begin(&mut self, origin: Origin, arrival: Time) {
         self.origin = origin;
@@ -262,29 +262,29 @@ impl Ctx {
         self.requests += 1;
     }
 
-    /// The number of the request.
+    /// Request number.
     #[inline]
     pub(crate) fn request(&self) -> u64 {
         self.requests
     }
 
-    /// Counts a program that joins another plane's program.
+    /// Counts a program joined to another plane's program.
     pub(crate) fn join(&mut self) {
         self.joined += 1;
     }
 
-    /// Programs so far that joined another plane's program, without array time of their own.
+    /// Programs so far joined to another plane's program, without array time of their own.
     pub fn joined_programs(&self) -> u64 {
         self.joined
     }
 
-    /// Counts a read that overtakes the operation on its unit, and delays this operation.
+    /// Counts a read that overtakes its unit's operation, and delays this operation.
     pub(crate) fn go_ahead(&mut self, delay: Time) {
         self.ahead += 1;
         self.delay = Some(self.delay.unwrap_or(0) + delay);
     }
 
-    /// Delay of an earlier operation by reads since the last call; none if no read overtook it.
+    /// An earlier operation's delay by reads since the last call; none if no read overtook it.
     pub(crate) fn take_delay(&mut self) -> Option<Time> {
         self.delay.take()
     }
@@ -318,31 +318,31 @@ impl Ctx {
         std::mem::replace(&mut self.cause, cause)
     }
 
-    /// Arrival of the request.
+    /// Request arrival.
     #[inline]
     pub fn arrival(&self) -> Time {
         self.arrival
     }
 
-    /// The earliest start of the next operation.
+    /// Earliest start for the next operation.
     #[inline]
     pub fn ready(&self) -> Time {
         self.ready
     }
 
-    /// End of the operation issued last.
+    /// End of the latest operation.
     #[inline]
     pub fn last(&self) -> Time {
         self.last
     }
 
-    /// End of the request: the latest end of its operations so far.
+    /// Request end: the latest end among its operations so far.
     #[inline]
     pub fn finish(&self) -> Time {
         self.finish
     }
 
-    /// Latest end of any operation ever issued.
+    /// Latest operation end ever.
     #[inline]
     pub fn horizon(&self) -> Time {
         self.horizon
@@ -381,7 +381,7 @@ impl Ctx {
         self.after(bound)
     }
 
-    /// Number of fences so far for all previous operations.
+    /// Fences so far for all previous operations.
     #[inline]
     pub fn fences(&self) -> u64 {
         self.fences
@@ -393,13 +393,13 @@ impl Ctx {
         self.settled
     }
 
-    /// Latest end of an operation that the host waited for: a flush must wait for it.
+    /// Latest end of any operation the host waited for: a flush must wait for it.
     #[inline]
     pub fn acknowledged(&self) -> Time {
         self.acknowledged
     }
 
-    /// Records the end of an operation; operations in the background do not delay the request.
+    /// Records an operation's end; operations in the background do not delay the request.
     #[inline]
     pub(crate) fn complete(&mut self, end: Time) {
         self.last = end;
@@ -412,7 +412,7 @@ impl Ctx {
         }
     }
 
-    /// Delays the known end of an operation in the background to `end`.
+    /// Delays the known end of a background operation to `end`.
     #[inline]
     pub(crate) fn put_off(&mut self, end: Time) {
         self.horizon = self.horizon.max(end);

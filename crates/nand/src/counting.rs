@@ -19,7 +19,7 @@ use crate::rules::{assert_block_in_range, assert_in_range, BlockStates, ProgramO
 use crate::side_table::SideTable;
 use tails::Tails;
 
-/// Prefetch distance for the metadata of copies, in pages.
+/// Prefetch distance for copies' metadata, in pages.
 const COPIES_AHEAD: u32 = 16;
 
 /// A device that counts; `S` is [`Full`] or [`Lean`].
@@ -31,12 +31,12 @@ pub struct Counting<S = Full> {
     pub(crate) states: BlockStates,
     pub(crate) spare: S,
     pub(crate) tails: Tails,
-    /// Programs of a page since its erase, for pages with a reprogrammed spare area.
+    /// Programs since a page's erase, for pages with a reprogrammed spare area.
     pub(crate) respared: SideTable<u8>,
     pub(crate) pe_cycles: Vec<u32>,
-    /// Pages still unprogrammed at the erase of their block.
+    /// Pages still unprogrammed when their block was erased.
     unused_at_erase: u64,
-    /// Pages in blocks that were programmed at their retirement.
+    /// Pages already programmed when their block was retired.
     programmed_at_retirement: u64,
     /// Whether blocks may have unprogrammed pages below their high-water mark.
     has_gaps: bool,
@@ -66,12 +66,12 @@ impl<S: SpareStore> Counting<S> {
         }
     }
 
-    /// P/E cycles of each block.
+    /// P/E cycles per block.
     pub fn pe_cycles(&self) -> &[u32] {
         &self.pe_cycles
     }
 
-    /// Number of pages in `block` up to the last programmed one.
+    /// `block`'s pages up to the last programmed one.
     pub fn high_water(&self, block: BlockId) -> u32 {
         self.states.high_water(block)
     }
@@ -83,7 +83,7 @@ impl<S: SpareStore> Counting<S> {
         self.programmed_at_retirement + in_blocks
     }
 
-    /// Programmed pages of `block`; none in a retired one.
+    /// `block`'s programmed pages; none if it is retired.
     #[inline]
     fn pages_in(&self, block: BlockId) -> u32 {
         let high_water = self.states.high_water(block);
@@ -94,7 +94,7 @@ impl<S: SpareStore> Counting<S> {
         (first..first + high_water).filter(|&page| !self.spare.is_erased(Ppa(page))).count() as u32
     }
 
-    /// Pages still unprogrammed at the erase of their block, over all erases so far.
+    /// Pages still unprogrammed when their block was erased, over all erases so far.
     pub fn unused_at_erase(&self) -> u64 {
         self.unused_at_erase
     }
@@ -128,7 +128,7 @@ impl<S: SpareStore> Counting<S> {
         self.programmed[block.index()][usize::from(oob.origin.0) & (Origin::COUNT - 1)] += 1;
     }
 
-    /// Marks a page as programmed under `oob`; `first` if its sequence is the base of its block.
+    /// Marks a page as programmed under `oob`; `first` if its sequence is its block's base.
     #[inline(always)]
     fn place(&mut self, at: Ppa, block: BlockId, page: u32, first: bool, oob: Oob) {
         let skipped = self.states.program(block, page);
@@ -140,9 +140,9 @@ impl<S: SpareStore> Counting<S> {
         self.spare.set(at, block, first, oob);
     }
 
-    /// A page of `origin` was copied out of `source`, so it no longer counts as a reason for the erase.
+    /// A copy moved one of `origin`'s pages out of `source`, so this page is no longer a reason for the erase.
     ///
-    /// A page copied again after a failed or torn copy leaves twice: it may take another page of its author
+    /// A page copied again after a failed or torn copy leaves twice: it may take another page by its author
     /// along; if none is left, none leaves.
     #[inline(always)]
     fn has_left(&mut self, source: BlockId, origin: Origin) {
@@ -158,7 +158,7 @@ impl<S: SpareStore> Counting<S> {
     fn copy_next(&mut self, from: &[Ppa], (to, block): (Ppa, BlockId), aux: u16, seq: Seq) -> usize {
         let place = self.geometry.page_in_block(to);
         let (mut source, mut source_pages, mut first_tail) = (BlockId::NONE, 0..0, Ppa::NONE);
-        // Consecutive pages of one author and block count together.
+        // Consecutive pages with the same author and block count together.
         let (mut author, mut alike) = (Origin::FTL, 0);
         let mut copied = 0;
         for (n, &from) in (0..).zip(from) {
@@ -189,7 +189,7 @@ impl<S: SpareStore> Counting<S> {
         copied as usize
     }
 
-    /// Counts copies of this many pages of one author.
+    /// Counts copies for this many pages by one author.
     #[inline]
     fn have_moved(&mut self, (source, target): (BlockId, BlockId), author: Origin, pages: u16) {
         if pages == 0 {
@@ -202,7 +202,7 @@ impl<S: SpareStore> Counting<S> {
         self.ctx.count(author).copies += u64::from(pages);
     }
 
-    /// Pages of `block` by their authors in the metadata.
+    /// `block`'s pages by their authors in the metadata.
     fn pages_by_origin(&self, block: BlockId) -> [u16; Origin::COUNT] {
         let mut pages = [0; Origin::COUNT];
         let first = self.geometry.page(block, 0).0;
@@ -224,7 +224,7 @@ impl<S: SpareStore> Counting<S> {
         assert!(used <= most, "block {block} holds one bit a cell, in {most} pages, and {used} were programmed");
     }
 
-    /// The metadata of a programmed page; panics if it is erased.
+    /// A programmed page's metadata; panics if the page is erased.
     #[inline]
     fn programmed_page(&self, at: Ppa, what: &str) -> Oob {
         assert_in_range(&self.geometry, at);
@@ -236,8 +236,8 @@ impl<S: SpareStore> Counting<S> {
 }
 
 impl Counting<Full> {
-    /// Restores the pages of `block` from an earlier device, in ascending order, and its block state: P/E
-    /// cycles, base of the sequences, and page counts per author.
+    /// Restores `block`'s pages from an earlier device, in ascending order, and its block state: P/E cycles,
+    /// sequence base, and page counts per author.
     pub(crate) fn restore(&mut self, block: BlockId, kept: &Kept, pages: impl Iterator<Item = (u32, Oob)>) {
         self.pe_cycles[block.index()] = kept.pe_cycles;
         self.spare.bases[block.index()] = kept.base;
@@ -250,7 +250,7 @@ impl Counting<Full> {
     }
 }
 
-/// Persistent state of a block, beside its pages.
+/// A block's persistent state, beside its pages.
 pub(crate) struct Kept {
     pub(crate) pe_cycles: u32,
     pub(crate) base: u64,

@@ -33,13 +33,13 @@ use std::collections::BTreeSet;
 /// Faults so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FaultCounts {
-    /// Programs, copies and spare programs that failed.
+    /// Failed programs, copies and spare programs.
     pub failed_programs: u64,
-    /// Erases that failed.
+    /// Failed erases.
     pub failed_erases: u64,
     /// Bits corrected by the ECC, counted again at every read.
     pub corrected_bits: u64,
-    /// Reads, copies included, of pages with more errors than the ECC corrects.
+    /// Page reads, copies included, with more errors than the ECC corrects.
     pub uncorrectable_reads: u64,
 }
 
@@ -59,7 +59,7 @@ pub struct Faulty<N> {
     counts: FaultCounts,
 }
 
-/// Number of operations of a kind, and the ordinals of its failures.
+/// Operation count for one kind, and its failing ordinals.
 #[derive(Clone, Debug)]
 struct Script {
     done: u64,
@@ -83,7 +83,7 @@ impl Script {
     }
 }
 
-/// Independent streams of random draws.
+/// Independent random streams.
 #[derive(Clone, Copy)]
 enum Draw {
     FactoryBad = 1,
@@ -93,10 +93,10 @@ enum Draw {
 }
 
 impl<N: Nand> Faulty<N> {
-    /// Adds the faults of `config` to `inner`.
+    /// Adds the faults in `config` to `inner`.
     ///
     /// # Errors
-    /// [`ConfigError`] if a value of `config` is out of its range or beyond the device.
+    /// [`ConfigError`] if a value in `config` is out of its range or beyond the device.
     pub fn new(inner: N, config: Config) -> Result<Self, ConfigError> {
         let geometry = inner.geometry();
         config.check(geometry)?;
@@ -166,7 +166,7 @@ impl<N: Nand> Faulty<N> {
         Err(NandError::Uncorrectable(at))
     }
 
-    /// A page read without a receiver of the data.
+    /// A page read without a receiver for the data.
     fn sense(&mut self, at: Ppa) -> Result<Oob, NandError> {
         let page_bytes = self.inner.geometry().page_bytes();
         self.inner.read(at, &mut N::Buf::zeroed(page_bytes))
@@ -194,7 +194,7 @@ impl<N: Nand> Faulty<N> {
         }
     }
 
-    /// Wrong bits in the codewords of the last `bytes` bytes; `None` if one exceeds the ECC limit.
+    /// Wrong bits in the codewords that hold the last `bytes` bytes; `None` if one exceeds the ECC limit.
     fn corrected_bits(&self, at: Ppa, bytes: usize, tail_of: Option<&Oob>) -> Option<u64> {
         let Some(errors) = &self.config.bit_errors else { return Some(0) };
         let ecc_bits = tail_of.map_or(errors.ecc_bits, |oob| ecc_bits_of_tail(oob, bytes, errors.ecc_bits));
@@ -294,7 +294,7 @@ impl<N: Nand> Nand for Faulty<N> {
         self.refuse_lost(from)?;
         let bytes = self.inner.geometry().page_bytes() as usize;
         if let Err(error) = self.correct(from, bytes, None) {
-            // Only the first half of the copy took place.
+            // The copy stopped after its first half.
             self.sense(from)?;
             return Err(error);
         }

@@ -8,7 +8,7 @@ use crate::context::Time;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU32;
 
-/// Size of a word in bytes; word stores are atomic.
+/// Word size in bytes; word stores are atomic.
 pub const WORD_BYTES: u64 = 8;
 
 const WORD: NonZeroU32 = NonZeroU32::new(WORD_BYTES as u32).expect("a word has bytes");
@@ -52,7 +52,7 @@ pub trait Nvm: Send {
     /// Fills `into` with the bytes from `at` on, for observers: not an access, and without cost.
     fn peek(&self, at: u64, into: &mut [u8]);
 
-    /// Cost of the accesses so far.
+    /// Access costs so far.
     fn usage(&self) -> NvmUsage;
 }
 
@@ -103,7 +103,7 @@ pub struct NvmCost {
 }
 
 impl Default for NvmCost {
-    /// Free of time and energy, by words.
+    /// No time and no energy, by words.
     fn default() -> Self {
         Self { unit_bytes: WORD, read_ns: 0.0, write_ns: 0.0, read_nj: 0.0, write_nj: 0.0 }
     }
@@ -131,22 +131,22 @@ impl NvmCost {
     }
 }
 
-/// Cost of the accesses to a memory.
+/// Access costs for a memory.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct NvmUsage {
     /// Reads, whatever their length.
     pub reads: u64,
-    /// Stores of a word and writes, whatever their length.
+    /// Word stores and writes, whatever their length.
     pub writes: u64,
     /// Words stored.
     pub stored_words: u64,
-    /// Units of [`NvmCost`] read.
+    /// [`NvmCost`] units read.
     pub read_units: u64,
-    /// Units of [`NvmCost`] written.
+    /// [`NvmCost`] units written.
     pub written_units: u64,
-    /// Time of all accesses, in ns.
+    /// Time for all accesses, in ns.
     pub time_ns: Time,
-    /// Energy of all accesses, in nJ.
+    /// Energy for all accesses, in nJ.
     pub energy_nj: f64,
 }
 
@@ -195,7 +195,7 @@ impl Nvm for CountedNvram {
     }
 }
 
-/// NVRAM: bytes, counts, and a power cut after a number of stored words.
+/// NVRAM: bytes, counts, and a power cut after a given number of stored words.
 #[derive(Clone, Debug)]
 pub struct Nvram {
     words: Vec<[u8; WORD_BYTES as usize]>,

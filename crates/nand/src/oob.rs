@@ -1,30 +1,30 @@
-//! The 16 bytes of metadata in the spare area of a page.
+//! A page's 16 metadata bytes in its spare area.
 
 use crate::address::{Lpn, Seq};
 use crate::context::Origin;
 
-/// Contents of a page.
+/// Page contents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Kind {
     /// Host data.
     #[default]
     Data = 0,
-    /// A note of trimmed pages; its tail lists them.
+    /// A note about trimmed pages; its tail lists them.
     TrimNote = 1,
-    /// A piece of a mapping table.
+    /// A mapping-table page.
     Map = 2,
-    /// Placeholder for host data lost to bit errors: a read of it must fail, never return other bytes.
+    /// Placeholder for host data lost to bit errors: a read must fail, never return other bytes.
     Lost = 3,
     /// A file system's object header.
     Header = 4,
     /// A superseded page (YAFFS1 deletion mark).
     Deleted = 5,
-    /// A saved state of the RAM tables.
+    /// A saved copy of the RAM tables.
     Checkpoint = 6,
-    /// The logical pages of its block's other pages; its tail lists them.
+    /// The logical pages on its block's other pages; its tail lists them.
     List = 7,
-    /// Sectors of several logical pages; its tail lists them.
+    /// Sectors from several logical pages; its tail lists them.
     Sectors = 8,
 }
 
@@ -47,19 +47,19 @@ impl Kind {
     }
 }
 
-/// Metadata of a page: 16 bytes in the spare area with a checksum of their own.
+/// Page metadata: 16 bytes in the spare area with a checksum of their own.
 ///
-/// The fields suit an FTL. The writer of the page may use `aux` freely (a file system packs its tags into `lpn`
-/// and `aux`).
+/// The fields suit an FTL. The page's writer may use `aux` freely (a file system packs its tags into `lpn` and
+/// `aux`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Oob {
     /// Logical page.
     pub lpn: Lpn,
     /// Free for the writer.
     pub aux: u16,
-    /// Contents of the page.
+    /// Page contents.
     pub kind: Kind,
-    /// Author of the page; copies keep it.
+    /// The page's author; copies keep it.
     pub origin: Origin,
     /// Program order; the flash stores 48 bits.
     pub seq: Seq,
@@ -69,7 +69,7 @@ impl Oob {
     /// Size in the spare area.
     pub const BYTES: usize = 16;
 
-    /// Metadata of a host-data page.
+    /// Metadata for a host-data page.
     #[inline]
     pub fn data(lpn: Lpn, seq: Seq, origin: Origin) -> Self {
         Self { lpn, aux: 0, kind: Kind::Data, origin, seq }
@@ -81,7 +81,7 @@ impl Oob {
         Self { aux, ..Self::data(Lpn::NONE, seq, Origin::HOST) }
     }
 
-    /// The stored bytes: logical page, aux, kind, origin, 48 bits of sequence, checksum; little endian.
+    /// The stored bytes: logical page, aux, kind, origin, sequence (48 bits), checksum; little endian.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[0..4].copy_from_slice(&self.lpn.0.to_le_bytes());

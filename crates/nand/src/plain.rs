@@ -1,4 +1,4 @@
-//! Adapter for a device that only counts, for users that expect pages with bytes.
+//! Adapter for a counting device, for stacks whose pages have bytes.
 
 use crate::address::Ppa;
 use crate::as_inside;

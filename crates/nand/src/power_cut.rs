@@ -65,7 +65,7 @@ use std::collections::BTreeMap;
 pub struct PowerCut<N> {
     inner: N,
     plan: Option<CutPlan>,
-    /// Operations that change the flash since the device was made, armed or restored.
+    /// Flash-changing operations since the device was made, armed or restored.
     operations: u64,
     /// The cut operation; there is no power while it is set.
     cut: Option<Operation>,
@@ -75,14 +75,14 @@ pub struct PowerCut<N> {
     tail: Tail,
 }
 
-/// Readable parts of a torn page.
+/// A torn page's readable parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Torn {
     Data,
     DataAndSpare,
 }
 
-/// State of a block after a cut erase.
+/// A block's state after a cut erase.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct TornErase {
     /// Pages below this one read as erased.
@@ -92,7 +92,7 @@ struct TornErase {
 }
 
 impl TornErase {
-    /// The state that `form` leaves of a block with this many pages, from the state `before`; `None` if nothing
+    /// The state after `form` in a block with this many pages, from the state `before`; `None` if nothing
     /// happened.
     fn new(form: Form, pages: u32, before: Option<&Self>) -> Option<Self> {
         let erased_below = match form {
@@ -117,7 +117,7 @@ enum View {
 #[derive(Clone, Debug)]
 struct Tail {
     fences: u64,
-    /// By die: the page, and the end of its program; 0 without time.
+    /// By die: the page, and its program's end; 0 without time.
     last: Vec<(Ppa, Time)>,
 }
 
@@ -147,7 +147,8 @@ impl<N: Nand> PowerCut<N> {
         self
     }
 
-    /// Operations that changed the flash, or tried to, since the device was made, armed or restored.
+    /// Operations so far that changed the flash, or tried to; counted since the device was made, armed or
+    /// restored.
     pub fn operations(&self) -> u64 {
         self.operations
     }
@@ -185,7 +186,7 @@ impl<N: Nand> PowerCut<N> {
         }
     }
 
-    /// Refuses a page changed by a cut, at the cost of the read.
+    /// Refuses a page changed by a cut, and charges a read.
     fn readable(&mut self, at: Ppa, what: &str) -> Result<(), NandError> {
         match self.view(at) {
             View::Inner if self.torn.get(at).is_none() => Ok(()),
@@ -210,7 +211,7 @@ impl<N: Nand> PowerCut<N> {
         );
     }
 
-    /// Carries out a program of page `at`, or cuts it.
+    /// Programs page `at`, or cuts the program.
     fn program_or_cut<T>(
         &mut self,
         operation: Operation,
@@ -265,7 +266,7 @@ impl<N: Nand> PowerCut<N> {
         }
     }
 
-    /// Drops the state of the pages of `block` after its erase or retirement.
+    /// Drops the page states in `block` after its erase or retirement.
     fn forget(&mut self, block: BlockId) {
         let geometry = self.inner.geometry();
         let first = geometry.page(block, 0).0;

@@ -55,25 +55,25 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Profile {
     /// The name by which experiments ask for it; also the file's name.
     pub name: String,
-    /// One-line description of the device.
+    /// One-line description.
     pub description: String,
-    /// Source of the figures.
+    /// Source for the figures.
     pub source: String,
-    /// Counts of channels, dies, planes, blocks, pages and bytes.
+    /// Channel, die, plane, block, page and byte counts.
     pub shape: Shape,
-    /// Rules of the chip for its user.
+    /// The chip's rules for its user.
     pub rules: Rules,
-    /// Durations of operations.
+    /// Operation times.
     pub timing: Timing,
-    /// Energies of operations; without it a report has no energy.
+    /// Operation energies; without it a report has no energy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
-    /// Memories of the controller; without it the record does not compare them with the need.
+    /// Controller memories; without it the record does not compare them with the need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controller: Option<Controller>,
 }
 
-/// Durations of a chip's operations, in microseconds of the array unless stated otherwise.
+/// A chip's operation times, in array microseconds unless stated otherwise.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
@@ -83,29 +83,29 @@ pub struct Timing {
     /// Page register to array (tPROG).
     #[serde(deserialize_with = "quantity")]
     pub program_us: f64,
-    /// Erase of a block (tBERS).
+    /// Block erase (tBERS).
     #[serde(deserialize_with = "quantity")]
     pub erase_us: f64,
-    /// One byte on the bus of a channel, ns; 0 if the times above include the transfer.
+    /// One byte on a channel's bus, ns; 0 if the times above include the transfer.
     #[serde(deserialize_with = "quantity")]
     pub transfer_ns_per_byte: f64,
     /// Read of a spare area alone; default [`Self::read_us`], because the chip senses the whole page. The bus
     /// moves 16 bytes.
     #[serde(default, deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub spare_read_us: Option<f64>,
-    /// Program of a spare area alone; default [`Self::program_us`].
+    /// Spare-only program; default [`Self::program_us`].
     #[serde(default, deserialize_with = "some_quantity", skip_serializing_if = "Option::is_none")]
     pub spare_program_us: Option<f64>,
     /// How a page moves inside the device.
     #[serde(default)]
     pub copy: PageCopy,
-    /// Whether the planes of a die work at the same time.
+    /// Whether a die's planes work at the same time.
     #[serde(default)]
     pub plane_overlap: PlaneOverlap,
     /// How erases give way to reads; if omitted, they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<Suspend>,
-    /// Blocks of one bit a cell, if the chip has them ([`Rules::bits_per_cell`]).
+    /// Blocks with one bit per cell, if the chip has them ([`Rules::bits_per_cell`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcTiming>,
 }
@@ -121,7 +121,7 @@ pub struct Suspend {
     /// From the command until the array is free for a read.
     #[serde(deserialize_with = "quantity")]
     pub suspend_us: f64,
-    /// From the end of the last read until the array continues.
+    /// From the last read's end until the array continues.
     #[serde(deserialize_with = "quantity")]
     pub resume_us: f64,
     /// Most reads that may interrupt one operation; later reads wait for its end. A convention that guarantees
@@ -156,7 +156,7 @@ pub enum PageCopy {
     TotalUs(#[serde(deserialize_with = "quantity")] f64),
 }
 
-/// Whether the planes of a die work at the same time.
+/// Whether a die's planes work at the same time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlaneOverlap {
@@ -165,9 +165,9 @@ pub enum PlaneOverlap {
     None,
     /// Each plane works independently.
     Independent,
-    /// Planes program together: pages of one request on different planes of a die, at the same position of
-    /// their blocks and consecutive, are transferred one by one and programmed at once. Otherwise a die does
-    /// one thing at a time.
+    /// Planes program together: one request's pages on different planes of a die, at the same position in their
+    /// blocks and consecutive, are transferred one by one and programmed at once. Otherwise a die does one
+    /// thing at a time.
     MultiPlane,
 }
 
@@ -178,23 +178,23 @@ pub enum PlaneOverlap {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Energy {
-    /// Read of a page.
+    /// Page read.
     #[serde(deserialize_with = "quantity")]
     pub read_nj: f64,
-    /// Program of a page.
+    /// Page program.
     #[serde(deserialize_with = "quantity")]
     pub program_nj: f64,
-    /// Erase of a block.
+    /// Block erase.
     #[serde(deserialize_with = "quantity")]
     pub erase_nj: f64,
 }
 
-/// Energy of operations, in joules; a copy is a read and a program.
+/// Operation energies, in joules; a copy is a read and a program.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct EnergyUse {
-    /// Reads of pages and spare areas, J.
+    /// Page and spare-area reads, J.
     pub read_j: f64,
-    /// Programs of pages and spare areas, J.
+    /// Page and spare-area programs, J.
     pub program_j: f64,
     /// Erases, J.
     pub erase_j: f64,
@@ -233,7 +233,7 @@ impl Profile {
             + erases as Time
     }
 
-    /// The energy of the operations in `cell`; `None` if the profile states none.
+    /// Energy for the operations in `cell`; `None` if the profile states none.
     pub fn energy(&self, cell: &Cell) -> Option<EnergyUse> {
         const JOULES_PER_NJ: f64 = 1e-9;
         self.energy.map(|each| EnergyUse {
@@ -244,7 +244,7 @@ impl Profile {
     }
 }
 
-/// A [`Timing`] in whole nanoseconds for pages of one size, rounded once.
+/// A [`Timing`] in whole nanoseconds for one page size, rounded once.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Durations {
     pub(crate) read: Time,
@@ -286,7 +286,7 @@ impl Durations {
         }
     }
 
-    /// The last `tail` bytes of a page and the metadata in its spare area.
+    /// A page's last `tail` bytes and its spare-area metadata.
     pub(crate) fn tail_transfer(&self, tail: usize) -> Time {
         transfer(self.ns_per_byte, (tail + Oob::BYTES) as u32)
     }
@@ -301,7 +301,7 @@ fn whole_ns(key: &str, us: f64) -> Time {
     (us * 1000.0).round() as Time
 }
 
-/// Larger than any time or energy of a chip (a billion microseconds are 17 minutes), and safe from overflow.
+/// Larger than any chip's time or energy (a billion microseconds are 17 minutes), and safe from overflow.
 const MAX_QUANTITY: f64 = 1e9;
 const QUANTITY_RANGE: &str = "the range from 0 to 1,000,000,000";
 
@@ -403,7 +403,7 @@ mod tests {
         let _ = Durations::new(&timing, Geometry::single_die(8, 4, 512).unwrap().shape());
     }
 
-    /// Every profile of the repository, by name.
+    /// All profiles in the repository, by name.
     fn shipped() -> Vec<(String, Profile)> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
         let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

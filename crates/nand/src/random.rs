@@ -46,7 +46,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// The stream of `seed`.
+    /// The stream for `seed`.
     pub fn new(seed: u64) -> Self {
         let mut counter = seed;
         let mut split = || {
@@ -64,7 +64,7 @@ impl Random {
         Self::stream(seed, who as u64)
     }
 
-    /// The stream number `stream` of `seed`, independent of its neighbours.
+    /// Stream number `stream` for `seed`, independent from its neighbours.
     pub fn stream(seed: u64, stream: u64) -> Self {
         Self::new(seed ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03).rotate_left(17))
     }

@@ -17,13 +17,13 @@ pub enum ProgramOrder {
     AscendingDense,
 }
 
-/// Rules of a chip for its user.
+/// A chip's rules for its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rules {
-    /// Order of programs inside a block.
+    /// Program order inside a block.
     pub program_order: ProgramOrder,
-    /// Programs of one page between erases, the first included, 1 to 255; 1: no spare-only programs.
+    /// Programs per page between erases, the first included, 1 to 255; 1: no spare-only programs.
     #[serde(deserialize_with = "at_least_once")]
     pub partial_programs: u8,
     /// P/E cycles guaranteed by the data sheet.
@@ -35,7 +35,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Most bits of a cell.
+    /// Most bits per cell.
     pub const MOST_BITS_PER_CELL: u8 = 5;
 
     /// Pages of a block with one bit a cell; none if the chip has no such blocks, or if its blocks are too
@@ -103,7 +103,7 @@ impl BlockStates {
         self.high_water[block.index()] == RETIRED
     }
 
-    /// Pages of `block` that may be programmed already.
+    /// Pages in `block` that may be programmed already.
     #[inline]
     pub(crate) fn high_water(&self, block: BlockId) -> u32 {
         match self.high_water[block.index()] {
@@ -128,7 +128,7 @@ impl BlockStates {
         next.min(page)..page
     }
 
-    /// Records the programs of `count` pages of `block` from `first`, the next page.
+    /// Records programs for `count` pages in `block` from `first`, the next page.
     ///
     /// # Panics
     /// If the block is bad.

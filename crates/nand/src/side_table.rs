@@ -4,7 +4,7 @@
 use crate::address::Ppa;
 use std::ops::Range;
 
-/// log2 of the pages in a chunk: at most a usual block, so few chunks span two blocks.
+/// log2(pages in a chunk): at most a usual block, so few chunks span two blocks.
 const CHUNK: u32 = 6;
 
 /// Entries by chunks of pages; each chunk is in page order.
@@ -20,7 +20,7 @@ impl<T> Default for SideTable<T> {
     }
 }
 
-/// The index of a page's entry in a chunk, or its insertion index.
+/// A page's entry index in a chunk, or its insertion index.
 #[inline]
 fn place<T>(chunk: &[(u32, T)], at: u32) -> Result<usize, usize> {
     let Some(&(first, _)) = chunk.first() else { return Err(0) };
@@ -59,7 +59,7 @@ impl<T> SideTable<T> {
         }
     }
 
-    /// Drops the entries of `pages`.
+    /// Drops the entries for `pages`.
     #[inline]
     pub(crate) fn remove_range(&mut self, pages: Range<u32>) {
         if self.count > 0 && !pages.is_empty() {
@@ -85,7 +85,7 @@ mod tests {
     use crate::random::Random;
     use std::collections::BTreeMap;
 
-    /// Against a map of the standard library.
+    /// Compared with a standard-library map.
     #[test]
     fn it_holds_what_a_map_holds() {
         let (mut random, mut table, mut map) = (Random::new(5), SideTable::default(), BTreeMap::new());

@@ -1,8 +1,8 @@
-//! Counts operations in blocks of one bit a cell.
+//! Counts operations in blocks with one bit per cell.
 //!
-//! A chip of several bits a cell can run a block with one bit ([`Nand::set_slc`]): fewer pages, and shorter
-//! times. The counts of [`Ctx`] do not separate the two modes, so plain counting devices stay fast. This
-//! wrapper keeps separate counts of one-bit blocks, under the same origin and cause.
+//! A chip with several bits per cell can run a block with one bit ([`Nand::set_slc`]): fewer pages, and shorter
+//! times. The counts in [`Ctx`] do not separate the two modes, so plain counting devices stay fast. This
+//! wrapper keeps separate counts for one-bit blocks, under the same origin and cause.
 
 use crate::address::{BlockId, Ppa};
 use crate::as_inside;
@@ -11,16 +11,16 @@ use crate::nand::{Done, Nand, NandError};
 use crate::oob::Oob;
 use crate::wrapper::ways_inside;
 
-/// A wrapper around `N` that counts operations in blocks of one bit a cell, in [`Ctx::slc`].
+/// A wrapper around `N` that counts operations in blocks with one bit per cell, in [`Ctx::slc`].
 ///
-/// A copy counts as a read at its source and as a program at its target. This wrapper goes outside of wrappers
-/// that fail operations.
+/// A copy counts as a read at its source and as a program at its target. This wrapper goes outside wrappers
+/// with failing operations.
 #[derive(Clone, Debug)]
 pub struct Metered<N>(N);
 
 impl Ctx {
-    /// Operations in blocks of one bit a cell, with halves of copies among reads and programs; `None` if no
-    /// wrapper counts them.
+    /// Operations in blocks with one bit per cell, with copies among reads and programs; `None` if no wrapper
+    /// counts them.
     pub fn slc(&self) -> Option<&Matrix> {
         self.slc.as_deref()
     }
@@ -56,7 +56,7 @@ impl<N: Nand> Metered<N> {
         add(matrix.cell_mut(origin, cause));
     }
 
-    /// The parts of erases of each origin under the current cause.
+    /// Each origin's erase parts under the current cause.
     fn erase_shares(&mut self) -> [u64; Origin::COUNT] {
         let ctx = self.0.ctx();
         let cause = ctx.cause();
@@ -104,7 +104,7 @@ impl<N: Nand> Nand for Metered<N> {
 
     fn copy(&mut self, from: Ppa, to: Ppa, oob: Oob) -> Result<Oob, NandError> {
         let result = self.0.copy(from, to, oob);
-        // A failed copy does not reveal the author of its page.
+        // A failed copy does not reveal its page's author.
         let author = result.as_ref().map_or_else(|_| self.0.ctx().origin(), |stored| stored.origin);
         self.count(from, author, &result, |cell| cell.page_reads += 1);
         if !matches!(result, Err(NandError::Uncorrectable(_))) {

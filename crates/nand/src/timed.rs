@@ -45,20 +45,20 @@ pub struct Timed<N, const EXTRAS: bool = false> {
     inner: N,
     geometry: Geometry,
     times: Durations,
-    /// Times of a block of one bit a cell, if the chip has one.
+    /// Times in a one-bit-per-cell block, if the chip has one.
     slc: Option<Box<Durations>>,
     /// Copies stay inside only within a plane; otherwise within a unit.
     copy_in_plane: bool,
     units_are_planes: bool,
     units: Vec<Unit>,
     channels: Vec<Channel>,
-    /// State of suspendable operations, if any.
+    /// Suspendable operations, if any.
     suspending: Option<Box<Suspending>>,
     /// By unit: the last programs, if planes program together; otherwise empty.
     together: Vec<Together>,
 }
 
-/// Most bytes of memory for a device's clock, before its operations run far ahead of the host.
+/// Most memory for a device's clock, in bytes, before its operations run far ahead of the host.
 pub fn clock_bytes(geometry: &Geometry) -> u64 {
     let channels = u64::from(geometry.shape().channels);
     channels * Channel::bytes(u64::from(geometry.planes()) / channels)
@@ -70,7 +70,7 @@ struct Unit {
     free: Time,
     busy: Time,
     channel: u32,
-    /// Its number among the units of the channel.
+    /// Its number among the channel's units.
     lane: u32,
 }
 
@@ -88,10 +88,10 @@ impl<N: Nand> Timed<N> {
 
 impl<N: Nand> Timed<N, true> {
     /// `inner` with every channel and die free at time 0. According to `timing`, reads suspend operations,
-    /// planes program together, and blocks of one bit a cell have times of their own.
+    /// planes program together, and blocks with one bit per cell have times of their own.
     ///
     /// # Panics
-    /// If a time of `timing` is negative or not a number; a parsed profile holds none.
+    /// If a time in `timing` is negative or not a number; a parsed profile holds none.
     pub fn with_extras(inner: N, timing: &Timing) -> Self {
         Self::assemble(inner, timing)
     }
@@ -129,7 +129,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
     }
 
-    /// The same clock over another form of the device.
+    /// The same clock over the device in another form.
     pub fn map<M: Nand>(self, form: impl FnOnce(N) -> M) -> Timed<M, EXTRAS> {
         Timed {
             inner: form(self.inner),
@@ -145,12 +145,12 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
     }
 
-    /// Busy time of each die (or plane, if planes overlap), in ns: array work and transfers, without waits.
+    /// Each die's (or plane's, if planes overlap) busy time, in ns: array work and transfers, without waits.
     pub fn unit_busy_ns(&self) -> Vec<Time> {
         self.units.iter().map(|unit| unit.busy).collect()
     }
 
-    /// Transfer time of each channel, in ns; all 0 if the profile's times include the transfer.
+    /// Each channel's transfer time, in ns; all 0 if the profile's times include the transfer.
     pub fn channel_busy_ns(&self) -> Vec<Time> {
         self.channels.iter().map(|channel| channel.busy).collect()
     }
@@ -169,7 +169,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.unit_of(self.geometry.block_of(at))
     }
 
-    /// Durations of operations in `block`.
+    /// Operation times in `block`.
     #[inline]
     fn times_in(&self, block: BlockId) -> &Durations {
         if !EXTRAS {
@@ -181,7 +181,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         }
     }
 
-    /// Durations of operations on the page.
+    /// Operation times on the page.
     #[inline]
     fn times_at(&self, at: Ppa) -> &Durations {
         if EXTRAS {
@@ -216,7 +216,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         end
     }
 
-    /// Reads a page of `unit` and programs another one of it, over the bus; no earlier than `from`. Returns the end.
+    /// Reads a page on `unit` and programs another there, over the bus; no earlier than `from`. Returns the
+    /// end.
     #[inline]
     fn copy_over_bus(&mut self, unit: usize, from: Time, (read, program): (Time, Time)) -> Time {
         let page_transfer = self.times.page_transfer;
@@ -226,8 +227,8 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         end
     }
 
-    /// Records the use of unit `number` between two times: `array` and `transfer` time, plus a wait for the
-    /// channel that begins `before` after the start.
+    /// Records when unit `number` is used: `array` and `transfer` time, plus a wait for the channel that begins
+    /// `before` after the start.
     #[inline]
     fn hold(&mut self, number: usize, (start, end): (Time, Time), before: Time, (array, transfer): (Time, Time)) {
         let unit = &mut self.units[number];
@@ -238,7 +239,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.inner.ctx().held(&held);
     }
 
-    /// A transfer of `ns` on the channel of `unit`, no earlier than `from`. Returns the end.
+    /// A transfer lasting `ns` on the channel of `unit`, no earlier than `from`. Returns the end.
     #[inline]
     fn transfer(&mut self, unit: usize, from: Time, ns: Time) -> Time {
         if ns == 0 {
@@ -252,7 +253,7 @@ impl<N: Nand, const EXTRAS: bool> Timed<N, EXTRAS> {
         self.channels[channel].take(lane, from, ns)
     }
 
-    /// Drops the transfers of `channel` that no later operation can reach.
+    /// Drops a channel's transfers beyond the reach of later operations.
     #[cold]
     fn forget_past(&mut self, channel: usize) {
         // A transfer starts after its request's arrival, and after its unit is free.

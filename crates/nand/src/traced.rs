@@ -16,36 +16,35 @@ use std::fmt;
 /// [`OpRecord::CSV_HEADER`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OpRecord {
-    /// Earliest allowed start, in ns: the arrival of the request, or the end of a needed operation.
+    /// Earliest allowed start, in ns: the request's arrival, or a needed operation's end.
     pub ready_ns: Time,
-    /// End of the operation, in ns; after a power loss, the end of the previous operation.
+    /// Operation end, in ns; after a power loss, the previous operation's end.
     pub end_ns: Time,
-    /// The kind of operation.
+    /// Operation kind.
     pub operation: Operation,
-    /// Die of the block.
+    /// The block's die.
     pub die: u32,
     /// Block read or changed.
     pub block: BlockId,
     /// Page read or changed; none for erase and retire.
     pub page: Option<Ppa>,
-    /// Source of a copy.
+    /// Copy source.
     pub from: Option<Ppa>,
     /// Logical page in the metadata read or programmed; none without metadata.
     pub lpn: Option<Lpn>,
     /// The origin of its count. For an erase, whose count is shared, and for a failed copy, the requesting
     /// origin.
     pub origin: Origin,
-    /// The cause of the operation.
+    /// Operation cause.
     pub cause: Cause,
     /// Its result.
     pub result: Result<(), NandError>,
-    /// For a read that overtook an erase or a program: the delay of that operation beyond its own record, in
-    /// ns.
+    /// For a read that overtook an erase or a program: this operation's delay beyond its own record, in ns.
     pub delayed_ns: Option<Time>,
 }
 
 impl OpRecord {
-    /// The names of the fields in a line.
+    /// The field names in a line.
     pub const CSV_HEADER: &'static str =
         "ready_ns,end_ns,operation,die,block,page,from_page,lpn,origin,cause,result,delayed_ns";
 }
@@ -83,7 +82,7 @@ impl fmt::Display for OpRecord {
     }
 }
 
-/// Receiver of records.
+/// Record receiver.
 pub trait OpSink: Send {
     /// Takes the next record, in issue order.
     fn record(&mut self, record: &OpRecord);
@@ -107,7 +106,7 @@ impl<N: Nand> Traced<N> {
         Self { inner, sink }
     }
 
-    /// The record of an operation about to be issued.
+    /// The record for an operation about to be issued.
     fn issue(&mut self, operation: Operation, block: BlockId, page: Option<Ppa>) -> OpRecord {
         let ctx = self.inner.ctx();
         let (ready_ns, origin, cause) = (ctx.ready(), ctx.origin(), ctx.cause());
@@ -133,7 +132,7 @@ impl<N: Nand> Traced<N> {
         self.issue(operation, block, Some(at))
     }
 
-    /// Reports the result of the operation of `record`.
+    /// Reports the result for the operation in `record`.
     fn end<T>(&mut self, record: OpRecord, result: Result<T, NandError>) -> Result<T, NandError> {
         let ctx = self.inner.ctx();
         let (end_ns, delayed_ns) = (ctx.last(), ctx.take_delay());

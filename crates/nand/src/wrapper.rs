@@ -1,6 +1,6 @@
 //! Common parts of device wrappers.
 
-/// Accessors for the inner device, of type `N`, in the field `$field`.
+/// Accessors for the inner device, type `N`, in the field `$field`.
 macro_rules! ways_inside {
     ([$($params:tt)*] $shape:ty, $field:tt) => {
         impl<$($params)*> $shape {
@@ -14,7 +14,7 @@ macro_rules! ways_inside {
                 &mut self.$field
             }
 
-            /// The inner device, without the wrapper's own knowledge: torn pages, ages, modes of blocks.
+            /// The inner device, without the wrapper's own knowledge: torn pages, ages, block modes.
             pub fn into_inner(self) -> N {
                 self.$field
             }

@@ -37,7 +37,7 @@ fn device(config: Config) -> Aging<Backed> {
     device
 }
 
-/// Reads of page 1 up to and including the first with a retry.
+/// Page-1 reads up to and including the first with a retry.
 fn reads_until_retry(device: &mut Aging<Backed>) -> u64 {
     (1..10_000).find(|_| read(device, 1).is_ok() && device.counts().retries > 0).expect("reads disturb")
 }
@@ -70,7 +70,7 @@ fn the_first_retry_comes_after_as_many_reads_as_the_ecc_corrects() {
     let mut nand = device(disturbed.clone());
     assert_eq!(reads_until_retry(&mut nand), 66);
     assert_eq!(nand.reads(BlockId(0)), 67, "the one that was repeated counts twice");
-    // Reads of other pages of the block count, reads of other blocks do not.
+    // Reads on the block's other pages count, reads on other blocks do not.
     let mut nand = device(disturbed.clone());
     for _ in 0..30 {
         read(&mut nand, 2).unwrap();
@@ -104,7 +104,7 @@ fn an_erase_undoes_what_reads_did_but_not_wear() {
 
 #[test]
 fn the_first_retry_comes_after_as_many_days_as_the_ecc_corrects() {
-    // 2 bits per codeword after a day, by the square root of the days: 8 after 16.
+    // 2 bits per codeword after a day, by the square root in days: 8 after 16.
     let retention = Config { retention: (-11_f64).exp2(), retention_exponent: 0.5, ..clean() };
     let mut nand = device(retention.clone());
     nand.lie(16 * DAY);
@@ -211,7 +211,7 @@ fn what_no_step_corrects_cannot_be_read_by_any_command() {
 }
 
 const TIMING: Timing = Timing { transfer_ns_per_byte: 10.0, ..Timing::array(50.0, 500.0, 3000.0) };
-/// The array time of a read.
+/// A read's array time.
 const READ: Time = 50_000;
 
 type Clock = Aging<Timed<Counting>>;
@@ -227,7 +227,7 @@ fn timed(errors: f64) -> Clock {
     nand
 }
 
-/// End of a host read that arrives at an idle device.
+/// When a host read ends that arrives at an idle device.
 fn host_read<N: Nand<Buf = ()>>(nand: &mut N, arrival: Time) -> Time {
     nand.ctx().begin(Origin::HOST, arrival);
     nand.read(Ppa(1), &mut ()).unwrap();

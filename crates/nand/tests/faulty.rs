@@ -150,7 +150,7 @@ fn scripts_count_from_now() {
     assert_eq!((device.programs(), device.erases()), (5, 4));
 }
 
-/// Shares of failed programs and erases over `rounds` fillings of a device without contents.
+/// Failed shares among programs and erases over `rounds` fillings on a device without contents.
 fn failing_shares(config: Config, rounds: u32) -> (f64, f64) {
     let g = geometry(64, 16);
     let mut device = Faulty::new(Counting::<nandlab_nand::counting::Full>::new(g, Rules::default()), config).unwrap();
@@ -188,7 +188,7 @@ fn random_failures_come_at_their_rates_and_grow_with_wear() {
     assert_ne!(failing_shares(config.clone(), 10), failing_shares(Config { seed: 1, ..config }, 10));
 }
 
-/// A device of 4 KiB pages, filled, with bit errors.
+/// A filled device with 4 KiB pages and bit errors.
 fn with_bit_errors(errors: BitErrors, pe_cycles: u32, seed: u64) -> Faulty<Counting> {
     let g = Geometry::single_die(64, 16, 4096).unwrap();
     let config = Config { seed, initial_pe_cycles: pe_cycles, bit_errors: Some(errors), ..Config::default() };
@@ -212,7 +212,7 @@ fn bit_errors_within_the_ecc_are_corrected_and_counted() {
     assert!(reads(&mut device, 0..1024).iter().all(|(_, result)| result.is_ok()));
     let expected = 1024.0 * 4096.0 * 8.0 * 1e-3;
     let corrected = device.counts().corrected_bits as f64;
-    // The standard deviation is the root of the expectation: four of them.
+    // The standard deviation is the expectation's root: the limit is four such deviations.
     assert!((corrected - expected).abs() < 4.0 * f64::sqrt(expected), "{corrected} {expected}");
 }
 

@@ -19,7 +19,7 @@ use support::{apply, geometry, oob, rules, Answer, Script, Step, ORDERS};
 
 type Device = dyn Nand<Buf = Content>;
 
-/// One of each device of 8 blocks x 4 pages.
+/// One device per kind, each with 8 blocks x 4 pages.
 fn devices(program_order: ProgramOrder) -> Vec<(&'static str, Box<Device>)> {
     let (g, r) = (geometry(8, 4), rules(program_order));
     let wrapped = Faulty::new(Backed::ram(g, r), faulty::Config::default()).unwrap();
@@ -220,7 +220,7 @@ fn odd_and_tiny_devices_fill_and_erase() {
     }
 }
 
-/// The counts of a step, by hand.
+/// A step's counts, by hand.
 fn tally(cell: &mut Cell, step: &Step) {
     match step {
         Step::Begin(..) => {}
@@ -240,7 +240,7 @@ fn tally(cell: &mut Cell, step: &Step) {
     }
 }
 
-/// Sums of a matrix by rows and by columns.
+/// Matrix sums by rows and by columns.
 fn rows_and_columns(matrix: &Matrix) -> [Cell; 2] {
     let mut sums = [Cell::default(); 2];
     let mut add = |at: usize, cell: Cell| {
@@ -259,7 +259,7 @@ fn rows_and_columns(matrix: &Matrix) -> [Cell; 2] {
     sums
 }
 
-/// The part of an answer that a lean device keeps.
+/// The part kept by a lean device from an answer.
 fn lean(answer: &Answer) -> Result<Option<(u32, Origin)>, NandError> {
     answer.0.map(|oob| oob.map(|oob: Oob| (oob.lpn.0, oob.origin)))
 }

@@ -165,8 +165,8 @@ fn random_writes_cost_what_the_first_repeat_says() {
 
 #[test]
 fn random_writes_on_ascending_chips_cost_what_the_first_descent_says() {
-    // A replacement block takes random places while they ascend: k draws all ascend with the probability C(b,
-    // k) / b^k, so it takes (1 + 1/b)^b - 1 on average; one more is gathered with b - 1 copies. A block with a
+    // A replacement block takes random places while they ascend: k draws all ascend with the probability
+    // C(b, k) / b^k, so it takes (1 + 1/b)^b - 1 on average; one more is gathered with b - 1 copies. A block with a
     // bare prefix is completed instead, but this is rarer than 1 / b^2.
     for b in [16, 64] {
         let pages = f64::from(b);

@@ -25,7 +25,7 @@ pub(super) struct Sequential {
 }
 
 impl Scheme {
-    /// Source of the missing pages in the sequential log block of a logical block.
+    /// Source for the missing pages in a logical block's sequential log block.
     fn source(&self, group: u32) -> Source<'_> {
         match self.config.sequential_merge {
             SequentialMerge::DataBlock if !self.held.is_empty() => {
@@ -62,7 +62,7 @@ impl Scheme {
         store.put(nand, at, (block, 0), page)
     }
 
-    /// Writes a page of the owner of the sequential log block, which may end it; false if the page was not
+    /// Writes a page to the sequential log block of its owner, and possibly ends it; false if the page was not
     /// written.
     pub(super) fn continue_sequence<N: Nand>(
         &mut self,
@@ -96,7 +96,7 @@ impl Scheme {
         Ok(written)
     }
 
-    /// Makes the sequential log block a data block with the newest copy of every page of its logical block.
+    /// Makes the sequential log block a data block with its logical block's newest pages.
     pub(super) fn end_sequential<N: Nand>(&mut self, store: &mut Store, nand: &mut N) -> Result<(), FtlError> {
         self.end_sequence(store, nand, false, SequentialMerge::Newest)
     }
@@ -133,7 +133,7 @@ impl Scheme {
         })
     }
 
-    /// Pages of a logical block that `block` copied from the data block although a newer copy lies elsewhere.
+    /// Pages in a logical block that `block` copied from the data block although a newer copy lies elsewhere.
     fn stale(&self, store: &Store, group: u32, block: BlockId) -> Vec<u32> {
         let taken = |&at: &u32| {
             let elsewhere = store.lookup(Lpn(at)).is_some() && !store.is_in(Lpn(at), block);

@@ -5,7 +5,7 @@ use crate::parts::store::{EraseWhen, MapUpdate};
 use crate::{FtlError, Variant};
 use std::fmt::Display;
 
-/// Options of block recycling by cost.
+/// Options for block recycling by cost.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -14,29 +14,28 @@ pub struct Config {
     pub log_blocks: u32,
     /// Rule for merging or moving a full log block. Default macro.
     pub recycling: Rule,
-    /// With `recycling = "limit"`: most migrations in a row. Default: half the pages of a block, as in the
-    /// paper.
+    /// With `recycling = "limit"`: most migrations in a row. Default: half a block's pages, as in the paper.
     pub limit: Option<u32>,
     /// With `recycling = "macro"`: method to estimate alpha. Default `least_squares`.
     pub alpha_fit: Fit,
-    /// With `recycling = "macro"`: number of latest migrations in the estimate of alpha. Default 0: all.
+    /// With `recycling = "macro"`: how many latest migrations enter the estimate for alpha. Default 0: all.
     pub alpha_window: u32,
     /// With `recycling = "macro"`: logical blocks whose migrations count for alpha. Default block.
     pub alpha_scope: Scope,
-    /// With `recycling = "adaptive"`: share of a merge's price that carrying unwritten pages may cost before a
-    /// merge; above 0. Default 0.5.
+    /// With `recycling = "adaptive"`: how much carrying unwritten pages may cost before a merge, as a share of
+    /// a merge's price; above 0. Default 0.5.
     pub patience: f64,
-    /// With `recycling = "adaptive"`: cost of an erase, in page copies. Default 1.33, for the paper's MLC chip.
+    /// With `recycling = "adaptive"`: an erase's cost, in page copies. Default 1.33, for the paper's MLC chip.
     pub erase_copies: f64,
-    /// Whether a recycling programs a page of the block map. Default page, as in the paper.
+    /// Whether a recycling programs a block-map page. Default page, as in the paper.
     pub map_update: MapUpdate,
     /// The log block to merge when all are in use. Default lru.
     pub victim: Victim,
-    /// Destination of an unmapped page. Default log, as in the paper.
+    /// Destination for an unmapped page. Default log, as in the paper.
     pub first_write: FirstWrite,
     /// Whether to complete a log block with a prefix in order; otherwise it is merged in full. Default false.
     pub partial_merge: bool,
-    /// When to erase an empty block. Default `on_alloc`, as in the paper.
+    /// When to erase a block without valid pages. Default `on_alloc`, as in the paper.
     pub erase_when: EraseWhen,
     /// Blocks of the device kept free for merges and migrations; at least 1. With 1, a program failure or a
     /// torn page may leave no room; the default, 2, is safe.
@@ -44,11 +43,11 @@ pub struct Config {
     /// Whether a flush makes trims survive a power cut. This costs a note page per trimmed segment of the
     /// address space, and at least one block for the notes. Default true.
     pub durable_trim: bool,
-    /// Number of latest recyclings kept for the result record. Default 0.
+    /// How many latest recyclings the result record keeps. Default 0.
     pub log_recyclings: u32,
-    /// Logical block whose recyclings are kept; if unset, those of all logical blocks.
+    /// Keep only this logical block's recyclings; if unset, all logical blocks' recyclings.
     pub log_recyclings_of: Option<u32>,
-    /// Seed of random victims; not an option, but set from the experiment's seed.
+    /// Seed for random victims; not an option, but set from the experiment's seed.
     #[serde(skip)]
     pub seed: u64,
 }

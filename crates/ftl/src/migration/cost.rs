@@ -1,16 +1,16 @@
-//! Cost of recycling a log block: the model of sections 4 and 5 of the paper.
+//! Log-block recycling cost: the model in the paper's sections 4 and 5.
 //!
-//! A merge costs two erases, of the gathering block and of the next log block, and copies every page of a
-//! block; afterwards the log has room for as many pages. A migration that copies `p` pages costs one erase and
-//! leaves room for as many pages less `p`. A period has `n` migrations, the k-th with `alpha * k` copies, and a
-//! merge at its end; its cost per page of the log is [`Costs::period`].
+//! A merge costs two erases (the gathering block and the next log block) and copies every page in a block;
+//! afterwards the log has room for as many pages. A migration with `p` copied pages costs one erase and leaves
+//! room for `p` fewer pages. A period has `n` migrations, the k-th with `alpha * k` copies, and a merge at its
+//! end; its cost per log page is [`Costs::period`].
 
-/// Costs of flash operations, in any common unit, and the pages per block.
+/// Costs for flash operations, in any common unit, and the pages per block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Costs {
     /// An erase, C_E.
     pub erase: f64,
-    /// A copy of a page, C_cp: a copyback, or a read and a program.
+    /// A page copy, C_cp: a copyback, or a read and a program.
     pub copy: f64,
     /// Pages per block, N_p.
     pub pages: f64,
@@ -22,7 +22,7 @@ impl Costs {
         2.0 * self.erase + self.pages * self.copy
     }
 
-    /// A migration of `valid` pages.
+    /// A migration with `valid` pages.
     pub fn migration(&self, valid: f64) -> f64 {
         self.erase + valid * self.copy
     }
@@ -32,12 +32,12 @@ impl Costs {
         self.merge() / self.pages
     }
 
-    /// Cost per log page after a migration of `valid` pages, W_mig; infinite if no page is left.
+    /// Cost per log page after a migration with `valid` pages, W_mig; infinite if no page is left.
     pub fn migration_per_page(&self, valid: f64) -> f64 {
         self.migration(valid) / (self.pages - valid)
     }
 
-    /// The number of valid pages with equal costs of both, whatever the times: half a block.
+    /// The valid-page count with equal costs for both, whatever the times: half a block.
     pub fn equilibrium(&self) -> f64 {
         self.pages / 2.0
     }
@@ -51,7 +51,7 @@ impl Costs {
         cost / pages
     }
 
-    /// The larger root of W'(n) = 0, as printed in the paper.
+    /// The larger root for W'(n) = 0, as printed in the paper.
     pub fn optimum_as_printed(&self, alpha: f64) -> f64 {
         let Self { erase, copy, pages } = *self;
         let merge = self.merge();
@@ -62,8 +62,8 @@ impl Costs {
     }
 }
 
-/// The cheapest number of migrations before a merge: the printed root without the times, which cancel. Not
-/// positive if the first migration would copy as much as a block holds.
+/// The cheapest migration count before a merge: the printed root without the times, which cancel. Not positive
+/// if the first migration would copy as much as a block holds.
 pub fn optimum(pages: f64, alpha: f64) -> f64 {
     (2.0 + 2.0 * pages / alpha).sqrt() - 2.0
 }
@@ -72,7 +72,7 @@ pub fn optimum(pages: f64, alpha: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Table 1 of the paper, in ms.
+    /// The paper's Table 1, in ms.
     const MLC: Costs = Costs { erase: 1.5, copy: 1.128, pages: 128.0 };
 
     fn close(found: f64, expected: f64, within: f64) {

@@ -1,15 +1,15 @@
-//! Growth rate of the pages copied per migration: the alpha of the macroscopic optimum, estimated online.
+//! How fast copied pages grow per migration: alpha in the macroscopic optimum, estimated online.
 
 use std::collections::VecDeque;
 
-/// Estimate of alpha from the migrations since the last merge.
+/// Estimator for alpha over the migrations since the last merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Fit {
-    /// Slope of the least-squares line through the origin: sum of k p over sum of k k.
+    /// The least-squares slope through the origin: sum(k p) / sum(k k).
     #[default]
     LeastSquares,
-    /// Pages copied by the last migration, divided by the number of migrations.
+    /// The last migration's copied pages, divided by the migration count.
     Last,
 }
 
@@ -17,10 +17,10 @@ pub enum Fit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Migrations of the logical block since its last merge.
+    /// The logical block's migrations since its last merge.
     #[default]
     Block,
-    /// Migrations of all logical blocks since the mount.
+    /// All logical blocks' migrations since the mount.
     Global,
 }
 
@@ -29,14 +29,14 @@ pub enum Scope {
 pub(super) struct Growth {
     /// The samples in the window, if there is a window.
     samples: VecDeque<(u64, u64)>,
-    /// Sum of k p.
+    /// sum(k p).
     products: u64,
-    /// Sum of k k.
+    /// sum(k k).
     squares: u64,
 }
 
 impl Growth {
-    /// Adds a sample; `window` is the number of samples that count, or 0 for all.
+    /// Adds a sample; only the last `window` samples count, or all if it is 0.
     pub(super) fn add(&mut self, k: u32, p: u32, window: u32) {
         let (k, p) = (k.into(), p.into());
         self.products += k * p;
@@ -52,7 +52,7 @@ impl Growth {
         }
     }
 
-    /// Alpha, including the currently full log block: it would be the k-th migration, of p pages.
+    /// Alpha, including the currently full log block as the k-th migration, with p pages.
     pub(super) fn alpha(&self, k: u32, p: u32, window: u32, fit: Fit) -> f64 {
         if fit == Fit::Last {
             return f64::from(p) / f64::from(k);
@@ -82,7 +82,7 @@ mod tests {
         let mut growth = Growth::default();
         growth.add(1, 4, 0);
         assert_eq!(growth.alpha(2, 5, 0, Fit::LeastSquares), 14.0 / 5.0);
-        // Two samples count: the sample with 900 pages is out of the window.
+        // Two samples count: the sample with 900 pages is outside the window.
         let mut growth = Growth::default();
         for (k, p) in [(1, 900), (2, 4), (3, 6)] {
             growth.add(k, p, 2);

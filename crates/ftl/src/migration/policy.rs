@@ -11,7 +11,7 @@ use super::Config;
 pub enum Rule {
     /// Always a merge.
     Merge,
-    /// A migration if less than half of the pages are valid.
+    /// A migration if less than half the pages are valid.
     Cost,
     /// As `cost`, but a merge after `limit` migrations in a row.
     Limit,
@@ -27,9 +27,9 @@ pub enum Rule {
 /// A full log block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FullLog<'a> {
-    /// The places of its valid pages, in order.
+    /// Its valid pages' places, in order.
     pub(super) places: &'a [u32],
-    /// Mapped pages of the logical block.
+    /// The logical block's mapped pages.
     pub(super) mapped: u32,
 }
 
@@ -39,7 +39,7 @@ impl FullLog<'_> {
     }
 }
 
-/// The migrations of a logical block since its last merge.
+/// A logical block's migrations since its last merge.
 #[derive(Clone, Debug, Default)]
 struct Period {
     migrations: u32,
@@ -59,7 +59,7 @@ pub(super) struct Policy {
     costs: Costs,
     /// By logical block.
     periods: Vec<Period>,
-    /// The migrations of all logical blocks.
+    /// All logical blocks' migrations.
     global: Growth,
 }
 
@@ -78,7 +78,7 @@ impl Policy {
         }
     }
 
-    /// Migrations of a logical block since its last merge.
+    /// A logical block's migrations since its last merge.
     pub(super) fn migrations(&self, group: u32) -> u32 {
         self.periods[group as usize].migrations
     }
@@ -114,7 +114,7 @@ impl Policy {
             }
     }
 
-    /// Notes that a log block was moved.
+    /// Records a migration.
     pub(super) fn migrated(&mut self, group: u32, valid: u32) {
         let period = &mut self.periods[group as usize];
         period.migrations += 1;
@@ -128,7 +128,7 @@ impl Policy {
         }
     }
 
-    /// Notes that a logical block has no log block any more.
+    /// Records a merge or another end: the logical block has no log block any more.
     pub(super) fn merged(&mut self, group: u32) {
         let period = &mut self.periods[group as usize];
         period.migrations = 0;

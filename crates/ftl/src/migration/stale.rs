@@ -1,35 +1,36 @@
-//! Cost of carrying pages that nobody writes any more through migrations: the account of `adaptive`.
+//! How much it costs to carry pages through migrations although nobody writes them any more: the account for
+//! `adaptive`.
 //!
-//! A log block holds its pages in the order of their last writes, because a migration moves them in place
-//! order. So the pages written between two recyclings (an epoch) are adjacent, and the account stores only
-//! their number. For the end of each epoch it holds the savings of a merge at that point until now: every later
-//! migration would have left out the pages not written since.
+//! A log block holds its pages ordered by their last writes, because a migration moves them in place order. So
+//! the pages written between two recyclings (an epoch) are adjacent, and the account stores only their number.
+//! For each epoch's end it holds what a merge at that point would have saved until now: every later migration
+//! would have left out the pages not written since.
 
 use super::cost::Costs;
 
 /// Pages between two recyclings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Epoch {
-    /// Pages of the log block last written in this epoch.
+    /// Log-block pages last written in this epoch.
     pages: u32,
-    /// Savings of a merge at its end, until now.
+    /// Savings until now if a merge had ended it.
     saved: f64,
 }
 
-/// The account of a log block since its last merge, the oldest epoch first.
+/// A log block's account since its last merge, the oldest epoch first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stale {
     epochs: Vec<Epoch>,
 }
 
-/// Loss of a migration of `valid` pages if `stale` of them could stay behind: their copies, and their pages in
+/// What a migration of `valid` pages loses if `stale` pages could stay behind: their copies, and their pages in
 /// the log, at this migration's price per page.
 fn saving(costs: &Costs, valid: u32, stale: u32) -> f64 {
     let (free, left) = (costs.pages - f64::from(valid), f64::from(valid - stale));
     costs.migration(f64::from(valid)) - costs.migration(left) * free / (free + f64::from(stale))
 }
 
-/// Extra cost of a merge of `mapped` pages over migrations that free as many pages of the log.
+/// A merge's extra cost, with `mapped` pages, over migrations that free as many log pages.
 fn premium(costs: &Costs, valid: u32, mapped: u32) -> f64 {
     let merge = 2.0 * costs.erase + f64::from(mapped) * costs.copy;
     merge - costs.pages * costs.migration_per_page(f64::from(valid))
@@ -60,7 +61,7 @@ impl Stale {
         lost < patience * premium(costs, valid, mapped)
     }
 
-    /// Notes that the valid pages were moved.
+    /// Records that the valid pages were moved.
     pub(super) fn moved(&mut self, costs: &Costs, valid: u32) {
         let saved: Vec<f64> = self.savings(costs, valid).map(|(_, saved)| saved).collect();
         for (epoch, saved) in self.epochs.iter_mut().zip(saved) {
@@ -74,8 +75,8 @@ impl Stale {
         self.epochs.clear();
     }
 
-    /// By epoch: the pages not written since its end, and the savings of a merge there, including a migration
-    /// of all pages now. The last epoch stands for the merge to be decided.
+    /// By epoch: the pages not written since its end, and a merge's savings there, including a migration with
+    /// all pages now. The last epoch stands for the merge to be decided.
     fn savings<'a>(&'a self, costs: &'a Costs, valid: u32) -> impl Iterator<Item = (u32, f64)> + 'a {
         let known = self.epochs.len().saturating_sub(1);
         let mut stale = 0;
@@ -98,7 +99,7 @@ impl Stale {
         self.epochs = kept;
     }
 
-    /// Number of epochs.
+    /// Epoch count.
     #[cfg(test)]
     fn len(&self) -> usize {
         self.epochs.len()
@@ -133,7 +134,7 @@ mod tests {
         stale.observe(&[3, 9, 10, 15]);
         stale.moved(&COSTS, 4);
         assert_eq!(stale.epochs, [Epoch { pages: 4, saved: 0.0 }]);
-        // Two of them were rewritten: of the places 0 to 3 the first two are left.
+        // Two were rewritten: from the places 0 to 3, the first two are left.
         stale.observe(&[0, 1, 12, 15]);
         stale.moved(&COSTS, 4);
         assert_eq!(stale.epochs, [Epoch { pages: 2, saved: saving(&COSTS, 4, 2) }, Epoch { pages: 2, saved: 0.0 }]);

@@ -15,7 +15,7 @@ fn rule(recycling: Rule) -> Config {
     Config { recycling, map_update: MapUpdate::Oob, erase_when: EraseWhen::OnFree, ..Config::default() }
 }
 
-/// `pages` of the second logical block in turn, `count` of them.
+/// `count` writes to `pages` pages in the second logical block, in turn.
 fn turns(pages: u64, count: u64) -> impl Iterator<Item = u64> {
     (0..count).map(move |at| 8 + at % pages)
 }
@@ -62,7 +62,7 @@ fn the_data_block_stays_and_the_next_pages_go_behind_the_moved_ones() {
     let mut lab: Lab = filled(ProgramOrder::Ascending, 3, &rule(Rule::Cost));
     write(&mut lab, turns(2, PAGES));
     let data = lab.ftl().scheme.logs.data(1);
-    // 6 pages of room are left after a migration of 2, and again.
+    // A migration with 2 pages leaves room for 6, and again.
     assert_eq!(cost_of(&mut lab, turns(2, 1)), (1, 2, 1));
     assert_eq!(cost_of(&mut lab, turns(2, 5)), (5, 0, 0));
     assert_eq!(cost_of(&mut lab, turns(2, 6)), (6, 2, 1));
@@ -171,7 +171,7 @@ fn the_last_recyclings_are_kept_with_what_the_rule_saw() {
     assert!(kept.windows(2).all(|pair| pair[0].number < pair[1].number));
     let last = kept[2];
     assert_eq!((last.kind, last.valid, last.copies, last.evicted), (RecyclingKind::Migration, 1, 1, false));
-    // 24 pages and then as many of the 50 as fit: 8, and 7 after each migration.
+    // 24 pages, then as many from the 50 as fit: 8, and 7 after each migration.
     assert_eq!((last.migrations, last.written_pages), (5, 24 + 8 + 5 * 7 + 1));
     // Least squares through the origin of p = 1 for k = 1 to 6.
     assert_eq!(last.alpha, Some(21.0 / 91.0));

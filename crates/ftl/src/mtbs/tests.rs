@@ -18,7 +18,7 @@ fn a_merge_comes_with_every_overwrite_that_finds_the_spare_area_full() {
             write(&mut lab, 0..3 * area);
             let cycle = PAGES - area + 1;
             for rounds in 1..4 {
-                // Pages of the second logical block in some order, with repetitions.
+                // Pages in the second logical block in some order, with repetitions.
                 let pages = || (0..cycle - 1).map(|at| area + at * at % area);
                 assert_eq!(cost_of(&mut lab, pages()), (cycle - 1, 0, 0), "{order:?}, {data_pages}");
                 assert_eq!(cost_of(&mut lab, [area]), (1, area - 1, 1), "{order:?}, {data_pages}");
@@ -33,7 +33,7 @@ fn pages_that_were_never_written_are_not_copied_and_find_their_places() {
     let mut lab: Lab = erased(ProgramOrder::Any, 16, 12, &Config::default());
     assert_eq!(cost_of(&mut lab, [1, 1, 1, 1, 1, 1]), (6, 0, 1), "the only page is the one that is written");
     assert_eq!(cost_of(&mut lab, [0, 2, 3, 0, 0, 0, 0]), (7, 0, 0), "3 places and the spare area");
-    // In ascending order the data area closes with the first page of the spare area.
+    // In ascending order the data area closes with the spare area's first page.
     let mut lab: Lab = erased(ProgramOrder::Ascending, 16, 12, &Config::default());
     assert_eq!(cost_of(&mut lab, [1, 1, 0, 2, 3]), (5, 0, 0), "the spare area takes what the data area does not");
     assert_eq!(cost_of(&mut lab, [0]), (1, 3, 1));

@@ -5,11 +5,11 @@ use crate::parts::store::{self, Found, Options, Store};
 use crate::{BlockState, Events, Ftl, FtlError, RamUse, Recycling, Trims, Variant};
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand, Rules, SectorMask};
 
-/// The scheme of a block-mapped FTL: it decides which block takes a page, and when to merge.
+/// A block-mapped FTL's scheme: it decides which block takes a page, and when to merge.
 pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
-    /// The options of the `[ftl.<name>]` table.
+    /// Options in the `[ftl.<name>]` table.
     type Config: Clone + std::fmt::Debug + Send + Sync + 'static;
-    /// The name of the table.
+    /// Table name.
     const NAME: &'static str;
 
     /// As [`Ftl::variants`].
@@ -32,7 +32,7 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// Store options for the common case: a logical block is as long as a block, with one log block.
     fn common(config: &Self::Config, geometry: &Geometry) -> Options;
 
-    /// Store options of this scheme.
+    /// The scheme's store options.
     ///
     /// # Errors
     /// [`FtlError::Config`] if an option cannot work on this device.
@@ -57,7 +57,7 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn write<N: Nand>(&mut self, store: &mut Store, nand: &mut N, at: Lpn, page: &N::Buf) -> Result<(), FtlError>;
 
-    /// Stores whole pages of one request, from `first` on.
+    /// Stores whole pages from one request, from `first` on.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
@@ -71,13 +71,13 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         (first.0..).zip(pages).try_for_each(|(at, page)| self.write(store, nand, Lpn(at), page))
     }
 
-    /// Moves the remaining data out of a failed block, and releases it.
+    /// Moves the remaining data elsewhere from a failed block, and releases the block.
     ///
     /// # Errors
     /// [`FtlError::WornOut`], [`FtlError::Nand`].
     fn vacate<N: Nand>(&mut self, store: &mut Store, nand: &mut N, block: BlockId) -> Result<(), FtlError>;
 
-    /// After the trim of a logical block's last page: its blocks without other data, to be released.
+    /// After a logical block's last page was trimmed: its blocks without other data, to be released.
     fn drop_group(&mut self, store: &Store, group: u32) -> Vec<BlockId>;
 
     /// Blocks in use.
@@ -88,10 +88,10 @@ pub trait Scheme: Sized + Send + std::fmt::Debug + 'static {
         Vec::new()
     }
 
-    /// Memory for the tables of the scheme.
+    /// Memory for the scheme's tables.
     fn ram(&self, store: &Store, ram: &mut RamUse);
 
-    /// Checks the invariants of the scheme.
+    /// Checks the scheme's invariants.
     fn check(&self, store: &Store);
 }
 
@@ -116,7 +116,7 @@ macro_rules! common_options {
 }
 pub(crate) use common_options;
 
-/// The RAM state of an FTL that maps blocks.
+/// A block-mapped FTL's RAM state.
 #[derive(Debug)]
 pub struct BlockMapped<S> {
     pub(crate) store: Store,

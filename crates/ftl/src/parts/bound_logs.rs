@@ -14,7 +14,7 @@ pub enum Victim {
     Lru,
     /// The one bound longest ago.
     Fifo,
-    /// Any, drawn from the seed of the experiment.
+    /// Any, drawn from the experiment's seed.
     Random,
     /// The one with the most programmed pages, the least recently written among equals.
     Fullest,
@@ -30,7 +30,7 @@ impl Victim {
     ];
 }
 
-/// Destination of an unmapped page: never written, or trimmed.
+/// Destination for an unmapped page: never written, or trimmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstWrite {
@@ -58,15 +58,15 @@ pub(crate) enum Merge {
 pub(crate) struct Log {
     pub(crate) group: u32,
     pub(crate) block: BlockId,
-    /// Time of its binding, in writes of the scheme.
+    /// When it was bound, counted in the scheme's writes.
     bound: u64,
-    /// Time of its last write.
+    /// When it was last written.
     pub(crate) written: u64,
 }
 
 const NO_LOG: u32 = u32::MAX;
 
-/// Options of the log blocks.
+/// Log-block options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogOptions {
     /// Most log blocks in use.
@@ -77,12 +77,12 @@ pub(crate) struct LogOptions {
     pub(crate) seed: u64,
 }
 
-/// The data block and the log block of each logical block.
+/// Each logical block's data block and log block.
 #[derive(Debug)]
 pub(crate) struct BoundLogs {
     options: LogOptions,
     data: Vec<BlockId>,
-    /// By logical block: the index of its log block in `logs`.
+    /// By logical block: its log block's index in `logs`.
     log_of: Vec<u32>,
     logs: Vec<Log>,
     writes: u64,
@@ -101,7 +101,7 @@ impl BoundLogs {
         }
     }
 
-    /// The data block of a logical block, or none.
+    /// A logical block's data block, or none.
     #[inline]
     pub(crate) fn data(&self, group: u32) -> BlockId {
         self.data[group as usize]
@@ -111,7 +111,7 @@ impl BoundLogs {
         self.data[group as usize] = block;
     }
 
-    /// The log block of a logical block.
+    /// A logical block's log block.
     #[inline]
     pub(crate) fn log(&self, group: u32) -> Option<BlockId> {
         self.logs.get(self.log_of[group as usize] as usize).map(|log| log.block)
@@ -122,25 +122,25 @@ impl BoundLogs {
         self.logs.iter()
     }
 
-    /// Whether the maximum number of log blocks is in use.
+    /// Whether as many log blocks are in use as allowed.
     pub(crate) fn is_full(&self) -> bool {
         self.logs.len() >= self.options.log_blocks as usize
     }
 
-    /// Makes `block` the log block of a logical block without one.
+    /// Binds `block` as log block to a logical block without one.
     pub(crate) fn bind(&mut self, group: u32, block: BlockId) {
         self.log_of[group as usize] = self.logs.len() as u32;
         self.writes += 1;
         self.logs.push(Log { group, block, bound: self.writes, written: self.writes });
     }
 
-    /// Replaces the log block of a logical block by `block`; returns the previous one.
+    /// Replaces a logical block's log block by `block`; returns the previous one.
     pub(crate) fn rebind(&mut self, group: u32, block: BlockId) -> BlockId {
         let log = &mut self.logs[self.log_of[group as usize] as usize];
         std::mem::replace(&mut log.block, block)
     }
 
-    /// Removes the log block of a logical block from the list.
+    /// Removes a logical block's log block from the list.
     pub(crate) fn unbind(&mut self, group: u32) -> Option<BlockId> {
         let at = std::mem::replace(&mut self.log_of[group as usize], NO_LOG) as usize;
         if at == NO_LOG as usize {
@@ -153,7 +153,7 @@ impl BoundLogs {
         Some(log.block)
     }
 
-    /// Writes a page to the log block of its logical block; false if the log block failed.
+    /// Writes a page to its logical block's log block; false if the log block failed.
     #[inline]
     pub(crate) fn append<N: Nand>(
         &mut self,
@@ -185,7 +185,7 @@ impl BoundLogs {
         victim.map(|at| self.logs[at].group).ok_or_else(|| store.no_block_left())
     }
 
-    /// The merge that would end the log block of a logical block now.
+    /// The merge that would end a logical block's log block now.
     pub(crate) fn kind_of_merge(&self, store: &Store, group: u32) -> Merge {
         let log = self.log(group).expect("a logical block with a log block");
         let data = self.data(group);
@@ -201,7 +201,7 @@ impl BoundLogs {
         }
     }
 
-    /// Ends the log block of a logical block with a merge of this `kind`.
+    /// Ends a logical block's log block with a merge by `kind`.
     pub(crate) fn merge<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -266,13 +266,13 @@ impl BoundLogs {
         true
     }
 
-    /// The logical block that a block belongs to.
+    /// The logical block with this data or log block.
     pub(crate) fn owner(&self, block: BlockId) -> Option<u32> {
         let of_log = self.logs.iter().find(|log| log.block == block).map(|log| log.group);
         of_log.or_else(|| self.data.iter().position(|&data| data == block).map(|group| group as u32))
     }
 
-    /// Removes the blocks of a logical block from the tables.
+    /// Removes a logical block's blocks from the tables.
     pub(crate) fn drop_group(&mut self, group: u32) -> Vec<BlockId> {
         let data = std::mem::replace(&mut self.data[group as usize], BlockId::NONE);
         let log = self.unbind(group);
@@ -285,16 +285,16 @@ impl BoundLogs {
         data.chain(self.logs.iter().map(|log| log.block))
     }
 
-    /// Adds the memory of the tables.
+    /// Adds the tables' memory.
     pub(crate) fn ram(&self, store: &Store, ram: &mut RamUse) {
         let logs = u64::from(self.options.log_blocks.min(store.geometry().blocks()));
         ram.sram.insert("block_map", 4 * self.data.len() as u64);
-        // For each log block: its number, its logical block, and the offset of each of its pages.
+        // Per log block: its number, its logical block, and each page's offset.
         ram.sram.insert("log_map", logs * (8 + 2 * u64::from(store.geometry().pages_per_block())));
     }
 
     /// Asserts that every page lies in place in the data block, in the log block, or in `beside`, an additional
-    /// block of the given logical block.
+    /// block for the given logical block.
     ///
     /// # Panics
     /// With the page elsewhere.

@@ -1,4 +1,4 @@
-//! Buffered sectors of several logical pages that will share one flash page.
+//! Buffered sectors from several logical pages, to share one flash page.
 
 use crate::FtlError;
 use nandlab_nand::{Origin, PageBuf, Time, SECTOR_BYTES};
@@ -25,7 +25,7 @@ impl Gathered {
         self.bytes.clear();
     }
 
-    /// The place of a logical sector.
+    /// A logical sector's place.
     #[inline]
     pub(crate) fn find(&self, sector: u32) -> Option<usize> {
         // Usually there is none, and a single pass over all sectors shows it.
@@ -46,7 +46,7 @@ impl Gathered {
         self.sectors.iter_mut().filter(|sector| is_gone(**sector)).for_each(|sector| *sector = DEAD);
     }
 
-    /// Adds a logical sector, with the contents of sector `from` of `page`.
+    /// Adds a logical sector, with the contents from sector `from` in `page`.
     pub(crate) fn push<B: PageBuf>(&mut self, sector: u32, origin: Origin, page: &B, from: u32) {
         self.sectors.push(sector);
         self.origins.push(origin);
@@ -64,13 +64,13 @@ impl Gathered {
         }
     }
 
-    /// Overwrites the contents of the sector at `place`.
+    /// Overwrites the sector at `place`.
     pub(crate) fn overwrite<B: PageBuf>(&mut self, place: usize, origin: Origin, page: &B, from: u32) {
         self.origins[place] = origin;
         self.fill(place, page, from);
     }
 
-    /// Copies the contents of `count` sectors from `place` on into `page` from sector `to` on.
+    /// Copies `count` sectors from `place` on into `page` from sector `to` on.
     pub(crate) fn copy_out<B: PageBuf>(&self, place: usize, count: usize, page: &mut B, to: usize) {
         let own = self.bytes.get(range(place).start..range(place + count).start);
         if let (Some(bytes), Some(own)) = (page.bytes_mut(), own) {
@@ -92,7 +92,7 @@ impl Gathered {
         left
     }
 
-    /// The author of most of the `count` sectors from `place` on; in a tie, the first.
+    /// The author with most sectors among the `count` from `place` on; in a tie, the first.
     pub(crate) fn author(&self, place: usize, count: usize) -> Origin {
         let mut sectors = [0u16; Origin::COUNT];
         let mut author = self.origins[place];
@@ -107,19 +107,19 @@ impl Gathered {
     }
 }
 
-/// The byte range of a sector in a page.
+/// A sector's byte range in a page.
 fn range(sector: usize) -> std::ops::Range<usize> {
     sector * SECTOR_BYTES as usize..(sector + 1) * SECTOR_BYTES as usize
 }
 
-/// Copies sector `from` of one page into sector `to` of another.
+/// Copies sector `from` in one page into sector `to` in another.
 pub(crate) fn copy_sector<B: PageBuf>(source: &B, from: usize, page: &mut B, to: usize) {
     if let (Some(target), Some(bytes)) = (page.bytes_mut(), source.bytes()) {
         target[range(to)].copy_from_slice(&bytes[range(from)]);
     }
 }
 
-/// Most merge buffers of a controller: 2 GiB with pages of 32 KiB.
+/// Most merge buffers in a controller: 2 GiB with 32 KiB pages.
 const MOST_BUFFERS: u32 = 65_536;
 
 /// Refuses more buffers than any controller has.

@@ -42,18 +42,18 @@ use nandlab_nand::{
 };
 use std::collections::BTreeSet;
 
-/// Size and quota of a map.
+/// A map's size and quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Shape {
-    /// Identifier of the map's FTL, from 1 to 4095: a mount distinguishes maps of different FTLs by it.
+    /// Identifies the map's FTL, from 1 to 4095: a mount distinguishes different FTLs' maps by it.
     pub(crate) form: u16,
     /// Map pages.
     pub(crate) pages: u32,
-    /// Spare blocks, in percent of the blocks that hold the map once; at least one block.
+    /// Spare blocks, in percent relative to the blocks that hold the map once; at least one block.
     pub(crate) spare_percent: u32,
 }
 
-/// Set in `aux` of every page of a paged map; the form is below it, from bit 2 on.
+/// Set in `aux` on every page in a paged map; the form is below it, from bit 2 on.
 const PAGED: u16 = 1 << 15;
 
 impl Shape {
@@ -67,7 +67,7 @@ impl Shape {
         self.whole_blocks(geometry).clamp(1, geometry.dies())
     }
 
-    /// Most blocks of the map, without the one opened before a victim is released.
+    /// Most blocks in the map, without the one opened before a victim is released.
     pub(crate) fn quota(&self, geometry: &Geometry) -> u32 {
         let whole = self.whole_blocks(geometry);
         let spare = u64::from(whole) * u64::from(self.spare_percent) / 100;
@@ -75,7 +75,7 @@ impl Shape {
         (whole + 1).saturating_add(self.frontiers(geometry)).saturating_add(spare)
     }
 
-    /// Quota of each die, if each die collects separately: equal shares for the dies in `works`.
+    /// Each die's quota, if each die collects separately: equal shares for the dies in `works`.
     pub(crate) fn shares(&self, geometry: &Geometry, works: &[bool]) -> Vec<u32> {
         let quota = self.quota(geometry);
         let working = works.iter().filter(|&&works| works).count() as u32;
@@ -88,14 +88,14 @@ impl Shape {
         works.iter().map(share).collect()
     }
 
-    /// Form of the pages, for a mount.
+    /// The pages' form, for a mount.
     pub(crate) fn form(&self) -> MapForm {
         assert!((1..1 << 12).contains(&self.form), "{} is no form of a map", self.form);
         MapForm { tag: PAGED | self.form << 2, pages: self.pages }
     }
 }
 
-/// State of a map page on flash.
+/// A map page's state on flash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Held {
     /// It was never written.
@@ -106,31 +106,31 @@ pub(crate) enum Held {
     Lost,
 }
 
-/// Activity of a map since its mount.
+/// A map's activity since its mount.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct MapCounts {
     /// Map blocks collected.
     pub(crate) gc_runs: u64,
-    /// Of these, blocks without valid pages.
+    /// Blocks without valid pages, among them.
     pub(crate) empty_gc_runs: u64,
     /// Map pages moved by these collections.
     pub(crate) moved: u64,
 }
 
-/// The RAM state of a map on flash.
+/// RAM state for a map on flash.
 #[derive(Debug)]
 pub(crate) struct PagedMap {
     shape: Shape,
     tag: u16,
     quota: u32,
-    /// By die, its part of the quota, if each die collects separately; otherwise empty.
+    /// By die, its part in the quota, if each die collects separately; otherwise empty.
     shares: Vec<u32>,
     /// By die: whether it takes pages; the map empties its blocks on other dies last.
     works: Vec<bool>,
     area: Area,
     /// The frontier that last took a page.
     turn: usize,
-    /// Address of each map page.
+    /// Each map page's address.
     directory: Vec<Ppa>,
     policy: Box<dyn VictimPolicy>,
     counts: MapCounts,
@@ -165,13 +165,13 @@ impl PagedMap {
         self.shape.pages
     }
 
-    /// Address of a map page; [`Ppa::NONE`] if it was never written.
+    /// A map page's address; [`Ppa::NONE`] if it was never written.
     #[inline]
     pub(crate) fn at(&self, page: u32) -> Ppa {
         self.directory[page as usize]
     }
 
-    /// The blocks of the map.
+    /// The map's blocks.
     pub(crate) fn area(&self) -> &Area {
         &self.area
     }
@@ -181,7 +181,7 @@ impl PagedMap {
         self.counts
     }
 
-    /// Events of an FTL, including the events of its map.
+    /// An FTL's events, including its map's events.
     pub(crate) fn events(&self, of_data: &Events, pool: &Pool) -> Events {
         Events {
             gc_runs: of_data.gc_runs + self.counts.gc_runs,
@@ -193,7 +193,7 @@ impl PagedMap {
         }
     }
 
-    /// Every block with its number of valid pages; `of_data` gives the data pages.
+    /// Every block with its valid-page count; `of_data` gives the data pages.
     pub(crate) fn blocks(&self, geometry: &Geometry, pool: &Pool, of_data: impl Fn(BlockId) -> u32) -> Vec<BlockState> {
         let free: BTreeSet<BlockId> = pool.blocks().collect();
         let state =
@@ -201,19 +201,19 @@ impl PagedMap {
         (0..geometry.blocks()).map(|block| state(BlockId(block))).collect()
     }
 
-    /// Blocks of the pool reserved for the map, and left alone by others.
+    /// Pool blocks reserved for the map, and left alone by others.
     #[inline]
     pub(crate) fn claim(&self) -> u32 {
         self.quota.saturating_sub(self.area.blocks())
     }
 
-    /// The same for one die, if the map takes its share of each.
+    /// The same for one die, if the map takes its share from each.
     #[inline]
     pub(crate) fn claim_in(&self, die: u32) -> u32 {
         self.shares[die as usize].saturating_sub(self.area.blocks_in(die))
     }
 
-    /// Bytes of the directory.
+    /// Directory size, bytes.
     pub(crate) fn directory_bytes(&self) -> u64 {
         4 * self.directory.len() as u64
     }
@@ -328,7 +328,7 @@ impl PagedMap {
         Ok(())
     }
 
-    /// The die of a frontier: with shares, a die with a share for the map.
+    /// A frontier's die: with shares, a die with a share for the map.
     fn home(&self, pool: &Pool, frontier: usize) -> u32 {
         let dies = self.shares.iter().filter(|&&share| share > 0).count();
         let giving = (0..).zip(&self.shares).filter(|(_, &share)| share > 0).map(|(die, _)| die);
@@ -349,7 +349,7 @@ impl PagedMap {
         (0..dies).map(|step| (near + step) % dies).find(has_more).unwrap_or(near)
     }
 
-    /// Empties a block of the map into `frontier`; false if that would gain nothing.
+    /// Empties a map block into `frontier`; false if that would gain nothing.
     pub(crate) fn collect<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -1,18 +1,18 @@
 //! Host pages in blocks: the basis of every block-mapped FTL.
 //!
-//! A scheme decides which block takes a page. The store holds the newest copy of each page and the free blocks,
-//! handles programs, copies and erases with their failures, and does trim notes and recovery. A table of all
+//! A scheme decides which block takes a page. The store holds each page's newest copy and the free blocks,
+//! handles programs, copies and erases with their failures, and does trim notes and recovery. A table with all
 //! newest copies makes the simulation fast; firmware finds them through a valid bit per physical page and the
-//! smaller tables that each scheme reports as its memory.
+//! smaller tables reported by each scheme as its memory.
 //!
-//! A merge gathers the pages of a logical block in a new block. Each of its pages carries a merge mark, and the
-//! last one also [`COMPLETE`](crate::parts::block_scan::COMPLETE). A mount drops a block with a merge mark but
-//! without `COMPLETE`. A complete merge supersedes every older copy of the logical block, including trims
-//! without a note.
+//! A merge gathers a logical block's pages in a new block. Each of its pages carries a merge mark, and the last
+//! one also [`COMPLETE`](crate::parts::block_scan::COMPLETE). A mount drops a block with a merge mark but
+//! without `COMPLETE`. A complete merge supersedes the logical block's older copies, including trims without a
+//! note.
 //!
-//! A flush waits for all issued operations, including merges in the background: the progress of the last merge
-//! decides which blocks of a logical block a mount finds, and there is no proof yet that a flush may leave this
-//! open.
+//! A flush waits for all issued operations, including merges in the background. The last merge's progress
+//! decides which blocks a mount finds for a logical block, and there is no proof yet that a flush may leave
+//! this open.
 
 mod check;
 pub(crate) mod fill;
@@ -42,7 +42,7 @@ pub use recover::Found;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// When to erase an empty block.
+/// When to erase a block without valid pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EraseWhen {
@@ -53,32 +53,32 @@ pub enum EraseWhen {
     OnAlloc,
 }
 
-/// Common options of the schemes.
+/// Options common to all schemes.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Pages per logical block.
     pub(crate) span: u32,
     pub(crate) reserve_blocks: u32,
-    /// Minimum number of blocks in addition to the logical blocks and the reserve.
+    /// Minimum number of additional blocks, beside the logical blocks and the reserve.
     pub(crate) extra_blocks: u32,
     pub(crate) durable_trim: bool,
     pub(crate) erase_when: EraseWhen,
     pub(crate) map_update: MapUpdate,
 }
 
-/// Whether to write a change of the block map to a page of its own.
+/// Whether to write block-map changes to separate pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MapUpdate {
     /// To the map page with this entry; no mount needs it.
     #[default]
     Page,
-    /// Only to the spare areas of the moved pages.
+    /// Only to the moved pages' spare areas.
     Oob,
 }
 
 impl Options {
-    /// Pages for data and notes, note blocks, and the minimum number of blocks of a device.
+    /// Pages for data and notes, note blocks, and a device's minimum number of blocks.
     fn sizes(&self, geometry: &Geometry) -> (u32, u32, u32) {
         let spare = self.spare_blocks();
         let pages = geometry.blocks().saturating_sub(spare) * self.span;
@@ -118,14 +118,14 @@ impl Options {
     }
 }
 
-/// The pages and blocks of a block-mapped FTL.
+/// A block-mapped FTL's pages and blocks.
 #[derive(Debug)]
 pub struct Store {
     geometry: Geometry,
     options: Options,
-    /// The newest copy of each logical page.
+    /// Each logical page's newest copy.
     map: Vec<Ppa>,
-    /// The newest copies by block, plus those of trimmed pages until a note records the trim.
+    /// The newest copies by block, plus trimmed pages' copies until a note records the trim.
     valid: PageBits,
     /// Trimmed pages without a note, and their last copies.
     pinned: Vec<(Lpn, Ppa)>,
@@ -141,9 +141,9 @@ pub struct Store {
     /// End of the last merge or note, until a fence makes it durable: blocks emptied by it may still wait for
     /// their erase, and a mount must not find them beside a block opened later.
     unsettled: Option<Time>,
-    /// By block: end of the last program that made one of its pages invalid.
+    /// By block: when the last program ended that made one of its pages invalid.
     superseded: Vec<Time>,
-    /// End of the last write of an unmapped page: a note without this page must not outlive it.
+    /// When the last write to an unmapped page ends: a note without this page must not outlive it.
     mapped: Time,
     full: SectorMask,
     /// Whether the chip programs without gaps.
@@ -192,25 +192,25 @@ impl Store {
         self.options.span
     }
 
-    /// Number of logical blocks.
+    /// Logical-block count.
     pub(crate) fn groups(&self) -> u32 {
         self.logical_pages().div_ceil(self.options.span)
     }
 
-    /// The logical block of a page, and its place there.
+    /// The page's logical block, and its place there.
     #[inline]
     pub(crate) fn split(&self, at: Lpn) -> (u32, u32) {
         (at.0 / self.options.span, at.0 % self.options.span)
     }
 
-    /// The pages of a logical block.
+    /// A logical block's pages.
     #[inline]
     pub(crate) fn pages_of(&self, group: u32) -> Range<u32> {
         let first = group * self.options.span;
         first..(first + self.options.span).min(self.logical_pages())
     }
 
-    /// Address of a page's newest copy; [`Ppa::NONE`] if the page is unmapped.
+    /// A page's newest copy; [`Ppa::NONE`] if the page is unmapped.
     #[inline]
     pub(crate) fn lookup(&self, at: Lpn) -> Ppa {
         self.map[at.index()]
@@ -221,7 +221,7 @@ impl Store {
         prefetch(&self.map, at.index());
     }
 
-    /// Mapped pages of a logical block.
+    /// Mapped pages in a logical block.
     pub(crate) fn mapped_in(&self, group: u32) -> u32 {
         let pages = self.pages_of(group);
         self.map[pages.start as usize..pages.end as usize].iter().filter(|page| page.is_some()).count() as u32
@@ -238,17 +238,17 @@ impl Store {
         self.valid.count(block)
     }
 
-    /// Newest copies of mapped pages in `block`.
+    /// Mapped pages with their newest copy in `block`.
     pub(crate) fn mapped_to(&self, block: BlockId) -> u32 {
         self.valid.count(block) - self.pinned_in(block)
     }
 
-    /// Pages of `block` with a trim that waits for a note.
+    /// Pages in `block` with a trim still waiting for a note.
     pub(crate) fn pinned_in(&self, block: BlockId) -> u32 {
         self.pinned.iter().filter(|&&(_, page)| self.geometry.block_of(page) == block).count() as u32
     }
 
-    /// Whether the chip accepts a program of the page at `place` of `block` now.
+    /// Whether the chip accepts a program at `place` in `block` now.
     #[inline]
     pub(crate) fn takes(&self, block: BlockId, place: u32) -> bool {
         if self.dense {
@@ -275,31 +275,31 @@ impl Store {
         page.is_some() && self.geometry.block_of(page) == block
     }
 
-    /// Pages of `block` up to the last programmed one; all of them if it accepts no more.
+    /// Pages in `block` up to the last programmed one; all pages if it accepts no more.
     #[inline]
     pub(crate) fn high_water(&self, block: BlockId) -> u32 {
         self.fill.high_water(block)
     }
 
-    /// Whether every page of `block` after the last programmed one is spent.
+    /// Whether every page after the last programmed one in `block` is spent.
     #[inline]
     pub(crate) fn is_full(&self, block: BlockId) -> bool {
         self.fill.high_water(block) == self.geometry.pages_per_block()
     }
 
-    /// The lowest page of `block` accepted by the chip.
+    /// The lowest page in `block` accepted by the chip.
     pub(crate) fn lowest_free(&self, block: BlockId) -> Option<u32> {
         self.fill.lowest_free(block)
     }
 
-    /// Whether all pages of a logical block for `places` are mapped and lie in place in `block`.
+    /// Whether a logical block's pages for `places` are all mapped and in place in `block`.
     pub(crate) fn is_in_place(&self, group: u32, block: BlockId, places: Range<u32>) -> bool {
         let first = self.pages_of(group).start;
         let page = self.geometry.page(block, 0).0;
         places.into_iter().all(|place| self.map.get((first + place) as usize) == Some(&Ppa(page + place)))
     }
 
-    /// Whether all newest copies in `block`, of a single logical block, lie in place.
+    /// Whether all newest copies in `block`, from a single logical block, lie in place.
     pub(crate) fn holds_in_place(&self, group: u32, block: BlockId) -> bool {
         let (page, pages) = (self.geometry.page(block, 0).0, self.pages_of(group));
         let at_home = pages.clone().filter(|&at| self.map[at as usize] == Ppa(page + at - pages.start)).count();
@@ -309,7 +309,7 @@ impl Store {
     /// The only logical block with pages in a used block.
     ///
     /// # Errors
-    /// [`FtlError::Config`] if it holds pages of several.
+    /// [`FtlError::Config`] if there are several.
     pub(crate) fn sole_group(&self, found: &Found, name: &str) -> Result<u32, FtlError> {
         let mut groups = found.pages.iter().map(|&(_, at)| self.split(at).0);
         let first = groups.next().expect("a block in use holds a page");
@@ -329,7 +329,7 @@ impl Store {
         ))
     }
 
-    /// Asserts that the pages of a logical block lie in place in `data` or anywhere in `logs`.
+    /// Asserts that a logical block's pages lie in place in `data` or anywhere in `logs`.
     ///
     /// # Panics
     /// With the page elsewhere.

@@ -11,10 +11,10 @@ use std::collections::BTreeMap;
 
 const SECTORS_PER_PAGE: u64 = PAGE_BYTES / SECTOR_BYTES as u64;
 const BUFFER_BYTES: u64 = 32 << 20;
-/// The bench makes this many accesses for each page of the buffer.
+/// Accesses per buffered page.
 const SPAN: u64 = 4;
 
-/// A device of this many sectors that does nothing.
+/// A device with this many sectors that does nothing.
 struct Nothing(u64);
 
 impl BlockDevice for Nothing {
@@ -27,7 +27,7 @@ impl BlockDevice for Nothing {
     }
 }
 
-/// Page accesses per second of the buffer with this name.
+/// Page accesses per second for the buffer with this name.
 pub(super) fn measure(name: &str, quick: bool) -> Result<Measured, LabError> {
     let pages = BUFFER_BYTES / PAGE_BYTES * SPAN;
     let geometry = Geometry::single_die((pages / 64) as u32 + 64, 64, PAGE_BYTES as u32).expect("it can be built");

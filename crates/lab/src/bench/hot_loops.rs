@@ -14,7 +14,7 @@ use std::path::Path;
 const PAGES: &str = "uniform random writes of 4 KiB, filled and twice overwritten before";
 const SECTORS: &str = "uniform random writes of 512 B, filled and twice overwritten before";
 
-/// Page programs per second of the page map on a device that only counts.
+/// The page map's page programs per second on a counting device.
 pub(super) fn untimed(quick: bool, scale: Scale, ftl: &str) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"counting\"\n\
@@ -27,8 +27,8 @@ pub(super) fn untimed(quick: bool, scale: Scale, ftl: &str) -> Result<Measured, 
     loop_.measure(quick, "million page programs/s", |_, programs| programs)
 }
 
-/// Single-sector host writes per second of an FTL that maps sectors, on a counting device of 1 GiB with pages
-/// of 32 KiB.
+/// Single-sector host writes per second for an FTL that maps sectors, on a 1 GiB counting device with 32 KiB
+/// pages.
 pub(super) fn sectors(quick: bool, ftl: &str) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic\"\ncapacity = \"{}\"\nover_provisioning = 0.28\nmodel = \"counting\"\n\
@@ -40,7 +40,7 @@ pub(super) fn sectors(quick: bool, ftl: &str) -> Result<Measured, LabError> {
     loop_.measure(quick, "million host writes/s", |requests, _| requests)
 }
 
-/// Host writes per second of an FTL that maps blocks, on a counting device of 64 MiB.
+/// Host writes per second for a block-mapped FTL, on a 64 MiB counting device.
 pub(super) fn block_mapped(quick: bool, ftl: &str, over_provisioning: f64) -> Result<Measured, LabError> {
     let device = format!(
         "profile = \"generic\"\ncapacity = \"64 MiB\"\nover_provisioning = {over_provisioning}\nmodel = \"counting\"\n\

@@ -13,7 +13,8 @@ use nandlab_workload::{ByteCount, Kind, Setting, WorkloadError};
 /// Over-provisioning is advised in thousandths, up to the largest allowed value.
 const MOST_OVER_PROVISIONING: u64 = 100_000;
 
-/// Limits of useful advice: a device larger than this, and than a multiple of the requested size, helps nobody.
+/// Limits for useful advice: a device larger than this, and than a multiple of the requested size, helps
+/// nobody.
 const ABSURD_BYTES: u64 = 8 << 30;
 const ABSURD_TIMES: u64 = 16;
 
@@ -24,17 +25,17 @@ const MOST_SECTORS: u64 = 1 << 40;
 pub(crate) struct Advice<'a> {
     experiment: &'a Experiment,
     device: &'a Device,
-    /// Minimum number of exported sectors.
+    /// Fewest exported sectors.
     sectors: u64,
-    /// Whether the FTL can export the current device, which is merely too small.
+    /// Whether the FTL can export the current, merely too small device.
     holds: bool,
 }
 
 impl<'a> Advice<'a> {
-    /// For a device that the FTL cannot export.
+    /// For a device the FTL cannot export.
     pub(super) fn to_fit(experiment: &'a Experiment) -> Self {
         let sectors = match open(experiment, 1) {
-            // A trace that states its need.
+            // A trace states its need.
             Err(WorkloadError::TooSmall { needed, .. }) => needed,
             Err(_) if experiment.workload.name() != "trace" => {
                 least(1, MOST_SECTORS, |sectors| open(experiment, sectors).is_ok()).unwrap_or(1)
@@ -44,7 +45,7 @@ impl<'a> Advice<'a> {
         Self { experiment, device: &experiment.device, sectors, holds: false }
     }
 
-    /// For a device that exports too little for a workload of `sectors`.
+    /// For a device too small for a workload with `sectors`.
     pub(crate) fn to_hold(experiment: &'a Experiment, sectors: u64) -> Self {
         Self { experiment, device: &experiment.device, sectors, holds: true }
     }
@@ -73,7 +74,7 @@ impl<'a> Advice<'a> {
         (!ways.is_empty()).then(|| format!("set {}", ways.join(", or ")))
     }
 
-    /// Pages that the FTL can export; all pages without an FTL.
+    /// Most pages that the FTL can export; all pages without an FTL.
     fn most_pages(&self, geometry: &Geometry, rules: &Rules) -> Option<u32> {
         match &self.experiment.ftl {
             Some(ftl) => most_pages(ftl, geometry, rules).ok(),
@@ -104,7 +105,7 @@ impl<'a> Advice<'a> {
             && has_room(device.model, &Sizing { geometry, logical_pages, notices: Vec::new() })
     }
 
-    /// The smallest number above `now` that makes a working device, if the device is reasonable.
+    /// The smallest number above `now` for a working device, if the device is reasonable.
     fn least(&self, now: u64, most: u64, with: impl Fn(u64) -> Device) -> Option<u64> {
         least(now, most, |number| self.works(&with(number))).filter(|&number| self.is_sane(&with(number)))
     }
@@ -137,7 +138,7 @@ impl<'a> Advice<'a> {
         Some(format!("device.over_provisioning = {}", share(least)))
     }
 
-    /// Bytes of `units` blocks.
+    /// Size of this many blocks.
     fn block_bytes(&self, units: u64) -> ByteCount {
         let shape = &self.device.profile.shape;
         ByteCount(units * u64::from(shape.page_bytes) * u64::from(shape.pages_per_block))
@@ -194,7 +195,7 @@ impl<'a> Advice<'a> {
     }
 }
 
-/// Whether the workload fits a device of `sectors`.
+/// Whether the workload fits a device with `sectors`.
 fn open(experiment: &Experiment, sectors: u64) -> Result<(), WorkloadError> {
     let watch = |_| true;
     let setting = Setting { sectors, seed: experiment.seed, base: &experiment.base, watch: &watch, took: None };
@@ -209,8 +210,8 @@ fn capacity_key(capacity: ByteCount) -> String {
     format!("device.capacity = \"{capacity}\"")
 }
 
-/// The smallest number above `now`, up to `most`, that `works`, if all larger ones do; otherwise any that
-/// works.
+/// The smallest number above `now`, up to `most`, with a true `works`, if all larger ones work; otherwise any
+/// working one.
 fn least(now: u64, most: u64, works: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut fails, mut step) = (now, 1);
     let mut found = loop {

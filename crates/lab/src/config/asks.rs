@@ -1,9 +1,9 @@
-//! Target of a workload's requests: sectors, keys or files.
+//! A workload's target: sectors, keys or files.
 
 use super::Experiment;
 use nandlab_workload::{Asks, Kind, LIST};
 
-/// The target of the workload's requests, in words.
+/// The workload's target, in words.
 pub(super) fn asks(experiment: &Experiment) -> &'static str {
     match experiment.workload.kind() {
         Kind::Requests(_) => "sectors of the device",
@@ -12,7 +12,7 @@ pub(super) fn asks(experiment: &Experiment) -> &'static str {
     }
 }
 
-/// Names of the workloads with this target.
+/// Names for all workloads with this target.
 pub(super) fn workloads(asks: Asks) -> String {
     let names = LIST.iter().filter(|entry| entry.asks == asks).map(|entry| entry.name);
     names.collect::<Vec<_>>().join(", ")

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Simulation model of the device.
+/// Simulation model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Model {
@@ -79,12 +79,12 @@ fn default_profile() -> String {
     "generic".to_owned()
 }
 
-/// The device of an experiment, its profile with the overrides applied.
+/// An experiment's device: its profile with the overrides applied.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Name of the profile: a bundled one, or the path of a TOML file.
+    /// The profile's name: a bundled one, or the path to a TOML file.
     pub named: String,
-    /// The profile with the overrides of the experiment.
+    /// The profile with the experiment's overrides.
     pub profile: Profile,
     /// Exported bytes; for a file system without an FTL, the flash size.
     pub capacity: Option<ByteCount>,
@@ -92,11 +92,11 @@ pub struct Device {
     pub over_provisioning: Option<f64>,
     /// Blocks per plane, if fixed.
     pub blocks_per_plane: Option<u32>,
-    /// Simulation model of the device.
+    /// Simulation model.
     pub model: Model,
     /// Fault options.
     pub faults: Option<faulty::Config>,
-    /// Raw bit errors of aging cells.
+    /// Raw bit errors in aging cells.
     pub reliability: Option<aging::Config>,
     /// Whether this is a placeholder without a device.
     pub(super) stands_in: bool,
@@ -215,7 +215,7 @@ pub(super) fn serialize<S: Serializer>(device: &Device, serializer: S) -> Result
     device.to_table().serialize(serializer)
 }
 
-/// The profile named by `table`, and the same with the overrides of `table`.
+/// The profile named by `table`, and the same with the overrides in `table`.
 fn load(tree: &Tree, table: &DeviceTable, base: &Path) -> Result<(Profile, Profile), ConfigError> {
     let named = Named { key: "device.profile", what: "profile", list: profiles::LIST };
     let (text, source) = find(tree, &named, &table.profile, base)?;

@@ -1,8 +1,8 @@
-//! Effect of the device's endurance on a run.
+//! The device's endurance and its effect on a run.
 
 use nandlab_nand::faulty;
 
-/// Options that make operations depend on the endurance.
+/// Options that link operations to the endurance.
 pub(crate) const WEAR_COUNTS: &str =
     "device.faults makes wear count, with a failure rate and failure_growth, or with bit_errors";
 

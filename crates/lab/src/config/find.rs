@@ -1,4 +1,4 @@
-//! Lookup of a profile by name: bundled with the program, or in a file.
+//! Finds a profile by name: bundled with the program, or in a file.
 
 use super::tree::{Part, Tree};
 use crate::bundled::Bundled;
@@ -7,14 +7,14 @@ use nandlab_workload::nearest;
 use std::io;
 use std::path::Path;
 
-/// A kind of profile: the key that names one, its description, and the bundled ones.
+/// A profile kind: the key that names one, its description, and the bundled ones.
 pub(super) struct Named<'a> {
     pub key: &'a str,
     pub what: &'a str,
     pub list: &'static [Bundled],
 }
 
-/// The text of the profile `name`, and its name in error messages.
+/// The text in profile `name`, and its name in error messages.
 pub(super) fn find(tree: &Tree, named: &Named<'_>, name: &str, base: &Path) -> Result<(String, String), ConfigError> {
     let Named { key, what, list } = named;
     let refuse = |message: String| Err(tree.error(key, Part::Value, message));

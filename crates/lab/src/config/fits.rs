@@ -71,7 +71,7 @@ fn counted(count: u32, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// Sentences about options of `ftl` without effect at this number of exported pages.
+/// Sentences about options in `ftl` without effect at this many exported pages.
 fn ftl_notices(ftl: &FtlConfig, geometry: &Geometry, logical_pages: u32) -> Result<Vec<String>, Fault> {
     struct Notices<'a>(&'a Geometry, u32);
     impl Visitor for Notices<'_> {

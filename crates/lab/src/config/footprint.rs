@@ -13,14 +13,14 @@ const LEAN_PAGE_BYTES: u64 = 4 + 1;
 const FULL_PAGE_BYTES: u64 = 12 + 1;
 /// Bytes per block: counts by origin, P/E cycles, state.
 const BLOCK_BYTES: u64 = 96;
-/// Bytes per logical page for the map, and per sector for the model that checks reads.
+/// Bytes per logical page for the map, and per sector for the read-checking model.
 const MAP_BYTES: u64 = 4;
-/// Overhead of a page's stored contents, in bytes: their address, and two counters of their owners.
+/// Overhead for a page's stored contents, in bytes: their address, and two owner counters.
 const STORED_PAGE_BYTES: u64 = 16 + 16;
 const ORACLE_BYTES: u64 = 5;
-/// Bytes per page in a file system on bare flash; firmware would not need all of them.
+/// Bytes per page in a file system on bare flash; firmware would need only some.
 const OWNER_BYTES: u64 = 32;
-/// Bytes per page for aging cells: the time of its program.
+/// Bytes per page with aging cells: its program time.
 const AGE_BYTES: u64 = 8;
 /// Bytes per page in a buffer, without the contents.
 const BUFFERED_PAGE_BYTES: u64 = 128;
@@ -66,7 +66,7 @@ fn too_large(needed: u64, available: u64, device: &Device, sizing: &Sizing) -> L
     ConfigError { message, key: Some(key.into()), ..Default::default() }.into()
 }
 
-/// Bytes of an index's pool; pages written by the index take memory only after their writes.
+/// Bytes for an index's pool; pages written by the index take memory only after their writes.
 fn index_bytes(options: &Options, sizing: &Sizing) -> u64 {
     let pool = match options.pool_frames {
         Some(frames) => u64::from(frames) * u64::from(options.page_bytes),
@@ -75,7 +75,7 @@ fn index_bytes(options: &Options, sizing: &Sizing) -> u64 {
     pool.min(sizing.logical_bytes())
 }
 
-/// Bytes of a buffer's pages and its data about them; at most the device's pages.
+/// Bytes for a buffer's pages and its data about them; at most the device's pages.
 fn buffer_bytes(buffer: &BufferConfig, model: Model, sizing: &Sizing) -> u64 {
     let (dram, nvram) = buffer.nominal_bytes();
     let bytes = dram.saturating_add(nvram).min(sizing.logical_bytes());
@@ -83,7 +83,7 @@ fn buffer_bytes(buffer: &BufferConfig, model: Model, sizing: &Sizing) -> u64 {
     about + if model == Model::Bytes { bytes } else { 0 }
 }
 
-/// Bytes of whole spare areas, of the tables of a file system on bare flash and of its NVRAM.
+/// Bytes for whole spare areas, for a bare-flash file system's tables and for its NVRAM.
 fn fs_bytes(fs: &FsConfig, sizing: &Sizing) -> u64 {
     let owners = if fs.over() == Over::Flash { OWNER_BYTES } else { 0 };
     (FULL_PAGE_BYTES + owners) * u64::from(sizing.geometry.pages()) + fs.nvram_bytes(&sizing.geometry)
@@ -95,7 +95,7 @@ fn needed_bytes(model: Model, sizing: &Sizing) -> u64 {
     let tables = match model {
         Model::Timed | Model::Counting => LEAN_PAGE_BYTES * pages,
         Model::Bytes => {
-            // In the long run every page of the flash is written.
+            // In the long run every flash page is written.
             let stored = u64::from(sizing.geometry.page_bytes()) + STORED_PAGE_BYTES;
             (FULL_PAGE_BYTES + stored) * pages + ORACLE_BYTES * sizing.sectors()
         }
@@ -128,13 +128,12 @@ mod tests {
         };
         let (experiment, sizing) = sized("capacity = \"64 GiB\"\nover_provisioning = 0.25");
         let needed = needed_bytes(Model::Bytes, &sizing);
-        // 80 GiB of flash, and 45 bytes for each page of 4 KiB.
+        // 80 GiB flash, and 45 bytes for each 4 KiB page.
         assert!((80 << 30..83 << 30).contains(&needed), "{needed}");
         let sentence = too_large(needed, 1 << 30, &experiment.device, &sizing).to_string();
         assert!(sentence.contains("for its tables and the bytes of its pages, and 1 GiB are free"), "{sentence}");
         assert!(sentence.ends_with("lower device.capacity, or choose another device.model"), "{sentence}");
-        // The buses of 4,096 channels with 1,024 planes each, 6 KiB per plane, take more than the tables of
-        // their pages.
+        // 4,096 buses with 1,024 planes each, 6 KiB per plane, take more than their pages' tables.
         let text = "shape = { channels = 4096, dies_per_channel = 256, planes_per_die = 4, blocks_per_plane = 8, \
                     pages_per_block = 2 }\nover_provisioning = 0.5";
         let (_, crowded) = sized(text);

@@ -42,7 +42,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), (String, Part, String
     })
 }
 
-/// Description of a file system without sectors below it.
+/// Describes a file system without sectors below it.
 fn is_over(over: Over) -> &'static str {
     match over {
         Over::Device => "over sectors",
@@ -94,13 +94,13 @@ fn check_below(experiment: &Experiment, fs: &str, over: Over) -> Result<(), (Str
     Ok(())
 }
 
-/// Names of the file systems over this kind of layer.
+/// Names for all file systems over this kind of layer.
 fn names(over: Over) -> String {
     let names = LIST.iter().filter(|entry| entry.over == over).map(|entry| entry.name);
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Error in the options of a file system: the key, and a sentence.
+/// Error in a file system's options: the key, and a sentence.
 pub(crate) fn key_and_message(name: &str, error: &FsError) -> (String, String) {
     match error {
         FsError::Option { key, .. } => (format!("fs.{name}.{key}"), format!("fs.{name}.{error}")),

@@ -1,4 +1,4 @@
-//! Arrival of the host's requests, and additional outputs.
+//! How the host's requests arrive, and additional outputs.
 
 use super::{Experiment, Model};
 use nandlab_block::ByteCount;
@@ -7,7 +7,7 @@ use nandlab_nand::Time;
 use nandlab_workload::Kind;
 use serde::{Deserialize, Serialize};
 
-/// Upper limit of outstanding requests: more than any interface allows.
+/// Most outstanding requests: more than any interface allows.
 const MAX_QUEUE_DEPTH: u32 = 65_536;
 /// One second: more than any firmware needs for a request.
 const MAX_FIRMWARE_US: f64 = 1e6;
@@ -16,12 +16,11 @@ const MAX_THINK_TIME_US: f64 = 3.6e9;
 
 pub(super) type Refuse<'a> = dyn Fn(&str, &dyn std::fmt::Display, &str) -> Result<(), (String, String)> + 'a;
 
-/// Arrival of requests.
+/// Request arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Host {
-    /// `closed`: the next request comes when one of the outstanding requests is done; `recorded`: at its own
-    /// time.
+    /// `closed`: the next request comes when an outstanding one is done; `recorded`: at its own time.
     pub arrival: Arrival,
     /// Outstanding requests in a closed loop.
     pub queue_depth: u32,
@@ -33,7 +32,7 @@ pub struct Host {
     /// number.
     #[serde(skip_serializing_if = "is_nothing")]
     pub lookup_us: f64,
-    /// Time from the end of a request until the next one of its slot in a closed loop, us.
+    /// Time from a request's end until the next one in its slot in a closed loop, us.
     #[serde(skip_serializing_if = "is_nothing")]
     pub think_time_us: f64,
     /// Whether to break down the latency of the longest request (`longest_request.parts`); it slows a run by
@@ -44,10 +43,10 @@ pub struct Host {
     /// request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daily: Option<ByteCount>,
-    /// Transactions of a file workload between samples of `fs.samples`; 0: enough for at most 100 samples.
+    /// Transactions between samples in `fs.samples`, for a file workload; 0: enough for at most 100 samples.
     #[serde(skip_serializing_if = "is_zero")]
     pub sample_transactions: u64,
-    /// Whether these samples include the live pages of each single block.
+    /// Whether these samples include each single block's live pages.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sample_blocks: bool,
 }
@@ -69,7 +68,7 @@ impl Default for Host {
 }
 
 impl Host {
-    /// The think time of a slot, in whole nanoseconds.
+    /// A slot's think time, in whole nanoseconds.
     pub(crate) fn think_ns(&self) -> Time {
         (self.think_time_us * 1000.0).round() as Time
     }
@@ -93,14 +92,14 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Arrival of requests.
+/// Request arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
     /// When an earlier one is done.
     #[default]
     Closed,
-    /// At the times of the workload.
+    /// At the workload's times.
     Recorded,
 }
 
@@ -141,12 +140,12 @@ impl Experiment {
         Ok(())
     }
 
-    /// Whether the workload sets the times of its own requests.
+    /// Whether the workload sets its requests' times itself.
     pub(crate) fn paces_itself(&self) -> bool {
         matches!(self.workload.kind(), Kind::Requests(options) if options.paces_itself())
     }
 
-    /// Refuses host options that the jobs of a self-paced workload set themselves.
+    /// Refuses host options set by a self-paced workload's own jobs.
     fn check_paced(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Host { arrival, queue_depth, think_time_us, .. } = self.host;
         if arrival == Arrival::Recorded {
@@ -182,7 +181,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Checks the additional outputs of the run.
+    /// Checks the run's additional outputs.
     fn check_host_aids(&self, refuse: &Refuse<'_>) -> Result<(), (String, String)> {
         let Host { daily, explain_longest, .. } = self.host;
         let over = self.fs.as_ref().map_or(Over::Device, FsConfig::over);

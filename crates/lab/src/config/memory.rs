@@ -1,4 +1,4 @@
-//! The `[memory]` table: costs of a buffer's DRAM and NVRAM.
+//! The `[memory]` table: costs for a buffer's DRAM and NVRAM.
 
 use super::find::{find, Named};
 use super::tree::{Format, Part, Tree};
@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use std::path::Path;
 
-/// Duration of static power.
+/// How long static power counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Powered {
-    /// The duration of the trace: from its first request to its last, as recorded.
+    /// For the trace's duration: from its first request to its last, as recorded.
     Trace,
-    /// The simulated time of the run.
+    /// For the run's simulated time.
     Run,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct MemoryTable {
 }
 
 impl MemoryTable {
-    /// Sentences about options without effect, for a buffer with this many bytes of DRAM and of NVRAM.
+    /// Sentences about options without effect, for a buffer with this many DRAM and NVRAM bytes.
     pub(super) fn notices(&self, (dram, nvram): (u64, u64)) -> Vec<String> {
         [("dram", &self.dram, dram), ("nvram", &self.nvram, nvram)]
             .into_iter()
@@ -43,18 +43,18 @@ impl MemoryTable {
     }
 }
 
-/// The memories of a buffer.
+/// A buffer's memories.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Memory {
     /// Its DRAM.
     pub dram: OneMemory,
     /// Its NVRAM.
     pub nvram: OneMemory,
-    /// Duration of static power. Default: the trace, if requests come as recorded.
+    /// How long static power counts. Default: for the trace's duration, if requests come as recorded.
     pub powered: Powered,
 }
 
-/// A memory, and the name of its profile.
+/// A memory, and its profile's name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneMemory {
     profile: String,

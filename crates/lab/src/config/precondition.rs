@@ -12,7 +12,7 @@ use std::path::PathBuf;
 pub struct Precondition {
     /// Whether to write every logical page once, and in which order.
     pub fill: Fill,
-    /// Uniformly random page writes after the fill, as a multiple of the exported capacity.
+    /// Uniformly random page writes after the fill, relative to the exported capacity.
     pub overwrites: f64,
     /// More writes, a capacity at a time, until such windows agree within this share. The write amplification
     /// must agree between the last two windows, and between the last third and the third before; these thirds
@@ -21,17 +21,17 @@ pub struct Precondition {
     /// collection since then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steady: Option<f64>,
-    /// Kind of these writes.
+    /// Kind of writes in this search.
     #[serde(skip_serializing_if = "SteadyWrites::is_uniform")]
     pub steady_writes: SteadyWrites,
-    /// Most windows of the search, at least 4.
+    /// Most windows in the search, at least 4.
     pub steady_windows: u32,
-    /// First requests of the workload to carry out after these writes without measuring them.
+    /// The workload's first requests, carried out after these writes without being measured.
     pub warm_up: u64,
     /// Days without power between the preconditioning and the workload: the pages of `device.reliability` age.
     #[serde(skip_serializing_if = "reliability::is_none")]
     pub shelf_days: f64,
-    /// A file with a device preconditioned earlier (`nandlab run --save-state`), in place of the writes.
+    /// A file with a device preconditioned earlier (`nandlab run --save-state`), instead of the writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_state: Option<PathBuf>,
 }
@@ -51,7 +51,7 @@ impl Default for Precondition {
     }
 }
 
-/// Fill of the device before the measurement.
+/// How to fill the device before the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fill {
@@ -64,7 +64,7 @@ pub enum Fill {
     Random,
 }
 
-/// Kind of writes until the device is steady.
+/// What to write until the device is steady.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyWrites {
@@ -85,7 +85,7 @@ impl SteadyWrites {
 
 const MAX_OVERWRITES: f64 = 10_000.0;
 const WINDOWS: u32 = 50;
-/// Windows that must count before a device is steady: `steady` compares two spans of two.
+/// Counted windows needed before a device is steady: `steady` compares two spans with two each.
 const LEAST_WINDOWS: u32 = 4;
 const MAX_WINDOWS: u32 = 10_000;
 

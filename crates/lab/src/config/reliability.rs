@@ -1,4 +1,4 @@
-//! Checks of faults and aging cells.
+//! Checks faults and aging cells.
 
 use super::sizing::Fault;
 use super::{Experiment, Sizing};

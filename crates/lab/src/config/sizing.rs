@@ -1,11 +1,11 @@
-//! Device size: blocks of the flash, and exported pages.
+//! Device size: flash blocks, and exported pages.
 
 use super::device::{Device, DEFAULT_OVER_PROVISIONING};
 use nandlab_ftl::{Ftl, FtlConfig, FtlError, Visitor};
 use nandlab_nand::{Geometry, Rules, Shape};
 use nandlab_workload::ByteCount;
 
-/// Counts of a device: physical and exported.
+/// A device's counts: physical and exported.
 #[derive(Clone, Debug)]
 pub struct Sizing {
     /// The physical device.
@@ -48,7 +48,7 @@ pub(super) fn sizes(device: &Device, notices: &mut Vec<String>) -> Result<(Geome
 fn from_capacity(device: &Device, capacity: ByteCount, notices: &mut Vec<String>) -> Result<(Geometry, u32), Fault> {
     let key = "device.capacity";
     let shape = device.profile.shape;
-    // Checks a shape of one block per plane before any division by it.
+    // Checks the shape with one block per plane before any division by it.
     geometry(Shape { blocks_per_plane: 1, ..shape })?;
     let page = u64::from(shape.page_bytes);
     let pages = capacity.0 / page;
@@ -92,7 +92,7 @@ fn from_blocks(device: &Device) -> Result<(Geometry, u32), Fault> {
     Ok((geometry, logical_pages.max(1)))
 }
 
-/// The flash of a file system without an FTL: the profile's, or whole blocks of the capacity.
+/// A file system's flash without an FTL: the profile's, or whole blocks for the capacity.
 pub(super) fn bare(device: &Device, notices: &mut Vec<String>) -> Result<Geometry, Fault> {
     let Some(capacity) = device.capacity else { return geometry(device.profile.shape) };
     let shape = device.profile.shape;
@@ -115,7 +115,7 @@ fn geometry(shape: Shape) -> Result<Geometry, Fault> {
     Geometry::new(shape).map_err(|error| (format!("device.shape.{}", error.key), format!("device.shape.{error}")))
 }
 
-/// Pages that `ftl` can export.
+/// Most pages that `ftl` can export.
 pub(super) fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) -> Result<u32, Fault> {
     struct Most<'a>(&'a Geometry, &'a Rules);
     impl Visitor for Most<'_> {
@@ -127,7 +127,7 @@ pub(super) fn most_pages(ftl: &FtlConfig, geometry: &Geometry, rules: &Rules) ->
     ftl.dispatch(Most(geometry, rules)).map_err(|error| key_and_message(&error))
 }
 
-/// The sentence of an FTL starts with the key at fault, if there is one.
+/// An FTL's sentence starts with the key at fault, if there is one.
 pub(super) fn key_and_message(error: &FtlError) -> Fault {
     let message = error.to_string();
     let key = message.split(" = ").next().filter(|key| key.starts_with("ftl.") && !key.contains(' '));

@@ -1,10 +1,10 @@
-//! Device requirements of blocks of one bit a cell.
+//! What blocks with one bit per cell need from the device.
 
 use super::sizing::Fault;
 use super::{Experiment, Model};
 use nandlab_ftl::{Ftl, Visitor};
 
-/// Checks that the profile has times for blocks of one bit a cell, if the FTL uses such blocks.
+/// Checks that the profile has times for blocks with one bit per cell, if the FTL uses such blocks.
 pub(super) fn has_times(experiment: &Experiment) -> Result<(), Fault> {
     struct UsesSlc;
     impl Visitor for UsesSlc {

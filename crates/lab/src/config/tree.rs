@@ -1,11 +1,11 @@
-//! A configuration as text: a tree of values with their positions, and overrides of single keys.
+//! A configuration as text: a value tree with positions, and overrides for single keys.
 
 use crate::error::ConfigError;
 use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
-/// Text format of a configuration.
+/// A configuration's text format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
     /// TOML.
@@ -18,11 +18,11 @@ pub enum Format {
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     pub(crate) root: Value,
-    /// The name of the text in errors; empty if the user never saw it.
+    /// The text's name in errors; empty if the user never saw it.
     source: String,
     text: String,
     places: BTreeMap<String, Place>,
-    /// Overridden paths, with the text of the override.
+    /// Overridden paths, with the overriding text.
     sets: Vec<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ struct Place {
     value: usize,
 }
 
-/// The part of an entry with an error.
+/// The entry's part with an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Part {
     Key,
@@ -67,7 +67,7 @@ impl Tree {
     }
 
     fn toml_table(&mut self, table: &DeTable<'_>, path: &str) -> Result<Value, ConfigError> {
-        // The document loses the order of tables at one level; users know the order of the text.
+        // The document loses the table order within a level; users know the text's order.
         let mut entries: Vec<_> = table.iter().collect();
         entries.sort_by_key(|(key, _)| key.span().start);
         let mut map = Map::new();
@@ -86,7 +86,7 @@ impl Tree {
             DeValue::Boolean(truth) => Value::Bool(*truth),
             DeValue::Integer(digits) => {
                 let (digits, radix) = (digits.as_str(), digits.radix());
-                // TOML requires the whole range of i64; JSON and Python also give u64.
+                // TOML requires the whole i64 range; JSON and Python also give u64.
                 let whole = u64::from_str_radix(digits, radix).map(Number::from);
                 match whole.or_else(|_| i64::from_str_radix(digits, radix).map(Number::from)) {
                     Ok(whole) => Value::Number(whole),
@@ -123,7 +123,7 @@ impl Tree {
             let message = error.to_string();
             // The position precedes the message, as in other errors.
             let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
-            // The parser reports an error at the end of a line as column 0 of the next line.
+            // The parser reports an error at a line's end as column 0 in the next line.
             self.placed(Some((error.line(), error.column().max(1))), syntax(message), None)
         })?;
         if !self.root.is_object() {
@@ -137,7 +137,7 @@ impl Tree {
         }
     }
 
-    /// The error of a text that would be JSON except for a number such as NaN, which some programs write.
+    /// The error in a text that would be JSON except for a number such as NaN, written by some programs.
     fn not_finite(&self, text: &str) -> Option<ConfigError> {
         let found = not_finite_words(text);
         let &(at, word) = found.first()?;
@@ -210,7 +210,7 @@ impl Tree {
         self.error_at(self.place(path, part), message, key)
     }
 
-    /// The position of `path`, or of its nearest ancestor.
+    /// The position for `path`, or for its nearest ancestor.
     fn place(&self, path: &str, part: Part) -> Option<usize> {
         if let Some(place) = self.places.get(path) {
             return Some(if part == Part::Key { place.key } else { place.value });
@@ -219,7 +219,7 @@ impl Tree {
         self.place(parent, Part::Key)
     }
 
-    /// The line of every key.
+    /// Every key's line.
     pub(crate) fn lines(&self) -> BTreeMap<&str, usize> {
         let line = |place: &Place| self.text[..place.key].matches('\n').count() + 1;
         self.places.iter().map(|(path, place)| (path.as_str(), line(place))).collect()
@@ -234,7 +234,7 @@ impl Tree {
         self.placed(place, message, key)
     }
 
-    /// An error at a line and a column of the text.
+    /// An error at a line and column in the text.
     fn placed(&self, place: Option<(usize, usize)>, message: String, key: Option<String>) -> ConfigError {
         if self.source.is_empty() {
             return ConfigError { message, key, ..Default::default() };
@@ -252,7 +252,7 @@ fn syntax(message: String) -> String {
     }
 }
 
-/// The words for non-finite numbers, with their offsets, outside the strings of a JSON text.
+/// The words for non-finite numbers, with their offsets, outside the strings in a JSON text.
 fn not_finite_words(text: &str) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     let (mut at, mut in_string) = (0, false);
@@ -288,7 +288,7 @@ struct JsonPlaces<'a> {
     text: &'a str,
     at: usize,
     places: &'a mut BTreeMap<String, Place>,
-    /// A duplicate key, and the position of its second occurrence: JSON allows duplicates, and takes the last.
+    /// A duplicate key, and its second position: JSON allows duplicates, and takes the last.
     twice: Option<(String, usize)>,
 }
 
@@ -331,7 +331,7 @@ impl JsonPlaces<'_> {
         }
     }
 
-    /// Calls `member` at the start of each member between brackets.
+    /// Calls `member` at each member's start between brackets.
     fn members(&mut self, mut member: impl FnMut(&mut Self, usize)) {
         self.at += 1;
         let mut number = 0;

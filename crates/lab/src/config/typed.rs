@@ -1,4 +1,4 @@
-//! Conversion of a tree of values to typed options, with errors about position and expected value.
+//! Converts a value tree to typed options, with errors about position and expected value.
 
 use super::tree::{join, Part, Tree};
 use crate::error::ConfigError;
@@ -7,7 +7,7 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Expected,
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
-/// Reads `value`, at `path` of `tree`.
+/// Reads `value`, at `path` in `tree`.
 pub(crate) fn typed<T: DeserializeOwned>(tree: &Tree, path: &str, value: &Value) -> Result<T, ConfigError> {
     T::deserialize(Reader(value)).map_err(|mut wrong| {
         // The steps are in order from the inside out.
@@ -231,7 +231,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
         visitor.visit_newtype_struct(self)
     }
 
-    /// One of several tables: a table with one entry, or the name alone for its defaults.
+    /// A table with one entry, or a name alone for its defaults.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -258,7 +258,7 @@ impl<'de> Deserializer<'de> for Reader<'_> {
     }
 }
 
-/// Accepts no value: makes an error that names the given value.
+/// Accepts no value: its error names the given value.
 struct Nothing<'a>(&'a str);
 
 enum Never {}

@@ -9,15 +9,15 @@ use std::collections::BTreeMap;
 /// P/E cycles over the blocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wear {
-    /// Fewest cycles of a block.
+    /// Fewest cycles on one block.
     pub min: u32,
     /// Mean.
     pub mean: f64,
-    /// Most cycles of a block.
+    /// Most cycles on one block.
     pub max: u32,
     /// Standard deviation.
     pub stddev: f64,
-    /// Pairs of cycle count and number of blocks, ascending.
+    /// Pairs: cycle count, blocks with that count; ascending.
     pub histogram: Vec<(u32, u64)>,
 }
 
@@ -47,26 +47,26 @@ impl Wear {
     }
 }
 
-/// Most groups of blocks in a record.
+/// Most block groups in a record.
 const MOST_GROUPS: usize = 256;
 
-/// Contents of the blocks at the end of a run.
+/// Block contents when a run ends.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BlocksRecord {
     /// Empty blocks ready to fill: erased already, or erased just before their next use.
     pub free: u64,
     /// Pages with current data; garbage collection would have to copy them.
     pub valid_pages: u64,
-    /// Pairs of valid-page count and number of non-free blocks, ascending.
+    /// Pairs: valid-page count, non-free blocks with that count; ascending.
     pub histogram: Vec<(u32, u64)>,
-    /// The blocks in address order, in at most 256 groups of equal size; the last may be shorter.
+    /// The blocks in address order, in at most 256 equal groups; the last may be shorter.
     pub groups: Vec<BlockGroup>,
 }
 
-/// A group of adjacent blocks.
+/// Adjacent blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BlockGroup {
-    /// First block of the group.
+    /// First block.
     pub first: u64,
     /// Blocks in the group.
     pub blocks: u64,
@@ -74,11 +74,11 @@ pub struct BlockGroup {
     pub free: u64,
     /// Mean valid pages per block.
     pub valid_pages: f64,
-    /// Fewest P/E cycles of a block.
+    /// Fewest P/E cycles on one block.
     pub pe_cycles_min: u32,
     /// Mean P/E cycles.
     pub pe_cycles_mean: f64,
-    /// Most P/E cycles of a block.
+    /// Most P/E cycles on one block.
     pub pe_cycles_max: u32,
 }
 
@@ -120,10 +120,10 @@ const DAYS_A_YEAR: f64 = 365.0;
 /// a fifth.
 pub(crate) const CYCLES_THAT_TELL: u64 = 5;
 
-/// Lifetime of a new device if the workload continues as in this run.
+/// A new device's lifetime if the workload continues as in this run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LifetimeRecord {
-    /// Rated P/E cycles of a block.
+    /// Rated P/E cycles per block.
     pub endurance: u32,
     /// Until the mean over all blocks reaches this rating: ideal wear leveling.
     pub even: LifeRecord,
@@ -133,19 +133,19 @@ pub struct LifetimeRecord {
     pub one_percent: Option<LifeRecord>,
 }
 
-/// Work done until the end of life.
+/// Work done until end-of-life.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LifeRecord {
-    /// P/E cycles in this run behind the estimate: of the block, or the mean.
+    /// P/E cycles in this run behind the estimate: the block's, or the mean.
     pub cycles: f64,
     /// True if there are fewer than five such cycles (for the mean, fewer than five on the most-erased block):
     /// one cycle more or less changes the estimate much.
     pub coarse: bool,
-    /// Bytes that the host writes.
+    /// Bytes written by the host.
     pub host_bytes: f64,
-    /// Simulated time, s, at the pace of this run; null without time.
+    /// Simulated time, s, at this run's pace; null without time.
     pub time_s: Option<f64>,
-    /// Years of 365 days at the host's daily volume (`host.daily`); null if it is not given.
+    /// Years (365 days each) at the host's daily volume (`host.daily`); null if it is not given.
     pub years: Option<f64>,
 }
 
@@ -180,7 +180,7 @@ impl LifetimeRecord {
     }
 }
 
-/// The state of a run after some of its requests.
+/// A run's state after some requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Sample {
     /// Requests so far.

@@ -1,4 +1,4 @@
-//! The part of a record about the write buffer.
+//! The record's part about the write buffer.
 
 use super::energy::{BufferEnergyRecord, Powers};
 use crate::stack::BufferCounts;
@@ -8,26 +8,26 @@ use nandlab_nand::profile::Profile;
 use nandlab_nand::Geometry;
 use serde::Serialize;
 
-/// Activity of the buffer during the workload; a request that touches three pages counts as three accesses.
+/// Buffer activity during the workload; a request that touches three pages counts as three accesses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BufferRecord {
-    /// Pages read entirely from the buffer, or written while part of them was buffered.
+    /// Pages read entirely from the buffer, or written while partly buffered.
     pub hits: u64,
     /// All other pages read or written.
     pub misses: u64,
-    /// Hits of reads.
+    /// Read hits.
     pub read_hits: u64,
-    /// Misses of reads.
+    /// Read misses.
     pub read_misses: u64,
-    /// Hits of writes.
+    /// Write hits.
     pub write_hits: u64,
-    /// Misses of writes.
+    /// Write misses.
     pub write_misses: u64,
-    /// Pages moved from one memory of the buffer to another.
+    /// Pages moved from one buffer memory to another.
     pub demotions: u64,
-    /// Batches of dirty pages written back.
+    /// Write-backs: batches with dirty pages.
     pub flushes: u64,
-    /// Pages in those batches, without padding.
+    /// Pages in these batches, without padding.
     pub flushed_pages: u64,
     /// Pages read to complete written-back pages.
     pub fill_reads: u64,
@@ -37,17 +37,17 @@ pub struct BufferRecord {
     pub dram: MemoryRecord,
     /// Accesses to NVRAM, and their cost; null without NVRAM.
     pub nvram: Option<NvramRecord>,
-    /// Highest number of dirty DRAM pages that a capacitor must cover at power loss.
+    /// Highest number of dirty DRAM pages for a capacitor to save at power loss.
     pub saving_max: SavingRecord,
-    /// The same at the end of the run.
+    /// The same when the run ends.
     pub saving_at_end: SavingRecord,
-    /// Energy of its memories, J; null where `[memory]` states none.
+    /// Energy for its memories, J; null if `[memory]` states none.
     pub energy_j: Option<BufferEnergyRecord>,
-    /// Decisions of a pattern-based policy; null for the others.
+    /// Decisions by a pattern-based policy; null for the others.
     pub placement: Option<PlacementRecord>,
 }
 
-/// Accesses to a memory, in pages or parts of one.
+/// Memory accesses; a page or a part counts as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct MemoryRecord {
     /// Reads.
@@ -59,20 +59,20 @@ pub struct MemoryRecord {
 /// Accesses to NVRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NvramRecord {
-    /// Reads of pages or parts of one.
+    /// Reads; a page or a part counts as one.
     pub reads: u64,
-    /// Writes of pages or parts of one.
+    /// Writes; a page or a part counts as one.
     pub writes: u64,
     /// 8-byte words stored, headers included.
     pub stored_words: u64,
-    /// Time of all accesses, us.
+    /// Time for all accesses, us.
     pub time_us: f64,
-    /// Energy of all accesses, J.
+    /// Energy for all accesses, J.
     pub energy_j: f64,
 }
 
 impl NvramRecord {
-    /// Cost of all accesses between two moments, each counted once, whatever its length.
+    /// Cost for all accesses between two moments, each counted once, whatever its length.
     pub(crate) fn between(start: &NvmUsage, end: &NvmUsage) -> Self {
         Self {
             reads: end.reads - start.reads,
@@ -93,7 +93,7 @@ pub struct SavingRecord {
     pub ms: f64,
 }
 
-/// Decisions of a pattern-based policy.
+/// Decisions by a pattern-based policy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct PlacementRecord {
     /// Intervals in the balanced state.
@@ -104,22 +104,22 @@ pub struct PlacementRecord {
     pub dram_requests: u64,
     /// Requests placed in NVRAM.
     pub nvram_requests: u64,
-    /// Share of write-intensive intervals; null without intervals.
+    /// Write-intensive share among the intervals; null without intervals.
     pub write_intensive_share: Option<f64>,
-    /// Share of requests placed in NVRAM; null without requests.
+    /// Share placed in NVRAM; null without requests.
     pub nvram_share: Option<f64>,
     /// Mean pages written in a row that make an interval write-intensive; a learned threshold has its final
     /// value.
     pub t_state: f64,
-    /// Smallest size of reads placed in NVRAM while balanced.
+    /// Smallest read size placed in NVRAM while balanced.
     pub t_read: f64,
-    /// Smallest size of writes placed in NVRAM while balanced.
+    /// Smallest write size placed in NVRAM while balanced.
     pub t_write: f64,
     /// True if one state, or one place, has less than 1 %: the thresholds do not fit the workload.
     pub degenerate: bool,
 }
 
-/// Share below which a state or a place counts as never used.
+/// Limit below which a state or a place counts as never used.
 const DEGENERATE: f64 = 0.01;
 
 impl PlacementRecord {
@@ -152,7 +152,7 @@ impl MemoryRecord {
 }
 
 impl BufferRecord {
-    /// Activity from `start` to `end`; `saving_us` gives the program time of a number of pages.
+    /// Activity from `start` to `end`; `saving_us` gives the program time for a page count.
     pub(crate) fn between(
         start: &BufferCounts,
         end: &BufferCounts,

@@ -1,14 +1,14 @@
-//! The part of a record about the device.
+//! The record's part about the device.
 
 use crate::config::{Device, Sizing};
 use nandlab_block::RamUse;
 use nandlab_nand::Controller;
 use serde::Serialize;
 
-/// The device of a run; "none", with zeros, if a real directory takes its place.
+/// The run's device; "none", with zeros, if a real directory takes its place.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DeviceRecord {
-    /// Name of the profile.
+    /// Profile name.
     pub name: String,
     /// Blocks.
     pub blocks: u32,
@@ -16,7 +16,7 @@ pub struct DeviceRecord {
     pub pages_per_block: u32,
     /// Page size, bytes.
     pub page_bytes: u32,
-    /// Bytes of the flash.
+    /// Flash size, bytes.
     pub physical_bytes: u64,
     /// Bytes exported.
     pub logical_bytes: u64,
@@ -24,11 +24,11 @@ pub struct DeviceRecord {
     pub over_provisioning: f64,
     /// Dies.
     pub dies: u32,
-    /// Rated P/E cycles of a block.
+    /// Rated P/E cycles per block.
     pub endurance: u32,
 }
 
-/// The device of an experiment; empty if a real directory takes its place.
+/// The experiment's device; empty if a real directory takes its place.
 pub fn device_record(device: &Device, sizing: &Sizing) -> DeviceRecord {
     if device.is_stand_in() {
         return DeviceRecord { name: "none".to_owned(), ..DeviceRecord::default() };
@@ -51,13 +51,13 @@ pub fn device_record(device: &Device, sizing: &Sizing) -> DeviceRecord {
 /// memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ControllerRecord {
-    /// Bytes of fast memory on the controller.
+    /// Fast memory on the controller, bytes.
     pub sram_bytes: u64,
-    /// Bytes of memory beside it; null if the profile does not say.
+    /// Memory beside it, bytes; null if the profile does not say.
     pub dram_bytes: Option<u64>,
-    /// Used bytes of the fast memory.
+    /// Used fast memory, bytes.
     pub used_sram_bytes: u64,
-    /// Used bytes of the memory beside it.
+    /// Used memory beside it, bytes.
     pub used_dram_bytes: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Energy of a buffer's memories, and of everything together.
+//! Energy for a buffer's memories, and for everything together.
 
 use super::{EnergyRecord, FsNvramRecord};
 use crate::config::{Memory, Powered};
@@ -8,34 +8,34 @@ use nandlab_nand::nvm::WORD_BYTES;
 use nandlab_nand::SECTOR_BYTES;
 use serde::Serialize;
 
-/// Energy of a buffer, J.
+/// A buffer's energy, J.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BufferEnergyRecord {
-    /// Energy of its DRAM.
+    /// DRAM energy.
     pub dram: MemoryEnergyRecord,
-    /// Energy of its NVRAM; null without.
+    /// NVRAM energy; null without.
     pub nvram: Option<MemoryEnergyRecord>,
-    /// Energy of accesses to both.
+    /// Access energy for both.
     pub dynamic: f64,
     /// Standing energy of both while powered; null if no time is kept.
     #[serde(rename = "static")]
     pub standing: Option<f64>,
-    /// Sum of dynamic and standing energy.
+    /// The sum.
     pub total: Option<f64>,
     /// Powered time, us; null if no time is kept.
     pub powered_us: Option<f64>,
 }
 
-/// Energy of a memory, J.
+/// A memory's energy, J.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MemoryEnergyRecord {
     /// Bytes assigned by the experiment, before rounding to pages or blocks.
     pub bytes: u64,
-    /// Energy of reads; a partial read counts as one of a page.
+    /// Read energy; a partial read counts as a page.
     pub read: f64,
-    /// Energy of writes; a partial write counts as one of a page.
+    /// Write energy; a partial write counts as a page.
     pub write: f64,
-    /// Energy of headers read by a mount, by their words; 0 for DRAM.
+    /// Energy for headers read by a mount, by their words; 0 for DRAM.
     pub header: f64,
     /// Standing energy while powered.
     #[serde(rename = "static")]
@@ -52,27 +52,27 @@ impl MemoryEnergyRecord {
         Self { bytes, read, write, header, standing, total: standing.map(|held| held + read + write + header) }
     }
 
-    /// Energy of its accesses, J.
+    /// Access energy, J.
     pub(crate) fn dynamic(&self) -> f64 {
         self.read + self.write + self.header
     }
 }
 
-/// Sizes of a buffer's memories, and their powered time.
+/// A buffer's memory sizes, and their powered time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Powers<'a> {
     pub memory: &'a Memory,
-    /// Bytes of DRAM and of NVRAM.
+    /// DRAM and NVRAM size, bytes.
     pub bytes: (u64, u64),
     pub page_bytes: u64,
-    /// Simulated time of the run, us.
+    /// The run's simulated time, us.
     pub run_us: Option<f64>,
-    /// From the first request of the trace to the last, us.
+    /// From the trace's first request to its last, us.
     pub trace_us: Option<f64>,
 }
 
 impl BufferEnergyRecord {
-    /// Energy of the accesses from `start` to `end`, and of the time between.
+    /// Energy for the accesses from `start` to `end`, and for the time between.
     pub(crate) fn between(start: &Counts, end: &Counts, powers: &Powers<'_>) -> Self {
         let Powers { memory, bytes: (dram_bytes, nvram_bytes), page_bytes, .. } = *powers;
         let powered_us = match memory.powered {
@@ -93,10 +93,10 @@ impl BufferEnergyRecord {
     }
 }
 
-/// Energy of all parts that state one, J: flash, buffer, NVRAM of a file system.
+/// Total energy where stated, J: flash, buffer, a file system's NVRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WholeEnergyRecord {
-    /// Energy of operations.
+    /// Operation energy.
     pub dynamic: f64,
     /// Standing energy of the buffer's memories while powered; null if no time is kept.
     #[serde(rename = "static")]

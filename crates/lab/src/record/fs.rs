@@ -1,4 +1,4 @@
-//! The part of a record about a file system.
+//! The record's part about a file system.
 
 use super::{FlashCounts, Latencies, Merges};
 use nandlab_fs::parts::collector::Counts;
@@ -7,10 +7,10 @@ use nandlab_workload::files::FileOp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Activity of a file system. Its requests to the device below are in [`super::Record::host`].
+/// File-system activity. Its requests to the device below are in [`super::Record::host`].
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FsRecord {
-    /// Operations of the workload, by kind.
+    /// Workload operations, by kind.
     pub operations: FileCounts,
     /// Transactions begun.
     pub transactions: u64,
@@ -18,20 +18,20 @@ pub struct FsRecord {
     pub read_bytes: u64,
     /// Bytes written by the workload.
     pub written_bytes: u64,
-    /// Cost of each part of the run.
+    /// Cost by part of the run.
     pub phases: FsPhases,
     /// The volume.
     pub volume: VolumeRecord,
-    /// Time of operations in the device, us: `read` of reads, `write` of changes, `flush` of syncs; null
+    /// Operation times in the device, us: `read` for reads, `write` for changes, `flush` for syncs; null
     /// without time.
     pub latency_us: Option<Latencies>,
     /// First transactions with certain events; null but on bare flash.
     pub first: Option<FsFirst>,
-    /// Time series over the transactions: counts since the first of them.
+    /// Time series over the transactions: counts since the first one.
     pub samples: Vec<FsSample>,
 }
 
-/// Number of the transaction, from 1, during which each event first occurred; null if it never did.
+/// Transaction number, from 1, at which each event first occurred; null if it never did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FsFirst {
     /// A collection with enough erased blocks at hand.
@@ -42,10 +42,10 @@ pub struct FsFirst {
     pub all_used: Option<u64>,
 }
 
-/// Operations of a file workload.
+/// Operations in a file workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FileCounts {
-    /// All of them.
+    /// All operations.
     pub total: u64,
     /// Directories made.
     pub mkdir: u64,
@@ -92,7 +92,7 @@ impl FileCounts {
     }
 }
 
-/// Parts of a run. The record as a whole covers the last three.
+/// Parts of a run. The whole record covers the last three.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FsPhases {
     /// Formatting the volume.
@@ -107,24 +107,24 @@ pub struct FsPhases {
     pub clean_up: FsPhase,
 }
 
-/// Cost of a part of the run.
+/// Cost of one part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FsPhase {
-    /// Operations of the workload.
+    /// Workload operations.
     pub operations: u64,
-    /// Requests of the file system.
+    /// File-system requests.
     pub requests: u64,
-    /// 512-byte sectors that it read.
+    /// 512-byte sectors read by the file system.
     pub read_sectors: u64,
-    /// 512-byte sectors that it wrote.
+    /// 512-byte sectors written by the file system.
     pub written_sectors: u64,
-    /// Operations of the flash.
+    /// Flash operations.
     pub flash: FlashCounts,
-    /// Merges of log blocks.
+    /// Log-block merges.
     pub merges: Merges,
     /// Log blocks renewed by moving their valid pages.
     pub migrations: u64,
-    /// Sum of the data-sheet times of all operations of the flash, us.
+    /// Summed data-sheet times of all flash operations, us.
     pub busy_us: f64,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
@@ -133,24 +133,24 @@ pub struct FsPhase {
 /// A volume, and its free space at the end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct VolumeRecord {
-    /// Allocation unit of files, bytes.
+    /// File allocation unit, bytes.
     pub unit_bytes: u64,
-    /// Number of units.
+    /// Unit count.
     pub units: u64,
     /// Bytes not used by files; null if the run ended inside an operation.
     pub free_bytes: Option<u64>,
 }
 
-/// Counts since the first transaction, after some number of transactions.
+/// Counts since the first transaction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FsSample {
     /// Finished transactions.
     pub transactions: u64,
-    /// Requests of the file system.
+    /// File-system requests.
     pub requests: u64,
     /// 512-byte sectors written by the file system.
     pub written_sectors: u64,
-    /// Page reads of the flash.
+    /// Flash page reads.
     pub reads: u64,
     /// Page programs.
     pub programs: u64,
@@ -158,24 +158,24 @@ pub struct FsSample {
     pub copies: u64,
     /// Block erases.
     pub erases: u64,
-    /// Sum of the data-sheet times of all operations of the flash, us.
+    /// Summed data-sheet times of all flash operations, us.
     pub busy_us: f64,
     /// Simulated time, us; null without time.
     pub time_us: Option<f64>,
-    /// Garbage collection of a file system on bare flash; null for others.
+    /// Garbage collection by a file system on bare flash; null for others.
     pub gc: Option<FsCollections>,
-    /// State of the blocks at this moment; null but on bare flash.
+    /// Block states at this moment; null but on bare flash.
     pub blocks: Option<FsBlocks>,
 }
 
-/// Garbage collection of a file system on bare flash.
+/// Garbage collection by a file system on bare flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FsCollections {
     /// Blocks collected while enough blocks were erased.
     pub passive: u64,
     /// Blocks collected while few blocks were erased.
     pub aggressive: u64,
-    /// Blocks erased outside of collection, after their last used page was freed.
+    /// Blocks erased outside collection, after their last used page was freed.
     pub emptied: u64,
 }
 
@@ -189,16 +189,16 @@ impl FsCollections {
     }
 }
 
-/// State of the blocks of a file system on bare flash.
+/// Block states under a file system on bare flash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FsBlocks {
     /// Never-written blocks.
     pub unused: u64,
     /// Blocks without content, never-written ones included.
     pub empty: u64,
-    /// Pairs of live-page count and number of blocks, ascending.
+    /// Pairs: live-page count, blocks with that count; ascending.
     pub live: Vec<(u32, u64)>,
-    /// Live pages of each block; null unless asked for.
+    /// Live pages per block; null unless asked for.
     pub live_pages: Option<Vec<u32>>,
 }
 

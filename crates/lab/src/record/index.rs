@@ -1,25 +1,25 @@
-//! The part of a record about an index.
+//! The record's part about an index.
 
 use super::Latencies;
 use nandlab_workload::keys::Action;
 use serde::Serialize;
 
-/// Activity of an index during the workload. Its requests to the device below are in [`super::Record::host`].
+/// Index activity during the workload. Its requests to the device below are in [`super::Record::host`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct IndexRecord {
-    /// Operations of the workload, by kind.
+    /// Workload operations, by kind.
     pub operations: OperationCounts,
     /// Records returned by scans.
     pub scanned_records: u64,
-    /// Reads, updates, read-modify-writes and deletes of absent keys.
+    /// Reads, updates, read-modify-writes and deletes with an absent key.
     pub absent: u64,
-    /// Inserts of existing keys, which change nothing.
+    /// Inserts with an existing key, which change nothing.
     pub present: u64,
-    /// Flushes of the index.
+    /// Index flushes.
     pub flushes: u64,
     /// Records at the end.
     pub records: u64,
-    /// Levels of pages at the end; 1: the root is a leaf.
+    /// Page levels at the end; 1: the root is a leaf.
     pub height: u8,
     /// Pages with records; null if the run ended inside an operation.
     pub leaves: Option<u64>,
@@ -27,7 +27,7 @@ pub struct IndexRecord {
     pub inner_pages: Option<u64>,
     /// Freed pages, not used again.
     pub free_pages: Option<u64>,
-    /// Fill factor of the leaves: share of their room taken by records.
+    /// Leaf fill factor: share taken by records.
     pub leaf_fill: Option<f64>,
     /// The same for inner pages; null too if there are none.
     pub inner_fill: Option<f64>,
@@ -37,16 +37,17 @@ pub struct IndexRecord {
     pub page_reads: PageKinds,
     /// Pages written by the index, by kind; partial page writes count, too.
     pub page_writes: PageKinds,
-    /// Time of operations in the device, us: `read` of reads and scans, `write` of changes, `flush`; null without time.
+    /// Operation times in the device, us: `read` for reads and scans, `write` for changes, `flush`; null
+    /// without time.
     pub latency_us: Option<Latencies>,
 }
 
-/// Operations of a key workload.
+/// Operations in a key workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct OperationCounts {
-    /// All of them.
+    /// All operations.
     pub total: u64,
-    /// Records of the bulk load.
+    /// Bulk-load records.
     pub load: u64,
     /// Inserts.
     pub insert: u64,
@@ -80,12 +81,12 @@ impl OperationCounts {
     }
 }
 
-/// The buffer pool of an index.
+/// An index's buffer pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PoolRecord {
     /// Pages in the pool.
     pub frames: u32,
-    /// Size of these pages in bytes.
+    /// Pool size, bytes.
     pub bytes: u64,
     /// Requested pages found in the pool.
     pub hits: u64,
@@ -110,6 +111,6 @@ pub struct PageKinds {
     pub root: u64,
     /// Headers, the page table, and free pages.
     pub header: u64,
-    /// All of them.
+    /// All pages.
     pub total: u64,
 }

@@ -1,8 +1,8 @@
-//! Request latencies of the host.
+//! Host request latencies.
 
 use serde::Serialize;
 
-/// Latencies by kind of request; null for kinds without requests.
+/// Latencies by request kind; null for kinds without requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Latencies {
     /// Reads.
@@ -15,7 +15,7 @@ pub struct Latencies {
     pub flush: Option<LatencySummary>,
 }
 
-/// From the arrival of a request to its end, us; percentiles to three significant digits.
+/// From arrival to end, us; percentiles to three significant digits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.

@@ -1,4 +1,4 @@
-//! The part of a record about the longest request and its causes.
+//! The record's part about the longest request and its causes.
 
 use super::figures::us;
 use nandlab_block::{Completion, Op, Request};
@@ -20,36 +20,36 @@ impl Longest {
     }
 }
 
-/// The request with the longest latency; the first of them in a tie.
+/// The request with the longest latency; in a tie, the first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LongestRequest {
     /// Its number, from 1.
     pub number: u64,
     /// Its operation: `read`, `write`, `trim` or `flush`.
     pub op: &'static str,
-    /// The part of the host that sent it.
+    /// The host part behind it.
     pub origin: String,
-    /// Arrival, us from the start of the workload.
+    /// Arrival, us from the workload's start.
     pub arrival_us: f64,
     /// Latency, us: the sum of the parts below.
     pub latency_us: f64,
-    /// Breakdown of its time, longest part first; null unless `host.explain_longest` asks for it.
+    /// Its time by cause, longest part first; null unless `host.explain_longest` asks for it.
     pub parts: Option<Vec<LatencyPart>>,
     /// Time without waiting for the flash, us: spent in the memories of a buffer, or in firmware. Null if
     /// `parts` is null.
     pub elsewhere_us: Option<f64>,
-    /// Time of operations that the simulator had already forgotten, us; null if `parts` is null.
+    /// Time in operations already forgotten by the simulator, us; null if `parts` is null.
     pub unknown_us: Option<f64>,
 }
 
-/// Time that a request spent on operations of one cause.
+/// A request's time in operations with one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencyPart {
     /// Reason for the operations.
     pub cause: &'static str,
-    /// Time of the request's own operations, us.
+    /// Time in the request's own operations, us.
     pub own_us: f64,
-    /// Time spent waiting for operations of earlier requests, us.
+    /// Time waiting for earlier requests' operations, us.
     pub waited_us: f64,
 }
 

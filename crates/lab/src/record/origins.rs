@@ -1,22 +1,22 @@
-//! Latencies and names of the parts of the host; only the workload knows some of the names.
+//! Latencies by origin, and origin names; only the workload knows some names.
 
 use super::{Latencies, LatencyHistograms, Record};
 use nandlab_nand::Origin;
 use serde::Serialize;
 
-/// Latencies of the requests of one part of the host.
+/// Request latencies for one part of the host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OriginLatency {
-    /// Name of the part.
+    /// Its name.
     pub origin: String,
-    /// By kind of request, us.
+    /// By request kind, us.
     pub latency_us: Latencies,
-    /// By kind of request, as histograms.
+    /// By request kind, as histograms.
     pub latency_histogram: LatencyHistograms,
 }
 
 impl Record {
-    /// Replaces the numbers of these origins by their names, everywhere in the record.
+    /// Replaces these origins' numbers by their names, everywhere in the record.
     pub(crate) fn name_origins(&mut self, names: &[(Origin, String)]) {
         let rename = |origin: &mut String| {
             if let Some((_, name)) = names.iter().find(|(numbered, _)| numbered.name() == *origin) {

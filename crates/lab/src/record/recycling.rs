@@ -1,4 +1,4 @@
-//! History of log blocks, for an FTL that keeps one.
+//! Log-block history, for an FTL that keeps one.
 
 use nandlab_ftl::{Recycling, RecyclingKind};
 use serde::Serialize;
@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 /// The recorded recyclings, and derived figures.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RecyclingRecord {
-    /// Each of them, the oldest first.
+    /// All recyclings, oldest first.
     pub list: Vec<Recycling>,
     /// Mean pages copied by a migration; null if there was none.
     pub migration_valid: Option<f64>,
-    /// Mean valid pages of full log blocks in full merges; null if there was none.
+    /// Mean valid pages in full log blocks at full merges; null if there was none.
     pub merge_valid: Option<f64>,
-    /// Longest row of migrations of one logical block; the figures below use this row. Rows after a merge come
+    /// Longest row of migrations in one logical block; the figures below use this row. Rows after a merge come
     /// before rows after a log block's initial contents.
     pub longest_row: u64,
     /// Growth in the cost model, in which the k-th migration copies alpha k pages: slope of the least-squares
@@ -32,7 +32,7 @@ pub struct Line {
     pub slope: Option<f64>,
     /// Pages before the first migration.
     pub intercept: Option<f64>,
-    /// Share of the variance explained by this line; null if the pages never change.
+    /// Variance explained by this line, as a share; null if the pages never change.
     pub r2: Option<f64>,
 }
 
@@ -53,7 +53,7 @@ impl Line {
 }
 
 impl RecyclingRecord {
-    /// From the recyclings of a run.
+    /// From a run's recyclings.
     pub(crate) fn of(list: Vec<Recycling>) -> Self {
         let valid = |kind, evicted| {
             let of_kind = list.iter().filter(move |one| one.kind == kind && (evicted || !one.evicted));
@@ -73,8 +73,8 @@ impl RecyclingRecord {
     }
 }
 
-/// The longest row of migrations of a logical block, as pairs of their number since its last merge, from 1, and
-/// the copied pages.
+/// A logical block's longest row of migrations, as pairs: number since its last merge, from 1, and copied
+/// pages.
 fn longest_row(list: &[Recycling]) -> Vec<(f64, f64)> {
     let migrations = || list.iter().enumerate().filter(|(_, one)| one.kind == RecyclingKind::Migration);
     // The row that ends with a migration, read backwards.

@@ -1,23 +1,23 @@
-//! The part of a record about bit errors of aging cells.
+//! The record's part about bit errors in aging cells.
 
 use nandlab_ftl::Events;
 use nandlab_nand::aging::AgingCounts;
 use serde::Serialize;
 
-/// Work of the ECC.
+/// ECC activity.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ReliabilityRecord {
     /// Reads, copies included, with at least one retry.
     pub retried_reads: u64,
-    /// Repeated reads, all steps; the cause `read_retry` of the matrix.
+    /// Repeated reads, all steps; the matrix's cause `read_retry`.
     pub retries: u64,
-    /// Most retry steps of one read, preconditioning included.
+    /// Most retry steps for one read, preconditioning included.
     pub most_retries: u32,
-    /// Reads, copies included, of pages still uncorrectable after all steps.
+    /// Page reads, copies included, still uncorrectable after all steps.
     pub uncorrectable_reads: u64,
     /// Most expected wrong bits in a codeword at a read, before any retry; preconditioning included.
     pub most_errors: f64,
-    /// Blocks rewritten because their bit errors approached the limit of the ECC.
+    /// Blocks rewritten because their bit errors came near the ECC's limit.
     pub refreshes: u64,
     /// Pages lost to bit errors during a move.
     pub lost_pages: u64,

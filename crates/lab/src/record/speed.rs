@@ -1,13 +1,13 @@
-//! Speed of a run on this machine: the only part of a record that is not a result.
+//! A run's speed on this machine: not a result, unlike the rest of the record.
 
 use serde::Serialize;
 
-/// Speed of the simulation in real time, without preconditioning and mount.
+/// Simulation speed in real time, without preconditioning and mount.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Speed {
     /// Seconds.
     pub wall_s: f64,
-    /// Seconds for each part of a file workload; null for other workloads.
+    /// Seconds for each part, in a file workload; null for other workloads.
     pub phases: Option<SpeedPhases>,
     /// Requests a second.
     pub requests_per_s: f64,
@@ -15,7 +15,7 @@ pub struct Speed {
     pub programs_per_s: f64,
 }
 
-/// Seconds for each part of a file workload, as in [`super::FsPhases`].
+/// Seconds for each part in a file workload, as in [`super::FsPhases`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SpeedPhases {
     /// Before the first transaction, format and mount included.

@@ -1,4 +1,4 @@
-//! The device's history before a run, and the check of its counters against it.
+//! The device's history before a run, and its counters' check against it.
 
 use crate::record::PreconditionRecord;
 use crate::stack::Engine;
@@ -7,7 +7,7 @@ use nandlab_nand::ERASE_SHARE;
 /// A device's history before a run; empty for an erased device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begun {
-    /// Cost of the preconditioning.
+    /// Preconditioning cost.
     pub(crate) cost: Option<PreconditionRecord>,
     pub(crate) erases: u64,
     pub(crate) programmed_pages: u64,

@@ -21,15 +21,15 @@ use player::{Player, Since};
 use std::cell::RefCell;
 use std::rc::Rc;
 
-/// Samples per run, unless the experiment sets the number of transactions per sample.
+/// Samples per run, unless the experiment sets the transactions per sample.
 const MOST_SAMPLES: u64 = 100;
 
-/// The engine as the device of a file system, measured. The player inspects it between operations.
+/// The engine as a file system's device, measured. The player inspects it between operations.
 struct Below<'a> {
     engine: &'a mut dyn Engine,
     meter: &'a mut Meter,
     start: Mark,
-    /// End of the latest request.
+    /// When the latest request ended.
     now: Time,
 }
 
@@ -64,16 +64,16 @@ impl BlockDevice for Device<'_> {
     }
 }
 
-/// Result of a file workload.
+/// A file workload's result.
 pub(crate) struct Played {
     pub(crate) stopped: Option<Stopped>,
     pub(crate) fs: FsRecord,
     pub(crate) ram: RamUse,
-    /// Counters at the mount of the volume: the record begins there.
+    /// Counters at the volume's mount: the record begins there.
     pub(crate) start: Mark,
-    /// Duration of each part on this machine.
+    /// How long each part took on this machine.
     pub(crate) wall: SpeedPhases,
-    /// Bytes of the volume, if it is over a device.
+    /// The volume's bytes, if it is over a device.
     pub(crate) volume: Option<Mirror<Blank>>,
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn play(
     Ok(Played { volume, ..player.played(stopped) })
 }
 
-/// A stream of operations, and its observers.
+/// An operation stream, and its observers.
 struct Session<'a> {
     experiment: &'a Experiment,
     control: &'a Control,
@@ -131,7 +131,7 @@ struct Session<'a> {
     ops: &'a mut dyn FileWorkload,
 }
 
-/// Location of the file system in use.
+/// Where the file system is.
 enum Place<'a> {
     /// Over the engine.
     Over(&'a mut dyn FileSystem),
@@ -187,7 +187,7 @@ impl Session<'_> {
         }
         Ok(match worked {
             Err(error @ FsError::Device(_)) => Err(error),
-            // The equivalent of an unmount.
+            // Equivalent to an unmount.
             worked => worked.and(fs.sync_all()),
         })
     }
@@ -212,7 +212,7 @@ impl Session<'_> {
     }
 }
 
-/// Names the phase of the next operations in the operation log.
+/// Names the next operations' phase in the operation log.
 fn enter(log: Option<&OpLog>, phase: Phase) {
     if let Some(log) = log {
         log.enter(phase);

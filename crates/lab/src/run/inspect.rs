@@ -1,4 +1,4 @@
-//! Summary of an experiment before its run.
+//! An experiment's summary before its run.
 
 use crate::config::Experiment;
 use crate::error::{ConfigError, LabError};
@@ -21,10 +21,10 @@ struct Inspection {
     notices: Vec<String>,
 }
 
-/// Device sizes, trace contents, number of operations on keys, and notices about rounding, as JSON.
+/// Device sizes, trace contents, key-operation count, and notices about rounding, as JSON.
 ///
 /// # Errors
-/// The same [`LabError`] as a run of the experiment would give before it starts.
+/// The same [`LabError`] as in a run before it starts.
 pub fn inspect(experiment: &Experiment, base: &Path) -> Result<String, LabError> {
     let sizing = experiment.sizing()?;
     if let Some(fs) = experiment.fs.as_ref().filter(|fs| fs.over() == Over::Directory) {

@@ -18,7 +18,7 @@ use nandlab_nand::Time;
 use nandlab_workload::keys::{Action, KeyOp, KeyWorkload};
 use std::iter::Peekable;
 
-/// The engine as the device of an index, measured.
+/// The engine as an index's device, measured.
 struct Below<'a> {
     engine: &'a mut dyn Engine,
     meter: &'a mut Meter,
@@ -49,7 +49,7 @@ impl BlockDevice for Below<'_> {
     }
 }
 
-/// Result of a key workload.
+/// A key workload's result.
 pub(crate) struct Played {
     pub(crate) stopped: Option<Stopped>,
     pub(crate) index: IndexRecord,
@@ -137,7 +137,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Carries out the bulk load at the start of the stream.
+    /// Carries out the stream's initial bulk load.
     fn load(&mut self, tree: &mut Tree<'_>, ops: &mut Peekable<&mut dyn KeyWorkload>) -> Result<(), IndexError> {
         let is_load = |op: &Result<KeyOp, _>| matches!(op, Ok(KeyOp { action: Action::Load, .. }));
         if !ops.peek().is_some_and(is_load) {
@@ -168,7 +168,7 @@ impl<'a> Player<'a> {
     fn operation(&mut self, tree: &mut Tree<'_>, op: KeyOp) -> Result<(), IndexError> {
         let start = tree.pool().now();
         match self.carry_out(tree, op) {
-            // The index keeps the pages of the last flush until the next one.
+            // The index keeps the last flush's pages until the next one.
             Err(IndexError::Full { shadow: true, .. }) => {
                 self.flush(tree)?;
                 self.carry_out(tree, op)?;
@@ -262,7 +262,7 @@ impl<'a> Player<'a> {
         Stopped { why: StopReason::Cancelled, message }
     }
 
-    /// Effect of `error` on the run: a partial record, or none.
+    /// How the run ends after `error`: with a partial record, or none.
     fn stop(&self, index: &IndexConfig, error: IndexError) -> Result<Stopped, LabError> {
         match error {
             IndexError::Device(Error::PowerLost) => Err(LabError::PowerLost),
@@ -334,7 +334,7 @@ fn page_kinds(pages: &PagesByKind) -> PageKinds {
     PageKinds { leaf, inner, root, header, total: pages.total() }
 }
 
-/// The key of an operation, in the index's form.
+/// An operation's key, in the index's form.
 fn key(options: &Options, op: KeyOp) -> Vec<u8> {
     const LONGEST: usize = 64;
     op.bytes::<LONGEST>()[LONGEST - usize::from(options.key_bytes)..].to_vec()

@@ -1,4 +1,4 @@
-//! An engine's counters at one moment, and a sample of a run between two moments.
+//! An engine's counters at one moment, and a sample between two moments.
 
 use super::meter::Meter;
 use super::series::Below;
@@ -12,21 +12,21 @@ use nandlab_nand::{Matrix, Time, ERASE_SHARE};
 #[derive(Default)]
 pub(crate) struct Mark {
     pub(crate) matrix: Matrix,
-    /// The part in blocks of one bit a cell.
+    /// The part in blocks with one bit per cell.
     pub(crate) slc: Option<Matrix>,
     pub(crate) time: Time,
     pub(crate) events: Events,
-    /// Programs that shared the array time of another plane's program.
+    /// Programs that shared another plane's array time.
     pub(crate) joined_programs: u64,
     /// Reads that overtook an erase or a program.
     pub(crate) reads_ahead: u64,
-    /// Number of the next recycling that the FTL will keep.
+    /// The next recycling's number in the FTL.
     pub(crate) recyclings: u64,
     /// By block.
     pub(crate) pe_cycles: Vec<u32>,
     pub(crate) buffer: Option<BufferCounts>,
     pub(crate) unreadable: u64,
-    /// Garbage collection of a file system on bare flash.
+    /// Garbage collection by a file system on bare flash.
     pub(crate) collections: Option<Collections>,
     pub(crate) nvram: Option<NvramState>,
     pub(crate) aging: Option<AgingCounts>,
@@ -51,13 +51,13 @@ impl Mark {
         }
     }
 
-    /// Operations in blocks of one bit a cell since `start`.
+    /// Operations in blocks with one bit per cell since `start`.
     pub(crate) fn slc_since(&self, start: &Self) -> Option<Matrix> {
         self.slc.as_ref().zip(start.slc.as_ref()).map(|(now, start)| now.since(start))
     }
 }
 
-/// Adds a sample of the run to its series.
+/// Adds a sample to the run's series.
 pub(crate) fn sample(engine: &mut dyn Engine, meter: &mut Meter, start: &Mark) {
     // A directory has no time series.
     if engine.sectors() == 0 || meter.series.has(meter.host.requests) {

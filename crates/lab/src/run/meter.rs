@@ -1,4 +1,4 @@
-//! Measurement of running requests.
+//! Measures running requests.
 
 use crate::latency::LatencyMeter;
 use crate::record::{HostCounts, Longest};
@@ -6,22 +6,22 @@ use crate::run::series::Series;
 use nandlab_block::{Completion, Op, Request};
 use nandlab_nand::Time;
 
-/// Counts, latencies and time series of a run.
+/// A run's counts, latencies and time series.
 pub(crate) struct Meter {
     pub(crate) host: HostCounts,
     pub(crate) latency: Option<LatencyMeter>,
     pub(crate) series: Series,
     /// Pages read by the host; a request that touches three pages counts three.
     pub(crate) page_reads: u64,
-    /// log2 of the sectors per page.
+    /// log2(sectors per page).
     page_shift: u32,
-    /// Arrival pace, for requests with times of their own.
+    /// Arrival pace, for requests with their own times.
     pub(crate) pace: Option<Pace>,
     /// The longest request, if any took time.
     pub(crate) longest: Option<Longest>,
 }
 
-/// First and last arrival, and the end of the last request.
+/// First and last arrival, and the last request's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pace {
     pub(crate) first: Time,
@@ -60,7 +60,7 @@ impl Meter {
         pace.done = done.iter().fold(pace.done, |latest, one| latest.max(one.done));
     }
 
-    /// Adds finished requests; `failed` are the indexes of requests with lost data.
+    /// Adds finished requests; `failed` has the indexes for requests with lost data.
     #[inline]
     pub(crate) fn add(&mut self, requests: &[Request], done: &[Completion], failed: &[usize]) {
         let before = self.host.requests;

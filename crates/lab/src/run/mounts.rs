@@ -1,5 +1,5 @@
-//! File systems in a record: collections and NVRAM of a file system that is itself the engine, mount costs, and
-//! leftovers in a directory.
+//! File systems in a record: a bare-flash file system's collections and NVRAM, mount costs, and leftovers in a
+//! directory.
 
 use crate::control::Phase;
 use crate::record::us;
@@ -18,7 +18,7 @@ use std::rc::Rc;
 const SHOWN: usize = 3;
 
 impl Mark {
-    /// Garbage collection since `start`, of an FTL or of a file system.
+    /// Garbage collection since `start`, by an FTL or a file system.
     pub(crate) fn gc_since(&self, start: &Self) -> Gc {
         let collected = self.collections.zip(start.collections);
         let collected = collected.map(|(end, start)| FsCollections::between(&start, &end));
@@ -40,7 +40,7 @@ impl Mark {
         Some(ReliabilityRecord::between((&before, &start.events), (&after, &self.events)))
     }
 
-    /// NVRAM activity of a file system since `start`.
+    /// A file system's NVRAM activity since `start`.
     pub(crate) fn nvram_since(&self, start: &Self) -> Option<FsNvramRecord> {
         self.nvram.zip(start.nvram).map(|(end, start)| FsNvramRecord {
             bytes: end.bytes,
@@ -49,7 +49,7 @@ impl Mark {
     }
 }
 
-/// The engine as the device of a remounted volume.
+/// The engine as a remounted volume's device.
 #[derive(Clone)]
 struct Again<'a>(Rc<RefCell<&'a mut dyn Engine>>);
 
@@ -66,7 +66,7 @@ impl BlockDevice for Again<'_> {
 }
 
 impl Run<'_> {
-    /// Cost of the mount between `before` and `now`.
+    /// Mount cost between `before` and `now`.
     fn mount_between(&self, before: &Mark, now: &Mark) -> MountRecord {
         let cell = now.matrix.since(&before.matrix).total();
         let accesses = |state: &NvramState| state.usage.reads + state.usage.writes;
@@ -79,7 +79,7 @@ impl Run<'_> {
         }
     }
 
-    /// Cost of opening the device, up to now.
+    /// Cost so far to open the device.
     pub(crate) fn mount_record(&mut self) -> MountRecord {
         let now = self.mark();
         self.mount_between(&Mark::default(), &now)
@@ -103,7 +103,7 @@ impl Run<'_> {
         }
     }
 
-    /// Restores a real directory; returns a sentence about anything that could not be removed.
+    /// Restores a real directory; returns a sentence about any leftovers.
     pub(crate) fn clean_up(&mut self) -> Option<String> {
         if !self.experiment.is_in_directory() {
             return None;

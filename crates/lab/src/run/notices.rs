@@ -18,7 +18,7 @@ use nandlab_workload::{Footprint, Kind, WorkloadConfig};
 /// `page_reads` counts pages requested by the host, `answered` the pages found in flash or a buffer.
 pub(crate) fn reads_of_nothing(experiment: &Experiment, page_reads: u64, answered: u64) -> Option<String> {
     let nothing = page_reads.saturating_sub(answered);
-    // A file system that is itself the engine only reads existing pages, and knows the missing ones.
+    // A file system directly on the engine only reads existing pages, and knows the missing ones.
     if nothing <= page_reads / 2 || experiment.ftl.is_none() {
         return None;
     }
@@ -44,7 +44,7 @@ pub(crate) fn steady_for_other_writes(
     let before = &experiment.precondition;
     let is_uniform = before.steady.is_some() && before.steady_writes == SteadyWrites::Uniform;
     let otherwise = unlike_uniform_pages(experiment, host, (capacity, page_sectors))?;
-    // A warm-up of less than the capacity hardly changes the device.
+    // A warm-up below the capacity hardly changes the device.
     let is_warm = before.warm_up.saturating_mul(page_sectors) >= capacity;
     let is_of_requests = matches!(experiment.workload.kind(), Kind::Requests(_));
     let is_told = is_uniform && is_of_requests && !is_warm && host.written_sectors > 0;
@@ -57,7 +57,7 @@ pub(crate) fn steady_for_other_writes(
     })
 }
 
-/// How the workload writes, if not in uniformly drawn pages from all of `capacity` sectors.
+/// How the workload writes, if not in uniformly drawn pages from all `capacity` sectors.
 fn unlike_uniform_pages(
     experiment: &Experiment,
     host: &HostCounts,
@@ -96,7 +96,7 @@ fn shared(a: u64, b: u64) -> u64 {
     }
 }
 
-/// True if `footprint` leaves out some of the `capacity` sectors.
+/// Whether `footprint` leaves out any among the `capacity` sectors.
 fn is_part(footprint: Footprint, capacity: u64) -> bool {
     match footprint {
         Footprint::Share(share) => share < 1.0,
@@ -162,10 +162,10 @@ pub(crate) fn nothing_erased(
     ))
 }
 
-/// Requests left at the last arrival that count as normal, at the mean rate of the run.
+/// Normal backlog at the last arrival, in requests at the run's mean rate.
 const LEFT_OVER: u64 = 100;
 
-/// Backlog that counts as normal, as a part of the whole run: one in this many.
+/// Normal backlog, as a part of the whole run: one in this many.
 const LEFT_OVER_PART: u64 = 100;
 
 /// Notice if the device fell behind: it receives requests faster than it answers them. Each request then waits

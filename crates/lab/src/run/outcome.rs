@@ -1,4 +1,4 @@
-//! Turns the measurements of a run into a record.
+//! Turns a run's measurements into a record.
 
 use super::mark::Mark;
 use super::session::Run;
@@ -90,7 +90,7 @@ impl Run<'_> {
         record
     }
 
-    /// Energy of the flash, and of all memories together.
+    /// Flash energy, and energy for all memories together.
     fn energies(
         &self,
         total: &Cell,
@@ -143,7 +143,7 @@ impl Run<'_> {
         found.into_iter().flatten().chain(unused_chances(self.experiment, record)).collect()
     }
 
-    /// Memory needed by firmware, plus `host`, the need of a file system over it.
+    /// Memory needed by firmware, plus `host`, a file system's need above it.
     pub(super) fn ram(&self, host: RamUse) -> RamRecord {
         let firmware = self.engine.ram();
         let controller = self.experiment.device.profile.controller.filter(|_| self.experiment.ftl.is_some());
@@ -152,7 +152,7 @@ impl Run<'_> {
         RamRecord { total_bytes: all.total(), sram: all.sram, dram: all.dram, controller }
     }
 
-    /// Sizes and powered time of the buffer's memories, if the experiment states their costs.
+    /// The buffer memories' sizes and powered time, if the experiment states their costs.
     fn powers(&self, run: Option<Time>, meter: &Meter) -> Option<Powers<'_>> {
         let bytes = self.experiment.buffer.as_ref()?.nominal_bytes();
         let memory = self.experiment.memory.as_ref()?;
@@ -161,7 +161,7 @@ impl Run<'_> {
         Some(Powers { memory, bytes, page_bytes, run_us: run.map(us), trace_us })
     }
 
-    /// History of log blocks since `start`, if the FTL keeps it.
+    /// Log-block history since `start`, if the FTL keeps it.
     fn recyclings(&self, start: &Mark) -> Option<RecyclingRecord> {
         let since: Vec<_> = self.engine.recyclings().into_iter().filter(|one| one.number >= start.recyclings).collect();
         (!since.is_empty()).then(|| RecyclingRecord::of(since))

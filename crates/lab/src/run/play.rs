@@ -1,4 +1,4 @@
-//! Plays a workload of requests.
+//! Plays a request workload.
 
 use super::mark::{sample, Mark};
 use super::meter::Meter;

@@ -1,4 +1,4 @@
-//! Preconditioning: page writes as a workload of their own, and the start of the measured workload itself.
+//! Preconditioning: page writes as a separate workload, and the start of the measured workload itself.
 
 use crate::config::{Experiment, Fill, Precondition, Sizing, SteadyWrites};
 use crate::control::Phase;
@@ -25,13 +25,13 @@ pub(crate) struct Preconditioning {
 }
 
 impl Preconditioning {
-    /// The page writes of `experiment`.
+    /// The page writes in `experiment`.
     pub(crate) fn of(experiment: &Experiment, sizing: &Sizing) -> Self {
         let sectors = sizing.geometry.sectors_per_page();
         Self::new(&experiment.precondition, experiment.seed, sizing.logical_pages, sectors)
     }
 
-    /// For a device of `pages` logical pages.
+    /// For a device with `pages` logical pages.
     pub(crate) fn new(options: &Precondition, seed: u64, pages: u32, sectors_per_page: u32) -> Self {
         let pages = u64::from(pages);
         let overwrites = (options.overwrites * pages as f64).round() as u64;
@@ -83,16 +83,16 @@ impl Workload for Preconditioning {
     }
 }
 
-/// Result of the preconditioning.
+/// Preconditioning result.
 #[derive(Default)]
 pub(crate) struct Preconditioned {
-    /// `None` where there was none.
+    /// `None` without preconditioning.
     pub(crate) record: Option<PreconditionRecord>,
     /// Reason for an early end.
     pub(crate) stopped: Option<Stopped>,
     /// Sectors written.
     pub(crate) written_sectors: u64,
-    /// Recorded time of the last completed request of the workload.
+    /// Recorded time for the workload's last completed request.
     pub(crate) played: Time,
 }
 
@@ -101,16 +101,16 @@ pub(crate) struct Before {
     pub(crate) clock: HostClock,
     pub(crate) requests: u64,
     pub(crate) written_sectors: u64,
-    /// Recorded time of the last request.
+    /// The last request's recorded time.
     last: Time,
-    /// Start of the workload, if it paces itself.
+    /// Workload start, if it paces itself.
     pub(crate) epoch: Option<Time>,
     pub(crate) worn_out: Option<String>,
 }
 
 impl Run<'_> {
-    /// Carries out the preconditioning: a fill, random page writes, more writes of either kind until the device
-    /// is steady, and the first requests of `workload`.
+    /// Carries out the preconditioning: a fill, random page writes, more writes (random or from the workload)
+    /// until the device is steady, and the first requests of `workload`.
     pub(crate) fn precondition(
         &mut self,
         workload: Option<&mut Box<dyn Workload>>,
@@ -207,7 +207,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Why the preconditioning stopped early, if it did; `all` is its planned number of requests, if known.
+    /// Why the preconditioning stopped early, if it did; `all` is its planned request count, if known.
     fn stopped_before(&self, before: Before, all: Option<u64>) -> Option<Stopped> {
         let requests = before.requests;
         let of = all.map_or(String::new(), |all| format!(" of {all}"));

@@ -1,9 +1,9 @@
-//! Time series of a run: at most 200 samples, whatever its length.
+//! A run's time series: at most 200 samples, whatever its length.
 
 use crate::record::{waf, HostCounts, Sample};
 use nandlab_nand::Time;
 
-/// Samples of a run.
+/// A run's samples.
 #[derive(Debug)]
 pub(crate) struct Series {
     samples: Vec<Sample>,
@@ -26,13 +26,13 @@ pub(crate) struct Below {
 const MAX_SAMPLES: usize = 200;
 
 impl Series {
-    /// For a run of about `total` requests; 0 if unknown.
+    /// For a run with about `total` requests; 0 if unknown.
     pub(crate) fn new(total: u64, keeps_time: bool, sectors_per_page: u32) -> Self {
         let every = total.div_ceil(MAX_SAMPLES as u64).max(1);
         Self { samples: Vec::new(), every, next: every, keeps_time, sectors_per_page }
     }
 
-    /// Forgets all samples, for a run of unknown length.
+    /// Forgets all samples, in a run with unknown length.
     pub(crate) fn restart(&mut self) {
         *self = Self::new(0, self.keeps_time, self.sectors_per_page);
     }

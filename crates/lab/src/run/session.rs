@@ -1,4 +1,4 @@
-//! An experiment on its engine: batches of requests, the host's clock, and wear-out.
+//! An experiment on its engine: request batches, the host's clock, and wear-out.
 
 use super::begun::Begun;
 use super::mark::Mark;
@@ -18,7 +18,7 @@ pub(crate) const BATCH: u64 = 1024;
 /// Most sectors issued between two such checks; a single longer request may exceed it.
 const PIECE_SECTORS: u64 = 1 << 19;
 
-/// Simulated times stay below this many ns, so the difference of two times fits a signed number.
+/// Simulated times stay below this many ns, so the difference between two times fits a signed number.
 const LAST_TIME: Time = Time::MAX / 2;
 
 /// An experiment on its engine.
@@ -30,9 +30,9 @@ pub(crate) struct Run<'a> {
     pub(super) engine: &'a mut dyn Engine,
     /// The device's history before the run.
     pub(crate) begun: Begun,
-    /// Recorded time of the last workload request before the measurement.
+    /// Recorded time for the last workload request before the measurement.
     pub(super) played: Time,
-    /// Start of the workload.
+    /// Workload start.
     pub(super) epoch: Option<Time>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> Run<'a> {
         self.engine
     }
 
-    /// A meter for a workload of about `total` requests.
+    /// A meter for a workload with about `total` requests.
     pub(crate) fn meter(&self, total: u64) -> Meter {
         Meter::new(total, self.keeps_time(), self.sizing.geometry.sectors_per_page())
     }
@@ -97,7 +97,7 @@ impl<'a> Run<'a> {
         clock.with_firmware(host.firmware_ns(), host.lookup_ns())
     }
 
-    /// Fills `batch`; false at the end of the workload, or if the run must stop.
+    /// Fills `batch`; false when the workload ends, or if the run must stop.
     pub(crate) fn next_batch(
         &mut self,
         workload: &mut dyn Workload,
@@ -130,14 +130,14 @@ impl<'a> Run<'a> {
             }
         };
         self.log.map_or(Ok(()), OpLog::state)?;
-        // A read of empty pages takes no flash operation. No single batch can pass twice this time.
+        // Reading empty pages takes no flash operation. No single batch can pass twice this time.
         if self.engine.now().max(done.last().map_or(0, |last| last.done)) > LAST_TIME {
             return Err(LabError::OutOfTime);
         }
         Ok(worn_out)
     }
 
-    /// Converts the times of a self-paced workload's requests to device time, no earlier than `least`.
+    /// Converts a self-paced workload's request times to device time, no earlier than `least`.
     pub(crate) fn place_in_time(&mut self, batch: &mut [Request], least: Time) {
         let epoch = *self.epoch.get_or_insert(least);
         batch.iter_mut().for_each(|request| request.time = (request.time + epoch).max(least));
@@ -154,7 +154,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Number of requests of `batch` to issue at once.
+/// How many requests in `batch` to issue at once.
 pub(crate) fn piece_length(batch: &[Request]) -> usize {
     let mut sectors = 0;
     let longer = batch.iter().position(|request| {

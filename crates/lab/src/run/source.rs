@@ -1,4 +1,4 @@
-//! Input of a run: requests, or operations on keys or on files.
+//! A run's input: requests, or operations on keys or files.
 
 use crate::config::{Experiment, Sizing};
 use crate::control::Control;
@@ -11,12 +11,12 @@ use nandlab_workload::trace::Took;
 use nandlab_workload::{Kind, Setting, Workload, WorkloadError};
 use std::path::Path;
 
-/// The stream of a workload.
+/// A workload's stream.
 pub(crate) enum Source {
     Requests(Box<dyn Workload>),
     /// Operations on keys, and their number.
     Keys(Box<dyn KeyWorkload>, u64),
-    /// Operations on files, and the number of transactions; 0 if unknown.
+    /// Operations on files, and the transaction count; 0 if unknown.
     Files(Box<dyn FileWorkload>, u64),
 }
 
@@ -80,7 +80,7 @@ impl Source {
     }
 }
 
-/// Operations of a key workload; a trace is read through, so its errors appear before the run.
+/// A key workload's operations; a trace is read through, so its errors appear before the run.
 pub(crate) fn count(
     options: &dyn KeyOptions,
     setting: &KeySetting<'_>,

@@ -27,21 +27,21 @@ use std::io::{self, BufRead as _, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 const MAGIC: &[u8] = b"nandlab state\n";
-/// Version of the file format, and of the FTLs' format on flash.
+/// Version for the file format, and for the FTLs' format on flash.
 const VERSION: u32 = 1;
 /// Longest accepted text about how a state was made.
 const MOST_TEXT: u32 = 1 << 20;
 
 const KEY: &str = "precondition.from_state";
 
-/// Origin of a state.
+/// How a state was made.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Made {
-    /// The version of nandlab.
+    /// nandlab's version.
     version: String,
     seed: u64,
     precondition: Precondition,
-    /// The table of the FTL.
+    /// The FTL's table.
     ftl: Value,
     shape: Shape,
     rules: Rules,
@@ -52,12 +52,12 @@ pub(crate) struct Made {
     written_sectors: Option<u64>,
     /// Blocks emptied by static wear levelling; older states lack it.
     wear_moves: Option<u64>,
-    /// The workload that made the device steady, if one did.
+    /// The workload behind the steady device, if there was one.
     #[serde(skip_serializing_if = "Option::is_none")]
     played: Option<Played>,
 }
 
-/// A workload that made a device steady.
+/// A workload behind a steady device.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 struct Played {
     workload: Value,
@@ -68,7 +68,7 @@ struct Played {
 }
 
 impl Played {
-    /// The workload of `experiment`; files are represented by their contents.
+    /// The workload in `experiment`; files are represented by their contents.
     fn of(experiment: &Experiment) -> Result<Option<Self>, LabError> {
         if experiment.precondition.steady_writes == SteadyWrites::Uniform {
             return Ok(None);
@@ -89,7 +89,7 @@ impl Played {
     }
 }
 
-/// Fingerprint of a file's contents.
+/// A fingerprint for a file's contents.
 fn contents(path: &Path) -> io::Result<String> {
     let (mut file, mut crc, mut part) = (File::open(path)?, Crc::new(), vec![0; 1 << 16]);
     loop {
@@ -110,7 +110,7 @@ fn refused(message: String) -> LabError {
     ConfigError { message, key: Some(KEY.into()), ..Default::default() }.into()
 }
 
-/// The preconditioning options that a state covers.
+/// The preconditioning options covered by a state.
 fn writes(options: &Precondition) -> Precondition {
     Precondition { warm_up: 0, shelf_days: 0.0, from_state: None, ..options.clone() }
 }
@@ -186,7 +186,7 @@ impl State {
         Begun { cost: Some(cost), erases, programmed_pages, written_sectors, is_levelled }
     }
 
-    /// Start of a run with this state.
+    /// A run's start with this state.
     pub(crate) fn start(self) -> Start {
         Start::At(Box::new(self.device))
     }
@@ -241,10 +241,10 @@ impl State {
     }
 }
 
-/// Origin of the state named by `experiment`, and the file positioned at its device.
+/// How the state named by `experiment` was made, and the file positioned at its device.
 ///
 /// # Errors
-/// As [`State::read`], except errors of the device.
+/// As [`State::read`], except errors in the device.
 pub(crate) fn open(path: &Path, experiment: &Experiment, sizing: &Sizing) -> Result<(Made, BufReader<File>), LabError> {
     check_device(experiment, "a state cannot be begun with", KEY)?;
     let wrong = |what: String| refused(format!("{KEY} = \"{}\": {what}", path.display()));
@@ -358,7 +358,7 @@ impl Made {
         }
     }
 
-    /// Checks that the state was made steady by the writes that `experiment` asks for.
+    /// Checks that the state's steady writes are those in `experiment`.
     fn check_played(&self, experiment: &Experiment) -> Result<(), String> {
         let asked = Played::of(experiment).map_err(|error| error.to_string())?;
         let (Some(made), Some(asked)) = (&self.played, &asked) else { return Ok(()) };

@@ -13,11 +13,11 @@ use std::any::Any;
 
 /// Device information beside operations.
 pub trait Chip {
-    /// P/E cycles of each block.
+    /// P/E cycles per block.
     fn pe_cycles(&self) -> &[u32];
     /// Programmed pages, including retired blocks.
     fn programmed_pages(&self) -> u64;
-    /// Pages still unprogrammed at the erase of their block.
+    /// Pages still unprogrammed when their block was erased.
     fn unused_at_erase(&self) -> u64;
     /// The plain inner device, if it stores whole spare areas and nothing else.
     fn full(&self) -> Option<&Counting> {
@@ -27,7 +27,7 @@ pub trait Chip {
     fn faults(&self) -> Option<FaultCounts> {
         None
     }
-    /// Work of the ECC so far, if cells age.
+    /// ECC activity so far, if cells age.
     fn aging(&self) -> Option<AgingCounts> {
         None
     }
@@ -96,7 +96,7 @@ impl<N: Nand<Buf = ()> + Chip> Chip for WithContent<N> {
     }
 }
 
-/// A device of the boxed stack: with bytes, faults or an operation log.
+/// A device in the boxed stack: with bytes, faults or an operation log.
 pub(crate) trait Device: Nand<Buf = Content> + Chip + Send {}
 
 impl<N: Nand<Buf = Content> + Chip + Send> Device for N {}

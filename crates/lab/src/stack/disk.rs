@@ -63,7 +63,7 @@ pub(crate) struct Stack<F: Ftl, N: Nand, C> {
     /// Requests go past the buffer.
     bypass: bool,
     carry: C,
-    /// Options of the FTL, if it can be mounted again.
+    /// The FTL's options, if it can be mounted again.
     again: Option<F::Config>,
     unreadable: u64,
     failed: Vec<usize>,

@@ -1,4 +1,4 @@
-//! Interface of all stacks: called once per batch.
+//! Interface for all stacks: called once per batch.
 
 use super::chip::Chip;
 use nandlab_block::{Completion, Error, HostClock, Payload, Request};
@@ -15,18 +15,18 @@ pub(crate) struct Mounted {
     pub nvram: Box<dyn Nvm>,
 }
 
-/// Activity of a buffer and its NVRAM.
+/// Activity in a buffer and its NVRAM.
 #[derive(Clone, Copy)]
 pub struct BufferCounts {
     /// Hits, misses, write-backs.
     pub counts: Counts,
-    /// Placement of requests in the memories, if the buffer decides it.
+    /// How requests were placed in the memories, if the buffer decides it.
     pub placement: Option<Placement>,
-    /// Accesses of the NVRAM; `None` without one.
+    /// NVRAM accesses; `None` without one.
     pub nvram: Option<NvmUsage>,
 }
 
-/// An engine that takes requests: an FTL, with or without a buffer over it.
+/// A request engine: an FTL, with or without a buffer over it.
 pub trait Requests {
     /// Carries out a batch; `done` receives one completion per request. Requests with data lost to bit errors
     /// are counted and skipped; [`Engine::failed`] names them.
@@ -43,7 +43,7 @@ pub trait Requests {
     fn remount(&mut self) -> Result<bool, FtlError>;
 }
 
-/// An engine that takes operations on files: a file system on bare flash, or a real directory.
+/// A file engine: a file system on bare flash, or a real directory.
 pub trait Files {
     /// The file system.
     fn files(&mut self) -> &mut dyn FileSystem;
@@ -51,7 +51,7 @@ pub trait Files {
     /// Counts an operation that failed because bit errors lost its data.
     fn count_unreadable(&mut self) {}
 
-    /// State of each block of the flash.
+    /// Each flash block's state.
     fn blocks(&self) -> Option<Vec<BlockUse>> {
         None
     }
@@ -67,7 +67,7 @@ pub trait Files {
     }
 }
 
-/// Input kind of an engine.
+/// An engine's input kind.
 pub enum Door<'a> {
     /// Requests in sectors.
     Requests(&'a mut dyn Requests),
@@ -80,13 +80,13 @@ pub trait Engine: Send {
     /// Its input kind.
     fn door(&mut self) -> Door<'_>;
 
-    /// Exported sectors of the device; for a file system without an FTL, the flash's sectors.
+    /// The device's exported sectors; for a file system without an FTL, the flash's sectors.
     fn sectors(&self) -> u64;
 
     /// The counts by origin and cause.
     fn matrix(&mut self) -> &Matrix;
 
-    /// The part of the counts in blocks of one bit a cell; `None` without such blocks.
+    /// The counts' part in blocks with one bit per cell; `None` without such blocks.
     fn slc(&mut self) -> Option<&Matrix> {
         None
     }
@@ -94,12 +94,12 @@ pub trait Engine: Send {
     /// Looks for the longest request from now on.
     fn look_for_stalls(&mut self) {}
 
-    /// Breakdown of the longest request; `None` if not looked for, or if no request took time.
+    /// The longest request's breakdown; `None` if not looked for, or if no request took time.
     fn longest_stall(&mut self) -> Option<Stall> {
         None
     }
 
-    /// Latest end of any operation, in simulated nanoseconds.
+    /// Latest operation end, in simulated nanoseconds.
     fn now(&mut self) -> Time;
 
     /// Programs that shared another plane's array time.
@@ -115,16 +115,16 @@ pub trait Engine: Send {
     /// Memory needed by firmware.
     fn ram(&self) -> RamUse;
 
-    /// Activity of the buffer; `None` without one.
+    /// Buffer activity; `None` without one.
     fn buffer(&self) -> Option<BufferCounts>;
 
-    /// Events of the FTL.
+    /// The FTL's events.
     fn events(&self) -> Events;
 
     /// The last ended or renewed log blocks, if the FTL keeps them.
     fn recyclings(&self) -> Vec<Recycling>;
 
-    /// State of each block.
+    /// Each block's state.
     fn blocks(&self) -> Vec<BlockState>;
 
     /// The device below.
@@ -139,12 +139,12 @@ pub trait Engine: Send {
     /// Indexes of such requests in the last batch.
     fn failed(&self) -> &[usize];
 
-    /// Garbage collection of a file system on bare flash.
+    /// Garbage collection by a file system on bare flash.
     fn collections(&self) -> Option<Collections> {
         None
     }
 
-    /// The NVRAM of a file system.
+    /// A file system's NVRAM.
     fn nvram(&self) -> Option<NvramState> {
         None
     }
@@ -174,7 +174,7 @@ impl dyn Engine + '_ {
     }
 }
 
-/// Size of an NVRAM, and the cost of its accesses so far.
+/// An NVRAM's size, and its access costs so far.
 #[derive(Clone, Copy)]
 pub struct NvramState {
     /// Its size.

@@ -1,19 +1,19 @@
-//! Write count and read flag of each page, in bounded memory.
+//! Each page's write count and read flag, in bounded memory.
 
 use std::collections::BTreeMap;
 
 /// Pages per chunk.
 const CHUNK: u64 = 256;
 
-/// Most chunks in memory: 96 MiB of cells.
+/// Most chunks in memory: 96 MiB for cells.
 const MOST_CHUNKS: usize = 96 * 1024;
 
 const WAS_READ: u32 = 1 << 31;
 const MOST_WRITES: u32 = WAS_READ - 1;
 
-/// Writes of each page. If a trace touches more chunks than fit, the counter drops half of them, repeatedly if
-/// necessary. A hash of the chunk number decides, so the remaining chunks are a fair sample, each counted from
-/// the first request to the last.
+/// Writes to each page. If a trace touches more chunks than fit, the counter drops half, repeatedly if
+/// necessary. A hash over the chunk number decides, so the remaining chunks are a fair sample, each counted
+/// from the first request to the last.
 #[derive(Debug, Default)]
 pub(super) struct Heat {
     chunks: BTreeMap<u64, Box<[u32; CHUNK as usize]>>,
@@ -37,7 +37,7 @@ impl Heat {
         Self { most_chunks: Some(chunks), ..Self::default() }
     }
 
-    /// Sampling rate of pages: one in this many is counted; 1 if all are.
+    /// Page sampling rate: one in this many is counted; 1 if all are.
     pub(super) fn one_in(&self) -> u64 {
         1 << self.halvings
     }
@@ -46,7 +46,7 @@ impl Heat {
         mixed(chunk) & (self.one_in() - 1) == 0
     }
 
-    /// Adds a read or write of the pages from `first` to before `end`.
+    /// Adds a read or write to the pages from `first` to before `end`.
     pub(super) fn add(&mut self, first: u64, end: u64, is_write: bool) {
         let mut page = first;
         while page < end {

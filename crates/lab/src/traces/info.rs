@@ -12,10 +12,10 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Options of trace statistics.
+/// Options for trace statistics.
 #[derive(Clone, Copy, Debug)]
 pub struct InfoOptions {
-    /// Page size in bytes: the unit of the footprint, of overwrites, alignment and skew.
+    /// Page size in bytes: the unit for footprint, overwrites, alignment and skew.
     pub page_bytes: u64,
     /// Whether to make the pictures, which takes a second pass.
     pub pictures: bool,
@@ -23,14 +23,14 @@ pub struct InfoOptions {
 
 const SECTOR: u64 = 512;
 
-/// log2 of the sectors in each device's address space; the limit for a trace.
+/// log2(sectors in each device's address space); the limit for a trace.
 const DEVICE_SECTORS: u32 = 49;
 
-/// Columns in the picture of addresses over time.
+/// Columns in the picture "addresses over time".
 const COLUMNS: u64 = 160;
 const ROWS: u64 = 90;
 
-/// Shares of the written pages in the skew table.
+/// Shares among the written pages in the skew table.
 const SHARES: [f64; 6] = [0.01, 0.05, 0.1, 0.2, 0.5, 1.0];
 
 #[derive(Serialize)]
@@ -47,10 +47,10 @@ struct Info {
     alignment: BTreeMap<&'static str, f64>,
     size_bytes: BTreeMap<&'static str, Distribution>,
     inter_arrival_us: Option<Distribution>,
-    /// Recorded latencies: from the arrival of a request to its end, and in the device alone.
+    /// Recorded latencies: from a request's arrival to its end, and in the device alone.
     recorded_latency_us: Option<Latencies>,
     recorded_service_us: Option<Latencies>,
-    /// For each share of the most-written pages, its share of the writes.
+    /// For each share among the most-written pages, its share in the writes.
     skew: Vec<(f64, f64)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pictures: Option<Pictures>,
@@ -58,7 +58,7 @@ struct Info {
 
 #[derive(Serialize)]
 struct Footprint {
-    /// Sampling rate: one stretch of 256 pages in this many was counted; 1 if all were.
+    /// Sampling rate: one stretch (256 pages) in this many was counted; 1 if all were.
     one_in: u64,
     touched_bytes: u64,
     read_bytes: u64,
@@ -82,22 +82,22 @@ struct Distribution {
     p90: f64,
     p99: f64,
     max: f64,
-    /// Upper bounds (powers of two, in the unit of the distribution), and the number of values up to each.
+    /// Upper bounds (powers of two, in the distribution's unit), and the number of values up to each.
     buckets: Vec<(f64, u64)>,
 }
 
 #[derive(Serialize)]
 struct Pictures {
-    /// Size of a cell in seconds and bytes.
+    /// Cell size in seconds and bytes.
     cell_s: f64,
     cell_bytes: f64,
     /// Column, row, sectors read, sectors written.
     cells: Vec<(u64, u64, u64, u64)>,
-    /// Middle address of each stretch, and mean writes of its written pages.
+    /// Each stretch's middle address, and mean writes per written page.
     heat: Vec<(f64, f64)>,
 }
 
-/// Counters of the first pass.
+/// First-pass counters.
 struct Look {
     page_sectors: u64,
     heat: Heat,
@@ -105,7 +105,7 @@ struct Look {
     last_ns: Option<u64>,
     gaps: Histogram<u64>,
     sizes: [Histogram<u64>; 2],
-    /// End of the last read and of the last write of each device.
+    /// By device: where its last read ended, and its last write.
     ends: Vec<[u64; 2]>,
     follows: [u64; 2],
     aligned_start: u64,
@@ -170,7 +170,7 @@ impl Look {
     }
 }
 
-/// Distribution of the values of `histogram`, scaled by `unit`.
+/// Distribution for the values in `histogram`, scaled by `unit`.
 fn distribution(histogram: &Histogram<u64>, unit: f64) -> Option<Distribution> {
     if histogram.is_empty() {
         return None;
@@ -194,7 +194,7 @@ fn distribution(histogram: &Histogram<u64>, unit: f64) -> Option<Distribution> {
     })
 }
 
-/// For each of [`SHARES`] of the written pages, most-written first, its share of the writes.
+/// For each share in [`SHARES`] among the written pages, most-written first, its share in the writes.
 fn skew(heat: &Heat) -> Vec<(f64, f64)> {
     let mut by_writes: BTreeMap<u32, u64> = BTreeMap::new();
     for (_, writes, _) in heat.pages().filter(|page| page.1 > 0) {

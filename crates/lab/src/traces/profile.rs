@@ -1,4 +1,4 @@
-//! WAP-LRU's prior profiling of a trace: runs of writes, sizes, and the thresholds for an interval.
+//! WAP-LRU's prior profiling on a trace: write runs, sizes, and the thresholds for an interval.
 
 use super::{explained, wrong, Watch};
 use crate::error::LabError;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Options of trace profiling.
+/// Options for trace profiling.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileOptions {
@@ -20,9 +20,9 @@ pub struct ProfileOptions {
     pub intervals: Vec<u32>,
     /// Page size in bytes.
     pub page_bytes: u32,
-    /// Divisor of the written pages.
+    /// Divisor for the written pages.
     pub fw: Frequency,
-    /// Unit of sizes.
+    /// Unit for sizes.
     pub size_unit: SizeUnit,
 }
 
@@ -63,7 +63,7 @@ struct Told {
     page_bytes: u32,
     fw: Frequency,
     size_unit: SizeUnit,
-    /// Total sizes of write runs, uninterrupted by a read.
+    /// Total sizes per write run, uninterrupted by a read.
     runs: Option<Spread>,
     read_sizes: Option<Spread>,
     write_sizes: Option<Spread>,
@@ -81,7 +81,7 @@ struct Spread {
     p75: f64,
     p99: f64,
     max: f64,
-    /// Upper bounds that are powers of two, and the number of values up to each.
+    /// Upper bounds (powers of two), and the number of values up to each.
     buckets: Vec<(f64, u64)>,
 }
 
@@ -124,18 +124,18 @@ struct OfInterval {
     t_state: Option<f64>,
     t_read: Option<f64>,
     t_write: Option<f64>,
-    /// Values of the intervals in ascending order, at most 200 of them.
+    /// Interval values in ascending order, at most 200.
     w_eval: Vec<f64>,
     longest_read: Vec<f64>,
     longest_write: Vec<f64>,
-    /// Decisions of the buffer with these thresholds.
+    /// The buffer's decisions with these thresholds.
     placement: Option<PlacementRecord>,
 }
 
-/// Most points of a curve.
+/// Most points on a curve.
 const POINTS: usize = 200;
 
-/// Values in ascending order, at evenly spaced shares of them.
+/// Values in ascending order, at evenly spaced shares.
 fn curve(values: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut all: Vec<f64> = values.collect();
     all.sort_unstable_by(f64::total_cmp);
@@ -188,7 +188,7 @@ pub fn profile(config: &Config, base: &Path, options: &ProfileOptions, watch: Wa
     Ok(serde_json::to_string(&told).expect("a profile has text keys and finite numbers only"))
 }
 
-/// Visits the reads and writes of a trace; returns its format and the ignored records.
+/// Visits a trace's reads and writes; returns its format and the ignored records.
 fn each_request(
     config: &Config,
     base: &Path,
@@ -209,7 +209,7 @@ fn each_request(
     Ok((records.format().name(), records.notices()))
 }
 
-/// Decisions of the buffer with the thresholds of each interval length.
+/// The buffer's decisions with the thresholds for each interval length.
 fn placements(
     config: &Config,
     base: &Path,

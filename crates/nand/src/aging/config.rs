@@ -1,4 +1,4 @@
-//! The raw bit error rate of a page, and the ECC.
+//! A page's raw bit error rate, and the ECC.
 
 use crate::address::Geometry;
 use crate::config_error::ConfigError;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// Earlier P/E cycles of every block at the start of the run. Default 0.
+    /// Earlier P/E cycles on every block when the run starts. Default 0.
     #[serde(default)]
     pub initial_pe_cycles: u32,
     /// Raw bit error rate of a freshly programmed page in a block without wear, errors per bit, 0 to 0.5.
@@ -25,37 +25,37 @@ pub struct Config {
     /// Errors per bit added by 1,000 P/E cycles, 0 to 0.5. Default 0.
     #[serde(default)]
     pub wear: f64,
-    /// Exponent of the P/E cycles in the wear term. Default 2.05, as Kim et al. 2019.
+    /// P/E-cycle exponent in the wear term. Default 2.05, as Kim et al. 2019.
     #[serde(default = "wear_exponent")]
     pub wear_exponent: f64,
     /// Errors per bit added by the first day at 1,000 P/E cycles, 0 to 0.5. Default 0.
     #[serde(default)]
     pub retention: f64,
-    /// Exponent of the days in the retention term. Default 0.54, as Kim et al. 2019.
+    /// Day exponent in the retention term. Default 0.54, as Kim et al. 2019.
     #[serde(default = "retention_exponent")]
     pub retention_exponent: f64,
-    /// Exponent of the P/E cycles in the retention term. Default 0.14, as Kim et al. 2019.
+    /// P/E-cycle exponent in the retention term. Default 0.14, as Kim et al. 2019.
     #[serde(default = "retention_wear_exponent")]
     pub retention_wear_exponent: f64,
     /// Errors per bit added by the first read of any page in the block at 1,000 P/E cycles, 0 to 0.5. Default
     /// 0.
     #[serde(default)]
     pub read_disturb: f64,
-    /// Exponent of the reads in the read-disturb term. Default 1: each read adds the same amount.
+    /// Read exponent in the read-disturb term. Default 1: each read adds the same amount.
     #[serde(default = "one")]
     pub read_disturb_exponent: f64,
-    /// Exponent of the P/E cycles in the read-disturb term. Default 1, a choice of this project.
+    /// P/E-cycle exponent in the read-disturb term. Default 1, this project's choice.
     #[serde(default = "one")]
     pub read_disturb_wear_exponent: f64,
     /// Correctable bits per codeword, from the data sheet.
     pub ecc_bits: u32,
-    /// Data bytes per codeword; a page must be a whole number of codewords. Default 1024.
+    /// Data bytes per codeword; a page must contain whole codewords only. Default 1024.
     #[serde(default = "codeword_bytes")]
     pub codeword_bytes: u32,
-    /// Most retries of a page read, 0 to 100. Default 5, a choice of this project.
+    /// Most retries per page read, 0 to 100. Default 5, this project's choice.
     #[serde(default = "retry_steps")]
     pub retry_steps: u32,
-    /// Share of the errors left after each retry, 0 to 1. Default 0.5, as Z. Jiao et al., "The Design and
+    /// Error share left after each retry, 0 to 1. Default 0.5, as Z. Jiao et al., "The Design and
     /// Implementation of a Capacity-Variant Storage System", FAST 2024.
     #[serde(default = "retry_factor")]
     pub retry_factor: f64,
@@ -94,7 +94,7 @@ const MAX_RBER: f64 = 0.5;
 const MAX_EXPONENT: f64 = 10.0;
 const MAX_RETRY_STEPS: u32 = 100;
 
-/// Error rates of a block at its P/E cycles, errors per bit.
+/// A block's error rates at its P/E cycles, errors per bit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rates {
     fresh: f64,
@@ -103,7 +103,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Rate of a freshly programmed page.
+    /// Rate right after the program.
     pub(super) fn of_wear(&self) -> f64 {
         self.fresh.min(MAX_RBER)
     }
@@ -128,7 +128,7 @@ fn grown(rate: f64, amount: f64, exponent: f64) -> f64 {
 }
 
 impl Config {
-    /// An ECC with this limit per codeword of 1,024 bytes, and no errors.
+    /// An ECC with this limit per codeword (1,024 bytes), and no errors.
     pub fn new(ecc_bits: u32) -> Self {
         Self {
             initial_pe_cycles: 0,

@@ -1,17 +1,17 @@
-//! Retries of reads, and strain reports to the FTL.
+//! Read retries, and strain reports to the FTL.
 
 use super::{Cause, Ctx, Time};
 use crate::address::BlockId;
 
-/// Strain of the page read last: its bit errors relative to the limit of the ECC.
+/// Strain on the page read last: its bit errors relative to the ECC's limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strain {
-    /// The block of the page.
+    /// The page's block.
     pub block: BlockId,
     /// Expected bit errors in a codeword, in per cent of the ECC limit, rounded down; above 100 the device
     /// repeated the read.
     pub percent: u32,
-    /// Part of it that a freshly programmed page has already: rewriting cannot reduce it.
+    /// The part already present in a freshly programmed page: rewriting cannot reduce it.
     pub of_wear: u32,
 }
 
@@ -22,7 +22,7 @@ pub(crate) struct Before {
 }
 
 impl Ctx {
-    /// Strain of the page read last, returned once; `None` on a device without aging.
+    /// Strain on the page read last, returned once; `None` on a device without aging.
     pub fn take_strain(&mut self) -> Option<Strain> {
         self.strain.take()
     }
@@ -31,8 +31,8 @@ impl Ctx {
         self.strain = Some(strain);
     }
 
-    /// Starts retries: the next reads repeat the previous one, and start after it. A request that waits for
-    /// that read also waits for them.
+    /// Starts retries: the next reads repeat the previous one, and start after it. A request waiting for that
+    /// read also waits for them.
     pub(crate) fn begin_retries(&mut self) -> Before {
         self.repeats = self.is_waited_for();
         Before { cause: self.set_cause(Cause::ReadRetry), ready: self.ready }

@@ -1,32 +1,31 @@
-//! Breakdown of a request's latency: the chain of operations that delayed it.
+//! Latency breakdown: the chain of operations that delayed a request.
 //!
-//! A device with time records each operation's use of its units. The breakdown starts at the end of the request
-//! and goes back to its arrival: first the operation that ended last, then the operation that ended when this
-//! one began, and so on. The predecessor is preferably on the same unit (which was busy until then), otherwise
-//! anywhere (its result was needed). Thus every nanosecond of a request belongs to one operation, and so to a
-//! cause. If an operation of the request itself waited for its channel, that time belongs to the transfers on
-//! the channel, including unusably short gaps between them. The wait of another request's operation belongs to
-//! that operation as a whole.
+//! A device with time records when each operation uses its units. The breakdown starts at the request's end and
+//! goes back to its arrival: first the operation that ended last, then its predecessor, and so on. A
+//! predecessor ended when its successor began, preferably on the same unit (which was busy until then),
+//! otherwise anywhere (its result was needed). Thus every nanosecond belongs to one operation, and so to a
+//! cause. If the request's own operation waited for its channel, this time belongs to the channel's transfers,
+//! including unusably short gaps between them. The wait of another request's operation belongs to that
+//! operation as a whole.
 //!
-//! The device computes the breakdown of the longest request only, and only before it forgets needed records or
-//! when asked.
+//! The device breaks down the longest request only, and only before it forgets needed records or when asked.
 
 use super::{Cause, Ctx, Time};
 
-/// Breakdown of a request's time.
+/// A request's time by cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// Arrival of the request.
+    /// Request arrival.
     pub arrival: Time,
-    /// End of the request.
+    /// Request end.
     pub done: Time,
-    /// By cause, time of the request's own operations, in ns.
+    /// By cause, time in the request's own operations, in ns.
     pub own: [Time; Cause::COUNT],
-    /// By cause, time of earlier requests' operations, in ns.
+    /// By cause, time in earlier requests' operations, in ns.
     pub others: [Time; Cause::COUNT],
     /// Time without a delaying flash operation, in ns: spent in other memories.
     pub elsewhere: Time,
-    /// Time of operations already forgotten, in ns.
+    /// Time in operations already forgotten, in ns.
     pub unknown: Time,
 }
 
@@ -45,12 +44,12 @@ pub(crate) struct Held {
     pub(crate) transfer: Time,
 }
 
-/// Use of a unit by similar operations in a row, each starting at the end of the previous one.
+/// A unit's use by similar operations in a row, each starting at the previous one's end.
 #[derive(Clone, Copy, Debug)]
 struct Span {
     start: Time,
     end: Time,
-    /// Length of one operation; an operation longer than 4 s has a span of its own.
+    /// Length per operation; an operation longer than 4 s has a span of its own.
     each: u32,
     before: u32,
     wait: u32,
@@ -71,7 +70,7 @@ impl Span {
         self.who as usize % Cause::COUNT
     }
 
-    /// Channel use of its operations.
+    /// When its operations used the channel.
     fn on_channel(&self) -> impl Iterator<Item = (Time, Time)> + '_ {
         let each = (self.end - self.start).min(self.each.into());
         let first = self.start + Time::from(self.before) + Time::from(self.wait);
@@ -86,14 +85,14 @@ fn short(time: Time) -> u32 {
     time.min(u32::MAX.into()) as u32
 }
 
-/// Recent use of the units, and the longest request so far.
+/// The units' recent use, and the longest request so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     pub(crate) is_on: bool,
     spans: Vec<Span>,
-    /// The first span of the current request.
+    /// The current request's first span.
     first: usize,
-    /// Arrival of the latest request.
+    /// Latest request's arrival.
     arrival: Time,
     longest: Time,
     /// The longest request, until its breakdown is computed.
@@ -113,7 +112,7 @@ struct Open {
     end: usize,
 }
 
-/// Initial number of remembered spans.
+/// Initially remembered spans.
 const FIRST_ROOM: usize = 1 << 10;
 /// Most remembered spans: 2.5 MiB.
 const MOST_ROOM: usize = 1 << 16;
@@ -124,7 +123,7 @@ impl Trail {
         *self = Self { is_on: true, spans: Vec::with_capacity(FIRST_ROOM), ..Self::default() };
     }
 
-    /// Records the use of a unit.
+    /// Records when a unit was used.
     #[inline]
     pub(crate) fn add(&mut self, cause: Cause, held: &Held) {
         let Held { unit, channel, start, end, before, wait, transfer } = *held;
@@ -155,7 +154,7 @@ impl Trail {
         self.arrival = arrival;
     }
 
-    /// Breakdown of the longest request; the first of them in a tie.
+    /// The longest request's breakdown; in a tie, the first.
     pub(crate) fn stall(&mut self) -> Option<&Stall> {
         self.close();
         self.stall.as_ref()
@@ -167,7 +166,7 @@ impl Trail {
         }
     }
 
-    /// Forgets spans that no later request can have waited for.
+    /// Forgets spans too old to have delayed any later request.
     #[cold]
     fn make_room(&mut self) {
         self.close();
@@ -198,7 +197,7 @@ impl Trail {
         let (mut at, mut until, mut unit) = (done, end, None);
         while at > arrival {
             let Some(n) = self.what_ended(at, until, unit) else {
-                // No flash operation: the cause of this wait is outside, or already forgotten.
+                // No flash operation: the wait's cause is outside, or already forgotten.
                 let known = self.spans[first.min(until)..until].iter().map(|span| span.end).filter(|&end| end < at);
                 let back = known.max().unwrap_or(0).max(arrival);
                 let lost = at.min(self.forgotten).saturating_sub(back);
@@ -219,7 +218,7 @@ impl Trail {
         stall
     }
 
-    /// The span before `until` that ended at `at`: on the unit busy until then, else anywhere.
+    /// The span before `until` with its end `at`: on the unit busy until then, else anywhere.
     fn what_ended(&self, at: Time, until: usize, unit: Option<u32>) -> Option<usize> {
         let spans = &self.spans[..until];
         let on_unit = unit.and_then(|unit| spans.iter().rposition(|span| span.unit() == unit));
@@ -269,12 +268,12 @@ impl Ctx {
         }
     }
 
-    /// Breakdown of the longest request since [`Self::look_for_stalls`]; `None` if no request took time.
+    /// The longest request's breakdown since [`Self::look_for_stalls`]; `None` if no request took time.
     pub fn longest_stall(&mut self) -> Option<&Stall> {
         self.trail.stall()
     }
 
-    /// Records the use of a unit by an operation of the current cause.
+    /// Records a unit's use by an operation with the current cause.
     #[inline]
     pub(crate) fn held(&mut self, held: &Held) {
         if self.trail.is_on {
@@ -298,7 +297,7 @@ impl Stall {
         }
     }
 
-    /// Total time of the breakdown: the request's latency.
+    /// The sum: the request's latency.
     pub fn total(&self) -> Time {
         self.own.iter().chain(&self.others).sum::<Time>() + self.elsewhere + self.unknown
     }

@@ -1,4 +1,4 @@
-//! Storage of page metadata.
+//! Page-metadata storage.
 
 use crate::address::{BlockId, Geometry, Lpn, Ppa, Seq};
 use crate::context::Origin;
@@ -6,15 +6,15 @@ use crate::oob::{Kind, Oob};
 use crate::prefetch::prefetch;
 use crate::side_table::SideTable;
 
-/// Storage of page metadata.
+/// Page-metadata storage.
 pub trait SpareStore: Send + 'static {
-    /// Storage for the pages of `geometry`, all erased.
+    /// Storage for the pages in `geometry`, all erased.
     fn new(geometry: &Geometry) -> Self;
-    /// Stores the metadata of a page; `first` if it is the block's first program since the erase.
+    /// Stores a page's metadata; `first` if it is the block's first program since the erase.
     fn set(&mut self, at: Ppa, block: BlockId, first: bool, oob: Oob);
-    /// The metadata of a page; `None`: erased.
+    /// A page's metadata; `None`: erased.
     fn get(&self, at: Ppa, block: BlockId) -> Option<Oob>;
-    /// Starts loading the metadata of a page, if there is such a page.
+    /// Starts loading a page's metadata, if the page exists.
     fn prefetch(&self, at: Ppa);
     /// Stores the metadata of the programmed page `from` again for `to`, with another aux and sequence number;
     /// returns the author.
@@ -26,13 +26,13 @@ pub trait SpareStore: Send + 'static {
     }
     /// True for an erased page.
     fn is_erased(&self, at: Ppa) -> bool;
-    /// Erases the metadata of pages.
+    /// Erases pages' metadata.
     fn clear(&mut self, pages: std::ops::Range<u32>);
     /// Drops additional data for `pages`, kept outside the table.
     fn forget(&mut self, _pages: std::ops::Range<u32>) {}
 }
 
-/// Four bytes per page: 27 bits of logical page, 5 of origin. It forgets `aux` and the sequence number, since
+/// Four bytes per page: a 27-bit logical page, a 5-bit origin. It forgets `aux` and the sequence number, since
 /// only mounts need them. A side table holds exceptions, such as metadata pages.
 #[derive(Clone, Debug)]
 pub struct Lean {

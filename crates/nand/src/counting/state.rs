@@ -1,8 +1,8 @@
 //! Serialized device: its persistent state after a power cut, as a start for another device.
 //!
-//! By block: P/E cycles, bad mark, base of the sequences, page counts per author, number of programmed pages;
-//! then for each of these pages: its position, the 16 bytes of the spare area, programs since the erase, length
-//! of the tail, tail. Numbers are little endian. Counters of operations and time are not included.
+//! By block: P/E cycles, bad mark, sequence base, page counts per author, programmed-page count; then for each
+//! programmed page: its position, the 16 spare-area bytes, programs since the erase, tail length, tail. Numbers
+//! are little endian. Operation and time counters are not included.
 
 use super::{Counting, Full, Kept, Lean, SpareStore};
 use crate::address::{BlockId, Geometry, Ppa};

@@ -5,7 +5,7 @@ use crate::address::{BlockId, Geometry, Ppa};
 use crate::side_table::SideTable;
 use std::ops::Range;
 
-/// No page of the block has a tail.
+/// No page in the block has a tail.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
@@ -20,13 +20,13 @@ impl Tails {
         Self { bytes: SideTable::default(), first: vec![NONE; geometry.blocks() as usize] }
     }
 
-    /// The first page of `block` with a tail.
+    /// `block`'s first page with a tail.
     #[inline]
     pub(super) fn first_in(&self, block: BlockId) -> Ppa {
         Ppa(self.first[block.index()])
     }
 
-    /// The tail of a page of `block`.
+    /// A page's tail.
     #[inline]
     pub(crate) fn get(&self, at: Ppa, block: BlockId) -> Option<&[u8]> {
         if at < self.first_in(block) {
@@ -41,7 +41,7 @@ impl Tails {
         *first = at.0.min(*first);
     }
 
-    /// Drops the tails of `block`, given its page range.
+    /// Drops `block`'s tails, given its page range.
     #[inline]
     pub(super) fn erase(&mut self, block: BlockId, pages: Range<u32>) {
         if std::mem::replace(&mut self.first[block.index()], NONE) != NONE {

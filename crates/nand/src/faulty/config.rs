@@ -1,18 +1,18 @@
-//! Fault options, and the arithmetic of bit errors.
+//! Fault options, and bit-error arithmetic.
 
 use crate::address::Geometry;
 use crate::config_error::ConfigError;
 use crate::random::Random;
 use serde::{Deserialize, Serialize};
 
-/// Faults of a device; nothing fails by default.
+/// Device faults; nothing fails by default.
 ///
-/// Ordinals count from 1, the first operation. Every random draw is a function of the seed, the address and the
-/// block's P/E cycles, so faults depend neither on the order of reads nor on other blocks.
+/// Ordinals count from 1, the first operation. Every random draw depends only on the seed, the address and the
+/// block's P/E cycles, so faults depend neither on read order nor on other blocks.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// Seed of random faults. Default 0: derived from the experiment's seed.
+    /// Seed for random faults. Default 0: derived from the experiment's seed.
     pub seed: u64,
     /// Factory-bad blocks, by number. Default none.
     pub factory_bad_blocks: Vec<u32>,
@@ -23,15 +23,15 @@ pub struct Config {
     pub failing_programs: Vec<u64>,
     /// Failing erases, by ordinal. Default none.
     pub failing_erases: Vec<u64>,
-    /// Probability of a failed program or copy in a block without wear, 0 to 1. Default 0.
+    /// Probability that a program or copy fails in a block without wear, 0 to 1. Default 0.
     pub program_failure_rate: f64,
-    /// Probability of a failed erase in a block without wear, 0 to 1. Default 0.
+    /// Probability that an erase fails in a block without wear, 0 to 1. Default 0.
     pub erase_failure_rate: f64,
-    /// Exponent of the factor (1 + P/E cycles / endurance) for both rates. Default 0: constant rates.
+    /// Exponent for the factor (1 + P/E cycles / endurance) in both rates. Default 0: constant rates.
     pub failure_growth: u32,
-    /// Earlier P/E cycles of every block at the start of the run. Default 0.
+    /// Earlier P/E cycles on every block when the run starts. Default 0.
     pub initial_pe_cycles: u32,
-    /// Bit errors in the data of pages. Default none.
+    /// Bit errors in page data. Default none.
     pub bit_errors: Option<BitErrors>,
 }
 
@@ -46,9 +46,9 @@ pub struct Config {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BitErrors {
-    /// Raw bit error rate of a block without wear, errors per bit, 0 to 0.1.
+    /// Raw bit error rate without wear, errors per bit, 0 to 0.1.
     pub rber: f64,
-    /// Exponent of the growth with P/E cycles. Default 2.
+    /// Growth exponent for P/E cycles. Default 2.
     #[serde(default = "default_growth")]
     pub growth: u32,
     /// Correctable bits per codeword.
@@ -126,7 +126,7 @@ impl Config {
     }
 }
 
-/// Upper limit of the rate: no code works with more than one wrong bit in ten.
+/// Upper rate limit: no code works with more than one wrong bit in ten.
 const MAX_RBER: f64 = 0.1;
 
 /// `(1 + cycles / endurance)^exponent`, by multiplications only, because they round alike on every machine.
@@ -147,12 +147,12 @@ fn power(base: f64, exponent: u32) -> f64 {
 }
 
 impl BitErrors {
-    /// Raw bit error rate of a page programmed after this many P/E cycles.
+    /// A page's raw bit error rate if programmed after this many P/E cycles.
     pub fn rber_at(&self, pe_cycles: u32, endurance: u32) -> f64 {
         (self.rber * growth(pe_cycles, endurance, self.growth)).min(MAX_RBER)
     }
 
-    /// Wrong bits of each codeword of a page, first to last; `draws` is the page's stream.
+    /// Wrong bits per codeword in a page, first to last; `draws` is the page's stream.
     pub(super) fn draw(&self, rate: f64, codewords: u32, mut draws: Random) -> impl Iterator<Item = u32> {
         let bits = self.codeword_bytes * 8;
         let none = Scaled::power(1.0 - rate, bits);
@@ -160,8 +160,8 @@ impl BitErrors {
     }
 }
 
-/// `value` x 2^(-256 `steps`): a probability that may be too small for a plain float, such as the probability
-/// of no wrong bit in a large codeword. Steps are powers of two, so they lose no digit.
+/// `value` x 2^(-256 `steps`): a probability possibly too small for a plain float, such as the probability that
+/// a large codeword has no wrong bit. Steps are powers of two, so they lose no digit.
 #[derive(Clone, Copy, Debug)]
 struct Scaled {
     value: f64,
@@ -184,7 +184,7 @@ impl Scaled {
         }
     }
 
-    /// `base` to the power of `exponent`; `base` is above 2^-256 and up to 1.
+    /// `base` to the power `exponent`; `base` is above 2^-256 and up to 1.
     fn power(base: f64, exponent: u32) -> Self {
         let (mut result, mut square, mut left) = (Self::ONE, Self { value: base, steps: 0 }, exponent);
         while left > 0 {
@@ -198,7 +198,7 @@ impl Scaled {
     }
 }
 
-/// The binomial number of wrong bits at the quantile `u`; `none` is the probability of no wrong bit.
+/// The binomial wrong-bit count at the quantile `u`; `none` is the probability for no wrong bit.
 fn wrong_bits(bits: u32, rate: f64, none: Scaled, u: f64) -> u32 {
     let odds = rate / (1.0 - rate);
     let Scaled { value: mut probability, mut steps } = none;

@@ -1,27 +1,27 @@
-//! Times of blocks of one bit a cell.
+//! Times in blocks with one bit per cell.
 
 use super::{quantity, Durations, Profile, Timing};
 use crate::address::Shape;
 use crate::context::{Cell, Time, ERASE_SHARE};
 use serde::{Deserialize, Serialize};
 
-/// Durations in a block of one bit a cell; other durations are as in any other block.
+/// Operation times in a block with one bit per cell; other times are as in any block.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlcTiming {
-    /// Array to page register (tR); also the read of a spare area alone.
+    /// Array to page register (tR); also a spare-only read.
     #[serde(deserialize_with = "quantity")]
     pub read_us: f64,
-    /// Page register to array (tPROG); also the program of a spare area alone.
+    /// Page register to array (tPROG); also a spare-only program.
     #[serde(deserialize_with = "quantity")]
     pub program_us: f64,
-    /// Erase of a block (tBERS).
+    /// Block erase (tBERS).
     #[serde(deserialize_with = "quantity")]
     pub erase_us: f64,
 }
 
 impl Profile {
-    /// As [`Self::busy_ns`], but `slc` is the part of `cell` in blocks of one bit a cell
+    /// As [`Self::busy_ns`], but `slc` is `cell`'s part in blocks with one bit per cell
     /// ([`crate::slc::Metered`] counts it).
     pub fn busy_ns_with_slc(&self, cell: &Cell, slc: &Cell) -> Time {
         let busy = self.busy_ns(cell);
@@ -54,7 +54,7 @@ impl Durations {
         Some(Self { copy_inside, ..one })
     }
 
-    /// Duration of an inside copy that reads at `from` and programs at `to`, if a copy at `self` takes `total`.
+    /// Time for an inside copy with a read at `from` and a program at `to`, if a copy at `self` takes `total`.
     pub(crate) fn copied(&self, total: Time, from: &Self, to: &Self) -> Time {
         total.saturating_sub(self.read + self.program) + from.read + to.program
     }

@@ -1,9 +1,9 @@
-//! Times of a chip, made and asked.
+//! Constructors and queries for chip times.
 
 use super::{PageCopy, PlaneOverlap, Timing};
 
 impl Timing {
-    /// Of an array alone, in us: no bus, copies inside, nothing at the same time in a die.
+    /// Array times alone, in us: no bus, copies inside, nothing in parallel within a die.
     pub const fn array(read_us: f64, program_us: f64, erase_us: f64) -> Self {
         Self {
             read_us,
@@ -19,7 +19,7 @@ impl Timing {
         }
     }
 
-    /// Whether it asks for what few devices do: suspended erases, planes that program together.
+    /// Whether it needs rare features: suspended erases, planes that program together.
     pub fn has_extras(&self) -> bool {
         self.suspend.is_some() || self.plane_overlap == PlaneOverlap::MultiPlane
     }

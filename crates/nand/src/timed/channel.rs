@@ -1,4 +1,4 @@
-//! Schedule of a bus.
+//! A bus's schedule.
 
 use crate::context::Time;
 
@@ -15,10 +15,10 @@ pub(super) struct Channel {
     /// By unit, `room` places each: its transfers, disjoint and ascending, then [`Interval::NEVER`].
     taken: Vec<Interval>,
     /// By unit, then by distance to a unit (0: itself, 1: the next one, ..., the previous one): the index in
-    /// `taken` of that unit's first transfer that may end after this unit's next transfer; for the unit itself,
-    /// the index after its last.
+    /// `taken` for that unit's first transfer that may end after this unit's next transfer; for the unit
+    /// itself, the index after its last.
     places: Vec<u32>,
-    /// Total length of all transfers.
+    /// Total transfer time.
     pub(super) busy: Time,
 }
 
@@ -32,20 +32,20 @@ impl Interval {
     const NEVER: Self = Self { start: Time::MAX, end: Time::MAX };
 }
 
-/// Transfers of a unit examined together.
+/// Transfers examined together, per unit.
 const AHEAD: usize = 3;
 
 impl Channel {
     const FIRST_ROOM: usize = 128;
 
-    /// A free bus of `units` units.
+    /// A free bus with `units` units.
     pub(super) fn new(units: usize) -> Self {
         let room = Self::FIRST_ROOM;
         let places = (0..units * units).map(|place| (Self::lane(units, place) * room) as u32).collect();
         Self { units, room, taken: vec![Interval::NEVER; units * room], places, busy: 0 }
     }
 
-    /// Bytes of memory for a bus of `units` units while its rooms have not grown.
+    /// Bytes for a bus with `units` units while its rooms have not grown.
     pub(super) fn bytes(units: u64) -> u64 {
         let transfers = Self::FIRST_ROOM * size_of::<Interval>();
         units * (transfers as u64 + units * size_of::<u32>() as u64)
@@ -62,15 +62,15 @@ impl Channel {
         self.places[unit * self.units] as usize + AHEAD == (unit + 1) * self.room
     }
 
-    /// Takes the bus for `unit` and `ns` at the first free gap of that length, starting at `from` at the
-    /// earliest and after the unit's previous transfer. Returns the end.
+    /// Takes the bus for `unit` and `ns` at the first sufficiently long gap, starting at `from` at the earliest
+    /// and after the unit's previous transfer. Returns the end.
     #[inline]
     pub(super) fn take(&mut self, unit: usize, from: Time, ns: Time) -> Time {
         self.busy += ns;
         let places = &mut self.places[unit * self.units..][..self.units];
         let (own, others) = places.split_first_mut().expect("a unit has a place among its own transfers");
         let start = match <&mut [u32; 3]>::try_from(&mut *others) {
-            // The usual number of units is fixed, and needs no loop.
+            // The usual unit count is fixed, and needs no loop.
             Ok(three) => first_gap(&self.taken, three, from, ns),
             Err(_) => first_gap(&self.taken, others, from, ns),
         };
@@ -79,8 +79,8 @@ impl Channel {
         start + ns
     }
 
-    /// Drops transfers that end by `past` and that every other unit has passed. The room grows while most of it
-    /// holds future transfers, so the cost of forgetting stays constant per operation.
+    /// Drops transfers with an end up to `past`, if every other unit has passed them. The room grows while most
+    /// entries are future transfers, so the cost stays constant per operation.
     pub(super) fn forget(&mut self, past: Time) {
         let (units, room) = (self.units, self.room);
         for unit in 0..units {
@@ -121,12 +121,12 @@ impl Channel {
     }
 }
 
-/// The start of the first gap of `ns` from `from` on, among the transfers in `taken` from `places` on. The
-/// places move past transfers that end before it.
+/// The start of the first gap at least `ns` long from `from` on, among the transfers in `taken` from `places`
+/// on. The places move past transfers with an earlier end.
 #[inline(always)]
 fn first_gap(taken: &[Interval], places: &mut [u32], from: Time, ns: Time) -> Time {
     let mut start = from;
-    // A round looks at one transfer of every unit and branches only at its end: the blocking units are
+    // A round looks at one transfer per unit and branches only at its end: the blocking units are
     // unpredictable, but the number of rounds is mostly predictable.
     loop {
         let tried = start;

@@ -17,7 +17,7 @@
 use crate::context::Time;
 use crate::profile::Suspend;
 
-/// Suspendable operation of each unit.
+/// Each unit's suspendable operation.
 #[derive(Clone, Debug)]
 pub(super) struct Suspending {
     suspend: Time,
@@ -27,14 +27,14 @@ pub(super) struct Suspending {
     tails: Vec<Tail>,
 }
 
-/// The last operation of a unit, if it can be suspended.
+/// A unit's last operation, if it can be suspended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tail {
     /// If it has not begun and needs no bus: the time when the unit is free for reads in front of it.
     before: Option<Time>,
-    /// While it is suspended: the end of the interrupting reads.
+    /// While it is suspended: when the interrupting reads end.
     paused: Option<Time>,
-    /// Its array time, or the rest of it.
+    /// Its array time, or the rest.
     from: Time,
     end: Time,
     /// Reads that have interrupted it.
@@ -47,7 +47,7 @@ pub(super) struct Slot {
     pub(super) start: Time,
     /// Array time left for the operation afterwards.
     left: Time,
-    /// Earliest start of the operation, and its delay after the read.
+    /// The operation's earliest start, and its delay after the read.
     next: (Time, Time),
     is_in_front: bool,
 }
@@ -64,14 +64,13 @@ impl Suspending {
         }
     }
 
-    /// Makes the last operation of `unit`, in the array between two times, suspendable; before `before` the
-    /// unit was free for operations without the bus.
+    /// Makes the last operation of `unit`, in the array between two times, suspendable. If it needs no bus, `before`
+    /// is when the unit became free: from then on a read may go in front of it.
     pub(super) fn offer(&mut self, unit: usize, before: Option<Time>, (from, end): (Time, Time)) {
         self.tails[unit] = Tail { before, paused: None, from, end, reads: 0 };
     }
 
-    /// The slot for a read that comes at `ready`, on `unit` that is busy until `free`; `None` if the read must
-    /// wait.
+    /// The slot for a read at `ready`, on `unit` (busy until `free`); `None` if the read must wait.
     pub(super) fn slot(&self, unit: usize, ready: Time, free: Time) -> Option<Slot> {
         let tail = &self.tails[unit];
         // Another operation was issued since, or the last one is over.
@@ -91,7 +90,7 @@ impl Suspending {
         (start < tail.end).then_some(Slot { start, left: tail.end - at, next, is_in_front: false })
     }
 
-    /// Ends the read in `slot` at `end`; returns the new end of the operation.
+    /// Ends the read in `slot` at `end`; returns the operation's new end.
     pub(super) fn take(&mut self, unit: usize, slot: Slot, end: Time) -> Time {
         let tail = &mut self.tails[unit];
         let (least, later) = slot.next;

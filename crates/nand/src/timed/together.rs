@@ -1,33 +1,33 @@
-//! Programs of several planes of a die at once.
+//! Multi-plane programs.
 //!
-//! Pages of one request are transferred one after the other, then the arrays of all planes program together:
+//! One request's pages are transferred one after the other, then the arrays of all planes program together:
 //!
 //! ```text
 //! unit |= plane 0 =|= plane 1 =|--- both arrays ---|
 //! bus  |= plane 0 =|= plane 1 =|
 //! ```
 //!
-//! The pages lie at the same position of their blocks, as the chips demand, and nothing else comes between
-//! them. The first program reports its end without the transfers of later joiners; the request ends with the
-//! last of them.
+//! The pages lie at the same position in their blocks, as the chips demand, and nothing else comes between
+//! them. The first program reports its end without later joiners' transfers; the request ends with the last
+//! one.
 
 use super::Timed;
 use crate::address::Ppa;
 use crate::context::Time;
 use crate::nand::{Done, Nand};
 
-/// The last program of a die, and the programs that joined it.
+/// A die's last program, and the programs joined to it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Together {
-    /// The request of these pages.
+    /// The pages' request.
     request: u64,
-    /// Position of the pages in their blocks.
+    /// The pages' position in their blocks.
     page: u32,
-    /// The plane of the last page; a joiner must be on a later plane.
+    /// The last page's plane; a joiner must be on a later plane.
     plane: u32,
-    /// Array time of each: cells of one bit and of several cannot program together.
+    /// Array time for each: one-bit and multi-bit cells cannot program together.
     program: Time,
-    /// End of the last transfer, and end of the array time.
+    /// When the last transfer ends, and when the arrays are done.
     moved_in: Time,
     end: Time,
 }

@@ -1,4 +1,4 @@
-//! Shared parts of the device tests: small devices, and random legal operations.
+//! Shared parts for the device tests: small devices, and random legal operations.
 #![allow(clippy::unwrap_used)] // What a test cannot go on without ends it.
 #![allow(dead_code)] // Each test file takes what it needs.
 
@@ -21,7 +21,7 @@ pub fn oob(lpn: u32, seq: u64) -> Oob {
     Oob::data(Lpn(lpn), Seq(seq), Origin::HOST)
 }
 
-/// A page of 512 bytes, all `fill`.
+/// A 512-byte page, all `fill`.
 pub fn page(fill: u8) -> Content {
     Content(Some(vec![fill; 512].into()))
 }
@@ -53,7 +53,7 @@ pub enum Step {
     TailRead { at: Ppa, bytes: usize },
 }
 
-/// Answer of a step: metadata read or copied, and bytes read.
+/// A step's answer: metadata read or copied, and bytes read.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Answer(pub Result<Option<Oob>, NandError>, pub Vec<u8>);
 
@@ -99,7 +99,7 @@ struct Page {
     fill: u8,
 }
 
-/// Draws legal steps, and predicts the bytes of every read.
+/// Draws legal steps, and predicts each read's bytes.
 pub struct Script {
     random: Random,
     geometry: Geometry,
@@ -108,7 +108,7 @@ pub struct Script {
     bad: Vec<bool>,
     tails: Vec<Vec<u8>>,
     seq: u64,
-    /// Probability that a step retires a block.
+    /// Probability for a step to retire a block.
     pub retire: f64,
 }
 
@@ -143,7 +143,7 @@ impl Script {
         self.random.below(bound.into()) as u32
     }
 
-    /// A page that the next step may program.
+    /// A programmable page for the next step.
     fn programmable(&mut self) -> Option<Ppa> {
         let block = BlockId(self.draw(self.geometry.blocks()));
         if self.bad[block.index()] {
@@ -237,7 +237,7 @@ impl Script {
         }
     }
 
-    /// The bytes of a programmed page.
+    /// A programmed page's bytes.
     pub fn expected(&self, at: Ppa) -> Vec<u8> {
         let mut bytes = vec![self.pages[at.index()].fill; self.geometry.page_bytes() as usize];
         let tail = &self.tails[at.index()];

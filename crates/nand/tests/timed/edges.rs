@@ -1,8 +1,8 @@
-//! Exact times, to the nanosecond, at which units and channels become free: a request one nanosecond earlier
-//! waits one, a request at that time waits none.
+//! Exact times, to the nanosecond, when units and channels become free: a request one nanosecond earlier waits
+//! one, a request at this time waits none.
 //!
-//! One channel with two dies of two planes: blocks 0 to 3 are in plane 0, 4 to 7 in plane 1, both of die 0;
-//! blocks from 8 on are in die 1, and its second plane takes the pages that probe the bus.
+//! One channel with two dies, each with two planes: blocks 0 to 3 are in plane 0, 4 to 7 in plane 1, both in
+//! die 0; blocks from 8 on are in die 1, and its second plane takes the pages for probing the bus.
 
 use super::*;
 
@@ -165,7 +165,7 @@ fn spare_areas_and_retired_blocks_have_their_die_as_long_as_they_take() {
 
 #[test]
 fn what_needs_an_operation_starts_at_its_end_and_not_before() {
-    // A read of the other die that needs a program of this die (read-modify-write), and a read that does not.
+    // A read on the other die that needs this die's program (read-modify-write), and a read that does not.
     let mut nand = device(2, 1, 1, &timing());
     let done = program(&mut nand, new(0, 0));
     for (bound, end) in [(done - 1, done - 1 + READ + PAGE), (done, done + READ + PAGE), (0, READ + PAGE)] {

@@ -41,8 +41,8 @@ fn timing() -> Timing {
     Timing { transfer_ns_per_byte: BYTE_NS, copy: PageCopy::External, ..Timing::array(50.0, 500.0, 3000.0) }
 }
 
-/// `channels` x `dies_per_channel` x `planes_per_die` x 4 blocks x 8 pages; every page of the first two blocks of
-/// each plane is programmed, at no time.
+/// `channels` x `dies_per_channel` x `planes_per_die` x 4 blocks x 8 pages; in each plane, every page in the
+/// first two blocks is programmed, at no time.
 fn device(channels: u32, dies_per_channel: u32, planes_per_die: u32, timing: &Timing) -> Timed<Counting> {
     let shape = Shape {
         channels,
@@ -68,12 +68,12 @@ fn oob(lpn: u32) -> Oob {
     Oob { lpn: Lpn(lpn), aux: 0, kind: Kind::Data, origin: Origin::HOST, seq: Seq(1) }
 }
 
-/// A programmed page of plane `plane`.
+/// A programmed page in plane `plane`.
 fn old(plane: u32, page: u32) -> Ppa {
     Ppa(plane * 32 + page)
 }
 
-/// An erased page of plane `plane`.
+/// An erased page in plane `plane`.
 fn new(plane: u32, page: u32) -> Ppa {
     Ppa(plane * 32 + 16 + page)
 }
@@ -91,7 +91,7 @@ fn erase(nand: &mut impl Nand, block: u32) -> Time {
     nand.erase(BlockId(block)).unwrap().0
 }
 
-/// Asserts that an erase of `block` starts at `free`: a request at `free - 1` waits one nanosecond, a request
+/// Asserts that an erase on `block` starts at `free`: a request at `free - 1` waits one nanosecond, a request
 /// at `free` or later waits none.
 fn assert_free_at<const EXTRAS: bool>(nand: &Timed<Counting, EXTRAS>, block: u32, free: Time) {
     for (arrival, start) in [(free - 1, free), (free, free), (free + 1, free + 1)] {
@@ -298,7 +298,7 @@ fn spare_areas_and_tails_move_few_bytes() {
     assert_eq!(end(&mut nand), 220 * US + 2 * SPARE);
 }
 
-/// Reads `requests` pages with `depth` of them in flight at all times; returns the end of the last.
+/// Reads `requests` pages with `depth` in flight at all times; returns the last one's end.
 fn closed_loop(nand: &mut Timed<Counting>, depth: usize, requests: u32, mut page: impl FnMut(u32) -> Ppa) -> Time {
     let mut in_flight: BinaryHeap<Reverse<Time>> = vec![Reverse(0); depth].into();
     for n in 0..requests {

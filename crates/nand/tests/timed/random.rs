@@ -5,7 +5,7 @@ use nandlab_nand::profile::{PageCopy, PlaneOverlap, Timing};
 use nandlab_nand::random::Random;
 use nandlab_nand::{BlockId, Cause, Nand, Origin, Ppa, Time};
 
-/// The rules of the clock in a naive, slow form.
+/// The clock's rules in a naive, slow form.
 struct Naive {
     buses: Vec<Vec<(Time, Time)>>,
     /// The time when each die (or plane, if planes overlap) is free.
@@ -54,7 +54,7 @@ enum Op {
 /// erased when full.
 struct Ops {
     random: Random,
-    /// Programmed pages of block 2, by plane.
+    /// Programmed pages in block 2, by plane.
     fill: Vec<u32>,
 }
 
@@ -110,7 +110,7 @@ impl Naive {
         Self { buses, units: vec![0; units as usize], units_per_die, planes_per_die, copy: timing.copy }
     }
 
-    /// The unit of `plane`: its die, or the plane itself if planes overlap.
+    /// The plane's unit: its die, or the plane itself if planes overlap.
     fn unit(&self, plane: u32) -> usize {
         (if self.units_per_die == 1 { plane / self.planes_per_die } else { plane }) as usize
     }
@@ -144,7 +144,7 @@ impl Naive {
     }
 }
 
-/// Devices of channels x dies x planes: a single unit, many dies on a bus, several buses; planes that share
+/// Devices as channels x dies x planes: a single unit, many dies on a bus, several buses; planes that share
 /// their die and independent planes, including a bus with four units; every kind of copy.
 fn devices() -> Vec<([u32; 3], Timing)> {
     let mut devices = vec![];

@@ -1,4 +1,4 @@
-//! Blocks of one bit a cell: times compared with data-sheet sums, and counts.
+//! Blocks with one bit per cell: times compared with data-sheet sums, and counts.
 
 use super::*;
 use nandlab_nand::profile::SlcTiming;
@@ -15,7 +15,7 @@ fn slc(copy: PageCopy) -> Timing {
 
 type Device = Metered<Timed<Counting, true>>;
 
-/// One die; its block 2 holds one bit a cell instead of four: 2 of its 8 pages.
+/// One die; its block 2 holds one bit per cell instead of four: 2 pages out of 8.
 fn device(timing: &Timing) -> Device {
     let plain = Timing { slc: None, ..*timing };
     let mut nand = Metered::new(Timed::with_extras(super::device(1, 1, 1, &plain).into_inner(), timing));
@@ -23,7 +23,7 @@ fn device(timing: &Timing) -> Device {
     nand
 }
 
-/// Time for which `operation` holds the die.
+/// How long `operation` holds the die.
 fn takes<T>(nand: &mut Device, operation: impl FnOnce(&mut Device) -> T) -> Time {
     let before = nand.ctx().horizon();
     nand.ctx().begin(Origin::HOST, before);
@@ -69,7 +69,7 @@ fn a_copy_reads_as_the_one_block_and_programs_as_the_other() {
     }
 }
 
-/// The counts of these blocks give the busy time of the die; the plain counts alone do not.
+/// The counts for these blocks give the die's busy time; the plain counts alone do not.
 #[test]
 fn counts_by_mode_sum_to_the_time_of_the_die() {
     let timing = slc(PageCopy::External);

@@ -1,9 +1,9 @@
-//! Breakdown of the longest request, compared with cases worked by hand.
+//! The longest request's breakdown, compared with cases worked by hand.
 
 use super::*;
 use nandlab_nand::Stall;
 
-/// By cause, the nonzero times of a stall: its own, and others'.
+/// By cause, a stall's nonzero times: its own, and others'.
 fn parts(stall: &Stall) -> Vec<(Cause, Time, Time)> {
     let part = |&cause: &Cause| (cause, stall.own[cause as usize], stall.others[cause as usize]);
     Cause::ALL.iter().map(part).filter(|&(_, own, others)| own + others > 0).collect()
@@ -24,14 +24,14 @@ fn watched(channels: u32, dies_per_channel: u32) -> Timed<Counting> {
     nand
 }
 
-/// Breakdown of the longest request; its parts must sum to its time.
+/// The longest request's breakdown; its parts must sum to its time.
 fn longest(nand: &mut Timed<Counting>) -> Stall {
     let stall = nand.ctx().longest_stall().unwrap().clone();
     assert_eq!(stall.total(), stall.done - stall.arrival);
     stall
 }
 
-/// Three copies out of a block and its erase, in the background.
+/// Three copies from a block and its erase, in the background.
 fn collect(nand: &mut Timed<Counting>) {
     scoped(nand, Cause::Gc, |nand| {
         for page in 0..3 {
@@ -177,7 +177,7 @@ fn a_request_without_operations_of_its_own_waited_for_other_memories_or_others()
     // A flush that waits for the collection.
     request(&mut flushed, done, |nand| nand.ctx().wait_until(end));
     assert_eq!(parts(&longest(&mut flushed)), [(Cause::Gc, 0, 3 * COPY + ERASE)]);
-    // A read of 600 us from a buffer's memory without a flash operation, and a read that starts with flash.
+    // A 600 us read from a buffer's memory without a flash operation, and a read that starts with flash.
     let mut buffered = nand.clone();
     buffered.ctx().request_done(done, done + 600 * US);
     let stall = longest(&mut buffered);

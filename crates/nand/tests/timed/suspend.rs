@@ -111,7 +111,7 @@ fn a_read_goes_in_front_of_an_erase_that_has_not_begun() {
         assert_eq!(host_read(&mut nand, arrival), end, "arrival {arrival}");
         assert_free_at(&nand, 1, erased);
     }
-    // A waiting operation of another die leaves a gap: a read that ends in it delays nothing.
+    // A waiting operation on another die leaves a gap: a read that ends in it delays nothing.
     let gap = |ready: Time| {
         let mut nand = device(1, 2, 1, &suspending(16));
         nand.ctx().after(ready);
@@ -147,7 +147,7 @@ fn a_background_program_is_suspended_where_the_profile_says() {
 #[test]
 fn what_a_request_waits_for_and_what_others_wait_behind_is_not_suspended() {
     let timing = suspending(16);
-    // A program of a request, whose end was already reported.
+    // A request's program, with its end already reported.
     let mut nand = device(1, 2, 1, &timing);
     program(&mut nand, new(0, 0));
     assert_eq!(host_read(&mut nand, 100 * US), PAGE + PROGRAM + READ + PAGE);
@@ -160,7 +160,7 @@ fn what_a_request_waits_for_and_what_others_wait_behind_is_not_suspended() {
     let written = program(&mut nand, Ppa(0));
     assert_eq!(written, ERASE + PAGE + PROGRAM);
     assert_eq!(host_read(&mut nand, 100 * US), written + READ + PAGE);
-    // A read of the collection itself.
+    // A read by the collection itself.
     let mut nand = erasing(&timing);
     nand.ctx().begin(Origin::HOST, 100 * US);
     assert_eq!(scoped(&mut nand, Cause::Gc, |nand| read(nand, old(0, 9))), ERASE + READ + PAGE);
@@ -197,7 +197,7 @@ fn a_bus_that_all_need_is_never_taken_twice() {
     assert_eq!(*ends.last().unwrap(), US + SUSPEND + READ + 1600 * PAGE, "and the bus never rests");
 }
 
-/// The log is written at issue time, so the reads tell the later end of an operation that they delayed.
+/// The log is written at issue time, so each read also reports the later end it caused.
 #[test]
 fn a_log_tells_how_much_later_ends_what_gave_way() {
     let log = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -4,7 +4,7 @@ use super::*;
 
 const ALL: u32 = 4;
 
-/// One channel with `dies` dies of four planes, which program together.
+/// One channel with `dies` dies, each with four planes, which program together.
 fn device(dies: u32) -> Timed<Counting, true> {
     let timing = Timing { plane_overlap: PlaneOverlap::MultiPlane, ..timing() };
     let plain = super::device(1, dies, ALL, &self::timing()).into_inner();
@@ -62,7 +62,7 @@ fn nothing_comes_between_planes_that_program_together() {
     assert_eq!(program(&mut nand, new(1, 3)), end + PAGE + PROGRAM);
 }
 
-/// The start command for the arrays follows the transfer of the last known page.
+/// The start command for the arrays follows the last known page's transfer.
 #[test]
 fn a_page_joins_that_is_at_hand_when_the_one_before_is_in_and_not_later() {
     for (at, end) in [(PAGE - 1, 2 * PAGE + PROGRAM), (PAGE, 2 * PAGE + PROGRAM), (PAGE + 1, 2 * (PAGE + PROGRAM))] {

@@ -1,4 +1,4 @@
-//! Recovery of a map from flash.
+//! Recovers a map from flash.
 
 use super::{PagedMap, Shape};
 use crate::parts::block_scan::{BlockScan, MapForm};

@@ -1,4 +1,4 @@
-//! The invariants of a store, derived from flash.
+//! A store's invariants, derived from flash.
 
 use super::map_pages::MapPages;
 use super::{recover, Store};
@@ -52,7 +52,7 @@ impl Store {
         }
     }
 
-    /// Checks that a mount would find the current map, except for trims that may be forgotten.
+    /// Checks that a mount would find the current map, except for forgettable trims.
     fn map_is_that_of_a_mount<N: Nand>(&self, nand: &mut N, scans: &[Option<BlockScan>]) {
         let hidden = self.hidden(nand, scans);
         let newest = recover::newest(&self.geometry, &self.options, scans, &hidden).map;

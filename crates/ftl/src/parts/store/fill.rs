@@ -1,13 +1,13 @@
-//! Programmed extent of each block, and its programmable pages.
+//! Each block's programmed extent, and its programmable pages.
 
 use super::page_bits::PageBits;
 use crate::parts::frontier::RESUMED;
 use nandlab_nand::{BlockId, Geometry, ProgramOrder};
 
-/// Set in the word of a block if its next page must carry a mark.
+/// Set in a block's word if its next page must carry a mark.
 const MARK: u16 = 0x8000;
 
-/// The programmed pages of the blocks.
+/// The blocks' programmed pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Fill {
     /// Pages up to the last programmed one, beside [`MARK`].
@@ -27,7 +27,7 @@ impl Fill {
         }
     }
 
-    /// Pages of `block` up to the last programmed one.
+    /// Pages in `block` up to the last programmed one.
     #[inline]
     pub(crate) fn high_water(&self, block: BlockId) -> u32 {
         (self.words[block.index()] & !MARK).into()
@@ -43,7 +43,7 @@ impl Fill {
         }
     }
 
-    /// The lowest page of `block` that is erased and may still be programmed.
+    /// The lowest erased and still programmable page in `block`.
     pub(crate) fn lowest_free(&self, block: BlockId) -> Option<u32> {
         let free = match &self.programmed {
             None => self.high_water(block),
@@ -52,7 +52,7 @@ impl Fill {
         (free < self.pages_per_block).then_some(free)
     }
 
-    /// Notes a program; returns the `aux` that the page must carry.
+    /// Notes a program; returns the page's required `aux`.
     #[inline]
     pub(crate) fn program(&mut self, block: BlockId, page: u32) -> u16 {
         let word = &mut self.words[block.index()];
@@ -64,7 +64,7 @@ impl Fill {
         mark
     }
 
-    /// Notes the programs of `count` pages from `first` on, in a block erased since the mount.
+    /// Notes programs for `count` pages from `first` on, in a block erased since the mount.
     #[inline]
     pub(crate) fn program_run(&mut self, block: BlockId, first: u32, count: u32) {
         let word = &mut self.words[block.index()];
@@ -97,7 +97,7 @@ impl Fill {
         }
     }
 
-    /// Bytes of memory for the extent of the blocks, and for the programmed pages.
+    /// Memory for the blocks' extent, and for the programmed pages, in bytes.
     pub(crate) fn bytes(&self) -> (u64, Option<u64>) {
         (2 * self.words.len() as u64, self.programmed.as_ref().map(PageBits::bytes))
     }

@@ -11,7 +11,7 @@ pub(crate) struct FreeBlock {
     pub(crate) unerased: Option<Cause>,
 }
 
-/// The free blocks of every die, in first-in, first-out order.
+/// Every die's free blocks, in first-in, first-out order.
 #[derive(Debug)]
 pub(crate) struct FreeBlocks {
     geometry: Geometry,
@@ -33,7 +33,7 @@ impl FreeBlocks {
         self.count
     }
 
-    /// Blocks of the device, except bad ones.
+    /// The device's blocks, except bad ones.
     pub(crate) fn good(&self) -> u32 {
         self.geometry.blocks() - self.bad.len() as u32
     }
@@ -48,18 +48,18 @@ impl FreeBlocks {
         self.count += 1;
     }
 
-    /// Free blocks of a die.
+    /// A die's free blocks.
     pub(crate) fn count_in(&self, die: u32) -> u32 {
         self.dies[die as usize].len() as u32
     }
 
-    /// Blocks of a die, except bad ones.
+    /// A die's blocks, except bad ones.
     pub(crate) fn good_in(&self, die: u32) -> u32 {
         let blocks = self.geometry.blocks_of_die(die);
         blocks.len() as u32 - self.bad.range(BlockId(blocks.start)..BlockId(blocks.end)).count() as u32
     }
 
-    /// Takes a free block of a die.
+    /// Takes a free block from a die.
     pub(crate) fn take_in(&mut self, die: u32) -> Option<FreeBlock> {
         let free = self.dies[die as usize].pop_front()?;
         self.count -= 1;

@@ -1,15 +1,14 @@
-//! Pages of the block map, one after the other in a block of their own.
+//! Block-map pages, one after the other in a separate block.
 //!
-//! Firmware that reads its map at power-on would write them. A mount here reads the spare areas of all pages
-//! and needs no map page, so the store releases the previous block right after writing the first page of the
-//! next one.
+//! Firmware that reads its map at power-on would write them. A mount here reads all spare areas and needs no
+//! map page, so the store releases the previous block right after writing the next one's first page.
 
 use super::Store;
 use crate::parts::frontier::Frontier;
 use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf};
 
-/// Destination of the next map page.
+/// Destination for the next map page.
 #[derive(Debug)]
 pub(super) struct MapPages {
     frontier: Frontier,
@@ -28,7 +27,7 @@ impl MapPages {
 }
 
 impl Store {
-    /// Blocks that map pages may still take.
+    /// Blocks still reserved for map pages.
     pub(super) fn unclaimed_by_map(&self) -> u32 {
         self.map_pages.as_ref().map_or(0, |pages| u32::from(pages.block().is_none()))
     }

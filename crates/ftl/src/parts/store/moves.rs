@@ -1,4 +1,4 @@
-//! Copies of pages between blocks: merges and completions.
+//! Page copies between blocks: merges and completions.
 
 use super::{verified, Store};
 use crate::parts::block_scan::{gathered, COMPLETE};
@@ -6,7 +6,7 @@ use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Seq, Time};
 use std::ops::Range;
 
-/// Source of the missing pages when a block is completed.
+/// Source for the missing pages when a block is completed.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// The newest copies, in any block.
@@ -145,7 +145,7 @@ impl Store {
         (places.start..end).any(|place| self.copied(source, (group, block), place) != Copied::Nothing)
     }
 
-    /// Moves the newest copy of `at` to `place` of `block`; false if the program failed and the block is now
+    /// Moves `at`'s newest copy to `place` in `block`; false if the program failed and the block is now
     /// failing.
     pub(crate) fn relocate<N: Nand>(
         &mut self,
@@ -241,7 +241,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Makes the pages from `first` on the newest copies of `pages`, if mapped or `pending`.
+    /// Makes the pages from `first` on the newest copies for `pages`, if mapped or `pending`.
     #[inline]
     pub(super) fn remap_gathered(
         &mut self,
@@ -251,7 +251,7 @@ impl Store {
         end: Time,
     ) {
         let target = self.geometry.block_of(first);
-        // The old copies lie in few blocks, in sequence, so one division per change of block is enough.
+        // The old copies lie in few blocks, in sequence, so one division per block change is enough.
         let (mut block, mut places) = (BlockId::NONE, 0..0);
         let mut at = pages.start;
         while at < pages.end {
@@ -320,7 +320,7 @@ impl Store {
         nand.ctx().after(end);
     }
 
-    /// Copies the newest copy of `at` to `to` without changing the map; false if the program failed.
+    /// Copies `at`'s newest copy to `to` without changing the map; false if the program failed.
     #[inline]
     pub(super) fn copy<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa, flags: u16) -> Result<bool, FtlError> {
         let from = self.map[at.index()];
@@ -332,12 +332,12 @@ impl Store {
             Err(NandError::Uncorrectable(page)) if page == from => {}
             Err(error) => return Err(error.into()),
         }
-        // A page of kind Lost replaces the contents, so no mount brings back an older copy.
+        // A `Lost` page replaces the contents, so no mount brings back an older copy.
         self.events.lost_pages += 1;
         self.program_blank(nand, to, aux, at, Kind::Lost)
     }
 
-    /// Programs an empty page, to allow a program of the next one; false if the program failed.
+    /// Programs an empty page, to allow the next program; false if it failed.
     #[cold]
     pub(super) fn pad<N: Nand>(&mut self, nand: &mut N, at: Lpn, to: Ppa) -> Result<bool, FtlError> {
         let aux = self.fill.program(self.geometry.block_of(to), self.geometry.page_in_block(to));

@@ -1,6 +1,6 @@
-//! Notes of trims in blocks of their own.
+//! Trim notes in separate blocks.
 //!
-//! The newest note of a segment is live. The store fills note blocks one after the other; when all are full, it
+//! A segment's newest note is live. The store fills note blocks one after the other; when all are full, it
 //! renews the one with the fewest live notes. There is room for two notes per segment, so that block is at most
 //! half live.
 
@@ -12,16 +12,16 @@ use crate::FtlError;
 use nandlab_nand::{scoped, BlockId, Cause, Geometry, Kind, Lpn, Nand, NandError, Oob, Origin, PageBuf, Ppa, Time};
 use std::collections::BTreeSet;
 
-/// Location of the notes, and the segments that need a new one.
+/// Where the notes are, and the segments due for a new one.
 #[derive(Debug)]
 pub(super) struct Notes {
     geometry: Geometry,
     pages_per_segment: u32,
-    /// The live note of each segment.
+    /// Each segment's live note.
     live: Vec<Ppa>,
     /// Segments with trims without a note.
     changed: BTreeSet<u32>,
-    /// Segments with a live note that must leave its block; they come first.
+    /// Segments whose live note must leave its block; they come first.
     moving: BTreeSet<u32>,
     blocks: Vec<BlockId>,
     frontier: Frontier,
@@ -29,11 +29,11 @@ pub(super) struct Notes {
     failed: BTreeSet<BlockId>,
     most_blocks: u32,
     durable: bool,
-    /// End of the last note, and of the writes to pages it no longer lists.
+    /// When the last note ends, and the writes to pages it no longer lists.
     written_at: Time,
 }
 
-/// Most blocks for the notes of this many logical pages, without the additional one during a renewal.
+/// Most blocks for notes on this many logical pages, without the additional one during a renewal.
 pub(super) fn most_blocks(geometry: &Geometry, logical_pages: u32) -> u32 {
     (2 * trim_note::segments(geometry, logical_pages)).div_ceil(geometry.pages_per_block())
 }
@@ -55,7 +55,7 @@ impl Notes {
         }
     }
 
-    /// End of the last note, and of the writes to pages it no longer lists.
+    /// When the last note ends, and the writes to pages it no longer lists.
     pub(super) fn written_at(&self) -> Time {
         self.written_at
     }
@@ -64,7 +64,7 @@ impl Notes {
         self.most_blocks
     }
 
-    /// Blocks that the notes may still take.
+    /// Blocks still reserved for notes.
     pub(super) fn unclaimed(&self) -> u32 {
         self.most_blocks.saturating_sub(self.blocks.len() as u32)
     }
@@ -101,7 +101,7 @@ impl Notes {
         }
     }
 
-    /// The next segment that needs a note.
+    /// The next segment due for a note.
     fn next(&self) -> Option<u32> {
         self.moving.first().or_else(|| self.changed.first()).copied()
     }
@@ -178,8 +178,8 @@ impl Store {
         let oob = Oob { aux, kind: Kind::TrimNote, ..Oob::data(Lpn(segment), self.next_seq(), Origin::FTL) };
         match nand.program(to, &blank, &note, oob) {
             Ok(_) => {
-                // The previous note hid the contents of a page written since: that write must be on flash
-                // before the block of the note is erased.
+                // The previous note hid a page's contents, and the page was written since: this write must be
+                // on flash before the note's block is erased.
                 self.notes.written_at = self.notes.written_at.max(nand.ctx().last()).max(self.mapped);
                 self.settle_later(nand);
                 self.notes.live[segment as usize] = to;
@@ -195,7 +195,7 @@ impl Store {
         }
     }
 
-    /// The note of a segment for the current map.
+    /// A segment's note for the current map.
     fn note(&self, segment: u32) -> Vec<u8> {
         let mut note = trim_note::blank(&self.geometry, self.seq);
         let bits = trim_note::bits_mut(&mut note);
@@ -219,8 +219,7 @@ impl Store {
         Ok(())
     }
 
-    /// Finds the live notes; returns for each logical page the sequence number below which its copies are
-    /// hidden.
+    /// Finds the live notes; returns, by logical page, the sequence number below which its copies are hidden.
     pub(super) fn adopt_notes<N: Nand>(
         &mut self,
         nand: &mut N,

@@ -1,8 +1,8 @@
-//! A bit per page of every block; each block starts at a word of its own.
+//! A bit per page; each block starts at a word boundary.
 
 use nandlab_nand::{BlockId, Geometry};
 
-/// Sets of pages, one per block.
+/// Page sets, one per block.
 #[derive(Clone, Debug)]
 pub(crate) struct PageBits {
     words_per_block: usize,
@@ -11,7 +11,7 @@ pub(crate) struct PageBits {
 }
 
 impl PageBits {
-    /// Empty sets for the blocks of `geometry`.
+    /// Empty sets for the blocks in `geometry`.
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let pages_per_block = geometry.pages_per_block();
         let words_per_block = pages_per_block.div_ceil(64) as usize;
@@ -35,7 +35,7 @@ impl PageBits {
         &mut self.words[first..first + self.words_per_block]
     }
 
-    /// Whether `page` of `block` is in the set.
+    /// Whether the set for `block` has `page`.
     #[inline]
     pub(crate) fn has(&self, block: BlockId, page: u32) -> bool {
         self.words[self.word(block, page)] >> (page % 64) & 1 == 1
@@ -53,7 +53,7 @@ impl PageBits {
         self.words[word] &= !(1 << (page % 64));
     }
 
-    /// Bit masks of `count` pages from `first` on, for each affected word of a block.
+    /// Bit masks for `count` pages from `first` on, in each affected word.
     #[inline]
     fn masks(first: u32, count: u32) -> impl Iterator<Item = (usize, u64)> {
         let end = first + count;
@@ -63,28 +63,28 @@ impl PageBits {
         })
     }
 
-    /// Adds `count` pages of `block`, from `first` on.
+    /// Adds `count` pages to the set for `block`, from `first` on.
     #[inline]
     pub(crate) fn insert_run(&mut self, block: BlockId, first: u32, count: u32) {
         let words = self.words_mut(block);
         Self::masks(first, count).for_each(|(word, mask)| words[word] |= mask);
     }
 
-    /// Removes `count` pages of `block`, from `first` on.
+    /// Removes `count` pages from the set for `block`, from `first` on.
     #[inline]
     pub(crate) fn remove_run(&mut self, block: BlockId, first: u32, count: u32) {
         let words = self.words_mut(block);
         Self::masks(first, count).for_each(|(word, mask)| words[word] &= !mask);
     }
 
-    /// Sets the set of `block` to its first `pages` pages.
+    /// Replaces the set for `block` by its first `pages` pages.
     pub(crate) fn set_first(&mut self, block: BlockId, pages: u32) {
         for (first, word) in (0..).step_by(64).zip(self.words_mut(block)) {
             *word = low_bits(pages.saturating_sub(first));
         }
     }
 
-    /// Pages in the set of `block`.
+    /// Set size for `block`.
     #[inline]
     pub(crate) fn count(&self, block: BlockId) -> u32 {
         self.words(block).iter().map(|word| word.count_ones()).sum()
@@ -95,14 +95,14 @@ impl PageBits {
         self.words(block).iter().all(|&word| word == 0)
     }
 
-    /// The first page of `block` not in the set; if all are in it, the number of pages or more.
+    /// The first page missing in the set for `block`; if all are in it, the number of pages or more.
     pub(crate) fn first_missing(&self, block: BlockId) -> u32 {
         let words = self.words(block);
         let at = words.iter().position(|&word| word != u64::MAX).unwrap_or(words.len());
         at as u32 * 64 + words.get(at).map_or(0, |word| word.trailing_ones())
     }
 
-    /// Bytes of a packed table.
+    /// Size as a packed table, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let blocks = self.words.len() / self.words_per_block;
         blocks as u64 * u64::from(self.pages_per_block.div_ceil(8))

@@ -1,4 +1,4 @@
-//! Recovery of a store from flash.
+//! Recovers a store from flash.
 
 use super::fill::Fill;
 use super::{Options, Store};
@@ -31,9 +31,9 @@ pub(crate) fn mount<N: Nand>(
             geometry.pages()
         )));
     }
-    // Fence first, because the result of the scan must stay true: the mount erases blocks of older copies
-    // without another fence, and assumes that readable pages are durable. Without a previous cut, programs may
-    // still be in progress.
+    // Fence first, because the scan result must stay true: the mount erases blocks with older copies without
+    // another fence, and assumes that readable pages are durable. Without a previous cut, programs may still be
+    // in progress.
     nand.ctx().fence();
     let scans = scan(nand)?;
     refuse_foreign(&geometry, logical_pages, &scans, name, (Some(options.span), None))?;
@@ -63,7 +63,7 @@ fn is_cut_merge(scan: &BlockScan) -> bool {
 
 /// Newest copies found on flash.
 pub(super) struct Newest {
-    /// The newest copy of every logical page.
+    /// Every logical page's newest copy.
     pub(super) map: Vec<Ppa>,
     /// Unmapped pages recorded only by a complete merge without them.
     left_out: Vec<Lpn>,
@@ -73,7 +73,7 @@ pub(super) struct Newest {
 pub(super) fn newest(geometry: &Geometry, options: &Options, scans: &[Option<BlockScan>], hidden: &[u64]) -> Newest {
     let group = |at: Lpn| at.index() / options.span as usize;
     let blocks = || (0..).map(BlockId).zip(scans).filter_map(|(block, scan)| Some((block, scan.as_ref()?)));
-    // By logical block: the block of its last merge, and the end of that merge.
+    // By logical block: its last merge's block, and when that merge ended.
     let mut merged = vec![(0, BlockId::NONE); hidden.len().div_ceil(options.span as usize)];
     for (block, scan) in blocks() {
         for page in scan.copies().filter(|page| page.oob.aux & COMPLETE != 0) {
@@ -108,7 +108,7 @@ impl Store {
     fn adopt_blocks(&mut self, scans: &[Option<BlockScan>]) -> Vec<Found> {
         let blank = scans.iter().flatten().all(|scan| scan.used == 0);
         let mut found = Vec::new();
-        // Empty blocks come first: an erase of the only block with data may be cut.
+        // Empty blocks come first: a power cut may hit the erase of the only block with data.
         for programmed in [false, true] {
             for (block, scan) in (0..).map(BlockId).zip(scans) {
                 let Some(scan) = scan else {
@@ -119,7 +119,7 @@ impl Store {
                     continue;
                 }
                 if self.valid.is_empty(block) {
-                    // The original cause of its release is not on flash, so the mount is charged for the erase.
+                    // The original cause is not on flash, so the mount is charged for the erase.
                     self.free.add(block, (!blank).then_some(Cause::Mount));
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! Tests of the store for any scheme, with the block map as an example.
+//! Tests for the store under any scheme, with the block map as an example.
 
 use crate::block::{BlockMap, Config};
 use crate::tests::{submit, two_dies, write};

@@ -32,18 +32,18 @@ pub(super) struct Player<'a, 'd> {
     bytes: Vec<u8>,
     pub(super) record: FsRecord,
     pub(super) phases: FsPhases,
-    /// Start of the measured part of the run.
+    /// Where the measured part began.
     pub(super) since: Since,
     part: Part,
-    /// Start of this part, and duration of earlier parts, on this machine.
+    /// When this part began, and how long earlier parts took, on this machine.
     began: Instant,
     wall: SpeedPhases,
     latency: Option<LatencyMeter>,
     /// Transactions between samples.
     every: u64,
-    /// Whether samples include the live pages of each block.
+    /// Whether samples include each block's live pages.
     pub(super) with_blocks: bool,
-    /// Whether to trace the waits of the longest request.
+    /// Whether to trace the longest request's waits.
     pub(super) explain_longest: bool,
     /// Expected file contents, on bare flash with bytes.
     pub(super) contents: Option<Contents>,
@@ -51,7 +51,7 @@ pub(super) struct Player<'a, 'd> {
     pub(super) is_cancelled: bool,
 }
 
-/// The separately measured parts of a run.
+/// The separately measured parts in a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// Includes formatting and mounting.
@@ -127,7 +127,7 @@ impl<'a, 'd> Player<'a, 'd> {
         }
     }
 
-    /// Goes on to the next part of the run.
+    /// Goes on to the run's next part.
     fn enter(&mut self, part: Part) {
         let ended = self.phase();
         let wall_s = self.began.elapsed().as_secs_f64();
@@ -241,7 +241,7 @@ impl<'a, 'd> Player<'a, 'd> {
         Ok(Op::Write)
     }
 
-    /// Draws the contents of the next write.
+    /// Draws the next write's contents.
     fn draw(&mut self, bytes: usize) {
         self.bytes.clear();
         while self.bytes.len() < bytes {
@@ -250,7 +250,7 @@ impl<'a, 'd> Player<'a, 'd> {
         self.bytes.truncate(bytes);
     }
 
-    /// Notes events that occurred for the first time, at the end of a transaction.
+    /// Notes events on their first occurrence, at a transaction's end.
     pub(super) fn watch(&mut self) {
         let (Some(first), Part::Transactions) = (&mut self.record.first, self.part) else { return };
         let below = &mut *self.below.0.borrow_mut();
@@ -267,7 +267,7 @@ impl<'a, 'd> Player<'a, 'd> {
         }
     }
 
-    /// Adds a sample of the transactions.
+    /// Adds a sample to the transactions' series.
     pub(super) fn sample(&mut self) {
         let is_new = self.record.samples.last().is_none_or(|last| last.transactions < self.record.transactions);
         if self.part != Part::Transactions || !is_new {
@@ -321,7 +321,7 @@ impl<'a, 'd> Player<'a, 'd> {
         self.stopped(StopReason::Cancelled, "")
     }
 
-    /// Effect of `error` on the run: a partial record, or none.
+    /// How the run ends after `error`: with a partial record, or none.
     pub(super) fn stop(&self, fs: &FsConfig, error: FsError) -> Result<Stopped, LabError> {
         match error {
             FsError::Device(Error::PowerLost) => Err(LabError::PowerLost),
@@ -340,7 +340,7 @@ impl<'a, 'd> Player<'a, 'd> {
         }
     }
 
-    /// The result; work since the start of the last part belongs to it, including the unmount.
+    /// The result; work since the last part began belongs to it, including the unmount.
     pub(super) fn played(mut self, stopped: Option<Stopped>) -> Played {
         self.enter(Part::CleanUp);
         self.record.phases = self.phases;
@@ -351,7 +351,7 @@ impl<'a, 'd> Player<'a, 'd> {
     }
 }
 
-/// The workload's request to a file system that is itself the engine, in sectors of the file.
+/// The workload's request to a file system directly on the engine, in file sectors.
 fn asked(op: &FileOp) -> Option<Request> {
     let sectors = |kind, at: u64, bytes: u32| {
         let sector = at / u64::from(SECTOR_BYTES);
