@@ -45,15 +45,15 @@ use nandlab_nand::{scoped, BlockId, Cause, Geometry, Lpn, Nand};
 /// The FTL.
 pub type Mtbs = BlockMapped<Scheme>;
 
-/// Options of MTBS.
+/// MTBS options.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Pages in a block's data area; the rest is its spare area. 0: half of them, the default, which the B+tree
     /// study calls optimal. The study's sectors are pages of 512 bytes.
     pub data_pages: u32,
-    /// Whether to place the pages of a request together, so that a multi-page host write stays whole; otherwise
-    /// each page alone. Default true, the reading that fits the B+tree study.
+    /// Whether to place a request's pages together, so a multi-page host write stays whole; otherwise each page
+    /// alone. Default true, the reading that fits the B+tree study.
     pub whole_requests: bool,
     /// When to erase a block without valid pages. Default `on_free`.
     pub erase_when: EraseWhen,
@@ -77,10 +77,10 @@ impl Default for Config {
     }
 }
 
-/// The tables of MTBS.
+/// MTBS's tables.
 #[derive(Debug)]
 pub struct Scheme {
-    /// The block of each logical block.
+    /// Each logical block's block.
     map: Vec<BlockId>,
     data_pages: u32,
     whole_requests: bool,
@@ -93,7 +93,7 @@ impl Scheme {
         !store.lookup(at).is_some() && store.reaches(self.map[group as usize], place)
     }
 
-    /// The first free page of the spare area.
+    /// The first free page in the spare area.
     fn next_spare(&self, store: &Store, group: u32) -> u32 {
         store.high_water(self.map[group as usize]).max(self.data_pages)
     }
@@ -133,7 +133,7 @@ impl Scheme {
         self.renew(store, nand, Cause::BadBlock, group, Some((at, std::slice::from_ref(page))))
     }
 
-    /// Writes pages of one logical block.
+    /// Writes pages in one logical block.
     fn write_in_group<N: Nand>(
         &mut self,
         store: &mut Store,
@@ -258,7 +258,7 @@ impl block_mapped::Scheme for Scheme {
 
     fn ram(&self, store: &Store, ram: &mut RamUse) {
         ram.sram.insert("block_map", 4 * self.map.len() as u64);
-        // For each logical block, the offset of each page in the spare area.
+        // For each logical block, each spare-area page's offset.
         let spare = u64::from(store.geometry().pages_per_block() - self.data_pages);
         ram.sram.insert("spare_map", 2 * spare * self.map.len() as u64);
     }

@@ -22,7 +22,7 @@ pub enum LabError {
          a shorter host.think_time_us, fewer requests or gaps of a trace that are cut (workload.trace.longest_gap_s) stay below"
     )]
     OutOfTime,
-    /// A file of the caller's cannot be written.
+    /// A caller's file cannot be written.
     #[error("{0}")]
     Io(String),
 }
@@ -30,9 +30,9 @@ pub enum LabError {
 /// An error in a configuration, and its place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConfigError {
-    /// What is wrong and what is allowed, as a sentence.
+    /// What is wrong, and the allowed values, as a sentence.
     pub message: String,
-    /// The file or other source of the text.
+    /// The text's file or other source.
     pub file: Option<String>,
     /// Line, from 1.
     pub line: Option<usize>,
@@ -80,7 +80,7 @@ fn shortened(message: &str) -> String {
 /// An error in a trace, and its place.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TraceError {
-    /// What was found and what was expected, as a sentence.
+    /// What was found and expected, as a sentence.
     pub message: String,
     /// The trace.
     pub file: Option<String>,

@@ -12,7 +12,7 @@ use nandlab_lab::{run, Control, Outputs};
 use nandlab_workload::trace::{Action, Config, FormatName};
 use std::path::{Path, PathBuf};
 
-/// The folder of the traces; without it the tests have nothing to read.
+/// The trace folder; without it the tests have nothing to read.
 fn folder() -> Option<PathBuf> {
     let folder = std::env::var_os("NANDLAB_TRACES").map(PathBuf::from);
     if folder.is_none() {
@@ -34,7 +34,7 @@ const fn listed(file: &'static str, format: FormatName, requests: u64, writes: O
     Listed { file, format, requests, writes, action: None }
 }
 
-/// Requests and writes from the catalogue of the traces; entries without a share come from `wc` line counts.
+/// Requests and writes from the traces' catalogue; entries without a share come from `wc` line counts.
 const LISTED: &[Listed] = &[
     listed("biotracer/log106_Messaging.txt", FormatName::Biotracer, 5_702, None),
     listed("biotracer/log225_MusicTwitter.txt", FormatName::Biotracer, 30_057, Some(93.8)),
@@ -52,7 +52,7 @@ const LISTED: &[Listed] = &[
     listed("mqsim/wsrch-small.trace", FormatName::Mqsim, 24_783, None),
     listed("msr/hm_1.revised_5000.txt", FormatName::Mqsim, 5_000, None),
     listed("umass/Financial_mini.spc", FormatName::Spc, 949, None),
-    // Lines after the headers of the archive; the first one follows them without a line end.
+    // Lines after the archive's headers; the first one follows them without a line end.
     listed("fiu/cheetah.cs.fiu.edu-110108-113008.1_sample_10000_lines", FormatName::Fiu, 9_998, Some(11.0)),
     listed("mobile-pixel6a/telegram_exec.csv.gz", FormatName::Pixel, 251_879, Some(90.4)),
     listed("mobile-pixel6a/telegram_precond.csv.gz", FormatName::Pixel, 5_320, None),
@@ -60,7 +60,7 @@ const LISTED: &[Listed] = &[
     listed("mobile-pixel6a/pubg_precond.csv.gz", FormatName::Pixel, 51_110, None),
     listed("mobile-pixel6a/cod_exec.csv.gz", FormatName::Pixel, 223_998, None),
     listed("mobile-pixel6a/cod_precond.csv.gz", FormatName::Pixel, 72_878, None),
-    // The summary of blkparse reports 9,039 completed reads and 848 completed writes.
+    // blkparse's summary reports 9,039 completed reads and 848 completed writes.
     listed("ycsb-fs/blkparseout_ext4.txt", FormatName::Blkparse, 9_039 + 848, None),
     // 5,003 writes, 4 reads and a discard.
     listed("wiscsee/blkparse-events-for-ftlsim.txt", FormatName::Wiscsee, 5_008, None),
@@ -71,7 +71,7 @@ const LISTED: &[Listed] = &[
     },
 ];
 
-/// The files of BIOtracer, all of one form.
+/// BIOtracer's files, all in one form.
 const BIOTRACER: usize = 19;
 
 fn config(listed: &Listed) -> Config {
@@ -161,7 +161,7 @@ fn requests(folder: &Path, file: &str, format: FormatName) -> Vec<(Request, Stri
     all
 }
 
-/// The producer of the nanoseconds kept seven digits of the seconds.
+/// Whoever made the nanoseconds kept seven digits from the seconds.
 fn is_close(one: u64, other: u64) -> bool {
     one.abs_diff(other) <= 1_000 + one / 5_000_000
 }

@@ -6,7 +6,7 @@ mod support;
 
 use support::{parse, record, MIXED};
 
-/// Random two-page writes by a host that thinks, on a mostly full device with two dies of two planes.
+/// Random two-page writes by a host with think time, on a mostly full device: two dies with two planes each.
 const WRITES: &str = r#"
 [workload.uniform]
 requests = 3000
@@ -25,7 +25,7 @@ planes_per_die = 2
 pages_per_block = 64
 "#;
 
-/// The notices of `sets` that contain `part`.
+/// The notices for `sets` that contain `part`.
 fn told(text: &str, sets: &[&str], part: &str) -> Vec<String> {
     record(text, sets).notices.into_iter().filter(|notice| notice.contains(part)).collect()
 }

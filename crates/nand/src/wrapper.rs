@@ -1,6 +1,6 @@
 //! Common parts of device wrappers.
 
-/// Accessors for the inner device, of type `N`, in the field `$field`.
+/// Accessors for the inner device, type `N`, in the field `$field`.
 macro_rules! ways_inside {
     ([$($params:tt)*] $shape:ty, $field:tt) => {
         impl<$($params)*> $shape {

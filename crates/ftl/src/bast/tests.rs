@@ -147,7 +147,7 @@ fn every_first_write_goes_to_the_log_where_the_option_says_so() {
         // Three pages in order, and no data block: the switch costs nothing.
         assert_eq!(cost_of(&mut lab, [0, 1, 2, 8]), (4, 0, 0), "{order:?}");
         assert_eq!(merges(&lab), (1, 0, 0), "{order:?}");
-        // The place of page 5 in the data block is erased, and stays so.
+        // In the data block, page 5's place is erased, and stays so.
         assert_eq!(cost_of(&mut lab, [5]), (1, 0, 0), "{order:?}");
         assert_eq!(merges(&lab), (2, 0, 0), "{order:?}");
         // Its log block is not in order: four pages are gathered, with padding for two on a chip without gaps.

@@ -1,5 +1,5 @@
-//! Writes until the device is steady: windows of one capacity each, until both their cost and the distribution
-//! of stale pages stop changing.
+//! Writes until the device is steady: one-capacity windows, until both their cost and the stale-page
+//! distribution stop changing.
 
 use crate::config::{Experiment, SteadyWrites};
 use crate::control::Control;
@@ -30,15 +30,14 @@ struct Rounds {
     written_before: u64,
 }
 
-/// Measurements of one window on a fully written device.
+/// Measurements from one window on a fully written device.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     waf: f64,
-    /// Concentration of stale pages: for a stale page, the mean share of stale pages in its block.
+    /// How concentrated stale pages are: for a stale page, the mean share of stale pages in its block.
     ///
-    /// Under skewed writes, blocks of cold pages need many windows to collect their part of the stale pages.
-    /// Until then the write amplification can stand still far below its final value, but this measure keeps
-    /// moving.
+    /// Under skewed writes, cold blocks need many windows to collect their part of the stale pages. Until then
+    /// the write amplification can stand still far below its final value, but this measure keeps moving.
     gathered: f64,
     /// Share of blocks [on their way](on_their_way) to their first collection since the search began.
     on_their_way: f64,
@@ -51,13 +50,13 @@ struct Seen {
     cycles: u32,
 }
 
-/// Whether `windows` show a steady device. The costs of the last two agree within a share of `within`, and so
-/// do the costs of the last third and the third before; these thirds also agree in the distribution of stale
-/// pages. Comparing thirds reveals a drift too slow for two windows, because the spans grow with the search;
-/// the blocks on their way reveal an even slower drift.
+/// Whether `windows` show a steady device. The last two windows agree in cost within a share of `within`, and
+/// so do the last third and the third before; these thirds also agree in their stale-page distribution.
+/// Comparing thirds reveals a drift too slow for two windows, because the spans grow with the search; the
+/// blocks on their way reveal an even slower drift.
 fn is_steady(windows: &[Window], within: f64) -> bool {
     let (count, span) = (windows.len(), windows.len().div_ceil(3));
-    // Two windows are the shortest span in which a drift stands out from chance.
+    // Two windows are the shortest span to tell a drift from chance.
     if count < 4 {
         return false;
     }
@@ -73,9 +72,9 @@ fn is_steady(windows: &[Window], within: f64) -> bool {
 /// Share of blocks with fewer valid pages than when the search began, at least one valid page, and no erase
 /// since.
 ///
-/// In a short search, most blocks of rarely written pages lose only a few of them. That hardly changes cost or
-/// stale pages within a window, but it will in the end. A block of never-written pages loses none. An empty
-/// block has already arrived, whenever it is erased.
+/// In a short search, most blocks with rarely written pages lose only a few. That hardly changes cost or stale
+/// pages within a window, but it will in the end. A block with never-written pages loses none. An empty block
+/// has already arrived, whenever it is erased.
 fn on_their_way(before: &[Seen], now: &[Seen]) -> f64 {
     let is_on_its_way =
         |(then, now): &(&Seen, &Seen)| now.cycles == then.cycles && (1..then.valid).contains(&now.valid);
@@ -116,7 +115,7 @@ impl Run<'_> {
         for window in 1..=limit {
             let (start, written, requests_before) =
                 (self.engine().matrix().total(), before.written_sectors, before.requests);
-            // The previous window gives the expected requests of this one.
+            // The previous window predicts the requests in this one.
             self.control.cover(requests_before + requests + options.warm_up);
             if is_uniform {
                 writes.go_on(u64::from(self.sizing.logical_pages));
@@ -209,7 +208,7 @@ impl Run<'_> {
     }
 }
 
-/// The workload of `experiment` with another seed; without requests if cancelled.
+/// The workload in `experiment` with another seed; without requests if cancelled.
 fn opened(experiment: &Experiment, sectors: u64, seed: u64, control: &Control) -> Result<Box<dyn Workload>, LabError> {
     let Kind::Requests(options) = experiment.workload.kind() else {
         unreachable!("only a workload of requests was let pass");
@@ -242,7 +241,7 @@ mod tests {
         // 0.6 % per window: no two adjacent windows differ by 1 %, but spans of n / 3 windows do.
         let drift = windows(50, |at| (1.006_f64.powf(at), 0.3));
         assert!((4..=50).all(|count| !is_steady(&drift[..count], 0.01)));
-        // The cost is constant, while cold blocks take the stale pages of hot blocks.
+        // The cost is constant, while cold blocks take hot blocks' stale pages.
         let moves = windows(50, |at| (1.02, 0.9 - 0.01 * at));
         assert!((4..=50).all(|count| !is_steady(&moves[..count], 0.01)));
         assert!(is_steady(&moves, 1.0));

@@ -6,8 +6,9 @@ use nandlab_buffer::{Buffer, Counts, Placement};
 use nandlab_fs::parts::collector::Counts as Collections;
 use nandlab_fs::{BlockUse, FileSystem, FsError};
 use nandlab_ftl::{BlockState, Events, FtlError, RamUse, Recycling};
+use nandlab_nand::backed::Verified;
 use nandlab_nand::nvm::{Nvm, NvmUsage};
-use nandlab_nand::{Matrix, Stall, Time};
+use nandlab_nand::{Matrix, NandError, Stall, Time};
 
 /// A buffer and its NVRAM.
 pub(crate) struct Mounted {
@@ -67,7 +68,7 @@ pub trait Files {
     }
 }
 
-/// Input kind of an engine.
+/// An engine's input kind.
 pub enum Door<'a> {
     /// Requests in sectors.
     Requests(&'a mut dyn Requests),
@@ -80,13 +81,13 @@ pub trait Engine: Send {
     /// Its input kind.
     fn door(&mut self) -> Door<'_>;
 
-    /// Exported sectors of the device; for a file system without an FTL, the flash's sectors.
+    /// The device's exported sectors; for a file system without an FTL, the flash's sectors.
     fn sectors(&self) -> u64;
 
     /// The counts by origin and cause.
     fn matrix(&mut self) -> &Matrix;
 
-    /// The part of the counts in blocks of one bit a cell; `None` without such blocks.
+    /// The counts' part in blocks with one bit per cell; `None` without such blocks.
     fn slc(&mut self) -> Option<&Matrix> {
         None
     }
@@ -94,12 +95,12 @@ pub trait Engine: Send {
     /// Looks for the longest request from now on.
     fn look_for_stalls(&mut self) {}
 
-    /// Breakdown of the longest request; `None` if not looked for, or if no request took time.
+    /// The longest request's breakdown; `None` if not looked for, or if no request took time.
     fn longest_stall(&mut self) -> Option<Stall> {
         None
     }
 
-    /// Latest end of any operation, in simulated nanoseconds.
+    /// Latest operation end, in simulated nanoseconds.
     fn now(&mut self) -> Time;
 
     /// Programs that shared another plane's array time.
@@ -115,20 +116,31 @@ pub trait Engine: Send {
     /// Memory needed by firmware.
     fn ram(&self) -> RamUse;
 
-    /// Activity of the buffer; `None` without one.
+    /// Buffer activity; `None` without one.
     fn buffer(&self) -> Option<BufferCounts>;
 
-    /// Events of the FTL.
+    /// The FTL's events.
     fn events(&self) -> Events;
 
     /// The last ended or renewed log blocks, if the FTL keeps them.
     fn recyclings(&self) -> Vec<Recycling>;
 
-    /// State of each block.
+    /// Each block's state.
     fn blocks(&self) -> Vec<BlockState>;
 
     /// The device below.
     fn chip(&self) -> &dyn Chip;
+
+    /// Derives every invariant of the FTL anew from flash.
+    ///
+    /// # Panics
+    /// With the invariant that broke.
+    fn check(&mut self) {}
+
+    /// Compares the bytes of each page of an image with their checksum.
+    fn verify(&mut self) -> Option<Result<Verified, NandError>> {
+        None
+    }
 
     /// Leaves the device idle for this many nanoseconds.
     fn lie(&mut self, _ns: Time) {}
@@ -139,12 +151,12 @@ pub trait Engine: Send {
     /// Indexes of such requests in the last batch.
     fn failed(&self) -> &[usize];
 
-    /// Garbage collection of a file system on bare flash.
+    /// Garbage collection by a file system on bare flash.
     fn collections(&self) -> Option<Collections> {
         None
     }
 
-    /// The NVRAM of a file system.
+    /// A file system's NVRAM.
     fn nvram(&self) -> Option<NvramState> {
         None
     }
@@ -174,7 +186,7 @@ impl dyn Engine + '_ {
     }
 }
 
-/// Size of an NVRAM, and the cost of its accesses so far.
+/// An NVRAM's size, and its access costs so far.
 #[derive(Clone, Copy)]
 pub struct NvramState {
     /// Its size.

@@ -1,11 +1,11 @@
-//! Expected contents of a device with bytes: a model of every sector, and its bytes.
+//! Expected contents on a device with bytes: a model of every sector, and its bytes.
 
 use nandlab_block::{BlockDevice, Completion, Error, Op, Payload, Request};
 use nandlab_nand::SECTOR_BYTES;
 
 const SECTOR: usize = SECTOR_BYTES as usize;
 
-/// The last write of a sector failed: it may hold the new bytes or the old ones.
+/// The sector's last write failed: it may hold the new bytes or the old ones.
 const UNKNOWN: u32 = u32::MAX;
 
 /// Generates the written bytes, and checks the read bytes.
@@ -23,7 +23,7 @@ pub(crate) struct Oracle {
 }
 
 impl Oracle {
-    /// A device of `sectors` zeros; `loses_trims` if bit errors may destroy its information about trims.
+    /// A device with `sectors` zeros; `loses_trims` if bit errors may destroy its information about trims.
     pub(crate) fn new(sectors: u64, loses_trims: bool) -> Self {
         let sectors = sectors as usize;
         Self { written: vec![0; sectors], trimmed: vec![false; sectors], loses_trims, writes: 0, bytes: Vec::new() }
@@ -93,7 +93,7 @@ fn range(request: &Request) -> std::ops::Range<usize> {
     request.sector as usize..request.end() as usize
 }
 
-/// The bytes of `sector` after write number `write`; zeros for number 0.
+/// The sector's bytes after write number `write`; zeros for number 0.
 fn fill(bytes: &mut [u8], sector: u64, write: u32) {
     if write == 0 {
         bytes.fill(0);
@@ -110,7 +110,7 @@ fn fill(bytes: &mut [u8], sector: u64, write: u32) {
 mod tests {
     use super::*;
 
-    /// A disk in RAM that may lose a write.
+    /// A RAM disk that may lose a write.
     struct Disk {
         bytes: Vec<u8>,
         lose: bool,
